@@ -1,0 +1,54 @@
+# Every target installs what it needs first. Arguments go through ARGS: make test ARGS="-k settings"
+
+SHELL := /bin/bash
+.DEFAULT_GOAL := help
+.PHONY: help setup demo test check format lock bench-replay clean
+
+BIN := .venv/bin
+ARGS ?=
+# These say what is installed in .venv, and which Chromium was found.
+INSTALLED := .venv/installed.stamp
+BROWSER := .venv/chromium.stamp
+
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+setup: $(INSTALLED) $(BROWSER) ## create .venv, install the locked dependencies, find or install a Chromium
+
+demo: setup ## run the main job: learn, replay, heal, fall back, survive a kill
+	$(BIN)/replaywright demo $(ARGS)
+
+test: setup ## run all tests
+	$(BIN)/pytest $(ARGS)
+
+check: $(INSTALLED) ## ruff, mypy --strict and the import contracts
+	@failed=0; \
+	for command in "ruff check ." "ruff format --check ." "mypy" "lint-imports"; do \
+		echo "== $$command"; $(BIN)/$$command || failed=1; \
+	done; \
+	exit $$failed
+
+format: $(INSTALLED) ## put the code into its form
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+lock: $(INSTALLED) ## resolve the newest allowed versions into requirements.lock
+	$(BIN)/pip-compile --quiet --upgrade --output-file=requirements.lock pyproject.toml
+
+bench-replay: setup ## compare a replay with a plain Playwright script
+	$(BIN)/python bench/replay.py $(ARGS)
+
+clean: ## remove .venv and what tools leave behind
+	rm -rf .venv .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis build dist
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+$(BIN)/python:
+	@bash .ci/make-venv .venv
+
+$(INSTALLED): $(BIN)/python requirements.lock pyproject.toml
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
+	@touch $@
+
+$(BROWSER): $(INSTALLED)
+	@$(BIN)/python -m replaywright.stack.chromium > $@.new && mv $@.new $@ && echo "Chromium: $$(cat $@)"

@@ -1,0 +1,531 @@
+"""One browser action as one activity: resolve, run, record."""
+
+import asyncio
+import logging
+import time
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from temporalio import activity
+
+from activities.heartbeats import heartbeats
+from activities.killpoints import hit
+from activities.sessions import Attachment, Attachments
+from replaywright.domain.actions import Action, Effect, effect_of
+from replaywright.domain.entries import ActionCacheEntry
+from replaywright.domain.fingerprints import content_key, fingerprint, instruction_parameters, site_scope
+from replaywright.domain.outcomes import Costs, Evidence, Lookup, Status, StepOutcome
+from replaywright.domain.predicates import PredicateResult, fill_predicate
+from replaywright.domain.runs import (
+    ActionRequest,
+    FinishRequest,
+    Finished,
+    Heal,
+    Mode,
+    Resolution,
+    ResolveRequest,
+    SettleRequest,
+    step_title,
+)
+from replaywright.domain.targets import Target
+from replaywright.domain.tasks import Fill, Step, Type, action_of, arguments_of, names_element
+from replaywright.domain.templates import fill, generalise, parameters_in, secrets_in
+from replaywright.errors import ActionFailed, Fenced, SessionLost, StoreUnavailable
+from replaywright.ports import Artifacts, Known, Recording, Report, Secrets, StepStore, Work
+
+_log = logging.getLogger("replaywright.actions")
+
+RECORD_TRIES = 4
+"""Writing an outcome is tried this often over about three seconds; then the outcome goes to Temporal alone."""
+RESOLVE_MS = 5_000
+"""How long a live page is given to show that a step in doubt took effect."""
+
+
+class Actions:
+    """Activities `browser.<action>`, `effect.verify` and `run.finish`."""
+
+    def __init__(self, attachments: Attachments, store: StepStore, artifacts: Artifacts, secrets: Secrets) -> None:
+        self._attachments = attachments
+        self._store = store
+        self._artifacts = artifacts
+        self._secrets = secrets
+
+    def activities(self) -> list[Callable[..., Awaitable[Any]]]:
+        """All of them, one activity type per browser action, so that a run reads like a script in Temporal's UI."""
+        return [*(self._named(action) for action in Action), self.resolve_step, self.settle_step, self.finish_run]
+
+    def _named(self, action: Action) -> Callable[[ActionRequest], Awaitable[StepOutcome]]:
+        @activity.defn(name=f"browser.{action}")
+        async def perform(request: ActionRequest) -> StepOutcome:
+            return await self.perform_action(request)
+
+        return perform
+
+    async def perform_action(self, request: ActionRequest) -> StepOutcome:
+        """Return the recorded outcome of this step, or perform it, verify it and record it.
+
+        Promise on a retry: a step whose outcome was recorded is never performed again; a commit step whose intent
+        was recorded without an outcome comes back as `in_doubt`, untouched. A miss or an unmet expectation is an
+        outcome, not an error.
+
+        Raises:
+            SessionLost: the browser is gone, or a newer attempt owns it.
+            StoreUnavailable: the ledger cannot be read; nothing was done.
+        """
+        async with heartbeats(f"step {request.sequence}"):
+            try:
+                held = await self._attachments.hold(request.session, request.epoch)
+                return await _Performance(self, request, held).outcome()
+            except SessionLost:
+                await self._attachments.drop(request.session.session_id)
+                raise
+
+    @activity.defn(name="effect.verify")
+    async def resolve_step(self, request: ResolveRequest) -> Resolution:
+        """Decide by reading whether a commit step in doubt took effect; the attempt in doubt is fenced first.
+
+        Promise on a retry: starts again from the fence, with the same result unless the site has changed.
+        """
+        asked = request.action
+        scope = {"tenant": asked.tenant, "lineage": asked.lineage, "fingerprint": asked.fingerprint}
+        async with heartbeats(f"verifying step {asked.sequence}"):
+            before = await self._store.fence(**scope, epoch=asked.epoch)
+            if before.outcome is not None:
+                return Resolution(verdict="done", reason="recorded", outcome=_from_ledger(before.outcome))
+            if before.state in ("", "NOT_DONE"):
+                if before.state == "" and not await self._ledger_is_whole(asked):
+                    return await self._undecidable(request, "ledger_lost")
+                await self._store.settle(**scope, epoch=asked.epoch, state="NOT_DONE", who="ledger: no intent")
+                return Resolution(verdict="not_done", reason="no_intent")
+            if not request.adopted:
+                return await self._undecidable(request, "page_rebuilt")
+            expect = tuple(fill_predicate(predicate, asked.values) for predicate in asked.step.expect)
+            if not expect:
+                return await self._undecidable(request, "no_expectation")
+            held = await self._attachments.hold(asked.session, asked.epoch)
+            results = await held.browser.check(expect, RESOLVE_MS)
+            if not all(result.passed for result in results):
+                return await self._undecidable(request, "not_seen")
+            outcome = StepOutcome(
+                status=Status.DONE,
+                reason="resolved",
+                fingerprint=asked.fingerprint,
+                effect=Effect.COMMIT,
+                predicates=results,
+                url=held.browser.url,
+            )
+            await self._store.record(
+                _recording(asked, outcome, trace={"resolved": "the live page shows the expected state"})
+            )
+            return Resolution(verdict="done", reason="seen_on_live_page", outcome=outcome)
+
+    async def _ledger_is_whole(self, asked: ActionRequest) -> bool:
+        """Whether the record of the step before is still there: an emptied store says nothing about this one."""
+        lines = await self._store.trace(tenant=asked.tenant, lineage=asked.lineage)
+        return asked.sequence == 0 or any(line.get("sequence") == asked.sequence - 1 for line in lines)
+
+    @activity.defn(name="effect.settle")
+    async def settle_step(self, request: SettleRequest) -> None:
+        """Write a person's decision on a step in doubt to the ledger and the trace."""
+        asked, verdict = request.action, request.verdict
+        state = {"done": "COMMITTED", "not_done": "NOT_DONE", "abandon": "ABANDONED"}[verdict.verdict]
+        scope = {"tenant": asked.tenant, "lineage": asked.lineage}
+        await self._store.settle(
+            **scope, fingerprint=asked.fingerprint, epoch=asked.epoch, state=state, who=verdict.who or "a person"
+        )
+        line = {"kind": "person", **verdict.model_dump(by_alias=True)}
+        await self._store.append_trace(**scope, line=line)
+
+    async def _undecidable(self, request: ResolveRequest, reason: str) -> Resolution:
+        asked = request.action
+        await self._store.settle(
+            tenant=asked.tenant,
+            lineage=asked.lineage,
+            fingerprint=asked.fingerprint,
+            epoch=asked.epoch,
+            state="ESCALATED",
+            who=f"undecidable: {reason}",
+        )
+        return Resolution(verdict="undecidable", reason=reason)
+
+    @activity.defn(name="run.finish")
+    async def finish_run(self, request: FinishRequest) -> Finished:
+        """Check the task's final predicates and, if all hold, make what this run learned active."""
+        async with heartbeats("final verification"):
+            results: tuple[PredicateResult, ...] = ()
+            if request.verify:
+                held = await self._attachments.hold(request.session, request.epoch)
+                results = await held.browser.check(request.verify, RESOLVE_MS)
+            verified = all(result.passed for result in results)
+            promoted = held_back = 0
+            note = ""
+            if not request.verify:
+                note = "the task has no verify: without a final verification nothing learned is promoted"
+            elif not verified:
+                note = "the final verification failed: nothing learned is promoted"
+            else:
+                promoted, held_back = await self._store.promote(
+                    tenant=request.tenant, run_id=request.run_id, content_keys=request.content_keys
+                )
+            line = {"kind": "finish", "verified": verified, "promoted": promoted, "held": held_back, "note": note}
+            await self._store.append_trace(tenant=request.tenant, lineage=request.lineage, line=line)
+            return Finished(predicates=results, promoted=promoted, held=held_back, note=note)
+
+    async def write(self, recording: Recording) -> Known:
+        """Record an outcome, trying again for a while; without a store the outcome goes to Temporal alone."""
+        for attempt in range(RECORD_TRIES):
+            try:
+                return await self._store.record(recording)
+            except StoreUnavailable as exc:
+                if attempt == RECORD_TRIES - 1:
+                    _log.warning("step %d of %s is not recorded: %s", recording.sequence, recording.lineage, exc)
+                    return Known()
+                await asyncio.sleep(0.2 * 2**attempt)
+        raise AssertionError("unreachable")
+
+    async def look_up(self, request: ActionRequest, key: str, held: Attachment) -> tuple[Known, int]:
+        """What the store knows before this step, and the round trips it took: none when it was fetched ahead."""
+        known = held.prefetched.pop((request.fingerprint, key), None)
+        if known is not None and not request.recovered and activity.info().attempt == 1:
+            return known, 0
+        known = await self._store.look_up(
+            tenant=request.tenant,
+            lineage=request.lineage,
+            run_id=request.run_id,
+            fingerprint=request.fingerprint,
+            content_key=key,
+        )
+        return known, 1
+
+    async def intend(self, request: ActionRequest) -> Known:
+        """Write the intent of a commit step."""
+        info = activity.info()
+        return await self._store.intend(
+            tenant=request.tenant,
+            lineage=request.lineage,
+            fingerprint=request.fingerprint,
+            epoch=request.epoch,
+            attempt=f"{info.workflow_run_id}/{info.activity_id}/{info.attempt}",
+        )
+
+    async def release(self, request: ActionRequest, who: str) -> None:
+        """Take back an intent that definitely led to nothing."""
+        scope = {"tenant": request.tenant, "lineage": request.lineage, "fingerprint": request.fingerprint}
+        await self._store.fence(**scope, epoch=request.epoch)
+        await self._store.settle(**scope, epoch=request.epoch, state="NOT_DONE", who=who)
+
+    async def keep_snapshot(self, report: Report) -> str:
+        """Store the report's snapshot, secrets removed; its digest, or "" when there is none."""
+        if report.snapshot is None:
+            return ""
+        text = self._secrets.redact(report.snapshot.model_dump_json(by_alias=True))
+        return await self._artifacts.put(text.encode())
+
+    def text_of(self, request: ActionRequest) -> tuple[str, bool]:
+        """What a fill or type step enters, and whether a secret is in it."""
+        step = request.step
+        if not isinstance(step, Fill | Type):
+            return "", False
+        return fill(step.value, request.values, self._secrets.resolve), bool(secrets_in(step.value))
+
+    def redacted(self, text: str) -> str:
+        """`text` without secret values."""
+        return self._secrets.redact(text)
+
+
+class _AlreadyCommitted(Exception):  # noqa: N818 - a signal, not an error
+    """The ledger answered an intent with the outcome of an earlier attempt."""
+
+    def __init__(self, outcome: StepOutcome) -> None:
+        super().__init__()
+        self.outcome = outcome
+
+
+class _Performance:
+    """One step on its way through resolve, run and record."""
+
+    def __init__(self, actions: Actions, request: ActionRequest, held: Attachment) -> None:
+        self._actions = actions
+        self._request = request
+        self._held = held
+        self._step = filled(request.step, request.values)
+        self._key = content_key(request.tenant, held.browser.url, request.step)
+        self._site = site_scope(held.browser.url)
+        self._started = time.perf_counter()
+        self._trips = 0
+        self._redis_s = 0.0
+        self._intended = False
+        self._entry: ActionCacheEntry | None = None
+        self._effect = Effect.COMMIT
+
+    async def outcome(self) -> StepOutcome:
+        hit("start", self._request.sequence)
+        known = await self._known()
+        if known.outcome is not None:
+            return _from_ledger(known.outcome)
+        self._entry = known.entry if self._request.mode is not Mode.LEARN else None
+        seen = None if self._entry is None else self._entry.effect
+        self._effect = effect_of(action_of(self._step), self._request.step.effect, seen)
+        if known.state not in ("", "NOT_DONE", "RESOLVING") and not self._effect.repeatable:
+            return self._ended(Status.IN_DOUBT, f"ledger_{known.state.lower()}", "an earlier attempt left its intent")
+        try:
+            report = await self._held.browser.perform(self._work(), self._before_dispatch)
+        except _AlreadyCommitted as signal:
+            return _from_ledger(signal.outcome)
+        except StoreUnavailable as exc:
+            if self._effect.repeatable:
+                raise
+            return self._ended(Status.REFUSED, "store_unavailable", f"no intent could be written: {exc}")
+        except ActionFailed as exc:
+            return await self._failed(exc)
+        hit("acted", self._request.sequence)
+        return await self._recorded(report)
+
+    async def _known(self) -> Known:
+        begun = time.perf_counter()
+        known, trips = await self._actions.look_up(self._request, self._key, self._held)
+        self._spent(begun, trips)
+        return Known(entry=known.entry) if self._request.reapply else known
+
+    def _spent(self, begun: float, trips: int) -> None:
+        self._redis_s += time.perf_counter() - begun
+        self._trips += trips
+
+    async def _before_dispatch(self, target: Target | None) -> None:
+        hit("located", self._request.sequence)
+        if self._effect.repeatable or self._request.reapply:
+            return
+        begun = time.perf_counter()
+        known = await self._actions.intend(self._request)
+        self._spent(begun, 1)
+        if known.outcome is not None:
+            raise _AlreadyCommitted(known.outcome)
+        self._intended = True
+        hit("intended", self._request.sequence)
+
+    def _work(self) -> Work:
+        request, entry = self._request, self._entry
+        text, sensitive = self._actions.text_of(request)
+        recorded = None if entry is None else entry.target
+        target = request.proposed or (None if recorded is None else _filled_target(recorded, request.values))
+        declared = getattr(self._step, "target", None)
+        return Work(
+            step=self._step,
+            text=text,
+            sensitive=sensitive,
+            target=target,
+            query=declared if target is None else None,
+            entry_version=0 if entry is None else entry.version,
+            expect=self._step.expect,
+            causes=None if entry is None or request.proposed is not None else entry.causes,
+            heal=request.heal is not Heal.OFF,
+            timeout_ms=self._step.timeout_ms,
+        )
+
+    async def _failed(self, exc: ActionFailed) -> StepOutcome:
+        message = self._actions.redacted(str(exc))
+        if not exc.dispatched:
+            if self._intended:
+                await self._actions.release(self._request, f"refused: {exc.reason}")
+            return await self._traced(self._ended(Status.REFUSED, exc.reason, message))
+        status = Status.UNMET if self._effect.repeatable else Status.IN_DOUBT
+        return await self._traced(self._ended(status, exc.reason, message))
+
+    async def _recorded(self, report: Report) -> StepOutcome:
+        if names_element(self._step) and not report.lookup.hit:
+            missed = self._ended(Status.MISSED, report.lookup.reason, "", report)
+            return await self._traced(
+                missed.model_copy(update={"snapshot": await self._actions.keep_snapshot(report)}), report
+            )
+        unmet = next((result for result in report.after if not result.passed), None)
+        if unmet is None:
+            return await self._done(report)
+        message = f"expected {unmet.reason.replace('_', ' ')}: {unmet.details}"
+        sent = report.evidence.observed_effect is not Effect.READ
+        doubtful = not self._effect.repeatable and sent
+        if self._intended and not doubtful:
+            await self._actions.release(self._request, "the page sent nothing that changes anything")
+        outcome = self._ended(Status.IN_DOUBT if doubtful else Status.UNMET, unmet.reason, message, report)
+        return await self._traced(
+            outcome.model_copy(update={"snapshot": await self._actions.keep_snapshot(report)}), report
+        )
+
+    async def _done(self, report: Report) -> StepOutcome:
+        raised = effect_of(action_of(self._step), self._request.step.effect, report.evidence.observed_effect)
+        outcome = self._ended(Status.DONE, "", "", report).model_copy(
+            update={
+                "effect": raised if report.acted else self._effect,
+                "already_done": names_element(self._step) and not report.acted and report.lookup.hit,
+                "extracted": report.extracted,
+            }
+        )
+        if self._request.reapply:
+            return outcome
+        known = await self._write(outcome, self._new_entry(report), report)
+        self._keep_ahead(outcome, known)
+        hit("recorded", self._request.sequence)
+        return outcome
+
+    def _keep_ahead(self, outcome: StepOutcome, known: Known) -> None:
+        self._held.prefetched.clear()
+        if self._request.next_step is not None and known != Known():
+            self._held.prefetched[self._next_keys(outcome)] = known
+
+    def _next_keys(self, outcome: StepOutcome) -> tuple[str, str]:
+        step = self._request.next_step
+        assert step is not None  # noqa: S101 - asked for only with a next step
+        mark = fingerprint(step, self._request.values, self._request.fingerprint, outcome.digest)
+        return mark, content_key(self._request.tenant, outcome.url, step)
+
+    async def _traced(self, outcome: StepOutcome, report: Report | None = None) -> StepOutcome:
+        """Record an outcome that is not the step's last word: statistics and trace only."""
+        await self._write(outcome, None, report)
+        return outcome
+
+    async def _write(self, outcome: StepOutcome, entry: ActionCacheEntry | None, report: Report | None) -> Known:
+        following = ("", "")
+        if outcome.status is Status.DONE and self._request.next_step is not None:
+            following = self._next_keys(outcome)
+        recording = _recording(self._request, outcome, trace={"site": self._site}).model_copy(
+            update={
+                "entry": entry,
+                "used_version": 0 if self._entry is None else self._entry.version,
+                "next_fingerprint": following[0],
+                "next_content_key": following[1],
+            }
+        )
+        return await self._actions.write(recording)
+
+    def _new_entry(self, report: Report) -> ActionCacheEntry | None:
+        """A new version of the cache entry when this step taught something, else None."""
+        step, old = self._request.step, self._entry
+        if action_of(step) is Action.GOTO:
+            return None
+        seen = report.evidence.observed_effect if report.acted else None
+        causes = report.evidence.causes if report.acted else ()
+        if old is not None and self._request.proposed is None and not report.lookup.healed:
+            raised = seen is not None and (old.effect is None or seen.rank > old.effect.rank)
+            if not raised and (set(causes) <= set(old.causes) or not report.acted):
+                return None
+        names = instruction_parameters(step)
+        target = Target() if report.target is None else _general(report.target, self._request.values, names)
+        kept = seen if old is None or old.effect is None or seen is None else max(seen, old.effect, key=_rank)
+        healed = report.lookup.healed
+        return ActionCacheEntry(
+            **target.model_dump(),
+            content_key=self._key,
+            step_index=self._request.sequence,
+            site=self._site,
+            instruction=step.instruction,
+            action_type=action_of(step),
+            method=step.action,
+            arguments=arguments_of(step),
+            effect=kept if report.acted else (None if old is None else old.effect),
+            causes=causes if report.acted or old is None else old.causes,
+            expectation=tuple(p.model_dump(mode="json", exclude_none=True) for p in step.expect),
+            run_id=self._request.run_id,
+            origin="model" if self._request.proposed is not None else "heal" if healed else "declared",
+            hold=healed and self._request.heal is Heal.PROPOSE,
+        )
+
+    def _ended(self, status: Status, reason: str, message: str, report: Report | None = None) -> StepOutcome:
+        lookup = Lookup() if report is None else report.lookup
+        if self._request.proposed is not None:
+            lookup = lookup.model_copy(update={"from_model": True, "healed": False})
+        if self._entry is not None:
+            lookup = lookup.model_copy(update={"entry_version": self._entry.version})
+        return StepOutcome(
+            status=status,
+            reason=reason,
+            message=self._actions.redacted(message)[:500],
+            fingerprint=self._request.fingerprint,
+            content_key=self._key,
+            effect=self._effect,
+            lookup=lookup,
+            evidence=Evidence() if report is None else report.evidence,
+            predicates=() if report is None else report.after,
+            url=self._held.browser.url if report is None or not report.url else report.url,
+            costs=Costs(
+                evaluations=0 if report is None else report.evaluations,
+                redis_round_trips=self._trips + 1,
+                locating_ms=0.0 if report is None else round(report.locating_ms, 2),
+                acting_ms=0.0 if report is None else round(report.acting_ms, 2),
+                verifying_ms=0.0 if report is None else round(report.verifying_ms, 2),
+                redis_ms=round(self._redis_s * 1000, 2),
+                total_ms=round((time.perf_counter() - self._started) * 1000, 2),
+            ),
+        )
+
+
+def _rank(effect: Effect) -> int:
+    return effect.rank
+
+
+def _from_ledger(outcome: StepOutcome) -> StepOutcome:
+    return outcome.model_copy(update={"from_ledger": True})
+
+
+def _recording(request: ActionRequest, outcome: StepOutcome, trace: dict[str, Any]) -> Recording:
+    return Recording(
+        run_id=request.run_id,
+        lineage=request.lineage,
+        tenant=request.tenant,
+        sequence=request.sequence,
+        epoch=request.epoch,
+        outcome=outcome,
+        title=step_title(request.step),
+        trace={**trace, "task": request.task, "usage": request.usage.model_dump(by_alias=True)},
+    )
+
+
+def filled(step: Step, values: dict[str, str]) -> Step:
+    """The step with its parameters' values; the text that fill and type enter is left a template (see `Work.text`)."""
+    changes: dict[str, Any] = {"expect": tuple(fill_predicate(predicate, values) for predicate in step.expect)}
+    for name in ("url", "keys", "url_contains", "title_contains"):
+        if isinstance(text := getattr(step, name, None), str):
+            changes[name] = fill(text, values)
+    if step.action == "select_option":
+        changes["value"] = fill(step.value, values)
+    if (target := getattr(step, "target", None)) is not None:
+        changes["target"] = _filled_query(target, values)
+    if step.action == "extract":
+        changes["fields"] = {
+            key: field if field.find is None else field.model_copy(update={"find": _filled_query(field.find, values)})
+            for key, field in step.fields.items()
+        }
+    return step.model_copy(update=changes)
+
+
+def _filled_query(query: Any, values: dict[str, str]) -> Any:
+    return query.model_copy(update={k: fill(v, values) for k, v in query.model_dump(exclude_none=True).items()})
+
+
+def _over_texts(target: Target, change: Callable[[str], str]) -> Target:
+    return target.model_copy(
+        update={
+            "name": change(target.name),
+            "text": change(target.text),
+            "label": change(target.label),
+            "attributes": {key: change(value) for key, value in target.attributes.items()},
+            "neighbours": tuple(change(text) for text in target.neighbours),
+            "row": tuple(change(text) for text in target.row),
+            "css": change(target.css),
+        }
+    )
+
+
+def _filled_target(target: Target, values: dict[str, str]) -> Target:
+    """A recorded target with today's values; its hash is only kept when no value is part of the element."""
+
+    def today(text: str) -> str:
+        return fill(text, values) if parameters_in(text) <= values.keys() else text
+
+    now = _over_texts(target, today)
+    own = (target.name, *target.attributes.values())
+    return now.model_copy(update={"element_hash": ""}) if any("{{" in text for text in own) else now
+
+
+def _general(target: Target, values: dict[str, str], names: frozenset[str]) -> Target:
+    return _over_texts(target, lambda text: generalise(text, values, names)) if names else target
+
+

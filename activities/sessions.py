@@ -1,0 +1,150 @@
+"""Opening, adopting and closing browser sessions, and this worker's attachments to them."""
+
+import asyncio
+import contextlib
+import logging
+import socket
+import uuid
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+
+from temporalio import activity
+
+from activities.heartbeats import heartbeats
+from replaywright.domain.sessions import CloseSession, OpenSession, RecoverSession, SessionOpened, SessionRef
+from replaywright.errors import SessionLost, StoreUnavailable
+from replaywright.ports import Browsers, BrowserSession, Keepers, Known
+
+_log = logging.getLogger("replaywright.sessions")
+
+RENEW_EVERY_S = 5.0
+
+
+@dataclass
+class Attachment:
+    """This process's hold on one session."""
+
+    ref: SessionRef
+    epoch: int
+    browser: BrowserSession
+    prefetched: dict[tuple[str, str], Known] = field(default_factory=dict)
+    """What the last step's recording looked up for the next one, by fingerprint and content key."""
+
+
+class Attachments:
+    """The sessions that this process is attached to; attaches on demand."""
+
+    def __init__(self, keepers: Keepers, browsers: Browsers) -> None:
+        self._keepers = keepers
+        self._browsers = browsers
+        self._held: dict[str, Attachment] = {}
+        self._lock = asyncio.Lock()
+
+    async def hold(self, ref: SessionRef, epoch: int) -> Attachment:
+        """The attachment for this epoch, made if need be.
+
+        Raises:
+            SessionLost: no live browser is to be had for this session here.
+        """
+        async with self._lock:
+            held = self._held.get(ref.session_id)
+            if held is not None and held.epoch == epoch:
+                return held
+            await self._drop(ref.session_id)
+            if not self._keepers.is_local(ref):
+                raise SessionLost(f"session {ref.session_id} lives on host {ref.host!r}, not on this one")
+            endpoint = await self._keepers.attach(ref, epoch)
+            attached = Attachment(ref, epoch, await self._browsers.attach(endpoint))
+            self._held[ref.session_id] = attached
+            return attached
+
+    async def keep_leases(self, prove: Callable[[], Awaitable[None]]) -> None:
+        """Prolong the leases of all held sessions, for ever; only ever after `prove` came back from the store.
+
+        A worker that is cut off from the rest of the system must not keep a browser that others may want to adopt.
+        """
+        while True:
+            await asyncio.sleep(RENEW_EVERY_S)
+            try:
+                await prove()
+            except StoreUnavailable as exc:
+                _log.warning("leases are not renewed: %s", exc)
+                continue
+            for held in list(self._held.values()):
+                try:
+                    await self._keepers.renew(held.ref, held.epoch)
+                except SessionLost as exc:
+                    _log.warning("session %s is lost: %s", held.ref.session_id, exc)
+                    await self.drop(held.ref.session_id)
+
+    async def drop(self, session_id: str) -> None:
+        """Let go of a session without ending it."""
+        async with self._lock:
+            await self._drop(session_id)
+
+    async def drop_all(self) -> None:
+        """Let go of every session: the worker is leaving, the browsers stay."""
+        async with self._lock:
+            for session_id in list(self._held):
+                await self._drop(session_id)
+
+    async def _drop(self, session_id: str) -> None:
+        held = self._held.pop(session_id, None)
+        if held is not None:
+            with contextlib.suppress(SessionLost):
+                await held.browser.detach()
+
+
+class SessionActivities:
+    """Activities `session.open`, `session.recover` and `session.close`."""
+
+    def __init__(self, keepers: Keepers, attachments: Attachments, *, queue: str, host_queue: str) -> None:
+        self._keepers = keepers
+        self._attachments = attachments
+        self._queue = queue
+        self._host_queue = host_queue
+
+    @activity.defn(name="session.open")
+    async def open_session(self, request: OpenSession) -> SessionOpened:
+        """Start a keeper with its browser on this host and attach to it.
+
+        On a retry a new one is started: an earlier one that nobody holds ends by its own deadline.
+        """
+        async with heartbeats("opening"):
+            return await self._open(epoch=1)
+
+    @activity.defn(name="session.recover")
+    async def recover_session(self, request: RecoverSession) -> SessionOpened:
+        """Adopt the run's live browser if it is on this host and alive; else open a new, empty one."""
+        async with heartbeats("recovering"):
+            if self._keepers.is_local(request.lost):
+                try:
+                    held = await self._attachments.hold(request.lost, request.epoch)
+                except SessionLost as exc:
+                    _log.warning("session %s could not be adopted: %s", request.lost.session_id, exc)
+                    await self._keepers.close(request.lost.model_copy(update={"epoch": request.epoch}))
+                else:
+                    return SessionOpened(session=self._mine(held.ref, request.epoch), adopted=True, url=held.browser.url)
+            return await self._open(request.epoch)
+
+    @activity.defn(name="session.close")
+    async def close_session(self, request: CloseSession) -> None:
+        """End the browser and its keeper; nothing happens when they are gone."""
+        await self._attachments.drop(request.session.session_id)
+        if self._keepers.is_local(request.session):
+            await self._keepers.close(request.session)
+
+    async def _open(self, epoch: int) -> SessionOpened:
+        ref = self._mine(await self._keepers.launch(uuid.uuid4().hex[:12]), epoch)
+        held = await self._attachments.hold(ref, epoch)
+        return SessionOpened(session=ref, url=held.browser.url)
+
+    def _mine(self, ref: SessionRef, epoch: int) -> SessionRef:
+        return ref.model_copy(
+            update={
+                "queue": self._queue,
+                "host_queue": self._host_queue,
+                "host": ref.host or socket.gethostname(),
+                "epoch": epoch,
+            }
+        )

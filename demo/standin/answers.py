@@ -1,0 +1,182 @@
+"""The OpenAI dialect: what a chat request asks for, and an answer in the form it asked for.
+
+Typed output is asked for in three ways, all used by pydantic-ai: a function tool that must be called, a
+`response_format` with a JSON schema, and a schema in the prompt with `response_format` `json_object`.
+"""
+
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final, TypeAlias
+
+from demo.standin.reading import Choice, choose, parse_listing
+
+MODEL_NAME: Final = "stand-in"
+_CHARACTERS_PER_TOKEN: Final = 4
+_ELEMENT_PROPERTY: Final = re.compile(r"(^|_)(element|target|ref|id)(_|$)", re.IGNORECASE)
+_REASON_PROPERTY: Final = re.compile(r"reason|why|explanation|comment|note", re.IGNORECASE)
+
+Json: TypeAlias = Mapping[str, Any]
+"""A decoded JSON object: requests and schemas come from outside, in any shape."""
+
+
+class NotUnderstoodError(Exception):
+    """The request is none that a stand-in can answer."""
+
+
+def choice_for(request: Json) -> Choice:
+    """Read the request's instruction and page and choose an element.
+
+    Raises:
+        NotUnderstoodError: no message holds both `<instruction>` and `<page>`.
+    """
+    for message in reversed(_messages(request)):
+        text = _text(message.get("content"))
+        # The page goes first and whole, to its last closing tag: it may hold such tags of its own.
+        page = re.search(r"<page>(.*)</page>", text, re.DOTALL)
+        if message.get("role") != "user" or page is None:
+            continue
+        around = text[: page.start()] + text[page.end() :]
+        if instruction := re.search(r"<instruction>(.*?)</instruction>", around, re.DOTALL):
+            return choose(instruction[1], parse_listing(page[1]))
+    raise NotUnderstoodError("the user message has no <instruction>…</instruction> and <page>…</page>")
+
+
+def answer_message(request: Json, choice: Choice) -> dict[str, Any]:
+    """The assistant message that tells `choice` in the form that `request` asks for.
+
+    Raises:
+        NotUnderstoodError: the form asked for has no place for an element id.
+    """
+    if tools := [tool["function"] for tool in request.get("tools") or () if tool.get("type") == "function"]:
+        for tool in tools:
+            schema = tool.get("parameters", {})
+            if _element_property(schema) is not None:
+                return _call(tool["name"], json.dumps(_fill(schema, choice)))
+        raise NotUnderstoodError("no tool takes an element id")
+    schema = _schema_in(request)
+    if _element_property(schema) is None:
+        raise NotUnderstoodError("the output's schema has no element id")
+    return {"role": "assistant", "content": json.dumps(_fill(schema, choice))}
+
+
+def garbled(message: Json) -> dict[str, Any]:
+    """The same message with its JSON cut off in the middle."""
+    if calls := message.get("tool_calls"):
+        arguments: str = calls[0]["function"]["arguments"]
+        return _call(calls[0]["function"]["name"], arguments[: len(arguments) // 2])
+    content: str = message["content"]
+    return {"role": "assistant", "content": content[: len(content) // 2]}
+
+
+def completion(number: int, request: Json, message: Json, created: int) -> dict[str, Any]:
+    """A whole `chat.completion` object with usage counts estimated at four characters a token."""
+    prompt = _tokens(json.dumps([request.get("messages"), request.get("tools"), request.get("response_format")]))
+    answer = _tokens(json.dumps(message))
+    return {
+        "id": f"chatcmpl-stand-in-{number}",
+        "object": "chat.completion",
+        "created": created,
+        "model": MODEL_NAME,
+        "choices": [
+            {
+                "index": 0,
+                "message": {"refusal": None, **message},
+                "finish_reason": "tool_calls" if message.get("tool_calls") else "stop",
+                "logprobs": None,
+            }
+        ],
+        "usage": {"prompt_tokens": prompt, "completion_tokens": answer, "total_tokens": prompt + answer},
+    }
+
+
+def _call(name: str, arguments: str) -> dict[str, Any]:
+    function = {"name": name, "arguments": arguments}
+    call = {"id": f"call_{name}", "type": "function", "function": function}
+    return {"role": "assistant", "content": None, "tool_calls": [call]}
+
+
+def _messages(request: Json) -> Sequence[Json]:
+    messages = request.get("messages")
+    if not isinstance(messages, list) or not all(isinstance(message, dict) for message in messages):
+        raise NotUnderstoodError("messages must be a list of objects")
+    return messages
+
+
+def _text(content: object) -> str:
+    """A message's text, whether it is one string or a list of parts."""
+    if isinstance(content, list):
+        return "".join(str(part.get("text", "")) for part in content if isinstance(part, dict))
+    return content if isinstance(content, str) else ""
+
+
+def _schema_in(request: Json) -> Json:
+    form = request.get("response_format") or {}
+    if form.get("type") == "json_schema":
+        schema: Json = form["json_schema"]["schema"]
+        return schema
+    for message in _messages(request):
+        if message.get("role") in ("system", "developer", "user"):
+            for candidate in _objects_in(_text(message.get("content"))):
+                if isinstance(candidate.get("properties"), dict):
+                    return candidate
+    return {"type": "object", "properties": {"element_id": {"type": ["string", "null"]}}}
+
+
+def _objects_in(text: str) -> Iterator[Json]:
+    """Every JSON object that stands in a text."""
+    decoder = json.JSONDecoder()
+    at = text.find("{")
+    while at >= 0:
+        try:
+            value, end = decoder.raw_decode(text, at)
+        except json.JSONDecodeError:
+            end = at + 1
+        else:
+            yield value
+        at = text.find("{", end)
+
+
+def _element_property(schema: Json) -> str | None:
+    names = [name for name in schema.get("properties", {}) if _ELEMENT_PROPERTY.search(name)]
+    return next((name for name in names if "element" in name.lower()), names[0] if names else None)
+
+
+def _fill(schema: Json, choice: Choice) -> dict[str, Any]:
+    element_property = _element_property(schema)
+    values: dict[str, Any] = {}
+    for name, property_schema in schema.get("properties", {}).items():
+        types = _types(property_schema)
+        if name == element_property:
+            values[name] = _element_value(types, choice)
+        elif "string" in types:
+            values[name] = choice.reason if _REASON_PROPERTY.search(name) else ""
+        elif "number" in types:
+            values[name] = choice.confidence
+        elif "boolean" in types:
+            values[name] = choice.element_id is not None
+        elif "null" in types:
+            values[name] = None
+        elif name in schema.get("required", ()):
+            raise NotUnderstoodError(f"a stand-in has no value for {name!r}")
+    return values
+
+
+def _element_value(types: set[str], choice: Choice) -> str | int | None:
+    if choice.element_id is None:
+        return None
+    return int(choice.element_id[1:]) if "integer" in types and "string" not in types else choice.element_id
+
+
+def _types(schema: Json) -> set[str]:
+    """The JSON types a property admits, also through `anyOf`."""
+    found: set[str] = set()
+    declared = schema.get("type", [])
+    found.update([declared] if isinstance(declared, str) else declared)
+    for option in (*schema.get("anyOf", ()), *schema.get("oneOf", ())):
+        found |= _types(option)
+    return found
+
+
+def _tokens(text: str) -> int:
+    return max(1, -(-len(text) // _CHARACTERS_PER_TOKEN))

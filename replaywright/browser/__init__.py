@@ -1,0 +1,1 @@
+"""The one package that imports Playwright: attaching to browsers, acting in pages, reading them."""

@@ -1,0 +1,103 @@
+"""One CDP session: every command has a time limit, and its errors say nothing that was typed."""
+
+import asyncio
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from playwright.async_api import CDPSession
+from playwright.async_api import Error as PlaywrightError
+
+COMMAND_TIMEOUT_S = 15.0
+"""A command that is not answered by then belongs to a page that hangs."""
+
+
+class WireFailed(Exception):
+    """A CDP command failed. Never leaves this package: what it means depends on who asked."""
+
+    def __init__(self, method: str, message: str, *, timed_out: bool = False) -> None:
+        super().__init__(f"{method}: {message}")
+        self.method = method
+        self.message = message
+        self.timed_out = timed_out
+
+
+class Wire:
+    """Sends commands in the order they are posted, and hands every event to one listener."""
+
+    def __init__(self, session: CDPSession, listener: Callable[["Wire", str, Mapping[str, Any]], None]) -> None:
+        self._session = session
+        self._listener = listener
+        self._posted: set[asyncio.Task[Mapping[str, Any]]] = set()
+        self.evaluations = 0
+        """How many scripts were evaluated: each is one round trip through the page's main thread."""
+        session.on("event", self._hear)
+
+    def _hear(self, event: Mapping[str, Any]) -> None:
+        self._listener(self, event["method"], event.get("params") or {})
+
+    def post(
+        self, method: str, params: Mapping[str, Any] | None = None, *, secret: bool = False
+    ) -> asyncio.Task[Mapping[str, Any]]:
+        """Send without waiting; the task ends with the answer. Nobody needs to await it.
+
+        With `secret`, the error does not repeat what the browser said, as that may repeat the parameters.
+        """
+        if method in ("Runtime.evaluate", "Runtime.callFunctionOn"):
+            self.evaluations += 1
+        task = asyncio.create_task(self._send(method, params or {}, secret=secret))
+        self._posted.add(task)
+        task.add_done_callback(self._settled)
+        return task
+
+    async def send(
+        self,
+        method: str,
+        params: Mapping[str, Any] | None = None,
+        *,
+        secret: bool = False,
+        timeout_s: float = COMMAND_TIMEOUT_S,
+    ) -> Mapping[str, Any]:
+        """Send, after everything that was posted before, and wait for the answer.
+
+        Raises:
+            WireFailed: the browser refused, the session is closed, or no answer came in time.
+        """
+        task = self.post(method, params, secret=secret)
+        try:
+            async with asyncio.timeout(timeout_s):
+                return await task
+        except TimeoutError:
+            raise WireFailed(method, f"no answer in {timeout_s:g} s", timed_out=True) from None
+
+    async def _send(self, method: str, params: Mapping[str, Any], *, secret: bool) -> Mapping[str, Any]:
+        message = ""
+        try:
+            async with asyncio.timeout(COMMAND_TIMEOUT_S):
+                answer: Mapping[str, Any] = await self._session.send(method, dict(params))
+                return answer or {}
+        except PlaywrightError as exc:
+            message = "failed" if secret else exc.message
+        except TimeoutError:
+            raise WireFailed(method, f"no answer in {COMMAND_TIMEOUT_S:g} s", timed_out=True) from None
+        # Outside the handler: as its context, the original error would be printed with the parameters it repeats.
+        raise WireFailed(method, message)
+
+    def _settled(self, task: asyncio.Task[Mapping[str, Any]]) -> None:
+        self._posted.discard(task)
+        if not task.cancelled():
+            task.exception()  # retrieved here, so that an answer nobody waits for is no unhandled error
+
+    def close(self) -> None:
+        """Stop listening and give up what is still on its way."""
+        self._session.remove_listener("event", self._hear)
+        for task in tuple(self._posted):
+            task.cancel()
+
+    async def detach(self) -> None:
+        """End the CDP session; one that has ended already is fine."""
+        self.close()
+        try:
+            async with asyncio.timeout(2):
+                await self._session.detach()
+        except (PlaywrightError, TimeoutError):
+            return

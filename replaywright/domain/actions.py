@@ -1,0 +1,86 @@
+"""What a step does, and whether it may be repeated."""
+
+from enum import StrEnum
+
+
+class Action(StrEnum):
+    """The closed set of browser actions."""
+
+    GOTO = "goto"
+    CLICK = "click"
+    DOUBLE_CLICK = "double_click"
+    HOVER = "hover"
+    FILL = "fill"
+    TYPE = "type"
+    PRESS = "press"
+    SELECT_OPTION = "select_option"
+    CHECK = "check"
+    UNCHECK = "uncheck"
+    SCROLL = "scroll"
+    WAIT_FOR = "wait_for"
+    GO_BACK = "go_back"
+    SWITCH_TAB = "switch_tab"
+    CLOSE_TAB = "close_tab"
+    EXTRACT = "extract"
+
+
+class Effect(StrEnum):
+    """May the step be repeated? Ordered; an effect may be raised by what was seen, never lowered by a guess."""
+
+    READ = "read"
+    IDEMPOTENT = "idempotent"
+    COMMIT = "commit"
+    IRREVERSIBLE = "irreversible"
+
+    @property
+    def rank(self) -> int:
+        """0 for `read` to 3 for `irreversible`."""
+        return list(Effect).index(self)
+
+    @property
+    def repeatable(self) -> bool:
+        """Whether a step in doubt may simply be performed again."""
+        return self.rank <= Effect.IDEMPOTENT.rank
+
+
+class Cause(StrEnum):
+    """What an action set off in the browser: replay waits for the same."""
+
+    NOTHING = "nothing"
+    SAME_DOCUMENT = "same_document"
+    NEW_DOCUMENT = "new_document"
+    POPUP = "popup"
+    DOWNLOAD = "download"
+    DIALOG = "dialog"
+
+
+_DERIVED = {
+    Action.GOTO: Effect.IDEMPOTENT,
+    Action.FILL: Effect.IDEMPOTENT,
+    Action.TYPE: Effect.IDEMPOTENT,
+    Action.SELECT_OPTION: Effect.IDEMPOTENT,
+    Action.CHECK: Effect.IDEMPOTENT,
+    Action.UNCHECK: Effect.IDEMPOTENT,
+    Action.HOVER: Effect.READ,
+    Action.SCROLL: Effect.READ,
+    Action.WAIT_FOR: Effect.READ,
+    Action.EXTRACT: Effect.READ,
+    Action.SWITCH_TAB: Effect.READ,
+    Action.CLOSE_TAB: Effect.IDEMPOTENT,
+    Action.GO_BACK: Effect.COMMIT,
+    Action.CLICK: Effect.COMMIT,
+    Action.DOUBLE_CLICK: Effect.COMMIT,
+    Action.PRESS: Effect.COMMIT,
+}
+
+
+def effect_of(action: Action, declared: Effect | None, observed: Effect | None) -> Effect:
+    """The effect that a step is treated with.
+
+    Declared wins, but what was seen can raise it. Undeclared, the action decides: a click, a key press
+    and going back (it may re-submit a form) count as `commit` until they were *observed* to send
+    nothing unsafe; then the observation counts.
+    """
+    if declared is not None:
+        return declared if observed is None else max(declared, observed, key=lambda effect: effect.rank)
+    return _DERIVED[action] if observed is None else observed

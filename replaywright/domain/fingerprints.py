@@ -1,0 +1,81 @@
+"""The two digests of a step: its identity within a lineage, and what it means anywhere."""
+
+import hashlib
+import re
+from collections.abc import Mapping
+from typing import Any
+from urllib.parse import urlsplit
+
+import rfc8785
+
+from replaywright.domain.tasks import Step, arguments_of, texts_of
+from replaywright.domain.templates import fill_canonical, parameters_in
+from replaywright.domain.text import normalise
+
+VERSION = 1
+"""Part of every digest: a change of the algorithm must not meet old keys."""
+
+
+def digest(value: Any) -> str:
+    """SHA-256 over the RFC 8785 canonical JSON of `value`, hexadecimal."""
+    return hashlib.sha256(rfc8785.dumps(value)).hexdigest()
+
+
+def _filled(value: Any, values: Mapping[str, str]) -> Any:
+    if isinstance(value, str):
+        return fill_canonical(value, values)
+    if isinstance(value, Mapping):
+        return {key: _filled(inner, values) for key, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [_filled(inner, values) for inner in value]
+    return value
+
+
+def fingerprint(step: Step, values: Mapping[str, str], previous: str, previous_outcome: str) -> str:
+    """The step's idempotency key within its lineage.
+
+    Parameter values are in; secrets only by name; effect and time-outs are out. `previous` is the fingerprint of
+    the step before ("" for the first), `previous_outcome` the digest of its outcome.
+    """
+    target = getattr(step, "target", None)
+    return digest(
+        {
+            "v": VERSION,
+            "action": step.action,
+            "instruction": _filled(step.instruction, values),
+            "target": None if target is None else _filled(target.model_dump(exclude_none=True), values),
+            "arguments": _filled(arguments_of(step), values),
+            "expectation": [_filled(p.model_dump(mode="json", exclude_none=True), values) for p in step.expect],
+            "previous": previous,
+            "previousOutcome": previous_outcome,
+        }
+    )
+
+
+_VOLATILE = re.compile(r"\d+|[0-9a-f]{8,}|[0-9a-f]{8}-[0-9a-f-]{27}|[A-Za-z0-9_-]*\d[A-Za-z0-9_-]*\d[A-Za-z0-9_-]{6,}")
+
+
+def site_scope(url: str) -> str:
+    """Origin and path template of `url`: ids in the path become `{id}`, query and fragment are dropped."""
+    parts = urlsplit(url)
+    path = "/".join("{id}" if _VOLATILE.fullmatch(segment) else segment for segment in parts.path.split("/"))
+    return f"{parts.scheme}://{parts.netloc}{path.rstrip('/') or '/'}"
+
+
+def content_key(tenant: str, url: str, step: Step, device: str = "desktop") -> str:
+    """The key of the action cache: what the step means on this page, whatever the values, model or position."""
+    return digest(
+        {
+            "v": VERSION,
+            "tenant": tenant,
+            "site": site_scope(url),
+            "action": step.action,
+            "instruction": normalise(step.instruction),
+            "device": device,
+        }
+    )
+
+
+def instruction_parameters(step: Step) -> frozenset[str]:
+    """Parameters that the step's own texts name: only these may occur in its recorded target."""
+    return frozenset().union(*(parameters_in(text) for text in texts_of(step.model_dump(mode="json"))))

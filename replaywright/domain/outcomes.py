@@ -1,0 +1,113 @@
+"""What came out of a step."""
+
+from enum import StrEnum
+from typing import Any
+
+from pydantic import Field
+
+from replaywright.domain.actions import Cause, Effect
+from replaywright.domain.base import Record
+from replaywright.domain.fingerprints import digest
+from replaywright.domain.predicates import PredicateResult
+
+
+class Lookup(Record):
+    """How the element was found, or why not."""
+
+    hit: bool = False
+    tier: str = ""
+    """xpath, xpath_variant, attributes, role_name, hash, similarity; `query` for a declared target."""
+    healed: bool = False
+    """Found without a model although its recorded description changed."""
+    score: float = 0.0
+    runner_up: float = 0.0
+    """Score of the second best candidate; 0 when there is none."""
+    reason: str = ""
+    """On a miss: no_entry, not_found, ambiguous, disagrees, low_score, low_margin, heal_off."""
+    candidates: int = 0
+    entry_version: int = 0
+    from_model: bool = False
+
+
+class UnsafeRequest(Record):
+    """A request that may have changed something on the site: what makes a click a commit."""
+
+    method: str
+    url: str
+    """Origin and path; no query."""
+    status: int = 0
+    """0 while no response was seen."""
+    kind: str = "request"
+    """request, beacon, websocket."""
+
+
+class Evidence(Record):
+    """What the browser did while and after the step acted."""
+
+    causes: tuple[Cause, ...] = ()
+    requests: tuple[UnsafeRequest, ...] = ()
+    dialogs: tuple[str, ...] = ()
+    """Kind and text of dialogs, such as `confirm: Delete?`."""
+    downloads: tuple[str, ...] = ()
+    """Suggested file names."""
+    input_landed: bool | None = None
+    """Whether the page saw the input arrive at the element; None when it could not be known."""
+
+    @property
+    def observed_effect(self) -> Effect:
+        """`commit` if anything unsafe was seen (RFC 9110 section 9.2.1), else `read`."""
+        return Effect.COMMIT if self.requests or self.downloads else Effect.READ
+
+
+class Status(StrEnum):
+    """How a step ended."""
+
+    DONE = "done"
+    MISSED = "missed"
+    """No element, or more than one, answers to the description: nothing was touched."""
+    UNMET = "unmet"
+    """The action ran and an expectation does not hold."""
+    REFUSED = "refused"
+    """Definitely not performed: not actionable, forbidden, or fenced before dispatch."""
+    IN_DOUBT = "in_doubt"
+    """A commit step may or may not have taken effect."""
+
+
+class Costs(Record):
+    """Where the time of a step went, and how often it crossed a boundary."""
+
+    evaluations: int = 0
+    redis_round_trips: int = 0
+    locating_ms: float = 0.0
+    acting_ms: float = 0.0
+    verifying_ms: float = 0.0
+    redis_ms: float = 0.0
+    total_ms: float = 0.0
+
+
+class StepOutcome(Record):
+    """The result of one `perform_action`; at most 4 KB as JSON, larger values go to the artifact store."""
+
+    status: Status
+    reason: str = ""
+    message: str = ""
+    fingerprint: str = ""
+    content_key: str = ""
+    effect: Effect = Effect.READ
+    lookup: Lookup = Lookup()
+    evidence: Evidence = Evidence()
+    predicates: tuple[PredicateResult, ...] = ()
+    url: str = ""
+    extracted: dict[str, Any] = Field(default_factory=dict)
+    snapshot: str = ""
+    """Digest of the snapshot in the artifact store, on a miss or failure."""
+    already_done: bool = False
+    """The wanted state was there; nothing was touched."""
+    from_ledger: bool = False
+    """The step had been performed by an earlier attempt; this is its recorded outcome."""
+    costs: Costs = Costs()
+
+    @property
+    def digest(self) -> str:
+        """What of the outcome later steps depend on: enters the next fingerprint."""
+        return digest({"status": self.status.value, "extracted": self.extracted})

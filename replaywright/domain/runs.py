@@ -1,0 +1,278 @@
+"""One execution of a task: what crosses between the caller, the workflow and the activities."""
+
+from enum import StrEnum
+from typing import Any, Literal
+
+from pydantic import Field
+
+from replaywright.domain.base import Record
+from replaywright.domain.outcomes import Lookup, Status, StepOutcome
+from replaywright.domain.predicates import Predicate, PredicateResult
+from replaywright.domain.sessions import SessionRef
+from replaywright.domain.targets import Target
+from replaywright.domain.tasks import Step, Task
+
+SECRET_PREFIX = "REPLAYWRIGHT_SECRET_"
+"""`{{secret:NAME}}` is read on the worker from the environment variable with this prefix and NAME."""
+
+
+class Mode(StrEnum):
+    """What a run may use."""
+
+    AUTO = "auto"
+    """The cache, then a heal, then the model."""
+    LEARN = "learn"
+    """The model for every element; the cache is written, not read."""
+    REPLAY = "replay"
+    """The cache and heals only; a miss fails the run. No model call, whatever happens."""
+
+
+class Heal(StrEnum):
+    """What may be done when a page changed and an element can be found again without a model."""
+
+    OFF = "off"
+    PROPOSE = "propose"
+    """Use the healed element in this run, but keep the new version back until a person promotes it."""
+    AUTO = "auto"
+
+
+class Usage(Record):
+    """What model calls cost."""
+
+    calls: int = 0
+    input_tokens: int = 0
+    output_tokens: int = 0
+    model: str = ""
+
+    def plus(self, other: "Usage") -> "Usage":
+        """The sum of both; keeps the last model named."""
+        return Usage(
+            calls=self.calls + other.calls,
+            input_tokens=self.input_tokens + other.input_tokens,
+            output_tokens=self.output_tokens + other.output_tokens,
+            model=other.model or self.model,
+        )
+
+
+class ActionRequest(Record):
+    """Input of `perform_action`."""
+
+    run_id: str
+    lineage: str
+    tenant: str
+    task: str
+    session: SessionRef
+    sequence: int
+    step: Step
+    values: dict[str, str] = Field(default_factory=dict)
+    """Values of the task's parameters."""
+    fingerprint: str
+    epoch: int
+    """Of the session and of this attempt at the step."""
+    mode: Mode = Mode.AUTO
+    heal: Heal = Heal.AUTO
+    proposed: Target | None = None
+    """The element that the model chose; None to use the cache."""
+    usage: Usage = Usage()
+    """What the proposal cost; for the trace."""
+    next_step: Step | None = None
+    """The step after this one: its cache entry is fetched along with the recording of this one."""
+    recovered: bool = False
+    """An earlier attempt may have begun: the ledger must be asked afresh."""
+    reapply: bool = False
+    """Bring a rebuilt browser forward: the step was done before, so the ledger is neither asked nor written."""
+
+
+class ProposeRequest(Record):
+    """Input of `propose_target`, the model fallback."""
+
+    run_id: str
+    lineage: str
+    sequence: int
+    instruction: str
+    action: str
+    snapshot: str
+    """Digest in the artifact store."""
+    missed: Lookup = Lookup()
+
+
+class ResolveRequest(Record):
+    """Input of `resolve_step`: decide a commit step in doubt by reading only."""
+
+    action: ActionRequest
+    """As it was sent, with the session and epoch of now: the attempt in doubt is fenced first."""
+    adopted: bool
+    """Whether the session is the live page of that attempt. A rebuilt page proves nothing."""
+
+
+class Proposal(Record):
+    """The model's choice."""
+
+    target: Target | None = None
+    """None when the model says that no element fits."""
+    element_id: str = ""
+    usage: Usage = Usage()
+    stand_in: bool = False
+    """The answer came from the stand-in, not from a model."""
+
+
+class Resolution(Record):
+    """What is known of a commit step in doubt."""
+
+    verdict: Literal["done", "not_done", "undecidable"]
+    reason: str = ""
+    outcome: StepOutcome | None = None
+
+
+class PersonVerdict(Record):
+    """A person's answer on a step in doubt."""
+
+    sequence: int
+    verdict: Literal["done", "not_done", "abandon"]
+    who: str = ""
+    why: str = ""
+
+
+class SettleRequest(Record):
+    """Input of `settle_step`: write down what a person decided."""
+
+    action: ActionRequest
+    verdict: PersonVerdict
+
+
+class FinishRequest(Record):
+    """Input of `finish_run`: final verification, and promotion of what the run learned."""
+
+    run_id: str
+    lineage: str
+    tenant: str
+    task: str
+    session: SessionRef
+    epoch: int = 1
+    verify: tuple[Predicate, ...] = ()
+    """With the parameters' values filled in."""
+    content_keys: tuple[str, ...] = ()
+    """Of all steps performed: candidates written under these by this run become active."""
+    succeeded: bool = True
+
+
+class Finished(Record):
+    """Result of `finish_run`."""
+
+    predicates: tuple[PredicateResult, ...] = ()
+    promoted: int = 0
+    held: int = 0
+    """Healed versions kept back for a person (heal mode `propose`)."""
+    note: str = ""
+    """Why nothing was promoted, when that is so."""
+
+    @property
+    def verified(self) -> bool:
+        """Whether every final predicate held."""
+        return all(result.passed for result in self.predicates)
+
+
+class Totals(Record):
+    """Counts over a run, carried through continue-as-new."""
+
+    steps: int = 0
+    hits: int = 0
+    """Elements found as recorded."""
+    heals: int = 0
+    fallbacks: int = 0
+    """Elements that had to be asked of the model because a recording no longer led to them."""
+    learned: int = 0
+    """Elements asked of the model because nothing was recorded."""
+    from_ledger: int = 0
+    recoveries: int = 0
+    usage: Usage = Usage()
+
+
+class RunState(Record):
+    """Where a run is: what continue-as-new carries."""
+
+    position: int = 0
+    """Index of the next step."""
+    previous: str = ""
+    previous_outcome: str = ""
+    epoch: int = 1
+    session: SessionRef | None = None
+    last_commit: int = -1
+    """Index of the last step performed that must not be repeated; -1 when there is none."""
+    totals: Totals = Totals()
+    content_keys: tuple[str, ...] = ()
+    extracted: dict[str, Any] = Field(default_factory=dict)
+
+
+class RunInput(Record):
+    """Input of the workflow `BrowserTask`."""
+
+    task: Task
+    values: dict[str, str] = Field(default_factory=dict)
+    tenant: str = "default"
+    lineage: str = ""
+    """Empty for a first run: its own workflow id."""
+    mode: Mode = Mode.AUTO
+    heal: Heal = Heal.AUTO
+    steps_per_history: int = Field(100, ge=1)
+    """Steps after which the run continues as new."""
+    state: RunState = RunState()
+
+
+class StepLine(Record):
+    """One line of progress."""
+
+    sequence: int
+    title: str
+    status: Status
+    lookup: Lookup = Lookup()
+    from_ledger: bool = False
+    message: str = ""
+
+
+class Progress(Record):
+    """Answer of the query `progress`."""
+
+    status: Literal["running", "waiting", "done", "failed"] = "running"
+    step: int = 0
+    """Number of steps done."""
+    steps: int = 0
+    doing: str = ""
+    waiting_for: str = ""
+    """What a person has to decide; empty when nothing waits."""
+    lines: tuple[StepLine, ...] = ()
+    """The last hundred steps at most."""
+    totals: Totals = Totals()
+
+
+class RunResult(Record):
+    """Result of the workflow `BrowserTask`."""
+
+    succeeded: bool
+    totals: Totals = Totals()
+    failed_step: int | None = None
+    reason: str = ""
+    message: str = ""
+    extracted: dict[str, Any] = Field(default_factory=dict)
+    verification: tuple[PredicateResult, ...] = ()
+    promoted: int = 0
+    held: int = 0
+    note: str = ""
+
+    @property
+    def healed(self) -> bool:
+        """Whether any element was found only by healing."""
+        return self.totals.heals > 0
+
+
+def step_title(step: Step) -> str:
+    """How a step reads in the Temporal UI and in progress lines, templates as written: never a value."""
+    match step.action:
+        case "goto":
+            return f"goto {step.url}"
+        case "press":
+            return f"press {step.keys}" + (f" on {step.instruction}" if step.instruction else "")
+        case "fill" | "type" | "select_option":
+            return f"{step.action} {step.instruction} = {step.value}"
+        case _:
+            return f"{step.action} {step.instruction}".strip()

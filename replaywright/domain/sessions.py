@@ -1,0 +1,63 @@
+"""One live browser: where it is and who may use it."""
+
+from replaywright.domain.base import Record
+
+
+class SessionRef(Record):
+    """What a workflow needs to know of a session to send it work."""
+
+    session_id: str
+    queue: str
+    """Temporal task queue of the worker that is attached to the browser."""
+    host_queue: str = ""
+    """Temporal task queue of all workers on the browser's host: any of them can adopt it."""
+    host: str = ""
+    boot_id: str = ""
+    directory: str = ""
+    """The session's directory on that host: control socket, profile, log."""
+    epoch: int = 1
+    """Rises with every adoption, rebuild and resolution; an older epoch is refused everywhere."""
+
+
+class Checkpoint(Record):
+    """Where a rebuilt session starts from."""
+
+    sequence: int = -1
+    """Number of the last verified step; -1 before the first."""
+    url: str = ""
+    storage_state: str = ""
+    """Digest of cookies and storage in the artifact store; empty when there is none yet."""
+
+
+class OpenSession(Record):
+    """Ask for a browser."""
+
+    run_id: str
+    lineage: str
+    tenant: str
+    start_url: str = ""
+
+
+class RecoverSession(Record):
+    """Ask for the run's browser again after its worker was lost: the live one, else a new one."""
+
+    run_id: str
+    tenant: str
+    lost: SessionRef
+    epoch: int
+    """The epoch from now on; higher than `lost.epoch`."""
+
+
+class SessionOpened(Record):
+    """A browser is ready."""
+
+    session: SessionRef
+    adopted: bool = False
+    """True when the live page was found again; False for a new browser that shows nothing yet."""
+    url: str = ""
+
+
+class CloseSession(Record):
+    """Give the browser back."""
+
+    session: SessionRef

@@ -1,0 +1,77 @@
+"""How an element is described, so that it can be found again and told apart from its like."""
+
+from pydantic import Field
+
+from replaywright.domain.base import Authored, Record
+
+
+class FrameStep(Record):
+    """One hop into an iframe, described by what stays when the page is rebuilt."""
+
+    name: str = ""
+    """The frame's `name` or `id`."""
+    title: str = ""
+    url: str = ""
+    """Origin and path of the frame's document; no query."""
+    index: int = 0
+    """Position among the sibling frames: only the last resort when nothing else differs."""
+
+
+class Box(Record):
+    """Position and size in the page, in CSS pixels."""
+
+    x: float
+    y: float
+    width: float
+    height: float
+
+
+class Target(Record):
+    """Everything recorded about one element. Empty means "had none", which is information too."""
+
+    frame: tuple[FrameStep, ...] = ()
+    """The path of frames from the top document; empty for the top document itself."""
+    tag: str = ""
+    role: str = ""
+    name: str = ""
+    """Accessible name as the page gave it (not normalised)."""
+    text: str = ""
+    """Visible text, at most 200 characters."""
+    label: str = ""
+    """The text of the element's <label> or of what labels it visually."""
+    attributes: dict[str, str] = Field(default_factory=dict)
+    """id, class, name, type, placeholder, href (path only), title, alt, value of buttons, data-test ids, aria-*."""
+    xpath: str = ""
+    """Absolute; a hop into an open shadow root is the segment `#shadow`."""
+    css: str = ""
+    """Short and unique when recorded, built from stable attributes; shadow hops as ` >>> `."""
+    neighbours: tuple[str, ...] = ()
+    """Texts near the element, nearest first, at most eight."""
+    container: str = ""
+    """Role and name of the nearest landmark, form, dialog, table or list, such as `form "Compose"`."""
+    row: tuple[str, ...] = ()
+    """Texts of the table row or list item the element stands in."""
+    element_hash: str = ""
+    """Digest of tag, role, name and stable attributes, without position: equal means unchanged."""
+    box: Box | None = None
+
+
+class ElementQuery(Authored):
+    """A condition on elements, as written in task files; every field given must agree."""
+
+    role: str | None = None
+    name: str | None = None
+    """Accessible name, equal after normalisation."""
+    name_contains: str | None = None
+    text: str | None = None
+    """Contained in the visible text, after normalisation."""
+    label: str | None = None
+    placeholder: str | None = None
+    test_id: str | None = None
+    css: str | None = None
+    """The escape hatch; does not look into shadow roots or frames."""
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether no condition was given, so that every element would match."""
+        return not self.model_fields_set or all(value is None for value in self.model_dump().values())

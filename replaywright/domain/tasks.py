@@ -1,0 +1,377 @@
+"""What people write: a task with its parameters and steps."""
+
+import re
+from collections.abc import Iterable, Mapping
+from typing import Annotated, Any, Literal, TypeAlias
+
+from pydantic import Field, TypeAdapter, ValidationError, field_validator, model_validator
+
+from replaywright.domain.actions import Action, Effect
+from replaywright.domain.base import Authored
+from replaywright.domain.predicates import Predicate
+from replaywright.domain.targets import ElementQuery
+from replaywright.domain.templates import parameters_in, secrets_in
+from replaywright.errors import InputInvalid
+
+
+class Parameter(Authored):
+    """One value that a caller may or must give."""
+
+    type: Literal["text", "email", "number", "date", "choice"] = "text"
+    description: str = ""
+    example: str = ""
+    default: str | None = None
+    """None means that the caller must give a value."""
+    choices: tuple[str, ...] = ()
+    """For `type: choice`: the values allowed."""
+
+    @model_validator(mode="after")
+    def _choices_fit(self) -> "Parameter":
+        if (self.type == "choice") != bool(self.choices):
+            raise ValueError("choices belong to type 'choice', and it needs at least one")
+        return self
+
+
+class StepBase(Authored):
+    """What every step may say."""
+
+    effect: Effect | None = None
+    """Declared effect; None lets the action and what is observed decide."""
+    expect: tuple[Predicate, ...] = ()
+    """What must hold after the step."""
+    timeout_ms: int = Field(10_000, ge=100, le=300_000)
+    """The budget of the step: finding, acting and verifying together."""
+
+
+class PageStep(StepBase):
+    """A step that acts on the page as a whole."""
+
+    instruction: str = ""
+
+
+class ElementStep(StepBase):
+    """A step that acts on one element."""
+
+    instruction: str = Field(min_length=1)
+    """Which element, in plain words: "the send button"."""
+    target: ElementQuery | None = None
+    """The element by role, name and so on; with it, no model is needed. Must match exactly one."""
+
+
+class Goto(PageStep):
+    """Open a URL in the current tab."""
+
+    action: Literal["goto"]
+    url: str = Field(min_length=1)
+
+
+class Click(ElementStep):
+    """Click once with the left button."""
+
+    action: Literal["click"]
+
+
+class DoubleClick(ElementStep):
+    """Click twice."""
+
+    action: Literal["double_click"]
+
+
+class Hover(ElementStep):
+    """Move the pointer over the element."""
+
+    action: Literal["hover"]
+
+
+class Fill(ElementStep):
+    """Set a field's value, replacing what is there."""
+
+    action: Literal["fill"]
+    value: str
+
+
+class Type(ElementStep):
+    """Clear a field, then type into it key by key, for pages that listen to keys."""
+
+    action: Literal["type"]
+    value: str
+
+
+class Press(StepBase):
+    """Press a key or a combination, such as `Enter` or `Control+A`, on an element or on what has the focus."""
+
+    action: Literal["press"]
+    keys: str = Field(min_length=1)
+    instruction: str = ""
+    """Which element gets the keys; empty for the one that has the focus."""
+    target: ElementQuery | None = None
+
+
+class SelectOption(ElementStep):
+    """Choose an option of a <select> by its label, or by its value when no label equals it."""
+
+    action: Literal["select_option"]
+    value: str
+
+
+class Check(ElementStep):
+    """Tick a checkbox or choose a radio button, if it is not yet."""
+
+    action: Literal["check"]
+
+
+class Uncheck(ElementStep):
+    """Clear a checkbox, if it is ticked."""
+
+    action: Literal["uncheck"]
+
+
+class Scroll(StepBase):
+    """Scroll an element into view, or the page to an end."""
+
+    action: Literal["scroll"]
+    instruction: str = ""
+    """The element to bring into view; empty to scroll the page."""
+    target: ElementQuery | None = None
+    to: Literal["top", "bottom", "element"] = "element"
+
+    @model_validator(mode="after")
+    def _has_a_destination(self) -> "Scroll":
+        if self.to == "element" and not (self.instruction or self.target):
+            raise ValueError("say what to scroll to: an instruction, a target, or to: top | bottom")
+        return self
+
+
+class WaitFor(PageStep):
+    """Wait until `expect` holds."""
+
+    action: Literal["wait_for"]
+
+    @model_validator(mode="after")
+    def _waits_for_something(self) -> "WaitFor":
+        if not self.expect:
+            raise ValueError("wait_for needs expect: what to wait for")
+        return self
+
+
+class GoBack(PageStep):
+    """Go back in the tab's history."""
+
+    action: Literal["go_back"]
+
+
+class SwitchTab(PageStep):
+    """Make another tab the current one."""
+
+    action: Literal["switch_tab"]
+    tab: Literal["latest", "first"] | None = None
+    url_contains: str | None = None
+    title_contains: str | None = None
+
+    @model_validator(mode="after")
+    def _names_one(self) -> "SwitchTab":
+        if sum(value is not None for value in (self.tab, self.url_contains, self.title_contains)) != 1:
+            raise ValueError("name the tab by exactly one of: tab (latest | first), url_contains, title_contains")
+        return self
+
+
+class CloseTab(PageStep):
+    """Close the current tab; the one that opened it, or the first, becomes the current one."""
+
+    action: Literal["close_tab"]
+
+
+class ExtractField(Authored):
+    """One named value to read."""
+
+    take: Literal["text", "value", "attribute", "table", "count"] = "text"
+    """`table` gives a list of rows, each a mapping from column header to cell text."""
+    find: ElementQuery | None = None
+    """Which element inside the step's element; None for the step's element itself."""
+    attribute: str | None = None
+    type: Literal["string", "number", "integer", "boolean"] = "string"
+
+    @model_validator(mode="after")
+    def _attribute_named(self) -> "ExtractField":
+        if (self.take == "attribute") != (self.attribute is not None):
+            raise ValueError("attribute belongs to take: attribute, which needs it")
+        return self
+
+
+class Extract(StepBase):
+    """Read values from the page, or from one element of it."""
+
+    action: Literal["extract"]
+    instruction: str = ""
+    """The element to read from; empty for the whole page."""
+    target: ElementQuery | None = None
+    fields: dict[str, ExtractField] = Field(min_length=1)
+
+
+Step: TypeAlias = Annotated[
+    Goto
+    | Click
+    | DoubleClick
+    | Hover
+    | Fill
+    | Type
+    | Press
+    | SelectOption
+    | Check
+    | Uncheck
+    | Scroll
+    | WaitFor
+    | GoBack
+    | SwitchTab
+    | CloseTab
+    | Extract,
+    Field(discriminator="action"),
+]
+
+
+def action_of(step: Step) -> Action:
+    """The step's action as an enum."""
+    return Action(step.action)
+
+
+def names_element(step: Step) -> bool:
+    """Whether the step acts on one element that has to be found."""
+    match step:
+        case ElementStep():
+            return True
+        case Press() | Extract() | Scroll():
+            return bool(step.instruction or step.target)
+        case _:
+            return False
+
+
+def arguments_of(step: Step) -> dict[str, Any]:
+    """What the action is done with, as templates: everything but instruction, target, effect, expectation and time."""
+    skip = {"action", "instruction", "target", "effect", "expect", "timeout_ms"}
+    arguments: dict[str, Any] = step.model_dump(mode="json", exclude=skip, exclude_none=True)
+    return arguments
+
+
+def texts_of(value: Any) -> Iterable[str]:
+    """All strings inside JSON-like data."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, Mapping):
+        for inner in value.values():
+            yield from texts_of(inner)
+    elif isinstance(value, list | tuple):
+        for inner in value:
+            yield from texts_of(inner)
+
+
+class Task(Authored):
+    """A browser task: where to start, with what values, which steps, and what must hold at the end."""
+
+    task: str = Field(pattern=r"^[a-z0-9][a-z0-9-]{0,62}$")
+    """Short name, lower case with dashes: part of the run's id."""
+    goal: str = ""
+    url: str = ""
+    """Start URL, opened before the first step; may be empty when the first step is a goto."""
+    parameters: dict[str, Parameter] = Field(default_factory=dict)
+    secrets: tuple[str, ...] = ()
+    """Names of the secrets that steps may use as `{{secret:NAME}}`."""
+    steps: tuple[Step, ...] = Field(min_length=1)
+    verify: tuple[Predicate, ...] = ()
+    """What must hold after the last step: the final verification."""
+
+    @field_validator("parameters")
+    @classmethod
+    def _names_are_plain(cls, parameters: dict[str, Parameter]) -> dict[str, Parameter]:
+        for name in parameters:
+            if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name):
+                raise ValueError(f"{name!r} is no parameter name: use letters, digits and underscores")
+        return parameters
+
+    @model_validator(mode="after")
+    def _uses_only_what_it_declares(self) -> "Task":
+        places = [(f"steps[{index}]", step.model_dump(mode="json")) for index, step in enumerate(self.steps)]
+        places += [("url", self.url), ("verify", [predicate.model_dump(mode="json") for predicate in self.verify])]
+        for place, value in places:
+            for text in texts_of(value):
+                if unknown := parameters_in(text) - set(self.parameters):
+                    raise ValueError(f"{place} uses undeclared parameter {min(unknown)!r}; add it under parameters")
+                if unknown := secrets_in(text) - set(self.secrets):
+                    raise ValueError(f"{place} uses undeclared secret {min(unknown)!r}; add it to secrets")
+        for place, value in places:
+            if place in ("url", "verify") and any(secrets_in(text) for text in texts_of(value)):
+                raise ValueError(f"{place} uses a secret; secrets may only be typed into fields (fill, type)")
+        for index, step in enumerate(self.steps):
+            outside = step.model_dump(mode="json", exclude={"value"} if isinstance(step, Fill | Type) else set())
+            if any(secrets_in(text) for text in texts_of(outside)):
+                raise ValueError(f"steps[{index}] uses a secret outside the value of a fill or type step")
+        return self
+
+
+def _remedy(error: Mapping[str, Any]) -> str:
+    message = str(error["msg"]).removeprefix("Value error, ")
+    return "unknown field; see `replaywright schema`" if error["type"] == "extra_forbidden" else message
+
+
+def _place(location: Iterable[str | int]) -> str:
+    known = {"goto", "click", "double_click", "hover", "fill", "type", "press", "select_option", "check", "uncheck"}
+    known |= {"scroll", "wait_for", "go_back", "switch_tab", "close_tab", "extract"}
+    text = ""
+    previous_was_index = False
+    for part in location:
+        if isinstance(part, int):
+            text += f"[{part}]"
+        elif not (previous_was_index and part in known):  # the union's tag is no field of the file
+            text += f".{part}" if text else part
+        previous_was_index = isinstance(part, int)
+    return text or "the file"
+
+
+def parse_task(data: Any, source: str) -> Task:
+    """The task in `data` (parsed YAML or JSON).
+
+    Raises:
+        InputInvalid: one line: `source`, the first wrong field, and what was expected.
+    """
+    if not isinstance(data, Mapping):
+        raise InputInvalid(f"{source}: expected a mapping with task and steps, found {type(data).__name__}")
+    try:
+        return TypeAdapter(Task).validate_python(data)
+    except ValidationError as exc:
+        first = exc.errors()[0]
+        more = f" (and {exc.error_count() - 1} more)" if exc.error_count() > 1 else ""
+        raise InputInvalid(f"{source}: {_place(first['loc'])}: {_remedy(first)}{more}") from exc
+
+
+def bind_parameters(task: Task, given: Mapping[str, str]) -> dict[str, str]:
+    """All parameters' values: given, else default.
+
+    Raises:
+        InputInvalid: unknown name, missing value, or a value that is not of the declared type.
+    """
+    for name in given:
+        if name not in task.parameters:
+            known = ", ".join(sorted(task.parameters)) or "none"
+            raise InputInvalid(f"--param {name}: task {task.task!r} has no such parameter; it has: {known}")
+    values: dict[str, str] = {}
+    for name, parameter in task.parameters.items():
+        value = given.get(name, parameter.default)
+        if value is None:
+            hint = f", for example {parameter.example!r}" if parameter.example else ""
+            raise InputInvalid(f"parameter {name!r} of task {task.task!r} has no value; pass --param {name}=…{hint}")
+        values[name] = _checked(name, parameter, value)
+    return values
+
+
+def _checked(name: str, parameter: Parameter, value: str) -> str:
+    patterns = {
+        "email": (r"[^@\s]+@[^@\s]+\.[^@\s]+|[^@\s]+@localhost", "an e-mail address"),
+        "number": (r"[+-]?(\d+([.,]\d*)?|[.,]\d+)", "a number"),
+        "date": (r"\d{4}-\d{2}-\d{2}", "a date as YYYY-MM-DD"),
+    }
+    if parameter.type == "choice" and value not in parameter.choices:
+        raise InputInvalid(f"parameter {name!r} is {value!r}; expected one of: {', '.join(parameter.choices)}")
+    if parameter.type in patterns:
+        pattern, expected = patterns[parameter.type]
+        if not re.fullmatch(pattern, value.strip()):
+            raise InputInvalid(f"parameter {name!r} is {value!r}; expected {expected}")
+    return value

@@ -1,0 +1,73 @@
+"""`{{parameter}}` and `{{secret:NAME}}` in texts.
+
+Filling is one pass: a parameter's value is never read as a template again, so a value that contains
+`{{secret:PASSWORD}}` stays those characters and reaches no secret.
+"""
+
+import re
+from collections.abc import Callable, Iterable, Mapping
+from typing import TypeAlias
+
+from replaywright.errors import InputInvalid
+
+_PLACE = re.compile(r"\{\{\s*(?:(secret):\s*)?([A-Za-z_][A-Za-z0-9_]*)\s*\}\}")
+
+Part: TypeAlias = str | Mapping[str, str]
+"""A literal, or `{"secret": NAME}`."""
+
+
+def parameters_in(text: str) -> frozenset[str]:
+    """Names of the parameters that `text` uses."""
+    return frozenset(match[2] for match in _PLACE.finditer(text) if match[1] is None)
+
+
+def secrets_in(text: str) -> frozenset[str]:
+    """Names of the secrets that `text` uses."""
+    return frozenset(match[2] for match in _PLACE.finditer(text) if match[1] is not None)
+
+
+def fill(text: str, values: Mapping[str, str], secret: Callable[[str], str] | None = None) -> str:
+    """`text` with its parameters' values; secrets through `secret`, or left as they are without one.
+
+    Raises:
+        InputInvalid: `text` uses a parameter that has no value.
+    """
+
+    def value(match: re.Match[str]) -> str:
+        name = match[2]
+        if match[1] is not None:
+            return match[0] if secret is None else secret(name)
+        if name not in values:
+            raise InputInvalid(f"parameter {name!r} has no value; pass it with --param {name}=…")
+        return values[name]
+
+    return _PLACE.sub(value, text)
+
+
+def fill_canonical(text: str, values: Mapping[str, str]) -> str | list[Part]:
+    """Like `fill`, in a form where a secret's reference cannot be confused with text that looks like one.
+
+    A plain string when no secret is used, else the list of its parts: what a fingerprint is made of.
+    """
+    parts: list[Part] = []
+    at = 0
+    for match in _PLACE.finditer(text):
+        if match[1] is None:
+            continue
+        parts += [fill(text[at : match.start()], values), {"secret": match[2]}]
+        at = match.end()
+    if not parts:
+        return fill(text, values)
+    return [*parts, fill(text[at:], values)]
+
+
+def generalise(text: str, values: Mapping[str, str], names: Iterable[str]) -> str:
+    """`text` with the values of the parameters `names` replaced by their names, longest value first.
+
+    Values shorter than three characters are left alone: they occur everywhere by chance.
+    """
+    for name in sorted(names, key=lambda n: -len(values.get(n, ""))):
+        value = values.get(name, "")
+        if len(value) >= 3 and value in text:
+            text = text.replace(value, "{{" + name + "}}")
+    return text

@@ -1,0 +1,27 @@
+"""How visible text is compared: what a reader sees as the same must compare equal."""
+
+import re
+import unicodedata
+
+_QUOTES = str.maketrans({"‘": "'", "’": "'", "‚": "'", "‛": "'", "“": '"', "”": '"', "„": '"', "«": '"', "»": '"'})
+_INVISIBLE = re.compile("[\ue000-\uf8ff\U000f0000-\U0010ffff\u00ad\u200b-\u200f\u2060\ufeff]")
+_SPACE = re.compile(r"\s+")
+
+
+def normalise(text: str) -> str:
+    """NFKC, icon-font glyphs and invisible characters dropped, quotes made equal, spaces collapsed, case folded.
+
+    The page script has the same function (`normalise` in `browser/page/text.js`); a test compares the two.
+    """
+    plain = _INVISIBLE.sub("", unicodedata.normalize("NFKC", text)).translate(_QUOTES)
+    return _SPACE.sub(" ", plain).strip().lower()
+
+
+def tokens(text: str) -> frozenset[str]:
+    """The words of a normalised text; for scripts without spaces, its single characters."""
+    return frozenset(re.findall(r"[\u3040-\u9fff\uac00-\ud7af]|[^\W_]+", normalise(text)))
+
+
+def shorten(text: str, limit: int = 80) -> str:
+    """At most `limit` characters, with an ellipsis when something was cut."""
+    return text if len(text) <= limit else text[: limit - 1] + "…"

@@ -1,0 +1,115 @@
+"""Every error that Replaywright raises, as one tree.
+
+    ReplaywrightError
+    ├── InputInvalid               a task file, parameter or option is wrong (exit code 2)
+    ├── SettingsInvalid            an environment variable or option of the process is wrong
+    ├── SecretMissing              a secret that a step names has no value here
+    ├── PolicyBlocked              a rule forbids what the step would do
+    ├── StackFailed                a part of the local stack (Temporal, Redis, Chromium, worker) did not start
+    │   └── ChromiumMissing
+    ├── StoreUnavailable           Redis cannot be reached or refuses writes; the step may be repeated later
+    ├── ValueTooLarge              a value is over the limit of where it was to be kept: never retried
+    ├── ArtifactMissing            a digest that a record names is not in the artifact store
+    ├── SessionLost                the live browser of this run is gone, or no longer ours
+    │   ├── Fenced                 a newer attempt owns this session or step
+    │   ├── KeeperUnavailable      the keeper's control socket does not answer
+    │   └── KeeperRefused          the keeper understood the request and said no
+    ├── ActionFailed               the browser could not perform the action (reason code inside)
+    └── ModelFailed                the model gave no usable answer
+        ├── ModelMisconfigured     no model, no key, unknown name, request refused as malformed: never retried
+        ├── ModelRateLimited       ask again after `retry_after_s`
+        ├── ModelUnavailable       time-out, connection or server error: retried
+        └── ModelRefused           the model declined, or answered nothing usable
+"""
+
+
+class ReplaywrightError(Exception):
+    """The base of all errors that Replaywright raises on purpose."""
+
+
+class InputInvalid(ReplaywrightError):
+    """What the user wrote is wrong; the message names place, value and remedy."""
+
+
+class SettingsInvalid(ReplaywrightError):
+    """A setting of this process is wrong; the message names the variable and what was expected."""
+
+
+class SecretMissing(ReplaywrightError):
+    """A step names a secret that has no value on this worker."""
+
+
+class PolicyBlocked(ReplaywrightError):
+    """A rule forbids what the step would do."""
+
+
+class StackFailed(ReplaywrightError):
+    """A part of the local stack did not start, or stopped."""
+
+
+class ChromiumMissing(StackFailed):
+    """No Chromium was found and none could be installed."""
+
+
+class StoreUnavailable(ReplaywrightError):
+    """Redis cannot be reached or refuses writes."""
+
+
+class ValueTooLarge(ReplaywrightError):
+    """A value is over the limit of where it was to be kept; large values belong in the artifact store."""
+
+
+class ArtifactMissing(ReplaywrightError):
+    """No artifact is stored under this digest."""
+
+
+class SessionLost(ReplaywrightError):
+    """The live browser of this run is gone, or no longer ours."""
+
+
+class Fenced(SessionLost):
+    """A newer attempt owns this session or step; this one must stop."""
+
+
+class KeeperUnavailable(SessionLost):
+    """The session keeper's control socket does not answer."""
+
+
+class KeeperRefused(SessionLost):
+    """The session keeper understood the request and refused it."""
+
+
+class ActionFailed(ReplaywrightError):
+    """The browser could not perform the action; nothing says that it had no effect."""
+
+    def __init__(self, reason: str, message: str, *, dispatched: bool) -> None:
+        super().__init__(message)
+        self.reason = reason
+        """A short code: `timeout`, `detached`, `not_editable`, `no_such_option`, `navigation_failed`, …"""
+        self.dispatched = dispatched
+        """Whether input may have reached the page. False is a promise; True is not."""
+
+
+class ModelFailed(ReplaywrightError):
+    """The model gave no usable answer."""
+
+
+class ModelMisconfigured(ModelFailed):
+    """No model is configured, or the provider refuses the request for what it is. Not retried."""
+
+
+class ModelRateLimited(ModelFailed):
+    """The provider asks to wait."""
+
+    def __init__(self, message: str, *, retry_after_s: float | None = None) -> None:
+        super().__init__(message)
+        self.retry_after_s = retry_after_s
+        """What the provider said in `Retry-After`; None when it did not say."""
+
+
+class ModelUnavailable(ModelFailed):
+    """The provider timed out, could not be reached, or failed on its side. Retried."""
+
+
+class ModelRefused(ModelFailed):
+    """The model declined, or its answer stayed unusable after it was asked again."""

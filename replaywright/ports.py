@@ -1,0 +1,289 @@
+"""What the activities need from the world, as narrow protocols; adapters implement them, `testing` fakes them."""
+
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from replaywright.domain.actions import Cause
+from replaywright.domain.base import Record
+from replaywright.domain.entries import ActionCacheEntry, EntryInfo
+from replaywright.domain.outcomes import Evidence, Lookup, StepOutcome
+from replaywright.domain.predicates import Predicate, PredicateResult
+from replaywright.domain.runs import Usage
+from replaywright.domain.sessions import SessionRef
+from replaywright.domain.snapshots import Snapshot
+from replaywright.domain.targets import ElementQuery, Target
+from replaywright.domain.tasks import Step
+
+# --------------------------------------------------------------------------------------------- browser
+
+
+@dataclass(frozen=True)
+class Work:
+    """One browser action, ready to be done: parameters filled, secrets resolved."""
+
+    step: Step
+    """Parameters are filled in; `value` still holds secret references: use `text`."""
+    text: str = field(default="", repr=False)
+    """What fill and type enter, secrets resolved. Never logged, never in an exception."""
+    sensitive: bool = False
+    """Whether `text` holds a secret: its element's value is not read back into anything that is kept."""
+    target: Target | None = None
+    """The recorded or proposed element. None with no `query`: the element is unknown, which is a miss."""
+    query: ElementQuery | None = None
+    """The element as the task declares it: exactly one must match."""
+    entry_version: int = 0
+    expect: tuple[Predicate, ...] = ()
+    causes: tuple[Cause, ...] | None = None
+    """What the action set off when it was recorded; None when that is not known: then it is observed."""
+    heal: bool = True
+    """Whether a changed element may be found again without a model."""
+    timeout_ms: int = 10_000
+
+
+@dataclass(frozen=True)
+class Report:
+    """What became of one `Work`."""
+
+    lookup: Lookup
+    target: Target | None = None
+    """Fresh description of the element that was acted on."""
+    acted: bool = False
+    """False on a miss, and when the wanted state was there already."""
+    before: tuple[PredicateResult, ...] = ()
+    after: tuple[PredicateResult, ...] = ()
+    evidence: Evidence = Evidence()
+    url: str = ""
+    title: str = ""
+    extracted: dict[str, Any] = field(default_factory=dict)
+    snapshot: Snapshot | None = None
+    """On a miss or when an expectation does not hold."""
+    evaluations: int = 0
+    locating_ms: float = 0.0
+    acting_ms: float = 0.0
+    verifying_ms: float = 0.0
+
+
+BeforeDispatch = Callable[[Target | None], Awaitable[None]]
+"""Called when the element is found and ready, before any input; raising stops the step untouched."""
+
+
+class BrowserSession(Protocol):
+    """A live browser that this process is attached to."""
+
+    @property
+    def url(self) -> str:
+        """URL of the current tab."""
+
+    async def perform(self, work: Work, before_dispatch: BeforeDispatch | None = None) -> Report:
+        """Find the element, act once, collect evidence, wait until the expectation holds or time is up.
+
+        A miss and an unmet expectation are reports, not errors.
+
+        Raises:
+            ActionFailed: the action could not be done; says whether input may have reached the page.
+            SessionLost: the browser or its page is gone.
+        """
+
+    async def check(self, expect: Sequence[Predicate], timeout_ms: int) -> tuple[PredicateResult, ...]:
+        """Evaluate predicates, waiting up to `timeout_ms` until all hold. Touches nothing."""
+
+    async def snapshot(self) -> Snapshot:
+        """Read the current tab."""
+
+    async def storage_state(self) -> bytes:
+        """Cookies and storage, as JSON. Holds live credentials: only ever kept encrypted or host-local."""
+
+    async def restore(self, storage_state: bytes, url: str) -> None:
+        """Put cookies and storage back, then open `url`."""
+
+    async def detach(self) -> None:
+        """Let go of the browser without closing it."""
+
+
+class Browsers(Protocol):
+    """Connects to browsers."""
+
+    async def attach(self, endpoint: str) -> BrowserSession:
+        """A session on the Chromium at this DevTools endpoint (`http://127.0.0.1:port`), on its current page.
+
+        Raises:
+            SessionLost: nothing answers there.
+        """
+
+
+class Keepers(Protocol):
+    """Starts and reaches session keepers on this host."""
+
+    async def launch(self, session_id: str) -> SessionRef:
+        """Start a keeper with its Chromium. Raises `StackFailed` when it does not come up."""
+
+    async def attach(self, session: SessionRef, epoch: int) -> str:
+        """The DevTools endpoint for the holder of `epoch`; cuts every older one off.
+
+        Raises:
+            KeeperUnavailable: no keeper answers, or its Chromium is gone.
+            Fenced: a higher epoch has attached.
+        """
+
+    async def renew(self, session: SessionRef, epoch: int) -> None:
+        """Prolong the lease."""
+
+    async def close(self, session: SessionRef) -> None:
+        """End browser and keeper; nothing happens when they are gone already."""
+
+    def is_local(self, session: SessionRef) -> bool:
+        """Whether the session lives on this host, in this boot."""
+
+
+# ------------------------------------------------------------------------------------------------ store
+
+
+class Known(Record):
+    """What the store knows before a step."""
+
+    state: str = ""
+    """Ledger state: empty, INTENT, DISPATCHED, COMMITTED, RESOLVING, NOT_DONE, ESCALATED, ABANDONED.
+
+    DAMAGED when the record cannot be read: it counts as tampered with, and nothing is dispatched on it.
+    """
+    epoch: int = 0
+    outcome: StepOutcome | None = None
+    """The recorded outcome; only with COMMITTED. None even then when a person settled it and nothing was recorded."""
+    late: StepOutcome | None = None
+    """A success that a fenced attempt reported afterwards, not yet ruled on: evidence for the resolution."""
+    entry: ActionCacheEntry | None = None
+    """The version to use: the active one, else this run's own candidate."""
+
+
+class Recording(Record):
+    """What is written after a step, in one round trip."""
+
+    run_id: str
+    lineage: str
+    tenant: str
+    sequence: int
+    epoch: int
+    outcome: StepOutcome
+    """Status `done` goes to the ledger; others only to the trace and the statistics."""
+    entry: ActionCacheEntry | None = None
+    """A new version to store as candidate."""
+    used_version: int = 0
+    """The version that was looked up; its statistics are counted."""
+    title: str = ""
+    """The step as it reads in the UI; templates, no values."""
+    trace: dict[str, Any] = {}
+    """Further fields of the trace line."""
+    next_fingerprint: str = ""
+    next_content_key: str = ""
+    """Look this up in the same round trip; empty for not."""
+
+
+class StepStore(Protocol):
+    """Ledger, action cache and trace of one tenant's runs.
+
+    Every method that a run calls is one round trip; `entries`, and the other two when they are given only the
+    beginning of a key, look the keys up first.
+
+    Raises `StoreUnavailable` when the store cannot be reached, refuses writes, or does not answer in time.
+    """
+
+    async def look_up(self, *, tenant: str, lineage: str, run_id: str, fingerprint: str, content_key: str) -> Known:
+        """Ledger record and cache entry; damaged or foreign data counts as absent and is reported once."""
+
+    async def intend(self, *, tenant: str, lineage: str, fingerprint: str, epoch: int, attempt: str) -> Known:
+        """Write the intent to dispatch a commit step.
+
+        Returns with state INTENT when granted, COMMITTED with the outcome when it is done already. Repeating it
+        with the same `attempt` (a lost reply) is granted again.
+
+        Raises:
+            Fenced: this or a higher epoch is recorded, another attempt's intent is open, the step is in
+                resolution or abandoned, the record is damaged, or a fenced attempt reported success since.
+        """
+
+    async def record(self, recording: Recording) -> Known:
+        """Write outcome (fenced by epoch), entry, statistics and trace; returns what is known of the next step.
+
+        Raises:
+            Fenced: another epoch owns the step; the outcome is kept as late evidence.
+            ValueTooLarge: outcome or entry is over its limit; nothing was written.
+        """
+
+    async def fence(self, *, tenant: str, lineage: str, fingerprint: str, epoch: int) -> Known:
+        """Raise the epoch and set RESOLVING, unless COMMITTED or DAMAGED; returns the record as it was before.
+
+        Repeating it with the same epoch (a resolution that is retried) is granted again.
+
+        Raises:
+            Fenced: a higher epoch is recorded, or this one belongs to the attempt that is to be fenced.
+        """
+
+    async def settle(self, *, tenant: str, lineage: str, fingerprint: str, epoch: int, state: str, who: str) -> None:
+        """End a resolution: RESOLVING to COMMITTED, NOT_DONE or ESCALATED; ESCALATED to COMMITTED, NOT_DONE or ABANDONED.
+
+        `who` is audited. Repeating it is granted again.
+
+        Raises:
+            Fenced: another epoch owns the step, or its state does not lead there.
+        """
+
+    async def append_trace(self, *, tenant: str, lineage: str, line: dict[str, Any]) -> None:
+        """Add one line to the trace of a lineage."""
+
+    async def trace(self, *, tenant: str, lineage: str) -> list[dict[str, Any]]:
+        """All lines of a lineage, oldest first."""
+
+    async def promote(self, *, tenant: str, run_id: str, content_keys: Sequence[str]) -> tuple[int, int]:
+        """Make this run's candidates active; returns how many were promoted and how many are held for a person."""
+
+    async def entries(self, *, tenant: str) -> list[EntryInfo]:
+        """The current version of every entry."""
+
+    async def versions(self, *, tenant: str, content_key: str) -> list[ActionCacheEntry]:
+        """All versions of one entry, oldest first; a unique prefix of the key is enough."""
+
+    async def invalidate(self, *, tenant: str, content_key: str, reason: str) -> int:
+        """Retire all versions of the entries whose key starts with `content_key`; returns how many entries."""
+
+
+class Artifacts(Protocol):
+    """Content-addressed store for large values."""
+
+    async def put(self, data: bytes) -> str:
+        """Store and return the SHA-256, hexadecimal."""
+
+    async def get(self, digest: str) -> bytes:
+        """Raises `ArtifactMissing`."""
+
+
+# ------------------------------------------------------------------------------------------------ model
+
+
+class Choice(Record):
+    """What the executor model answered."""
+
+    element_id: str | None = None
+    usage: Usage = Usage()
+    stand_in: bool = False
+
+
+class TargetProposer(Protocol):
+    """The executor model: instruction and page in, element id or None out."""
+
+    async def propose(self, *, instruction: str, action: str, page: str, ids: frozenset[str]) -> Choice:
+        """Choose among `ids`.
+
+        Raises:
+            ModelFailed: one of its kinds; only `ModelRateLimited` and `ModelUnavailable` are worth a retry.
+        """
+
+
+class Secrets(Protocol):
+    """Values of secrets, by name, on this worker only."""
+
+    def resolve(self, name: str) -> str:
+        """Raises `SecretMissing` with the name of the variable to set."""
+
+    def redact(self, text: str) -> str:
+        """`text` with every resolved secret, in any common encoding, replaced by `{{secret:NAME}}`."""

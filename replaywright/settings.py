@@ -1,0 +1,215 @@
+"""Settings of a process, read from environment variables that begin with `REPLAYWRIGHT_`.
+
+Only composition roots read them (import-linter keeps it so); everything below receives values. Secrets are not
+settings: a step names `{{secret:NAME}}`, and the worker reads `REPLAYWRIGHT_SECRET_NAME` at the last moment. Keys of
+model providers keep the names that the providers gave them (`OPENAI_API_KEY`, …).
+"""
+
+import difflib
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any, Literal, Self, cast
+
+import psutil
+from pydantic import AfterValidator, AliasChoices, Field, StringConstraints, ValidationError, model_validator
+from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
+
+from replaywright.errors import SettingsInvalid
+
+PREFIX = "REPLAYWRIGHT_"
+"""Every variable of ours begins with it."""
+
+READY_FILE_VARIABLE = "REPLAYWRIGHT_READY_FILE"
+"""Where a worker writes `{"pid": …}` once it polls; whoever started it waits for that file. Not a setting: it differs
+for every process."""
+
+_NOT_SETTINGS = (READY_FILE_VARIABLE,)
+_NOT_SETTINGS_PREFIXES = ("REPLAYWRIGHT_SECRET_", "REPLAYWRIGHT_INTERNAL_")
+
+_BROWSER_BYTES = 600 * 1024 * 1024
+"""Budget of one Chromium with one page. Headless Chromium on ordinary pages stays below it; a swapping host would make
+every time limit of every run wrong."""
+
+
+def _absolute(path: Path) -> Path:
+    return path.expanduser().absolute()
+
+
+Port = Annotated[int, Field(ge=1, le=65535)]
+Seconds = Annotated[float, Field(gt=0)]
+Name = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$")]
+"""A part of keys and queue names: letters, digits, dot, hyphen and underscore, 63 at most."""
+
+
+def default_home(environment: Mapping[str, str]) -> Path:
+    """`replaywright` in the state directory of the XDG base directory specification."""
+    base = environment.get("XDG_STATE_HOME", "")
+    # The specification says that a relative path is invalid and to be ignored.
+    state = Path(base) if base and Path(base).is_absolute() else Path.home() / ".local" / "state"
+    return state / "replaywright"
+
+
+class Settings(BaseSettings):
+    """What a process needs to know about its surroundings."""
+
+    model_config = SettingsConfigDict(
+        env_prefix=PREFIX,
+        env_ignore_empty=True,
+        extra="forbid",
+        frozen=True,
+        populate_by_name=True,
+    )
+
+    temporal_address: str | None = Field(
+        default=None, validation_alias=AliasChoices("REPLAYWRIGHT_TEMPORAL_ADDRESS", "TEMPORAL_ADDRESS")
+    )
+    """`host:port` of a Temporal server. None: the local stack starts one."""
+
+    temporal_namespace: str = Field(
+        default="default", validation_alias=AliasChoices("REPLAYWRIGHT_TEMPORAL_NAMESPACE", "TEMPORAL_NAMESPACE")
+    )
+    """The Temporal namespace that holds the runs."""
+
+    temporal_ui_url: str | None = None
+    """Where people see a run. None: that of the local stack, or unknown for a configured server."""
+
+    temporal_port: Port | None = None
+    """Port of the local stack's Temporal server. None: any free one."""
+
+    ui_port: Port | None = None
+    """Port of the local stack's Temporal UI. None: 8233, or any free one when that is taken."""
+
+    task_queue: Name = "replaywright"
+    """Queue of the workflows; queues of the other roles are derived from it."""
+
+    redis_url: str | None = None
+    """`redis://`, `rediss://` or `unix://` address of the ledger's Redis. It must not evict: a lost intent is a second
+    mail. None: the local stack starts one."""
+
+    tenant: Name = "default"
+    """Part of every key: two tenants never see each other's cache, ledger or skills."""
+
+    model: str | None = None
+    """`provider:name`, for example `openai:gpt-5-mini`. None: no model; what is not in the cache fails."""
+
+    model_base_url: str | None = None
+    """Another server that speaks the provider's dialect."""
+
+    model_timeout_s: Seconds = 60
+    """Limit of one request to the model."""
+
+    chromium: Path | None = None
+    """The browser to use. None: the first that is found, see `replaywright.stack.chromium`."""
+
+    headless: bool = True
+    """False shows the windows; it needs a display."""
+
+    sandbox: bool | None = None
+    """Chromium's own sandbox. None: on, except as root, where Chromium refuses to start with it."""
+
+    home: Annotated[Path, AfterValidator(_absolute)] = Field(default_factory=lambda: default_home(os.environ))
+    """Where sockets, profiles, artifacts and the local stack's databases live. Only its owner can read it."""
+
+    artifacts_url: str | None = None
+    """Address of the artifact store in fsspec's notation (`s3://…`, `gs://…`, a path). None: `artifacts` in `home`."""
+
+    max_browsers: Annotated[int, Field(ge=1)] | None = None
+    """Sessions that one worker keeps alive at the same time. None: what the memory allows."""
+
+    lease_s: Seconds = 30
+    """A session whose worker has not renewed its lease for this long closes its gate."""
+
+    log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = "INFO"
+    """Of the worker's log."""
+
+    @model_validator(mode="after")
+    def _addresses_are_complete(self) -> Self:
+        address = self.temporal_address
+        if address is not None and not address.rpartition(":")[2].isdecimal():
+            raise ValueError(f"temporal_address: expected host:port, got {address!r}")
+        if self.redis_url is not None and not self.redis_url.startswith(("redis://", "rediss://", "unix://")):
+            # The address may hold a password: it is not repeated.
+            raise ValueError("redis_url: expected an address that begins with redis://, rediss:// or unix://")
+        if self.model is not None and not all(self.model.partition(":")):
+            raise ValueError(f"model: expected provider:name, for example openai:gpt-5-mini, got {self.model!r}")
+        return self
+
+    @classmethod
+    def settings_customise_sources(
+        cls,
+        settings_cls: type[BaseSettings],
+        init_settings: PydanticBaseSettingsSource,
+        env_settings: PydanticBaseSettingsSource,
+        dotenv_settings: PydanticBaseSettingsSource,
+        file_secret_settings: PydanticBaseSettingsSource,
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        """Arguments, then the environment; files are not read."""
+        del settings_cls, dotenv_settings, file_secret_settings
+        return init_settings, env_settings
+
+    @property
+    def artifacts(self) -> str:
+        """Address of the artifact store."""
+        return self.artifacts_url or str(self.home / "artifacts")
+
+    @property
+    def chromium_sandbox(self) -> bool:
+        """Whether Chromium is started with its sandbox."""
+        return os.geteuid() != 0 if self.sandbox is None else self.sandbox
+
+    @property
+    def browser_limit(self) -> int:
+        """Sessions that one worker keeps alive at the same time."""
+        return self.max_browsers or max(1, _memory_bytes() // 2 // _BROWSER_BYTES)
+
+
+def load_settings(**overrides: object) -> Settings:
+    """Read the settings of this process; `overrides` that are not None win over the environment.
+
+    Raises:
+        SettingsInvalid: one line with the variable, what it holds and what was expected. A variable that begins like
+            ours and is none of ours is an error too: a misspelt setting must not be ignored.
+    """
+    _refuse_unknown(os.environ)
+    given = {name: value for name, value in overrides.items() if value is not None}
+    try:
+        return Settings(**cast("dict[str, Any]", given))
+    except ValidationError as exc:
+        raise SettingsInvalid(_one_line(exc)) from exc
+
+
+def _refuse_unknown(environment: Mapping[str, str]) -> None:
+    known = {PREFIX + name.upper() for name in Settings.model_fields}
+    for name in sorted(environment):
+        if not name.startswith(PREFIX) or name in known or name in _NOT_SETTINGS:
+            continue
+        if name.startswith(_NOT_SETTINGS_PREFIXES):
+            continue
+        near = difflib.get_close_matches(name, sorted(known), n=1)
+        hint = f"did you mean {near[0]}?" if near else f"the settings are {', '.join(sorted(known))}"
+        raise SettingsInvalid(f"{name} is not a setting: {hint}")
+
+
+def _one_line(error: ValidationError) -> str:
+    first = error.errors(include_url=False, include_context=False)[0]
+    message = first["msg"].removeprefix("Value error, ")
+    location = str(first["loc"][0]) if first["loc"] else ""
+    if not location:
+        name, _, rest = message.partition(": ")
+        return f"{PREFIX}{name.upper()}: {rest}"
+    variable = location if location.isupper() else PREFIX + location.upper()
+    message = message[:1].lower() + message[1:]
+    # A redis address may hold a password.
+    shown = "" if variable.endswith("REDIS_URL") else f", got {first['input']!r}"
+    return f"{variable}: {message}{shown}"
+
+
+def _memory_bytes() -> int:
+    total: int = psutil.virtual_memory().total
+    limit = Path("/sys/fs/cgroup/memory.max")  # a container's limit is not in what psutil reads
+    try:
+        text = limit.read_text().strip()
+    except OSError:
+        return total
+    return min(total, int(text)) if text.isdecimal() else total

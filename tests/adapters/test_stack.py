@@ -1,0 +1,355 @@
+"""The local stack, on a real Temporal dev server and a real Redis-protocol server."""
+
+import asyncio
+import json
+import os
+import signal
+import stat
+import sys
+import textwrap
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from temporalio.client import Client
+
+from replaywright.errors import ChromiumMissing, StackFailed
+from replaywright.keeper.identity import ProcessIdentity, is_alive
+from replaywright.settings import Settings
+from replaywright.stack import (
+    RunningStack,
+    Stack,
+    announce_ready,
+    diagnose,
+    find_chromium,
+    free_port,
+    read_running,
+    start_child,
+    start_worker,
+    stop_running,
+    stop_worker,
+)
+from replaywright.stack.doctor import Health
+from replaywright.stack.redis import ask_redis, redis_answers
+from replaywright.stack.state import RunningService, state_file, write_running
+from replaywright.stack.temporal import DYNAMIC_CONFIG, temporal_answers
+
+
+@pytest.fixture
+def settings(tmp_path: Path, chromium_path: Path) -> Settings:
+    return Settings(home=tmp_path / "home", chromium=chromium_path)
+
+
+async def eventually(holds: Callable[[], bool], timeout_s: float = 20) -> None:
+    deadline = time.monotonic() + timeout_s
+    while not holds():
+        assert time.monotonic() < deadline, "the condition did not come to hold"
+        await asyncio.sleep(0.02)
+
+
+async def test_a_stack_serves_while_it_is_entered_and_nothing_is_left_after(settings: Settings) -> None:
+    async with Stack(settings) as stack:
+        running = read_running(settings.home)
+        assert running is not None
+        client = await Client.connect(stack.temporal_address)
+        assert await client.service_client.check_health()
+        assert await ask_redis(stack.redis_url, ("SET", "a", "b"), ("GET", "a")) == ["OK", "b"]
+        assert {service.name for service in running.services} == {"Temporal", "Redis"}
+
+    assert not any(is_alive(service.identity) for service in running.services)
+    assert not state_file(settings.home).exists()
+    assert not await redis_answers(stack.redis_url)
+
+
+async def test_redis_keeps_every_acknowledged_write_and_evicts_nothing(settings: Settings) -> None:
+    async with Stack(settings, persistent=False) as stack:
+        policy, fsync = await ask_redis(
+            stack.redis_url, ("CONFIG", "GET", "maxmemory-policy"), ("CONFIG", "GET", "appendfsync")
+        )
+
+    assert policy == ["maxmemory-policy", "noeviction"]
+    assert fsync == ["appendfsync", "always"]
+
+
+async def test_the_dev_server_gets_its_settings_and_search_attributes(settings: Settings) -> None:
+    async with Stack(settings) as stack:
+        client = await Client.connect(stack.temporal_address)
+        found = [workflow async for workflow in client.list_workflows("BrowserState = 'done' AND BrowserHealCount = 0")]
+        running = read_running(settings.home)
+        assert running is not None
+        temporal = next(service for service in running.services if service.name == "Temporal")
+        command = Path(f"/proc/{temporal.identity.pid}/cmdline").read_text().split("\0")
+
+    assert found == []
+    assert all(setting in command for setting in DYNAMIC_CONFIG)
+
+
+async def test_what_redis_held_is_there_at_the_next_start(settings: Settings) -> None:
+    async with Stack(settings) as stack:
+        await ask_redis(stack.redis_url, ("SET", "kept", "yes"))
+
+    async with Stack(settings) as stack:
+        assert await ask_redis(stack.redis_url, ("GET", "kept")) == ["yes"]
+
+
+async def test_a_second_command_joins_the_stack_and_leaves_it_running(settings: Settings) -> None:
+    async with Stack(settings) as first:
+        async with Stack(settings) as second:
+            assert second.joined
+            assert second.temporal_address == first.temporal_address
+            assert second.redis_url == first.redis_url
+
+        assert await temporal_answers(first.temporal_address)
+        assert await redis_answers(first.redis_url)
+
+
+async def test_two_commands_that_start_together_share_one_stack(settings: Settings) -> None:
+    first, second = Stack(settings), Stack(settings)
+    await asyncio.gather(first.__aenter__(), second.__aenter__())
+    try:
+        assert first.temporal_address == second.temporal_address
+        assert first.joined != second.joined
+    finally:
+        for stack in (first, second):
+            await stack.__aexit__(None, None, None)
+
+
+async def test_a_stack_that_is_not_persistent_is_not_announced(settings: Settings) -> None:
+    async with Stack(settings, persistent=False):
+        assert read_running(settings.home) is None
+
+
+async def test_configured_addresses_win(settings: Settings, redis_url: str) -> None:
+    configured = settings.model_copy(
+        update={"redis_url": redis_url, "temporal_address": "example.invalid:7233", "temporal_ui_url": "http://ui"}
+    )
+
+    async with Stack(configured) as stack:
+        assert (stack.redis_url, stack.temporal_address) == (redis_url, "example.invalid:7233")
+        assert stack.run_url("a/b c") == "http://ui/namespaces/default/workflows/a%2Fb%20c"
+        assert read_running(settings.home) is None
+
+
+async def test_the_state_of_a_dead_stack_is_ignored(settings: Settings, chromium_path: Path) -> None:
+    settings.home.mkdir()
+    me = ProcessIdentity(pid=os.getpid(), start_ticks=1)  # our pid, but another process's start
+    write_running(
+        settings.home,
+        RunningStack(
+            temporal_address="127.0.0.1:1",
+            temporal_ui_url=None,
+            redis_url="redis://127.0.0.1:1/0",
+            chromium=chromium_path,
+            chromium_version="1",
+            services=(RunningService(name="Redis", identity=me),),
+        ),
+    )
+
+    assert read_running(settings.home) is None
+    async with Stack(settings) as stack:
+        assert not stack.joined
+
+
+async def test_a_detached_stack_runs_until_it_is_stopped(settings: Settings) -> None:
+    async with Stack(settings, detached=True) as stack:
+        pass
+    try:
+        running = read_running(settings.home)
+        assert running is not None
+        assert await redis_answers(stack.redis_url)
+    finally:
+        assert await stop_running(settings.home)
+
+    # The servers are children of this test, which has to collect them; the identities know a zombie for dead.
+    assert not any(is_alive(service.identity) for service in running.services)
+    assert read_running(settings.home) is None
+    assert not await stop_running(settings.home)
+
+
+async def test_a_stack_with_an_owner_is_not_stopped_from_outside(settings: Settings) -> None:
+    async with Stack(settings):
+        with pytest.raises(StackFailed, match="belongs to"):
+            await stop_running(settings.home)
+
+
+async def test_home_and_state_file_are_readable_for_their_owner_only(settings: Settings) -> None:
+    async with Stack(settings):
+        modes = [stat.S_IMODE(path.stat().st_mode) for path in (settings.home, state_file(settings.home))]
+
+    assert modes == [0o700, 0o600]
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
+async def test_a_killed_owner_leaves_no_orphan(settings: Settings, tmp_path: Path, number: signal.Signals) -> None:
+    program = textwrap.dedent(
+        f"""
+        import asyncio
+        from replaywright.settings import Settings
+        from replaywright.stack import Stack
+
+        async def main():
+            async with Stack(Settings(home={str(settings.home)!r}, chromium={str(settings.chromium)!r})):
+                await asyncio.Event().wait()
+
+        asyncio.run(main())
+        """
+    )
+    owner = start_child("owner", [sys.executable, "-c", program], log=tmp_path / "owner.log")
+    await eventually(lambda: state_file(settings.home).exists(), timeout_s=60)
+    running = read_running(settings.home)
+    assert running is not None
+
+    os.kill(owner.pid, number)
+
+    await eventually(lambda: not any(is_alive(service.identity) for service in running.services))
+    await owner.stop()
+    assert read_running(settings.home) is None
+
+
+async def test_a_server_that_cannot_start_fails_with_its_log_and_leaves_nothing(settings: Settings) -> None:
+    damaged = settings.home / "redis" / "appendonlydir"
+    damaged.mkdir(parents=True)
+    (damaged / "appendonly.aof.manifest").write_text("this is no manifest\n")
+
+    with pytest.raises(StackFailed, match="Redis ended with status"):
+        await Stack(settings).__aenter__()
+
+    assert read_running(settings.home) is None
+
+
+async def test_a_child_that_ends_before_it_is_ready_is_told_with_its_last_words(tmp_path: Path) -> None:
+    child = start_child("fake", [sys.executable, "-c", "print('no such luck'); exit(3)"], log=tmp_path / "log")
+
+    async def never() -> bool:
+        return False
+
+    with pytest.raises(StackFailed, match="fake ended with status 3 before it was ready\nno such luck"):
+        await child.wait_until(never, 20)
+
+
+async def test_a_child_that_ignores_sigterm_is_killed(tmp_path: Path) -> None:
+    program = "import signal, sys, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); print('up', flush=True); time.sleep(60)"
+    child = start_child("stubborn", [sys.executable, "-c", program], log=tmp_path / "log")
+    await eventually(lambda: child.log_tail() == "up")
+
+    await child.stop(grace_s=0.2)
+
+    assert child.exit_status() == -signal.SIGKILL
+
+
+def fake_worker(tmp_path: Path, body: str) -> dict[str, str]:
+    (tmp_path / "worker.py").write_text(textwrap.dedent(body))
+    return {"PYTHONPATH": str(tmp_path)}
+
+
+async def test_a_worker_is_started_when_it_has_written_its_ready_file(tmp_path: Path) -> None:
+    environment = fake_worker(
+        tmp_path,
+        """
+        import json, os, sys, time
+        from pathlib import Path
+        from replaywright.stack import announce_ready
+        print(json.dumps(sys.argv[1:]), flush=True)
+        announce_ready(Path(os.environ["REPLAYWRIGHT_READY_FILE"]), pid=os.getpid())
+        time.sleep(60)
+        """,
+    )
+
+    worker = await start_worker(environment, log=tmp_path / "worker.log", role="browser")
+
+    assert json.loads(worker.log_tail()) == ["--role", "browser"]
+    assert worker.exit_status() is None
+    await stop_worker(worker)
+    assert worker.exit_status() == -signal.SIGTERM
+
+
+async def test_a_worker_that_fails_at_start_is_told(tmp_path: Path) -> None:
+    environment = fake_worker(tmp_path, "raise SystemExit('no Temporal here')")
+
+    with pytest.raises(StackFailed, match="no Temporal here"):
+        await start_worker(environment, log=tmp_path / "worker.log")
+
+
+def test_the_ready_file_appears_whole(tmp_path: Path) -> None:
+    announce_ready(tmp_path / "ready.json", pid=7)
+
+    assert json.loads((tmp_path / "ready.json").read_text()) == {"pid": 7}
+    assert [path.name for path in tmp_path.iterdir()] == ["ready.json"]
+
+
+def test_a_configured_chromium_that_does_not_start_is_not_replaced(tmp_path: Path) -> None:
+    with pytest.raises(ChromiumMissing, match="gone"):
+        find_chromium(tmp_path / "gone")
+
+
+def test_playwrights_own_newest_build_comes_before_path_and_one_that_does_not_start_is_passed_over(
+    tmp_path: Path,
+) -> None:
+    builds = tmp_path / "ms-playwright"
+    for revision, script in (
+        ("900", "echo Chromium 90.0.1.2"),
+        ("1000", "exit 127"),
+        ("950", "echo Chromium 95.0.1.2"),
+    ):
+        program = builds / f"chromium-{revision}" / "chrome-linux" / "chrome"
+        program.parent.mkdir(parents=True)
+        program.write_text(f"#!/bin/sh\n{script}\n")
+        program.chmod(0o755)
+    on_path = tmp_path / "bin" / "chromium"
+    on_path.parent.mkdir()
+    on_path.write_text("#!/bin/sh\necho Chromium 80.0.1.2\n")
+    on_path.chmod(0o755)
+    environment = {"PLAYWRIGHT_BROWSERS_PATH": str(builds), "PATH": f"{on_path.parent}:/bin"}
+
+    found = find_chromium(install=False, environment=environment)
+    without_builds = find_chromium(
+        install=False, environment={**environment, "PLAYWRIGHT_BROWSERS_PATH": str(tmp_path / "none")}
+    )
+
+    assert (found.version, found.source) == ("95.0.1.2", "playwright")
+    assert "chromium-1000" in found.attempts[0].where
+    assert (without_builds.version, without_builds.source) == ("80.0.1.2", "path")
+
+
+async def test_doctor_finds_every_part_of_a_running_stack(settings: Settings) -> None:
+    async with Stack(settings):
+        findings = {finding.component: finding for finding in await diagnose(settings)}
+
+    assert {name for name, finding in findings.items() if finding.health is Health.FAILED} == set()
+    assert findings["Temporal"].reachable
+    assert findings["Redis"].reachable
+    assert findings["Redis"].health is Health.OK
+    assert findings["Chromium"].version
+    assert "REPLAYWRIGHT_MODEL" in findings["Model"].advice
+
+
+async def test_doctor_says_what_does_not_answer_and_what_to_do(settings: Settings) -> None:
+    broken = settings.model_copy(
+        update={
+            "temporal_address": f"127.0.0.1:{free_port()}",
+            "redis_url": f"redis://:hunter2@127.0.0.1:{free_port()}/0",
+            "model": "openai:x",
+            "model_base_url": f"http://127.0.0.1:{free_port()}/v1",
+        }
+    )
+
+    findings = {finding.component: finding for finding in await diagnose(broken)}
+
+    for name in ("Temporal", "Redis", "Model"):
+        assert findings[name].health is Health.FAILED
+        assert findings[name].reachable is False
+        assert findings[name].advice
+    assert "hunter2" not in repr(findings)
+
+
+async def test_doctor_refuses_a_redis_that_evicts(settings: Settings, redis_url: str) -> None:
+    await ask_redis(redis_url, ("CONFIG", "SET", "maxmemory-policy", "allkeys-lru"))
+    try:
+        findings = await diagnose(settings.model_copy(update={"redis_url": redis_url}))
+    finally:
+        await ask_redis(redis_url, ("CONFIG", "SET", "maxmemory-policy", "noeviction"))
+
+    redis = next(finding for finding in findings if finding.component == "Redis")
+    assert redis.health is Health.FAILED
+    assert "allkeys-lru" in redis.advice

@@ -1,0 +1,53 @@
+"""Fixtures on the real parts, found as the local stack finds them; one Temporal and one Redis server for all tests."""
+
+from collections.abc import AsyncIterator
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+from temporalio.testing import WorkflowEnvironment
+
+from replaywright.settings import load_settings
+from replaywright.stack.chromium import find_chromium
+from replaywright.stack.redis import ask_redis, provide_redis, start_redis
+from replaywright.stack.temporal import dev_server_arguments, provide_temporal
+
+
+@pytest.fixture(scope="session")
+async def temporal_binary(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The Temporal CLI."""
+    return (await provide_temporal(tmp_path_factory.mktemp("temporal"))).path
+
+
+@pytest.fixture(scope="session")
+async def temporal_env(temporal_binary: Path) -> AsyncIterator[WorkflowEnvironment]:
+    """A dev server with the settings and search attributes of the local stack."""
+    async with await WorkflowEnvironment.start_local(
+        dev_server_existing_path=str(temporal_binary),
+        dev_server_startup_timeout=timedelta(seconds=60),
+        dev_server_extra_args=dev_server_arguments(),
+        dev_server_log_level="error",
+    ) as environment:
+        yield environment
+
+
+@pytest.fixture(scope="session")
+async def redis_server_url(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[str]:
+    """A server as the ledger needs it; `redis_url` is the same one, empty."""
+    folder = tmp_path_factory.mktemp("redis")
+    server = await start_redis(provide_redis().path, folder=folder / "data", log=folder / "redis.log")
+    yield server.url
+    await server.child.stop()
+
+
+@pytest.fixture
+async def redis_url(redis_server_url: str) -> str:
+    """A real server without a key in it."""
+    await ask_redis(redis_server_url, ("FLUSHALL",), ("SCRIPT", "FLUSH"))
+    return redis_server_url
+
+
+@pytest.fixture(scope="session")
+def chromium_path() -> Path:
+    """A browser that starts."""
+    return find_chromium(load_settings().chromium).path

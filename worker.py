@@ -1,0 +1,218 @@
+"""The worker: settings → adapters → activities → Temporal workers. `python worker.py --role all|workflow|browser|model`.
+
+A team's own worker takes everything with one argument: `Client.connect(..., plugins=[ReplaywrightPlugin()])` brings
+the data converter and the workflow runner's settings; `Replayer(workflows=[], plugins=[ReplaywrightPlugin()])` too.
+"""
+
+import argparse
+import asyncio
+import contextlib
+import dataclasses
+import logging
+import os
+import signal
+import sys
+import uuid
+from collections.abc import AsyncIterator, Sequence
+from datetime import timedelta
+from pathlib import Path
+
+from temporalio.client import Client
+from temporalio.contrib.pydantic import PydanticPayloadConverter
+from temporalio.converter import DataConverter, DefaultPayloadConverter
+from temporalio.plugin import SimplePlugin
+from temporalio.service import RPCError
+from temporalio.worker import Worker, WorkflowRunner
+from temporalio.worker.workflow_sandbox import SandboxedWorkflowRunner
+
+from activities.actions import Actions
+from activities.model import ModelActivities
+from activities.sessions import Attachments, SessionActivities
+from cache.connection import open_redis
+from cache.steps import RedisStepStore
+from replaywright.artifacts.store import ArtifactStore
+from replaywright.browser.attach import ChromiumBrowsers
+from replaywright.errors import ReplaywrightError, StackFailed
+from replaywright.keeper.client import reap
+from replaywright.keeper.identity import host_name
+from replaywright.keeper.local import LocalKeepers
+from replaywright.llm.executor import ModelExecutor
+from replaywright.settings import READY_FILE_VARIABLE, Settings, load_settings
+from replaywright.stack.chromium import find_chromium
+from replaywright.stack.workers import announce_ready
+from replaywright.vault.environment import EnvironmentSecrets
+from replaywright.vault.logs import RedactingFilter
+from workflows.policies import browser_queue, host_queue, model_queue
+from workflows.task import BrowserTask
+
+_log = logging.getLogger("replaywright.worker")
+
+ROLES = ("all", "workflow", "browser", "model")
+PASSED_THROUGH = ("pydantic", "pydantic_core", "rfc8785", "rapidfuzz", "replaywright", "activities")
+"""Modules that the workflow sandbox takes from outside: pure, and slow to load again for every workflow."""
+
+
+def _converter(given: DataConverter | None) -> DataConverter:
+    """Pydantic for payloads, unless the team has a converter of its own; its codec stays."""
+    converter = given or DataConverter.default
+    if converter.payload_converter_class is not DefaultPayloadConverter:
+        return converter
+    return dataclasses.replace(converter, payload_converter_class=PydanticPayloadConverter)
+
+
+def _runner(given: WorkflowRunner | None) -> WorkflowRunner:
+    runner = given or SandboxedWorkflowRunner()
+    if not isinstance(runner, SandboxedWorkflowRunner):
+        return runner
+    restrictions = runner.restrictions.with_passthrough_modules(*PASSED_THROUGH)
+    return dataclasses.replace(runner, restrictions=restrictions)
+
+
+class ReplaywrightPlugin(SimplePlugin):
+    """Workflows, data converter and sandbox settings, for clients, workers and the Replayer."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "replaywright",
+            data_converter=_converter,
+            workflows=[BrowserTask],
+            workflow_runner=_runner,
+            workflow_failure_exception_types=[ReplaywrightError],
+        )
+
+
+async def connect(settings: Settings) -> Client:
+    """A Temporal client with the plugin.
+
+    Raises:
+        StackFailed: no server answers.
+    """
+    address = settings.temporal_address or "localhost:7233"
+    try:
+        return await Client.connect(
+            address, namespace=settings.temporal_namespace, plugins=[ReplaywrightPlugin()], lazy=False
+        )
+    except (RPCError, RuntimeError) as exc:
+        raise StackFailed(f"Temporal does not answer at {address}: set REPLAYWRIGHT_TEMPORAL_ADDRESS ({exc})") from exc
+
+
+@contextlib.asynccontextmanager
+async def workers(settings: Settings, client: Client, role: str = "all") -> AsyncIterator[None]:
+    """Poll in this process, in the given role, until the block ends; then drain."""
+    async with contextlib.AsyncExitStack() as exits:
+        secrets = EnvironmentSecrets(os.environ)
+        artifacts = ArtifactStore(settings.artifacts)
+        built: list[Worker] = []
+        if role in ("all", "workflow"):
+            built.append(
+                Worker(
+                    client,
+                    task_queue=settings.task_queue,
+                    max_cached_workflows=500,
+                    sticky_queue_schedule_to_start_timeout=timedelta(seconds=1),
+                    no_remote_activities=True,
+                )
+            )
+        if role in ("all", "browser"):
+            built += await _browser_workers(settings, client, artifacts, secrets, exits)
+        if role in ("all", "model"):
+            executor = ModelExecutor(
+                settings.model, base_url=settings.model_base_url, timeout_s=settings.model_timeout_s
+            )
+            built.append(
+                Worker(
+                    client,
+                    task_queue=model_queue(settings.task_queue),
+                    activities=[ModelActivities(executor, artifacts).propose_target],
+                    max_concurrent_activities=20,
+                )
+            )
+        for worker in built:
+            await exits.enter_async_context(worker)
+        yield
+
+
+async def _browser_workers(
+    settings: Settings,
+    client: Client,
+    artifacts: ArtifactStore,
+    secrets: EnvironmentSecrets,
+    exits: contextlib.AsyncExitStack,
+) -> list[Worker]:
+    redis = open_redis(settings.redis_url or "redis://localhost:6379")
+    exits.push_async_callback(redis.aclose)
+    store = RedisStepStore(redis)
+    sessions_dir = settings.home / "sessions"
+    await asyncio.to_thread(reap, sessions_dir)
+    chromium = await asyncio.to_thread(find_chromium, settings.chromium)
+    keepers = LocalKeepers(
+        sessions_dir,
+        chromium.path,
+        headless=settings.headless,
+        sandbox=settings.chromium_sandbox,
+        lease_s=settings.lease_s,
+        limit=settings.browser_limit,
+    )
+    browsers = ChromiumBrowsers()
+    exits.push_async_callback(browsers.aclose)
+    attachments = Attachments(keepers, browsers)
+    exits.push_async_callback(attachments.drop_all)
+    leases = asyncio.create_task(attachments.keep_leases(store.ping))
+    exits.callback(leases.cancel)
+    queues = (
+        f"{settings.task_queue}-worker-{uuid.uuid4().hex[:12]}",
+        host_queue(settings.task_queue, host_name()),
+        browser_queue(settings.task_queue),
+    )
+    sessions = SessionActivities(keepers, attachments, queue=queues[0], host_queue=queues[1])
+    actions = Actions(attachments, store, artifacts, secrets)
+    return [
+        Worker(
+            client,
+            task_queue=queue,
+            activities=served,
+            max_concurrent_activities=places,
+            graceful_shutdown_timeout=timedelta(seconds=30),
+            max_heartbeat_throttle_interval=timedelta(milliseconds=500),
+        )
+        for queue, served, places in (
+            (queues[0], [*actions.activities(), sessions.close_session], settings.browser_limit * 2),
+            (queues[1], [sessions.recover_session], settings.browser_limit),
+            (queues[2], [sessions.open_session, sessions.recover_session], 2),
+        )
+    ]
+
+
+async def _serve(role: str) -> None:
+    settings = load_settings()
+    logging.basicConfig(level=settings.log_level, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
+    for handler in logging.getLogger().handlers:
+        handler.addFilter(RedactingFilter(EnvironmentSecrets(os.environ)))
+    stop = asyncio.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        asyncio.get_running_loop().add_signal_handler(number, stop.set)
+    client = await connect(settings)
+    async with workers(settings, client, role):
+        _log.info("polling %r as %s", settings.task_queue, role)
+        if ready := os.environ.get(READY_FILE_VARIABLE):
+            announce_ready(Path(ready), pid=os.getpid(), role=role)
+        await stop.wait()
+        _log.info("draining: steps under way may end, browsers stay")
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Entry point of `replaywright-worker`."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0], prog="replaywright-worker")
+    parser.add_argument("--role", choices=ROLES, default="all", help="what this process does (default: %(default)s)")
+    given = parser.parse_args(arguments)
+    try:
+        asyncio.run(_serve(given.role))
+    except ReplaywrightError as exc:
+        print(f"replaywright-worker: {exc}", file=sys.stderr)
+        return 2
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
+

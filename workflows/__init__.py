@@ -1,0 +1,1 @@
+"""Deterministic orchestration: no I/O, no clock of its own, no adapter."""

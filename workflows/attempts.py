@@ -1,0 +1,105 @@
+"""One step on its way through its attempts: what is asked of `perform_action`, and under which activity id."""
+
+from datetime import timedelta
+
+from temporalio import workflow
+
+from workflows import policies
+from workflows.browser import Browser
+
+with workflow.unsafe.imports_passed_through():
+    from replaywright.domain.actions import effect_of
+    from replaywright.domain.outcomes import StepOutcome
+    from replaywright.domain.runs import ActionRequest, RunInput, Usage, step_title
+    from replaywright.domain.targets import Target
+    from replaywright.domain.tasks import Step, action_of
+
+
+class Attempt:
+    """A step with its fingerprint; knows how often it was tried and why."""
+
+    def __init__(
+        self, browser: Browser, run: RunInput, lineage: str, sequence: int, step: Step, mark: str, next_step: Step | None
+    ) -> None:
+        self._browser = browser
+        self._run = run
+        self._lineage = lineage
+        self._next_step = next_step
+        self._proposed: Target | None = None
+        self._usage = Usage()
+        self._recovered = False
+        self._suffix = ""
+        self._tries = 0
+        self.sequence = sequence
+        self.step = step
+        self.mark = mark
+        self.may_repeat = effect_of(action_of(step), step.effect, None).repeatable
+        """Whether the step may simply be performed again when it was lost on the way."""
+
+    @property
+    def title(self) -> str:
+        """The step as it reads in the UI."""
+        return step_title(self.step)
+
+    def again(self, why: str, *, proposed: Target | None = None, usage: Usage | None = None) -> None:
+        """Prepare another attempt; `why` shows in its activity id."""
+        self._tries += 1
+        self._suffix = f"-{why}{self._tries}"
+        if proposed is not None:
+            self._proposed, self._usage = proposed, usage or Usage()
+
+    def after_loss(self) -> None:
+        """Prepare another attempt after the worker or browser was lost: the ledger is asked first."""
+        self._recovered = True
+        self.again("resume")
+
+    def activity_id(self, purpose: str = "") -> str:
+        """Sequence and fingerprint, so that replaying a history checks the fingerprints too."""
+        return f"{self.sequence + 1:04d}-{self.mark[:12]}{self._suffix}{purpose and '-' + purpose}"
+
+    def request(self, *, reapply: bool = False) -> ActionRequest:
+        """What is asked of the activity now."""
+        return ActionRequest(
+            run_id=workflow.info().workflow_id,
+            lineage=self._lineage,
+            tenant=self._run.tenant,
+            task=self._run.task.task,
+            session=self._browser.ref,
+            sequence=self.sequence,
+            step=self.step,
+            values=self._run.values,
+            fingerprint=self.mark,
+            epoch=self._browser.epoch,
+            mode=self._run.mode,
+            heal=self._run.heal,
+            proposed=self._proposed,
+            usage=self._usage,
+            next_step=None if reapply else self._next_step,
+            recovered=self._recovered,
+            reapply=reapply,
+        )
+
+    async def perform(self) -> StepOutcome:
+        """Perform the step once; for a commit step, that means one dispatch at most.
+
+        Raises:
+            ActivityError: the worker or the browser was lost, or something failed that no retry mends.
+        """
+        how = f" ({self._suffix[1:].rstrip('0123456789')})" if self._suffix else ""
+        return await self._call(self.activity_id(), self.request(), f"{self.sequence + 1:04d} {self.title}{how}")
+
+    async def reapply(self) -> StepOutcome:
+        """Do a repeatable step again to bring a rebuilt browser forward; not recorded as a new outcome."""
+        activity_id = f"{self.sequence + 1:04d}-reapply-e{self._browser.epoch}"
+        return await self._call(activity_id, self.request(reapply=True), f"{self.sequence + 1:04d} {self.title} (rebuild)")
+
+    async def _call(self, activity_id: str, request: ActionRequest, summary: str) -> StepOutcome:
+        return await self._browser.call(
+            f"browser.{self.step.action}",
+            request,
+            StepOutcome,
+            activity_id=activity_id,
+            summary=summary[:200],
+            limit=timedelta(milliseconds=self.step.timeout_ms) + policies.MARGIN,
+            retry_policy=policies.REPEATABLE if self.may_repeat else policies.ONCE,
+        )

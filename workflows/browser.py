@@ -1,0 +1,145 @@
+"""The workflow's side of a browser session: where it is, how it is found again, what runs on it."""
+
+from datetime import timedelta
+from typing import TypeVar
+
+from temporalio import workflow
+from temporalio.common import RetryPolicy
+from temporalio.exceptions import ActivityError
+
+from workflows import policies
+
+with workflow.unsafe.imports_passed_through():
+    from replaywright.domain.base import Record
+    from replaywright.domain.sessions import CloseSession, OpenSession, RecoverSession, SessionOpened, SessionRef
+
+_Result = TypeVar("_Result")
+
+
+class Browser:
+    """One run's browser across worker losses: every loss raises the epoch, so that what was before is fenced."""
+
+    def __init__(self, *, run_id: str, lineage: str, tenant: str, base_queue: str) -> None:
+        self._run_id = run_id
+        self._lineage = lineage
+        self._tenant = tenant
+        self._base_queue = base_queue
+        self.session: SessionRef | None = None
+        self.epoch = 1
+        self.adopted = True
+        """Whether the page is the one that earlier steps left; False after a rebuild."""
+        self.recoveries = 0
+
+    @property
+    def ref(self) -> SessionRef:
+        """The session as of now."""
+        assert self.session is not None, "the browser is opened before the first step"  # noqa: S101
+        return self.session
+
+    async def open(self) -> None:
+        """Get a browser, waiting for a worker with a free place if need be."""
+        if self.session is not None:
+            return
+        request = OpenSession(run_id=self._run_id, lineage=self._lineage, tenant=self._tenant)
+        opened = await self._anywhere("session.open", request, "session-open", "open a browser")
+        self.session = opened.session
+
+    async def recover(self) -> bool:
+        """Find the browser again, or get a new one; returns whether the live page was adopted."""
+        self.raise_epoch()
+        self.recoveries += 1
+        request = RecoverSession(run_id=self._run_id, tenant=self._tenant, lost=self.ref, epoch=self.epoch)
+        activity_id = f"session-recover-e{self.epoch}"
+        try:
+            opened = await workflow.execute_activity(
+                "session.recover",
+                request,
+                result_type=SessionOpened,
+                activity_id=f"{activity_id}-host",
+                summary="find the browser again",
+                task_queue=self.ref.host_queue,
+                schedule_to_start_timeout=policies.ADOPT_TO_START,
+                start_to_close_timeout=policies.OPEN_LIMIT,
+                heartbeat_timeout=policies.HEARTBEAT,
+                retry_policy=policies.ONCE,
+            )
+        except ActivityError as error:
+            if not policies.is_loss(error):
+                raise
+            opened = await self._anywhere(
+                "session.recover", request, activity_id, "find the browser again, on any host"
+            )
+        self.session, self.adopted = opened.session, opened.adopted
+        return opened.adopted
+
+    def raise_epoch(self) -> None:
+        """From now on what an earlier attempt still does is refused."""
+        self.epoch += 1
+        if self.session is not None:
+            self.session = self.session.model_copy(update={"epoch": self.epoch})
+
+    async def call(
+        self,
+        name: str,
+        request: Record,
+        result_type: type[_Result],
+        *,
+        activity_id: str,
+        summary: str,
+        limit: timedelta,
+        retry_policy: RetryPolicy,
+    ) -> _Result:
+        """Run one activity on the worker that is attached to the browser.
+
+        Raises:
+            ActivityError: also when that worker is lost: see `policies.is_loss`.
+        """
+        result: _Result = await workflow.execute_activity(
+            name,
+            request,
+            result_type=result_type,
+            activity_id=activity_id,
+            summary=summary,
+            task_queue=self.ref.queue,
+            schedule_to_start_timeout=policies.TO_START,
+            start_to_close_timeout=limit,
+            heartbeat_timeout=policies.HEARTBEAT,
+            retry_policy=retry_policy,
+            cancellation_type=workflow.ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
+        )
+        return result
+
+    async def close(self) -> None:
+        """Give the browser back. A worker that is gone is no reason to fail: the keeper has its own deadline."""
+        if self.session is None:
+            return
+        ref, self.session = self.session, None
+        try:
+            await workflow.execute_activity(
+                "session.close",
+                CloseSession(session=ref),
+                activity_id="session-close",
+                summary="close the browser",
+                task_queue=ref.queue,
+                schedule_to_start_timeout=policies.TO_START,
+                start_to_close_timeout=policies.OPEN_LIMIT,
+                retry_policy=policies.ONCE,
+            )
+        except ActivityError as error:
+            workflow.logger.warning("the browser was not closed: %s", error.cause)
+
+    async def _anywhere(self, name: str, request: Record, activity_id: str, summary: str) -> SessionOpened:
+        opened: SessionOpened = await workflow.execute_activity(
+            name,
+            request,
+            result_type=SessionOpened,
+            activity_id=activity_id,
+            summary=summary,
+            task_queue=policies.browser_queue(self._base_queue),
+            start_to_close_timeout=policies.OPEN_LIMIT,
+            heartbeat_timeout=policies.HEARTBEAT,
+            retry_policy=policies.OPENING,
+        )
+        return opened
+
+

@@ -1,0 +1,80 @@
+"""Queues, time-outs and retries, in one place. Figures from docs/adr/0001."""
+
+from datetime import timedelta
+
+from temporalio.common import RetryPolicy
+from temporalio.exceptions import ActivityError, ApplicationError, TimeoutError, TimeoutType
+
+HEARTBEAT = timedelta(seconds=2)
+"""A worker that is silent for this long is taken for dead; it beats every 0.4 s."""
+TO_START = timedelta(seconds=2)
+"""A session's queue that nobody polls for this long has lost its worker. Without it a run would hang for ever."""
+ADOPT_TO_START = timedelta(seconds=3)
+"""How long to wait for another worker on the browser's own host before any worker may take over."""
+MARGIN = timedelta(seconds=20)
+"""Added to a step's own budget: attaching, settling, the store."""
+OPEN_LIMIT = timedelta(seconds=60)
+MODEL_LIMIT = timedelta(seconds=90)
+MODEL_TOTAL = timedelta(minutes=5)
+STORE_PAUSE = timedelta(seconds=2)
+STORE_TRIES = 150
+"""A commit step that was not dispatched for want of the store is tried again this often: about five minutes."""
+TARGET_ROUNDS = 2
+"""How often the model is asked for the same step before it counts as failed."""
+COMMIT_ROUNDS = 3
+"""How often a commit step may be dispatched anew after it was verified absent."""
+
+_LOST = frozenset({"SessionLost", "KeeperUnavailable", "KeeperRefused", "Fenced"})
+_LOST_WITH_WORKER = ["TemporalTimeout:Heartbeat", "TemporalTimeout:StartToClose"]
+_HOPELESS = ["InputInvalid", "SecretMissing", "PolicyBlocked", "ActionFailed", "ArtifactMissing"]
+
+REPEATABLE = RetryPolicy(
+    initial_interval=timedelta(milliseconds=250),
+    maximum_interval=timedelta(seconds=5),
+    maximum_attempts=60,
+    non_retryable_error_types=[*_LOST, *_LOST_WITH_WORKER, *_HOPELESS],
+)
+"""For steps that may be repeated: passing errors (the store is away) retry in the same browser for about five
+minutes; the loss of the worker or the browser goes to the workflow at once."""
+ONCE = RetryPolicy(maximum_attempts=1)
+"""For commit steps: the look-up is repeated by the workflow, the dispatch never."""
+READING = RetryPolicy(
+    initial_interval=timedelta(milliseconds=250),
+    maximum_interval=timedelta(seconds=5),
+    non_retryable_error_types=[*_LOST, *_LOST_WITH_WORKER, "InputInvalid"],
+)
+"""For reading a session's page: repeated without limit, but the loss of the session goes to the workflow."""
+OPENING = RetryPolicy(initial_interval=timedelta(milliseconds=250), maximum_interval=timedelta(seconds=5))
+"""For getting a browser: repeated without limit, also when the worker dies while it opens one."""
+MODEL = RetryPolicy(
+    initial_interval=timedelta(seconds=1),
+    maximum_interval=timedelta(seconds=30),
+    maximum_attempts=6,
+    non_retryable_error_types=["ModelMisconfigured", "ModelRefused", "ArtifactMissing"],
+)
+
+
+def browser_queue(base: str) -> str:
+    """Queue of all workers that can open browsers."""
+    return f"{base}-browser"
+
+
+def host_queue(base: str, host: str) -> str:
+    """Queue of the workers of one host."""
+    return f"{base}-host-{host}"
+
+
+def model_queue(base: str) -> str:
+    """Queue of all workers that can call models."""
+    return f"{base}-model"
+
+
+def is_loss(error: ActivityError) -> bool:
+    """Whether the worker or the browser was lost, as opposed to a step that failed."""
+    match error.cause:
+        case TimeoutError(type=TimeoutType.HEARTBEAT | TimeoutType.SCHEDULE_TO_START | TimeoutType.START_TO_CLOSE):
+            return True
+        case ApplicationError(type=kind):
+            return kind in _LOST
+        case _:
+            return False

@@ -1,0 +1,496 @@
+"""The workflow `BrowserTask`: one loop for learning, replaying and healing."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from datetime import timedelta
+from typing import Literal, TypeVar
+
+from temporalio import workflow
+from temporalio.exceptions import ActivityError, ApplicationError, CancelledError
+
+from workflows import policies
+from workflows.attempts import Attempt
+from workflows.browser import Browser
+
+with workflow.unsafe.imports_passed_through():
+    from replaywright.domain.actions import Effect
+    from replaywright.domain.fingerprints import fingerprint
+    from replaywright.domain.outcomes import Status, StepOutcome
+    from replaywright.domain.predicates import fill_predicate
+    from replaywright.domain.runs import (
+        Finished,
+        FinishRequest,
+        Mode,
+        PersonVerdict,
+        Progress,
+        Proposal,
+        ProposeRequest,
+        Resolution,
+        ResolveRequest,
+        RunInput,
+        RunResult,
+        RunState,
+        SettleRequest,
+        StepLine,
+        Totals,
+        step_title,
+    )
+    from replaywright.domain.tasks import Goto, Step, names_element
+
+_Result = TypeVar("_Result")
+
+LINES_KEPT = 100
+"""Lines of progress that a query returns at most."""
+READ_LIMIT = timedelta(seconds=40)
+
+
+class _TaskFailed(Exception):  # noqa: N818 - leaves the loop and becomes the run's failure
+    def __init__(self, reason: str, message: str) -> None:
+        super().__init__(message)
+        self.reason = reason
+
+
+def plan_of(run: RunInput) -> tuple[Step, ...]:
+    """The task's own steps, with the start URL opened first when they do not do so themselves."""
+    steps = run.task.steps
+    if run.task.url and not isinstance(steps[0], Goto):
+        return (Goto(action="goto", url=run.task.url), *steps)
+    return steps
+
+
+@workflow.defn(name="BrowserTask")
+class BrowserTask:
+    """Runs one task in one browser; every step is an activity, the history is the checkpoint."""
+
+    @workflow.init
+    def __init__(self, run: RunInput) -> None:
+        self._run = run
+        self._plan = plan_of(run)
+        self._lineage = run.lineage or workflow.info().workflow_id
+        state = run.state
+        self._position = state.position
+        self._previous = state.previous
+        self._previous_outcome = state.previous_outcome
+        self._last_commit = state.last_commit
+        self._totals = state.totals
+        self._content_keys = dict.fromkeys(state.content_keys)
+        self._extracted = dict(state.extracted)
+        self._browser = Browser(
+            run_id=workflow.info().workflow_id,
+            lineage=self._lineage,
+            tenant=run.tenant,
+            base_queue=workflow.info().task_queue,
+        )
+        self._browser.session, self._browser.epoch = state.session, state.epoch
+        self._lines: list[StepLine] = []
+        self._doing = ""
+        self._status: Literal["running", "waiting", "done", "failed"] = "running"
+        self._waiting_for = ""
+        self._verdict: PersonVerdict | None = None
+
+    @workflow.run
+    async def run(self, run: RunInput) -> RunResult:
+        """Perform the plan, verify the task, make active what was learned.
+
+        Raises:
+            ApplicationError: type `TaskFailed`; its details hold the `RunResult`.
+        """
+        begun_at = self._position
+        try:
+            await self._browser.open()
+            while self._position < len(self._plan):
+                if self._position - begun_at >= run.steps_per_history:
+                    await workflow.wait_condition(workflow.all_handlers_finished)
+                    workflow.continue_as_new(run.model_copy(update={"lineage": self._lineage, "state": self._state()}))
+                await self._advance()
+            result = await self._finished()
+        except _TaskFailed as failure:
+            result = self._failed(failure.reason, str(failure))
+        except ActivityError as error:
+            if isinstance(error.cause, CancelledError):
+                await asyncio.shield(self._browser.close())
+                raise
+            kind = error.cause.type if isinstance(error.cause, ApplicationError) else None
+            result = self._failed(kind or type(error.cause).__name__, str(error.cause or error))
+        except asyncio.CancelledError:
+            await asyncio.shield(self._browser.close())
+            raise
+        self._doing = "closing the browser"
+        await self._browser.close()
+        self._status, self._doing = ("done" if result.succeeded else "failed"), ""
+        self._show()
+        if not result.succeeded:
+            step = "" if result.failed_step is None else f"step {result.failed_step + 1}: "
+            message = f"{step}{result.message or result.reason}"
+            raise ApplicationError(message, result, type="TaskFailed", non_retryable=True)
+        return result
+
+    # ---------------------------------------------------------------------------------- the loop
+
+    async def _advance(self) -> None:
+        """Perform the step at the current position, whatever it takes."""
+        attempt = self._attempt(self._position, self._previous, self._previous_outcome)
+        self._doing = attempt.title
+        self._show()
+        outcome = await self._perform(attempt)
+        self._totals = _counted(self._totals, outcome)
+        self._note(attempt, outcome)
+        if outcome.status is not Status.DONE:
+            raise _TaskFailed(outcome.reason or outcome.status, _explained(attempt, outcome))
+        if not outcome.effect.repeatable:
+            self._last_commit = self._position
+        self._extracted.update(outcome.extracted)
+        if outcome.content_key:
+            self._content_keys[outcome.content_key] = None
+        self._previous, self._previous_outcome = attempt.mark, outcome.digest
+        self._position += 1
+
+    def _attempt(self, position: int, previous: str, previous_outcome: str) -> Attempt:
+        step = self._plan[position]
+        mark = fingerprint(step, self._run.values, previous, previous_outcome)
+        following = self._plan[position + 1] if position + 1 < len(self._plan) else None
+        return Attempt(self._browser, self._run, self._lineage, position, step, mark, following)
+
+    async def _perform(self, attempt: Attempt) -> StepOutcome:
+        """Perform; repeat once what may be repeated; on a miss ask the model for this one element."""
+        outcome = await self._decided(attempt)
+        if _may_repeat(outcome):
+            attempt.again("retry")
+            outcome = await self._decided(attempt)
+        rerouted = outcome.lookup.reason not in ("", "no_entry") or outcome.status is Status.UNMET
+        for _ in range(policies.TARGET_ROUNDS):
+            if not self._may_ask(attempt.step, outcome):
+                break
+            proposal = await self._propose(attempt, outcome)
+            if proposal.target is None:
+                said = f"{outcome.reason or 'missed'}, and the model names no single element for this"
+                return outcome.model_copy(update={"message": said})
+            attempt.again("model", proposed=proposal.target, usage=proposal.usage)
+            outcome = await self._decided(attempt)
+            if outcome.status is Status.DONE and rerouted:
+                self._totals = self._totals.model_copy(update={"fallbacks": self._totals.fallbacks + 1})
+        return outcome
+
+    def _may_ask(self, step: Step, outcome: StepOutcome) -> bool:
+        if self._run.mode is Mode.REPLAY or not (names_element(step) and step.instruction and outcome.snapshot):
+            return False
+        unmet = outcome.status is Status.UNMET and outcome.effect.repeatable and not outcome.lookup.from_model
+        return outcome.status is Status.MISSED or unmet
+
+    async def _propose(self, attempt: Attempt, outcome: StepOutcome) -> Proposal:
+        self._doing = f"{attempt.title}: asking the model"
+        proposal: Proposal = await workflow.execute_activity(
+            "model.propose_target",
+            ProposeRequest(
+                run_id=workflow.info().workflow_id,
+                lineage=self._lineage,
+                sequence=attempt.sequence,
+                instruction=attempt.step.instruction,
+                action=attempt.step.action,
+                snapshot=outcome.snapshot,
+                missed=outcome.lookup,
+            ),
+            result_type=Proposal,
+            activity_id=attempt.activity_id("propose"),
+            summary=f"{attempt.sequence + 1:04d} which element is {attempt.step.instruction!r}? ({outcome.reason})"[:200],
+            task_queue=policies.model_queue(workflow.info().task_queue),
+            start_to_close_timeout=policies.MODEL_LIMIT,
+            schedule_to_close_timeout=policies.MODEL_TOTAL,
+            heartbeat_timeout=policies.HEARTBEAT * 5,
+            retry_policy=policies.MODEL,
+        )
+        self._totals = self._totals.model_copy(update={"usage": self._totals.usage.plus(proposal.usage)})
+        return proposal
+
+    # --------------------------------------------------------------------------- losses and doubts
+
+    async def _decided(self, attempt: Attempt) -> StepOutcome:
+        """An outcome that is not in doubt: losses are recovered from, doubts resolved, by a person if need be."""
+        waits = rounds = 0
+        while True:
+            try:
+                outcome = await attempt.perform()
+            except ActivityError as error:
+                if not policies.is_loss(error):
+                    raise
+                await self._recover(attempt)
+                if attempt.may_repeat:
+                    continue
+                outcome = StepOutcome(status=Status.IN_DOUBT, reason="worker_lost", fingerprint=attempt.mark)
+            if outcome.reason == "store_unavailable" and waits < policies.STORE_TRIES:
+                waits += 1
+                self._doing = f"{attempt.title}: waiting for Redis"
+                await workflow.sleep(policies.STORE_PAUSE, summary="no intent can be written, so nothing is dispatched")
+                attempt.again("redis")
+                continue
+            if outcome.status is not Status.IN_DOUBT:
+                return outcome
+            resolved = await self._resolved(attempt)
+            if resolved is not None:
+                return resolved
+            rounds += 1
+            if rounds >= policies.COMMIT_ROUNDS:
+                said = f"was verified absent after {rounds} dispatches"
+                return outcome.model_copy(update={"status": Status.REFUSED, "message": said})
+            self._browser.raise_epoch()
+            attempt.again("commit")
+
+    async def _resolved(self, attempt: Attempt) -> StepOutcome | None:
+        """The outcome of a commit step in doubt if it took effect, None if it certainly did not."""
+        self._doing = f"{attempt.title}: did it take effect?"
+        self._show()
+        self._browser.raise_epoch()
+        resolution = await self._on_session(
+            attempt,
+            lambda: self._browser.call(
+                "effect.verify",
+                ResolveRequest(action=attempt.request(), adopted=self._browser.adopted),
+                Resolution,
+                activity_id=attempt.activity_id(f"verify-e{self._browser.epoch}"),
+                summary=f"{attempt.sequence + 1:04d} did it take effect? {attempt.title}"[:200],
+                limit=READ_LIMIT,
+                retry_policy=policies.READING,
+            ),
+        )
+        match resolution.verdict:
+            case "done":
+                return resolution.outcome
+            case "not_done":
+                return None
+            case _:
+                return await self._ask_person(attempt, resolution.reason)
+
+    async def _ask_person(self, attempt: Attempt, reason: str) -> StepOutcome | None:
+        self._waiting_for = (
+            f"step {attempt.sequence + 1} ({attempt.title}) may or may not have taken effect ({reason}): "
+            "look at the site, then answer"
+        )
+        self._status = "waiting"
+        self._show()
+        await workflow.wait_condition(lambda: self._verdict is not None)
+        verdict, self._verdict = self._verdict, None
+        assert verdict is not None  # noqa: S101 - the condition has just held
+        self._status, self._waiting_for = "running", ""
+        self._browser.raise_epoch()
+        await self._on_session(
+            attempt,
+            lambda: self._browser.call(
+                "effect.settle",
+                SettleRequest(action=attempt.request(), verdict=verdict),
+                type(None),
+                activity_id=attempt.activity_id(f"settle-e{self._browser.epoch}"),
+                summary=f"{attempt.sequence + 1:04d} {verdict.who or 'a person'} says: {verdict.verdict}"[:200],
+                limit=READ_LIMIT,
+                retry_policy=policies.READING,
+            ),
+        )
+        if verdict.verdict == "abandon":
+            raise _TaskFailed("abandoned", f"{verdict.who or 'a person'} abandoned the step in doubt: {verdict.why}")
+        if verdict.verdict == "not_done":
+            return None
+        said = f"{verdict.who or 'a person'} says that it took effect: {verdict.why}"
+        return StepOutcome(
+            status=Status.DONE, reason="person", message=said, fingerprint=attempt.mark, effect=Effect.COMMIT
+        )
+
+    async def _on_session(self, attempt: Attempt, call: Callable[[], Awaitable[_Result]]) -> _Result:
+        """Run something that only reads, on whatever worker has the session, as often as that is lost."""
+        while True:
+            try:
+                return await call()
+            except ActivityError as error:
+                if not policies.is_loss(error):
+                    raise
+                await self._recover(attempt)
+
+    async def _recover(self, attempt: Attempt | None = None) -> None:
+        """Get the live browser back, or a new one that is brought to where this run is."""
+        self._doing = "finding the browser again"
+        self._show()
+        while not await self._browser.recover():
+            if await self._rebuilt():
+                break
+        self._totals = self._totals.model_copy(update={"recoveries": self._totals.recoveries + 1})
+        if attempt is not None:
+            attempt.after_loss()
+
+    async def _rebuilt(self) -> bool:
+        """Do again, in a new browser, the repeatable steps that led here; False when that browser was lost too."""
+        start = self._rebuild_from()
+        if start is None:
+            raise _TaskFailed(
+                "session_lost",
+                f"the browser was lost, and step {self._last_commit + 1} "
+                f"({step_title(self._plan[self._last_commit])}) must not be done again to get back to here",
+            )
+        for position in range(start, self._position):
+            self._doing = f"rebuilding: {step_title(self._plan[position])}"
+            try:
+                outcome = await self._attempt(position, "", "").reapply()
+            except ActivityError as error:
+                if not policies.is_loss(error):
+                    raise
+                return False
+            if outcome.status is not Status.DONE:
+                said = f"the browser was lost and could not be brought back: step {position + 1} {outcome.status}"
+                raise _TaskFailed("session_lost", f"{said} ({outcome.reason})")
+        return True
+
+    def _rebuild_from(self) -> int | None:
+        """The step to start from so that nothing that must not be repeated is: the beginning, else the last goto."""
+        if self._last_commit < 0:
+            return 0
+        last = min(self._position, len(self._plan) - 1)
+        return next((at for at in range(last, self._last_commit, -1) if isinstance(self._plan[at], Goto)), None)
+
+    # ------------------------------------------------------------------------------------ the end
+
+    async def _finished(self) -> RunResult:
+        self._doing = "final verification"
+        self._show()
+        verify = tuple(fill_predicate(predicate, self._run.values) for predicate in self._run.task.verify)
+        finished = await self._on_session_end(verify)
+        if not finished.verified:
+            unmet = next(result for result in finished.predicates if not result.passed)
+            said = f"every step was done, but the final verification failed: {unmet.reason} {unmet.details}"
+            return self._failed("verification_failed", said, at_step=False).model_copy(
+                update={"verification": finished.predicates, "note": finished.note}
+            )
+        return self._result(succeeded=True).model_copy(
+            update={
+                "verification": finished.predicates,
+                "promoted": finished.promoted,
+                "held": finished.held,
+                "note": finished.note,
+            }
+        )
+
+    async def _on_session_end(self, verify: tuple[object, ...]) -> Finished:
+        def request() -> FinishRequest:
+            return FinishRequest.model_validate(
+                {
+                    "run_id": workflow.info().workflow_id,
+                    "lineage": self._lineage,
+                    "tenant": self._run.tenant,
+                    "task": self._run.task.task,
+                    "session": self._browser.ref,
+                    "epoch": self._browser.epoch,
+                    "verify": verify,
+                    "content_keys": tuple(self._content_keys),
+                }
+            )
+
+        while True:
+            try:
+                return await self._browser.call(
+                    "run.finish",
+                    request(),
+                    Finished,
+                    activity_id=f"finish-e{self._browser.epoch}",
+                    summary="final verification",
+                    limit=READ_LIMIT,
+                    retry_policy=policies.READING,
+                )
+            except ActivityError as error:
+                if not policies.is_loss(error):
+                    raise
+                await self._recover()
+
+    def _failed(self, reason: str, message: str, *, at_step: bool = True) -> RunResult:
+        step = self._position if at_step else None
+        return self._result(succeeded=False).model_copy(
+            update={"failed_step": step, "reason": reason, "message": message}
+        )
+
+    def _result(self, *, succeeded: bool) -> RunResult:
+        return RunResult(succeeded=succeeded, totals=self._totals, extracted=self._extracted)
+
+    def _state(self) -> RunState:
+        return RunState(
+            position=self._position,
+            previous=self._previous,
+            previous_outcome=self._previous_outcome,
+            epoch=self._browser.epoch,
+            session=self._browser.session,
+            last_commit=self._last_commit,
+            totals=self._totals,
+            content_keys=tuple(self._content_keys),
+            extracted=self._extracted,
+        )
+
+    # ------------------------------------------------------------------------- what people see and say
+
+    def _note(self, attempt: Attempt, outcome: StepOutcome) -> None:
+        self._lines.append(
+            StepLine(
+                sequence=attempt.sequence,
+                title=attempt.title,
+                status=outcome.status,
+                lookup=outcome.lookup,
+                from_ledger=outcome.from_ledger,
+                message=outcome.message,
+            )
+        )
+        del self._lines[:-LINES_KEPT]
+
+    def _show(self) -> None:
+        done = [f"{line.sequence + 1}. {line.title} — {line.status}" for line in self._lines[-20:]]
+        now = self._waiting_for or self._doing
+        workflow.set_current_details(
+            f"**{self._status}** · step {self._position} of {len(self._plan)}"
+            + (f" · {now}" if now else "")
+            + f" · {self._totals.usage.calls} model calls · {self._totals.heals} heals\n\n"
+            + "\n".join(done)
+        )
+
+    @workflow.query
+    def progress(self) -> Progress:
+        """Where the run is."""
+        return Progress(
+            status=self._status,
+            step=self._position,
+            steps=len(self._plan),
+            doing=self._doing,
+            waiting_for=self._waiting_for,
+            lines=tuple(self._lines),
+            totals=self._totals,
+        )
+
+    @workflow.update
+    async def resolve_step(self, verdict: PersonVerdict) -> None:
+        """A person's decision on the step in doubt that the run waits for."""
+        self._verdict = verdict
+
+    @resolve_step.validator
+    def _check_resolve_step(self, verdict: PersonVerdict) -> None:
+        if self._status != "waiting":
+            raise ValueError("this run does not wait for a decision")
+        if verdict.sequence != self._position:
+            raise ValueError(f"the run waits for step {self._position + 1}, not for step {verdict.sequence + 1}")
+        if self._verdict is not None:
+            raise ValueError("a decision was already given")
+
+
+def _may_repeat(outcome: StepOutcome) -> bool:
+    """Whether a failed step is worth a second attempt as it is: it may be repeated, and the page may have moved on."""
+    return outcome.effect.repeatable and outcome.status in (Status.UNMET, Status.REFUSED)
+
+
+def _explained(attempt: Attempt, outcome: StepOutcome) -> str:
+    what = outcome.message or outcome.reason.replace("_", " ") or outcome.status.value
+    return f"{attempt.title}: {outcome.status.value.replace('_', ' ')}: {what}"
+
+
+def _counted(totals: Totals, outcome: StepOutcome) -> Totals:
+    found = outcome.lookup.hit and outcome.status is Status.DONE and not outcome.from_ledger
+    model = outcome.lookup.from_model
+    recorded = found and not model and outcome.lookup.entry_version > 0
+    return totals.model_copy(
+        update={
+            "steps": totals.steps + (outcome.status is Status.DONE),
+            "hits": totals.hits + (recorded and not outcome.lookup.healed),
+            "heals": totals.heals + (recorded and outcome.lookup.healed),
+            "learned": totals.learned + (found and model),
+            "from_ledger": totals.from_ledger + outcome.from_ledger,
+        }
+    )
