@@ -1,13 +1,13 @@
-"""The worker: settings → adapters → activities → Temporal workers. `python worker.py --role all|workflow|browser|model`.
+"""The worker: settings → adapters → activities → Temporal workers.
 
-A team's own worker takes everything with one argument: `Client.connect(..., plugins=[ReplaywrightPlugin()])` brings
-the data converter and the workflow runner's settings; `Replayer(workflows=[], plugins=[ReplaywrightPlugin()])` too.
+`python worker.py --role all|workflow|browser|model`, or `replaywright-worker`.
+
+A team that runs a worker of its own takes `ReplaywrightPlugin` for the workflows and `workers` for the activities.
 """
 
 import argparse
 import asyncio
 import contextlib
-import dataclasses
 import logging
 import os
 import signal
@@ -17,13 +17,10 @@ from collections.abc import AsyncIterator, Sequence
 from datetime import timedelta
 from pathlib import Path
 
+from replaywright.browser.attach import ChromiumBrowsers
 from temporalio.client import Client
-from temporalio.contrib.pydantic import PydanticPayloadConverter
-from temporalio.converter import DataConverter, DefaultPayloadConverter
-from temporalio.plugin import SimplePlugin
 from temporalio.service import RPCError
-from temporalio.worker import Worker, WorkflowRunner
-from temporalio.worker.workflow_sandbox import SandboxedWorkflowRunner
+from temporalio.worker import Worker
 
 from activities.actions import Actions
 from activities.model import ModelActivities
@@ -31,7 +28,6 @@ from activities.sessions import Attachments, SessionActivities
 from cache.connection import open_redis
 from cache.steps import RedisStepStore
 from replaywright.artifacts.store import ArtifactStore
-from replaywright.browser.attach import ChromiumBrowsers
 from replaywright.errors import ReplaywrightError, StackFailed
 from replaywright.keeper.client import reap
 from replaywright.keeper.identity import host_name
@@ -42,43 +38,12 @@ from replaywright.stack.chromium import find_chromium
 from replaywright.stack.workers import announce_ready
 from replaywright.vault.environment import EnvironmentSecrets
 from replaywright.vault.logs import RedactingFilter
+from workflows.plugin import ReplaywrightPlugin
 from workflows.policies import browser_queue, host_queue, model_queue
-from workflows.task import BrowserTask
 
 _log = logging.getLogger("replaywright.worker")
 
 ROLES = ("all", "workflow", "browser", "model")
-PASSED_THROUGH = ("pydantic", "pydantic_core", "rfc8785", "rapidfuzz", "replaywright", "activities")
-"""Modules that the workflow sandbox takes from outside: pure, and slow to load again for every workflow."""
-
-
-def _converter(given: DataConverter | None) -> DataConverter:
-    """Pydantic for payloads, unless the team has a converter of its own; its codec stays."""
-    converter = given or DataConverter.default
-    if converter.payload_converter_class is not DefaultPayloadConverter:
-        return converter
-    return dataclasses.replace(converter, payload_converter_class=PydanticPayloadConverter)
-
-
-def _runner(given: WorkflowRunner | None) -> WorkflowRunner:
-    runner = given or SandboxedWorkflowRunner()
-    if not isinstance(runner, SandboxedWorkflowRunner):
-        return runner
-    restrictions = runner.restrictions.with_passthrough_modules(*PASSED_THROUGH)
-    return dataclasses.replace(runner, restrictions=restrictions)
-
-
-class ReplaywrightPlugin(SimplePlugin):
-    """Workflows, data converter and sandbox settings, for clients, workers and the Replayer."""
-
-    def __init__(self) -> None:
-        super().__init__(
-            "replaywright",
-            data_converter=_converter,
-            workflows=[BrowserTask],
-            workflow_runner=_runner,
-            workflow_failure_exception_types=[ReplaywrightError],
-        )
 
 
 async def connect(settings: Settings) -> Client:
@@ -178,7 +143,7 @@ async def _browser_workers(
         for queue, served, places in (
             (queues[0], [*actions.activities(), sessions.close_session], settings.browser_limit * 2),
             (queues[1], [sessions.recover_session], settings.browser_limit),
-            (queues[2], [sessions.open_session, sessions.recover_session], 2),
+            (queues[2], [sessions.open_session, sessions.recover_session, actions.settle_step], 4),
         )
     ]
 
@@ -215,4 +180,3 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 if __name__ == "__main__":
     sys.exit(main())
-

@@ -18,8 +18,8 @@ from replaywright.domain.outcomes import Costs, Evidence, Lookup, Status, StepOu
 from replaywright.domain.predicates import PredicateResult, fill_predicate
 from replaywright.domain.runs import (
     ActionRequest,
-    FinishRequest,
     Finished,
+    FinishRequest,
     Heal,
     Mode,
     Resolution,
@@ -30,7 +30,7 @@ from replaywright.domain.runs import (
 from replaywright.domain.targets import Target
 from replaywright.domain.tasks import Fill, Step, Type, action_of, arguments_of, names_element
 from replaywright.domain.templates import fill, generalise, parameters_in, secrets_in
-from replaywright.errors import ActionFailed, Fenced, SessionLost, StoreUnavailable
+from replaywright.errors import ActionFailed, SessionLost, StoreUnavailable
 from replaywright.ports import Artifacts, Known, Recording, Report, Secrets, StepStore, Work
 
 _log = logging.getLogger("replaywright.actions")
@@ -209,10 +209,10 @@ class Actions:
         )
 
     async def release(self, request: ActionRequest, who: str) -> None:
-        """Take back an intent that definitely led to nothing."""
+        """Take back an intent that definitely led to nothing, under the next epoch: this attempt is over."""
         scope = {"tenant": request.tenant, "lineage": request.lineage, "fingerprint": request.fingerprint}
-        await self._store.fence(**scope, epoch=request.epoch)
-        await self._store.settle(**scope, epoch=request.epoch, state="NOT_DONE", who=who)
+        await self._store.fence(**scope, epoch=request.epoch + 1)
+        await self._store.settle(**scope, epoch=request.epoch + 1, state="NOT_DONE", who=who)
 
     async def keep_snapshot(self, report: Report) -> str:
         """Store the report's snapshot, secrets removed; its digest, or "" when there is none."""
@@ -233,7 +233,7 @@ class Actions:
         return self._secrets.redact(text)
 
 
-class _AlreadyCommitted(Exception):  # noqa: N818 - a signal, not an error
+class _AlreadyCommitted(Exception):
     """The ledger answered an intent with the outcome of an earlier attempt."""
 
     def __init__(self, outcome: StepOutcome) -> None:
@@ -291,7 +291,7 @@ class _Performance:
         self._redis_s += time.perf_counter() - begun
         self._trips += trips
 
-    async def _before_dispatch(self, target: Target | None) -> None:
+    async def _before_dispatch(self, _target: Target | None) -> None:
         hit("located", self._request.sequence)
         if self._effect.repeatable or self._request.reapply:
             return
@@ -334,9 +334,7 @@ class _Performance:
     async def _recorded(self, report: Report) -> StepOutcome:
         if names_element(self._step) and not report.lookup.hit:
             missed = self._ended(Status.MISSED, report.lookup.reason, "", report)
-            return await self._traced(
-                missed.model_copy(update={"snapshot": await self._actions.keep_snapshot(report)}), report
-            )
+            return await self._traced(missed.model_copy(update={"snapshot": await self._actions.keep_snapshot(report)}))
         unmet = next((result for result in report.after if not result.passed), None)
         if unmet is None:
             return await self._done(report)
@@ -361,7 +359,7 @@ class _Performance:
         )
         if self._request.reapply:
             return outcome
-        known = await self._write(outcome, self._new_entry(report), report)
+        known = await self._write(outcome, self._new_entry(report))
         self._keep_ahead(outcome, known)
         hit("recorded", self._request.sequence)
         return outcome
@@ -373,16 +371,16 @@ class _Performance:
 
     def _next_keys(self, outcome: StepOutcome) -> tuple[str, str]:
         step = self._request.next_step
-        assert step is not None  # noqa: S101 - asked for only with a next step
+        assert step is not None
         mark = fingerprint(step, self._request.values, self._request.fingerprint, outcome.digest)
         return mark, content_key(self._request.tenant, outcome.url, step)
 
-    async def _traced(self, outcome: StepOutcome, report: Report | None = None) -> StepOutcome:
+    async def _traced(self, outcome: StepOutcome) -> StepOutcome:
         """Record an outcome that is not the step's last word: statistics and trace only."""
-        await self._write(outcome, None, report)
+        await self._write(outcome, None)
         return outcome
 
-    async def _write(self, outcome: StepOutcome, entry: ActionCacheEntry | None, report: Report | None) -> Known:
+    async def _write(self, outcome: StepOutcome, entry: ActionCacheEntry | None) -> Known:
         following = ("", "")
         if outcome.status is Status.DONE and self._request.next_step is not None:
             following = self._next_keys(outcome)
@@ -527,5 +525,3 @@ def _filled_target(target: Target, values: dict[str, str]) -> Target:
 
 def _general(target: Target, values: dict[str, str], names: frozenset[str]) -> Target:
     return _over_texts(target, lambda text: generalise(text, values, names)) if names else target
-
-

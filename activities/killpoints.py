@@ -1,8 +1,8 @@
 """Places where a test can kill the worker, compiled in by name and fired once.
 
-`REPLAYWRIGHT_INTERNAL_KILL=<point>:<sequence>:<file>` arms one: the process kills itself with SIGKILL when it gets there for
-that step, unless the file exists already (it is created first, so a restarted worker passes). Without the variable
-a point costs one dictionary look-up.
+`REPLAYWRIGHT_INTERNAL_KILL=<point>:<sequence>:<file>` arms one: the process kills itself with SIGKILL when it gets
+there for that step, unless the file exists already (it is created first, so a restarted worker passes). Without the
+variable a point costs one dictionary look-up.
 """
 
 import os

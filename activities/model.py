@@ -1,11 +1,11 @@
 """The LLM fallback: choose one element, as an activity of its own with a retry policy of its own."""
 
+from datetime import timedelta
+
 from temporalio import activity
 from temporalio.exceptions import ApplicationError
 
 from activities.heartbeats import heartbeats
-from datetime import timedelta
-
 from replaywright.domain.runs import Proposal, ProposeRequest
 from replaywright.domain.snapshots import Snapshot
 from replaywright.errors import ModelRateLimited

@@ -111,7 +111,9 @@ class SessionActivities:
         On a retry a new one is started: an earlier one that nobody holds ends by its own deadline.
         """
         async with heartbeats("opening"):
-            return await self._open(epoch=1)
+            opened = await self._open(epoch=1)
+        _log.info("session %s opened for %s", opened.session.session_id, request.run_id)
+        return opened
 
     @activity.defn(name="session.recover")
     async def recover_session(self, request: RecoverSession) -> SessionOpened:
@@ -124,7 +126,9 @@ class SessionActivities:
                     _log.warning("session %s could not be adopted: %s", request.lost.session_id, exc)
                     await self._keepers.close(request.lost.model_copy(update={"epoch": request.epoch}))
                 else:
-                    return SessionOpened(session=self._mine(held.ref, request.epoch), adopted=True, url=held.browser.url)
+                    return SessionOpened(
+                        session=self._mine(held.ref, request.epoch), adopted=True, url=held.browser.url
+                    )
             return await self._open(request.epoch)
 
     @activity.defn(name="session.close")

@@ -4,6 +4,8 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
+from pydantic import Field
+
 from replaywright.domain.actions import Cause
 from replaywright.domain.base import Record
 from replaywright.domain.entries import ActionCacheEntry, EntryInfo
@@ -52,7 +54,7 @@ class Report:
     """False on a miss, and when the wanted state was there already."""
     before: tuple[PredicateResult, ...] = ()
     after: tuple[PredicateResult, ...] = ()
-    evidence: Evidence = Evidence()
+    evidence: Evidence = field(default_factory=Evidence)
     url: str = ""
     title: str = ""
     extracted: dict[str, Any] = field(default_factory=dict)
@@ -172,7 +174,7 @@ class Recording(Record):
     """The version that was looked up; its statistics are counted."""
     title: str = ""
     """The step as it reads in the UI; templates, no values."""
-    trace: dict[str, Any] = {}
+    trace: dict[str, Any] = Field(default_factory=dict)
     """Further fields of the trace line."""
     next_fingerprint: str = ""
     next_content_key: str = ""
@@ -220,9 +222,10 @@ class StepStore(Protocol):
         """
 
     async def settle(self, *, tenant: str, lineage: str, fingerprint: str, epoch: int, state: str, who: str) -> None:
-        """End a resolution: RESOLVING to COMMITTED, NOT_DONE or ESCALATED; ESCALATED to COMMITTED, NOT_DONE or ABANDONED.
+        """End a resolution.
 
-        `who` is audited. Repeating it is granted again.
+        RESOLVING goes to COMMITTED, NOT_DONE or ESCALATED; ESCALATED to COMMITTED, NOT_DONE or ABANDONED. `who` is
+        audited. Repeating it is granted again.
 
         Raises:
             Fenced: another epoch owns the step, or its state does not lead there.
@@ -251,10 +254,19 @@ class Artifacts(Protocol):
     """Content-addressed store for large values."""
 
     async def put(self, data: bytes) -> str:
-        """Store and return the SHA-256, hexadecimal."""
+        """Store and return the SHA-256, hexadecimal; storing what is there already changes nothing.
+
+        Raises:
+            ArtifactsUnavailable: the store cannot be reached or has no space. A run goes on without the artifact.
+        """
 
     async def get(self, digest: str) -> bytes:
-        """Raises `ArtifactMissing`."""
+        """The value whose SHA-256 is `digest`.
+
+        Raises:
+            ArtifactMissing: it is not there, or what is there has another digest.
+            ArtifactsUnavailable: the store cannot be reached.
+        """
 
 
 # ------------------------------------------------------------------------------------------------ model
@@ -286,4 +298,7 @@ class Secrets(Protocol):
         """Raises `SecretMissing` with the name of the variable to set."""
 
     def redact(self, text: str) -> str:
-        """`text` with every resolved secret, in any common encoding, replaced by `{{secret:NAME}}`."""
+        """`text` with every known secret, in any common encoding, replaced by `{{secret:NAME}}`."""
+
+    def redact_data(self, value: Any) -> Any:
+        """JSON-like data (mappings with their keys, lists, texts, numbers) with every known secret replaced."""

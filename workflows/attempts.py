@@ -19,7 +19,15 @@ class Attempt:
     """A step with its fingerprint; knows how often it was tried and why."""
 
     def __init__(
-        self, browser: Browser, run: RunInput, lineage: str, sequence: int, step: Step, mark: str, next_step: Step | None
+        self,
+        browser: Browser,
+        run: RunInput,
+        *,
+        lineage: str,
+        sequence: int,
+        step: Step,
+        mark: str,
+        next_step: Step | None,
     ) -> None:
         self._browser = browser
         self._run = run
@@ -91,7 +99,9 @@ class Attempt:
     async def reapply(self) -> StepOutcome:
         """Do a repeatable step again to bring a rebuilt browser forward; not recorded as a new outcome."""
         activity_id = f"{self.sequence + 1:04d}-reapply-e{self._browser.epoch}"
-        return await self._call(activity_id, self.request(reapply=True), f"{self.sequence + 1:04d} {self.title} (rebuild)")
+        return await self._call(
+            activity_id, self.request(reapply=True), f"{self.sequence + 1:04d} {self.title} (rebuild)"
+        )
 
     async def _call(self, activity_id: str, request: ActionRequest, summary: str) -> StepOutcome:
         return await self._browser.call(

@@ -33,7 +33,7 @@ class Browser:
     @property
     def ref(self) -> SessionRef:
         """The session as of now."""
-        assert self.session is not None, "the browser is opened before the first step"  # noqa: S101
+        assert self.session is not None, "the browser is opened before the first step"
         return self.session
 
     async def open(self) -> None:
@@ -51,7 +51,7 @@ class Browser:
         request = RecoverSession(run_id=self._run_id, tenant=self._tenant, lost=self.ref, epoch=self.epoch)
         activity_id = f"session-recover-e{self.epoch}"
         try:
-            opened = await workflow.execute_activity(
+            opened: SessionOpened = await workflow.execute_activity(
                 "session.recover",
                 request,
                 result_type=SessionOpened,
@@ -141,5 +141,3 @@ class Browser:
             retry_policy=policies.OPENING,
         )
         return opened
-
-

@@ -3,7 +3,8 @@
 from datetime import timedelta
 
 from temporalio.common import RetryPolicy
-from temporalio.exceptions import ActivityError, ApplicationError, TimeoutError, TimeoutType
+from temporalio.exceptions import ActivityError, ApplicationError, TimeoutType
+from temporalio.exceptions import TimeoutError as ActivityTimeout
 
 HEARTBEAT = timedelta(seconds=2)
 """A worker that is silent for this long is taken for dead; it beats every 0.4 s."""
@@ -72,7 +73,7 @@ def model_queue(base: str) -> str:
 def is_loss(error: ActivityError) -> bool:
     """Whether the worker or the browser was lost, as opposed to a step that failed."""
     match error.cause:
-        case TimeoutError(type=TimeoutType.HEARTBEAT | TimeoutType.SCHEDULE_TO_START | TimeoutType.START_TO_CLOSE):
+        case ActivityTimeout(type=TimeoutType.HEARTBEAT | TimeoutType.SCHEDULE_TO_START | TimeoutType.START_TO_CLOSE):
             return True
         case ApplicationError(type=kind):
             return kind in _LOST

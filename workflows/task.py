@@ -16,8 +16,9 @@ with workflow.unsafe.imports_passed_through():
     from replaywright.domain.actions import Effect
     from replaywright.domain.fingerprints import fingerprint
     from replaywright.domain.outcomes import Status, StepOutcome
-    from replaywright.domain.predicates import fill_predicate
+    from replaywright.domain.predicates import Predicate, fill_predicate
     from replaywright.domain.runs import (
+        ActionRequest,
         Finished,
         FinishRequest,
         Mode,
@@ -44,7 +45,7 @@ LINES_KEPT = 100
 READ_LIMIT = timedelta(seconds=40)
 
 
-class _TaskFailed(Exception):  # noqa: N818 - leaves the loop and becomes the run's failure
+class _TaskFailed(Exception):
     def __init__(self, reason: str, message: str) -> None:
         super().__init__(message)
         self.reason = reason
@@ -149,7 +150,15 @@ class BrowserTask:
         step = self._plan[position]
         mark = fingerprint(step, self._run.values, previous, previous_outcome)
         following = self._plan[position + 1] if position + 1 < len(self._plan) else None
-        return Attempt(self._browser, self._run, self._lineage, position, step, mark, following)
+        return Attempt(
+            self._browser,
+            self._run,
+            lineage=self._lineage,
+            sequence=position,
+            step=step,
+            mark=mark,
+            next_step=following,
+        )
 
     async def _perform(self, attempt: Attempt) -> StepOutcome:
         """Perform; repeat once what may be repeated; on a miss ask the model for this one element."""
@@ -192,7 +201,7 @@ class BrowserTask:
             ),
             result_type=Proposal,
             activity_id=attempt.activity_id("propose"),
-            summary=f"{attempt.sequence + 1:04d} which element is {attempt.step.instruction!r}? ({outcome.reason})"[:200],
+            summary=f"{attempt.sequence + 1:04d} where is {attempt.step.instruction!r}? ({outcome.reason})"[:200],
             task_queue=policies.model_queue(workflow.info().task_queue),
             start_to_close_timeout=policies.MODEL_LIMIT,
             schedule_to_close_timeout=policies.MODEL_TOTAL,
@@ -213,7 +222,8 @@ class BrowserTask:
             except ActivityError as error:
                 if not policies.is_loss(error):
                     raise
-                await self._recover(attempt)
+                await self._recover()
+                attempt.after_loss()
                 if attempt.may_repeat:
                     continue
                 outcome = StepOutcome(status=Status.IN_DOUBT, reason="worker_lost", fingerprint=attempt.mark)
@@ -241,7 +251,6 @@ class BrowserTask:
         self._show()
         self._browser.raise_epoch()
         resolution = await self._on_session(
-            attempt,
             lambda: self._browser.call(
                 "effect.verify",
                 ResolveRequest(action=attempt.request(), adopted=self._browser.adopted),
@@ -252,15 +261,17 @@ class BrowserTask:
                 retry_policy=policies.READING,
             ),
         )
+        fenced = attempt.request()
+        attempt.after_loss()
         match resolution.verdict:
             case "done":
                 return resolution.outcome
             case "not_done":
                 return None
             case _:
-                return await self._ask_person(attempt, resolution.reason)
+                return await self._ask_person(attempt, fenced, resolution.reason)
 
-    async def _ask_person(self, attempt: Attempt, reason: str) -> StepOutcome | None:
+    async def _ask_person(self, attempt: Attempt, asked: ActionRequest, reason: str) -> StepOutcome | None:
         self._waiting_for = (
             f"step {attempt.sequence + 1} ({attempt.title}) may or may not have taken effect ({reason}): "
             "look at the site, then answer"
@@ -269,20 +280,17 @@ class BrowserTask:
         self._show()
         await workflow.wait_condition(lambda: self._verdict is not None)
         verdict, self._verdict = self._verdict, None
-        assert verdict is not None  # noqa: S101 - the condition has just held
+        assert verdict is not None
         self._status, self._waiting_for = "running", ""
-        self._browser.raise_epoch()
-        await self._on_session(
-            attempt,
-            lambda: self._browser.call(
-                "effect.settle",
-                SettleRequest(action=attempt.request(), verdict=verdict),
-                type(None),
-                activity_id=attempt.activity_id(f"settle-e{self._browser.epoch}"),
-                summary=f"{attempt.sequence + 1:04d} {verdict.who or 'a person'} says: {verdict.verdict}"[:200],
-                limit=READ_LIMIT,
-                retry_policy=policies.READING,
-            ),
+        await workflow.execute_activity(
+            "effect.settle",
+            SettleRequest(action=asked, verdict=verdict),
+            activity_id=attempt.activity_id(f"settle-e{asked.epoch}"),
+            summary=f"{attempt.sequence + 1:04d} {verdict.who or 'a person'} says: {verdict.verdict}"[:200],
+            task_queue=policies.browser_queue(workflow.info().task_queue),
+            start_to_close_timeout=READ_LIMIT,
+            heartbeat_timeout=policies.HEARTBEAT,
+            retry_policy=policies.OPENING,
         )
         if verdict.verdict == "abandon":
             raise _TaskFailed("abandoned", f"{verdict.who or 'a person'} abandoned the step in doubt: {verdict.why}")
@@ -293,7 +301,7 @@ class BrowserTask:
             status=Status.DONE, reason="person", message=said, fingerprint=attempt.mark, effect=Effect.COMMIT
         )
 
-    async def _on_session(self, attempt: Attempt, call: Callable[[], Awaitable[_Result]]) -> _Result:
+    async def _on_session(self, call: Callable[[], Awaitable[_Result]]) -> _Result:
         """Run something that only reads, on whatever worker has the session, as often as that is lost."""
         while True:
             try:
@@ -301,9 +309,9 @@ class BrowserTask:
             except ActivityError as error:
                 if not policies.is_loss(error):
                     raise
-                await self._recover(attempt)
+                await self._recover()
 
-    async def _recover(self, attempt: Attempt | None = None) -> None:
+    async def _recover(self) -> None:
         """Get the live browser back, or a new one that is brought to where this run is."""
         self._doing = "finding the browser again"
         self._show()
@@ -311,8 +319,6 @@ class BrowserTask:
             if await self._rebuilt():
                 break
         self._totals = self._totals.model_copy(update={"recoveries": self._totals.recoveries + 1})
-        if attempt is not None:
-            attempt.after_loss()
 
     async def _rebuilt(self) -> bool:
         """Do again, in a new browser, the repeatable steps that led here; False when that browser was lost too."""
@@ -349,7 +355,7 @@ class BrowserTask:
         self._doing = "final verification"
         self._show()
         verify = tuple(fill_predicate(predicate, self._run.values) for predicate in self._run.task.verify)
-        finished = await self._on_session_end(verify)
+        finished = await self._verified(verify)
         if not finished.verified:
             unmet = next(result for result in finished.predicates if not result.passed)
             said = f"every step was done, but the final verification failed: {unmet.reason} {unmet.details}"
@@ -365,36 +371,30 @@ class BrowserTask:
             }
         )
 
-    async def _on_session_end(self, verify: tuple[object, ...]) -> Finished:
+    async def _verified(self, verify: tuple[Predicate, ...]) -> Finished:
         def request() -> FinishRequest:
-            return FinishRequest.model_validate(
-                {
-                    "run_id": workflow.info().workflow_id,
-                    "lineage": self._lineage,
-                    "tenant": self._run.tenant,
-                    "task": self._run.task.task,
-                    "session": self._browser.ref,
-                    "epoch": self._browser.epoch,
-                    "verify": verify,
-                    "content_keys": tuple(self._content_keys),
-                }
+            return FinishRequest(
+                run_id=workflow.info().workflow_id,
+                lineage=self._lineage,
+                tenant=self._run.tenant,
+                task=self._run.task.task,
+                session=self._browser.ref,
+                epoch=self._browser.epoch,
+                verify=verify,
+                content_keys=tuple(self._content_keys),
             )
 
-        while True:
-            try:
-                return await self._browser.call(
-                    "run.finish",
-                    request(),
-                    Finished,
-                    activity_id=f"finish-e{self._browser.epoch}",
-                    summary="final verification",
-                    limit=READ_LIMIT,
-                    retry_policy=policies.READING,
-                )
-            except ActivityError as error:
-                if not policies.is_loss(error):
-                    raise
-                await self._recover()
+        return await self._on_session(
+            lambda: self._browser.call(
+                "run.finish",
+                request(),
+                Finished,
+                activity_id=f"finish-e{self._browser.epoch}",
+                summary="final verification",
+                limit=READ_LIMIT,
+                retry_policy=policies.READING,
+            )
+        )
 
     def _failed(self, reason: str, message: str, *, at_step: bool = True) -> RunResult:
         step = self._position if at_step else None

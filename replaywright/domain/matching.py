@@ -35,7 +35,18 @@ _ROLE_GROUPS = (
     {"checkbox", "switch", "menuitemcheckbox"},
     {"radio", "menuitemradio"},
 )
-_STABLE = ("data-testid", "data-test", "data-test-id", "data-qa", "data-cy", "name", "placeholder", "href", "title", "alt")
+_STABLE = (
+    "data-testid",
+    "data-test",
+    "data-test-id",
+    "data-qa",
+    "data-cy",
+    "name",
+    "placeholder",
+    "href",
+    "title",
+    "alt",
+)
 
 
 class Candidate(Record):
@@ -139,9 +150,9 @@ def _contradicts(recorded: Target, seen: Target) -> bool:
     if recorded.row and seen.row and _overlap(recorded.row, seen.row) < 0.3:
         return True
     kinds = {recorded.attributes.get("type", "text"), seen.attributes.get("type", "text")}
-    if recorded.tag == "input" and seen.tag == "input" and kinds & {"password", "checkbox", "radio", "file"}:
-        if len(kinds) > 1:
-            return True
+    inputs = recorded.tag == "input" and seen.tag == "input"
+    if inputs and len(kinds) > 1 and kinds & {"password", "checkbox", "radio", "file"}:
+        return True
     if not recorded.name:
         return False
     named = name_similarity(recorded.name, seen.name)
@@ -180,7 +191,7 @@ def decide_identified(recorded: Target, candidates: Sequence[Candidate], entry_v
 def _stands_out(recorded: Target, scored: Sequence[tuple[float, Candidate]]) -> bool:
     """Whether the best of several elements with equal role and name is told apart by more than its position."""
     best, second = scored[0][1].target, scored[1][1].target
-    for descriptor in (lambda t: t.row, lambda t: t.container, lambda t: _identity(t), lambda t: t.frame):
+    for descriptor in (lambda t: t.row, lambda t: t.container, _identity, lambda t: t.frame):
         if descriptor(best) == descriptor(recorded) != descriptor(second):
             return scored[0][0] - scored[1][0] >= ACCEPT_MARGIN / 2
     return scored[0][0] - scored[1][0] >= ACCEPT_MARGIN

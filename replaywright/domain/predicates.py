@@ -177,7 +177,7 @@ def _fill_query(query: ElementQuery, values: Mapping[str, str]) -> ElementQuery:
     return ElementQuery(**filled)
 
 
-def fill_predicate(predicate: Predicate, values: Mapping[str, str]) -> Predicate:
+def fill_predicate(predicate: Predicate, values: Mapping[str, str]) -> Predicate:  # noqa: PLR0911 - one case a kind
     """The predicate with its parameters' values. Secrets stay references: what is checked is never a secret."""
     match predicate:
         case UrlContains(url_contains=text):
@@ -227,7 +227,7 @@ def probes_of(predicates: Iterable[Predicate]) -> tuple[Probe, ...]:
     return tuple(found.values())
 
 
-def evaluate(predicate: Predicate, context: AssertionContext) -> PredicateResult:
+def evaluate(predicate: Predicate, context: AssertionContext) -> PredicateResult:  # noqa: PLR0911 - one case a kind
     """The verdict on `predicate` over `context`; never raises for what a page contains."""
     url = context.url[:URL_LIMIT]
     match predicate:
@@ -245,9 +245,7 @@ def evaluate(predicate: Predicate, context: AssertionContext) -> PredicateResult
             return _verdict(seen.count == 0, "still_there", query=_shown(query), count=seen.count, url=url)
         case TextContains(text_contains=text, within=within):
             seen = context.answer(TextProbe(text=text, within=within))
-            return _verdict(
-                seen.count > 0, "text_missing", expected=shorten(text, 200), nearest=seen.nearest, url=url
-            )
+            return _verdict(seen.count > 0, "text_missing", expected=shorten(text, 200), nearest=seen.nearest, url=url)
         case ValueEquals(value_equals=text, of=query):
             return _value_equals(text, query, context.answer(ElementProbe(query=query)), url)
         case AllOf(all_of=parts):

@@ -12,7 +12,7 @@ from replaywright.domain.sessions import SessionRef
 from replaywright.domain.targets import Target
 from replaywright.domain.tasks import Step, Task
 
-SECRET_PREFIX = "REPLAYWRIGHT_SECRET_"
+SECRET_PREFIX = "REPLAYWRIGHT_SECRET_"  # noqa: S105 - a variable's prefix, no secret
 """`{{secret:NAME}}` is read on the worker from the environment variable with this prefix and NAME."""
 
 

@@ -289,7 +289,9 @@ class Task(Authored):
 
     @model_validator(mode="after")
     def _uses_only_what_it_declares(self) -> "Task":
-        places = [(f"steps[{index}]", step.model_dump(mode="json")) for index, step in enumerate(self.steps)]
+        places: list[tuple[str, Any]] = [
+            (f"steps[{index}]", step.model_dump(mode="json")) for index, step in enumerate(self.steps)
+        ]
         places += [("url", self.url), ("verify", [predicate.model_dump(mode="json") for predicate in self.verify])]
         for place, value in places:
             for text in texts_of(value):

@@ -1,0 +1,169 @@
+"""Taking secret values out of everything that is kept, shown or sent.
+
+A value is found in whatever common clothing it wears: as it is, percent-encoded, JSON- or HTML-escaped (also twice,
+also only in part, in upper or lower case: every character may be escaped or not), in hexadecimal, and inside Base64 at
+each of the three alignments. What is found becomes `{{secret:NAME}}`.
+
+Short values are the difficulty. Below four characters, a value is replaced only where it stands as a word of its own,
+and not inside Base64 or hexadecimal: "7" occurs in every number, and a text without its sevens is no use to anybody.
+A secret that short is a code that can be guessed anyway. From four characters on it is replaced everywhere, also where
+the same characters stand by chance: a text with a hole is a nuisance, a leaked value is a loss.
+"""
+
+import base64
+import html.entities
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+SHORT = 4
+"""Values with fewer characters are replaced only as whole words."""
+
+_NAMED_ENTITIES: dict[str, list[str]] = {}
+for _entity, _meaning in html.entities.html5.items():
+    if _entity.endswith(";"):
+        _NAMED_ENTITIES.setdefault(_meaning, []).append(_entity)
+
+_JSON_SHORT = {'"': '"', "\\": "\\", "/": "/", "\b": "b", "\f": "f", "\n": "n", "\r": "r", "\t": "t", "'": "'"}
+
+_WORD_BEFORE = r"(?:(?<!\w)|(?<=\\[bfnrt])|(?<=%[0-9A-Fa-f]{2})|(?<=\\u[0-9A-Fa-f]{4}))"
+"""The start of a word; the last character of an escape in front of it belongs to no word."""
+_WORD_AFTER = r"(?!\w)"
+
+
+class Redactor:
+    """Replaces the values of secrets by their names. Made once, used often: it holds a compiled pattern per value."""
+
+    def __init__(self, secrets: Iterable[tuple[str, str]]) -> None:
+        """Know pairs of name and value; one name may have several values, empty values are left out."""
+        known = sorted({(name, value) for name, value in secrets if value}, key=lambda pair: (-len(pair[1]), pair))
+        # A lookahead finds matches that overlap each other, too.
+        self._patterns = [(name, re.compile(f"(?=({_pattern(value)}))")) for name, value in known]
+        self._exact = {value: name for name, value in reversed(known)}
+        names = "|".join(re.escape(name) for name in {name for name, _ in known})
+        self._placeholder = re.compile(rf"\{{\{{secret:(?:{names})\}}\}}") if known else None
+
+    def text(self, text: str) -> str:
+        """`text` without the values. Where they overlap, all that they cover is replaced by the longest one's name."""
+        found = [
+            (match.start(1), match.end(1), name)
+            for name, pattern in self._patterns
+            for match in pattern.finditer(text)
+            if match.end(1) > match.start(1)
+        ]
+        if not found or self._placeholder is None:
+            return text
+        kept = [(match.start(), match.end()) for match in self._placeholder.finditer(text)]
+        found = [span for span in found if not any(start <= span[0] and span[1] <= end for start, end in kept)]
+        parts: list[str] = []
+        at = 0
+        for start, end, name in _merged(found):
+            parts += [text[at:start], "{{secret:", name, "}}"]
+            at = end
+        return "".join([*parts, text[at:]])
+
+    def data(self, value: Any) -> Any:
+        """JSON-like data without the values, in keys too. A number that *is* a secret's value becomes a text."""
+        if isinstance(value, str):
+            return self.text(value)
+        if isinstance(value, Mapping):
+            return {self.data(key): self.data(inner) for key, inner in value.items()}
+        if isinstance(value, list | tuple):
+            return [self.data(inner) for inner in value]
+        if isinstance(value, int | float) and not isinstance(value, bool) and str(value) in self._exact:
+            return "{{secret:" + self._exact[str(value)] + "}}"
+        return value
+
+
+def redact(text: str, secrets: Mapping[str, str]) -> str:
+    """`text` with the values of `secrets` (name to value), however they are encoded, replaced by `{{secret:NAME}}`."""
+    return Redactor(secrets.items()).text(text)
+
+
+def redact_data(value: Any, secrets: Mapping[str, str]) -> Any:
+    """Like `redact`, for JSON-like data: mappings with their keys, lists, texts, numbers."""
+    return Redactor(secrets.items()).data(value)
+
+
+def _merged(found: Iterable[tuple[int, int, str]]) -> list[tuple[int, int, str]]:
+    """Spans that overlap made one, named for the longest of them."""
+    merged: list[tuple[int, int, str]] = []
+    longest = 0
+    for start, end, name in sorted(found, key=lambda span: (span[0], -span[1])):
+        if merged and start < merged[-1][1]:
+            first, last, kept = merged[-1]
+            merged[-1] = (first, max(last, end), name if end - start > longest else kept)
+            longest = max(longest, end - start)
+        else:
+            merged.append((start, end, name))
+            longest = end - start
+    return merged
+
+
+def _pattern(value: str) -> str:
+    plain = "".join(_character(character) for character in value)
+    if len(value) < SHORT:
+        return f"{_WORD_BEFORE}{plain}{_WORD_AFTER}"
+    data = value.encode("utf-8", "surrogatepass")
+    forms = [plain, *(_base64(data, shift) for shift in range(3)), _hexadecimal(data)]
+    return "|".join(forms)
+
+
+def _character(character: str) -> str:
+    r"""Every way in which a character of a value may be written; itself last: `%`, `&` and `\` also begin escapes."""
+    data = character.encode("utf-8", "surrogatepass")
+    code = ord(character)
+    forms = [
+        "".join(rf"%(?:25)*{_any_case(f'{byte:02x}')}" for byte in data),
+        _json_escape(code),
+        rf"&(?:amp;)*\#(?:0*{code}|[xX]0*{_any_case(f'{code:x}')});",
+    ]
+    if character in _JSON_SHORT:
+        forms.append(rf"\\+{re.escape(_JSON_SHORT[character])}")
+    if character == " ":
+        forms.append(r"\+")
+    forms += [rf"&(?:amp;)*{re.escape(name)}" for name in _NAMED_ENTITIES.get(character, ())]
+    return f"(?:{'|'.join([*forms, re.escape(character)])})"
+
+
+def _json_escape(code: int) -> str:
+    utf16 = chr(code).encode("utf-16-be", "surrogatepass")
+    units = [int.from_bytes(utf16[at : at + 2], "big") for at in range(0, len(utf16), 2)]
+    forms = ["".join(rf"\\+u{_any_case(f'{unit:04x}')}" for unit in units), rf"\\+U{_any_case(f'{code:08x}')}"]
+    if code <= 0xFF:
+        forms.append(rf"\\+x{_any_case(f'{code:02x}')}")
+    return "|".join(forms)
+
+
+def _any_case(digits: str) -> str:
+    return "".join(f"[{digit}{digit.upper()}]" if digit.isalpha() else digit for digit in digits)
+
+
+def _base64(data: bytes, shift: int) -> str:
+    """The characters that Base64 makes of `data` alone when `shift` bytes stand before it in the last group of three.
+
+    A character at an edge that also holds bits of a neighbour may be anything; with it, all of `data`'s bits go.
+    """
+    bits_before, bits = shift * 8, (shift + len(data)) * 8
+    text = base64.b64encode(bytes(shift) + data).decode().rstrip("=")
+    first, last = -(-bits_before // 6), bits // 6
+    any_character = r"(?:[A-Za-z0-9+/_-]|%2[BbFf])"
+    before = f"{any_character}?" if bits_before % 6 else ""
+    after = f"{any_character}?(?:=|%3[Dd]){{0,2}}" if bits % 6 else ""
+    line_break = r"(?:\\r|\\n|\r|\n)*"
+    core = line_break.join(_base64_character(character) for character in text[first:last])
+    return f"{before}{core}{after}"
+
+
+def _base64_character(character: str) -> str:
+    match character:
+        case "+":
+            return r"(?:[+ -]|%2[Bb])"
+        case "/":
+            return r"(?:\\*/|_|%2[Ff])"
+        case _:
+            return character
+
+
+def _hexadecimal(data: bytes) -> str:
+    return "".join(_any_case(f"{byte:02x}") for byte in data)

@@ -1,0 +1,149 @@
+"""Activities that answer from a script, for tests of the workflow alone: same names, real Temporal server."""
+
+import asyncio
+import uuid
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+
+from temporalio import activity
+from temporalio.client import Client, WorkflowHandle
+from temporalio.exceptions import ApplicationError
+from temporalio.worker import Worker
+
+from replaywright.domain.actions import Action, Effect
+from replaywright.domain.outcomes import Lookup, Status, StepOutcome
+from replaywright.domain.runs import (
+    ActionRequest,
+    Finished,
+    FinishRequest,
+    Proposal,
+    ProposeRequest,
+    Resolution,
+    ResolveRequest,
+    RunInput,
+    RunResult,
+    SettleRequest,
+    Usage,
+)
+from replaywright.domain.sessions import CloseSession, OpenSession, RecoverSession, SessionOpened, SessionRef
+from replaywright.domain.targets import Target
+from replaywright.domain.tasks import parse_task
+from workflows.policies import browser_queue, model_queue
+from workflows.task import BrowserTask
+
+Answer = StepOutcome | Exception
+BUTTON = Target(tag="button", role="button", name="Send")
+
+
+def done(request: ActionRequest, **fields: object) -> StepOutcome:
+    return StepOutcome.model_validate(
+        {"status": Status.DONE, "fingerprint": request.fingerprint, "effect": Effect.IDEMPOTENT, **fields}
+    )
+
+
+def missed(reason: str) -> StepOutcome:
+    return StepOutcome(status=Status.MISSED, reason=reason, lookup=Lookup(reason=reason), snapshot="snap")
+
+
+def lost() -> ApplicationError:
+    return ApplicationError("the browser is gone", type="SessionLost")
+
+
+@dataclass
+class Script:
+    """What each activity answers, and what it was asked."""
+
+    perform: Callable[[ActionRequest, int], StepOutcome] = lambda request, _call: done(request)
+    """Answers a request; the second argument counts the calls for this step, from 0."""
+    propose: Callable[[ProposeRequest], Proposal] = lambda _request: Proposal(target=BUTTON, usage=Usage(calls=1))
+    verify: Callable[[ResolveRequest], Resolution] = lambda _request: Resolution(
+        verdict="undecidable", reason="not_seen"
+    )
+    finish: Callable[[FinishRequest], Finished] = lambda _request: Finished(promoted=1)
+    adopt: bool = True
+    performed: list[ActionRequest] = field(default_factory=list)
+    proposed: list[ProposeRequest] = field(default_factory=list)
+    verified: list[ResolveRequest] = field(default_factory=list)
+    settled: list[SettleRequest] = field(default_factory=list)
+    recovered: list[RecoverSession] = field(default_factory=list)
+    closed: list[CloseSession] = field(default_factory=list)
+    activity_ids: list[str] = field(default_factory=list)
+
+
+def _activities(script: Script, queue: str) -> tuple[list[Callable[..., object]], list[Callable[..., object]]]:
+    session = SessionRef(session_id="s1", queue=f"{queue}-own", host_queue=f"{queue}-own", host="h")
+
+    def named(action: Action) -> Callable[..., object]:
+        @activity.defn(name=f"browser.{action}")
+        async def perform(request: ActionRequest) -> StepOutcome:
+            call = sum(r.sequence == request.sequence for r in script.performed)
+            script.performed.append(request)
+            script.activity_ids.append(activity.info().activity_id)
+            return script.perform(request, call)
+
+        return perform
+
+    @activity.defn(name="session.open")
+    async def opened(_request: OpenSession) -> SessionOpened:
+        return SessionOpened(session=session)
+
+    @activity.defn(name="session.recover")
+    async def recover(request: RecoverSession) -> SessionOpened:
+        script.recovered.append(request)
+        return SessionOpened(session=session.model_copy(update={"epoch": request.epoch}), adopted=script.adopt)
+
+    @activity.defn(name="session.close")
+    async def close(request: CloseSession) -> None:
+        script.closed.append(request)
+
+    @activity.defn(name="effect.verify")
+    async def verify(request: ResolveRequest) -> Resolution:
+        script.verified.append(request)
+        return script.verify(request)
+
+    @activity.defn(name="effect.settle")
+    async def settle(request: SettleRequest) -> None:
+        script.settled.append(request)
+
+    @activity.defn(name="run.finish")
+    async def finish(request: FinishRequest) -> Finished:
+        return script.finish(request)
+
+    @activity.defn(name="model.propose_target")
+    async def propose(request: ProposeRequest) -> Proposal:
+        script.proposed.append(request)
+        return script.propose(request)
+
+    own = [*(named(action) for action in Action), recover, close, verify, finish]
+    return own, [opened, recover, settle, propose]
+
+
+@asynccontextmanager
+async def scripted(client: Client, script: Script) -> AsyncIterator[str]:
+    """Workers for the workflow and for the scripted activities; yields the task queue."""
+    queue = f"test-{uuid.uuid4().hex[:8]}"
+    own, shared = _activities(script, queue)
+    async with (
+        Worker(client, task_queue=queue),
+        Worker(client, task_queue=f"{queue}-own", activities=own, workflows=[]),
+        Worker(client, task_queue=browser_queue(queue), activities=shared[:3]),
+        Worker(client, task_queue=model_queue(queue), activities=shared[3:]),
+    ):
+        yield queue
+
+
+def run_of(*steps: Mapping[str, object], **fields: object) -> RunInput:
+    task = parse_task({"task": "test", "steps": list(steps), "verify": [{"url_contains": "/"}]}, "test")
+    return RunInput.model_validate({"task": task, **fields})
+
+
+async def start(client: Client, queue: str, run: RunInput) -> WorkflowHandle[BrowserTask, RunResult]:
+    return await client.start_workflow(BrowserTask.run, run, id=f"test-{uuid.uuid4().hex[:8]}", task_queue=queue)
+
+
+async def waiting(handle: WorkflowHandle[BrowserTask, RunResult]) -> None:
+    """Return when the run waits for a person."""
+    async with asyncio.timeout(20):
+        while (await handle.query(BrowserTask.progress)).status != "waiting":  # noqa: ASYNC110 - a query has no event
+            await asyncio.sleep(0.05)

@@ -1,0 +1,299 @@
+"""The loop of `BrowserTask` on a real Temporal server, with scripted activities."""
+
+import pytest
+from temporalio.client import Client, WorkflowFailureError, WorkflowUpdateFailedError
+from temporalio.exceptions import ApplicationError
+from temporalio.testing import WorkflowEnvironment
+from temporalio.worker import Replayer
+
+from replaywright.domain.actions import Effect
+from replaywright.domain.outcomes import Status, StepOutcome
+from replaywright.domain.predicates import PredicateResult
+from replaywright.domain.runs import (
+    ActionRequest,
+    Finished,
+    Mode,
+    PersonVerdict,
+    Proposal,
+    Resolution,
+    RunResult,
+    Usage,
+)
+from tests.workflows.scripted import BUTTON, Script, done, lost, missed, run_of, scripted, start, waiting
+from workflows.plugin import ReplaywrightPlugin
+from workflows.task import BrowserTask
+
+GOTO = {"action": "goto", "url": "http://site/"}
+FILL = {"action": "fill", "instruction": "the name field", "value": "Ada"}
+SEND = {"action": "click", "instruction": "the send button", "effect": "commit"}
+
+
+@pytest.fixture
+async def client(temporal_env: WorkflowEnvironment) -> Client:
+    address = temporal_env.client.service_client.config.target_host
+    return await Client.connect(address, plugins=[ReplaywrightPlugin()])
+
+
+def result_of(error: WorkflowFailureError) -> RunResult:
+    assert isinstance(error.cause, ApplicationError)
+    return RunResult.model_validate(error.cause.details[0])
+
+
+async def test_a_run_performs_its_steps_in_order_and_gives_the_browser_back(client: Client) -> None:
+    script = Script()
+
+    async with scripted(client, script) as queue:
+        result = await (await start(client, queue, run_of(GOTO, FILL, SEND))).result()
+
+    assert result.succeeded
+    assert [request.step.action for request in script.performed] == ["goto", "fill", "click"]
+    assert result.totals.steps == 3
+    assert len(script.closed) == 1
+
+
+async def test_an_activity_id_is_sequence_and_fingerprint(client: Client) -> None:
+    script = Script()
+
+    async with scripted(client, script) as queue:
+        await (await start(client, queue, run_of(GOTO, FILL))).result()
+
+    marks = [request.fingerprint[:12] for request in script.performed]
+    assert script.activity_ids == [f"0001-{marks[0]}", f"0002-{marks[1]}"]
+
+
+async def test_a_miss_asks_the_model_for_this_one_element(client: Client) -> None:
+    script = Script(perform=lambda r, call: done(r) if r.proposed or r.step.action == "goto" else missed("no_entry"))
+
+    async with scripted(client, script) as queue:
+        result = await (await start(client, queue, run_of(GOTO, FILL))).result()
+
+    assert [request.instruction for request in script.proposed] == ["the name field"]
+    assert script.performed[-1].proposed == BUTTON
+    assert result.totals.usage.calls == 1
+    assert result.totals.fallbacks == 0
+
+
+async def test_a_recording_that_leads_nowhere_counts_as_a_fallback(client: Client) -> None:
+    script = Script(perform=lambda r, call: done(r) if r.proposed else missed("not_found"))
+
+    async with scripted(client, script) as queue:
+        result = await (await start(client, queue, run_of(FILL))).result()
+
+    assert result.totals.fallbacks == 1
+
+
+async def test_replay_mode_fails_on_a_miss_without_a_model_call(client: Client) -> None:
+    script = Script(perform=lambda r, call: missed("ambiguous"))
+
+    async with scripted(client, script) as queue:
+        with pytest.raises(WorkflowFailureError) as failure:
+            await (await start(client, queue, run_of(FILL, mode=Mode.REPLAY))).result()
+
+    assert result_of(failure.value).reason == "ambiguous"
+    assert not script.proposed
+    assert len(script.closed) == 1
+
+
+async def test_a_model_that_names_no_element_fails_the_step(client: Client) -> None:
+    script = Script(perform=lambda r, call: missed("ambiguous"), propose=lambda r: Proposal(usage=Usage(calls=1)))
+
+    async with scripted(client, script) as queue:
+        with pytest.raises(WorkflowFailureError) as failure:
+            await (await start(client, queue, run_of(FILL))).result()
+
+    assert result_of(failure.value).failed_step == 0
+    assert len(script.proposed) == 1
+
+
+def loses_once(sequence: int) -> Script:
+    script = Script()
+
+    def perform(_request: ActionRequest, call: int) -> StepOutcome:
+        asked = script.performed[-1]
+        if asked.sequence == sequence and call == 0:
+            raise lost()
+        return done(asked)
+
+    script.perform = perform
+    return script
+
+
+async def test_a_lost_browser_is_adopted_and_a_repeatable_step_goes_on_under_a_new_epoch(client: Client) -> None:
+    script = loses_once(1)
+
+    async with scripted(client, script) as queue:
+        result = await (await start(client, queue, run_of(GOTO, FILL, FILL))).result()
+
+    assert [(r.sequence, r.epoch, r.recovered) for r in script.performed] == [
+        (0, 1, False),
+        (1, 1, False),
+        (1, 2, True),
+        (2, 2, False),
+    ]
+    assert result.totals.recoveries == 1
+
+
+async def test_a_rebuilt_browser_is_brought_forward_by_the_repeatable_steps(client: Client) -> None:
+    script = loses_once(2)
+    script.adopt = False
+
+    async with scripted(client, script) as queue:
+        await (await start(client, queue, run_of(GOTO, FILL, FILL))).result()
+
+    assert [(r.sequence, r.reapply) for r in script.performed[3:]] == [(0, True), (1, True), (2, False)]
+
+
+async def test_a_browser_lost_after_a_commit_step_is_not_rebuilt_across_it(client: Client) -> None:
+    script = loses_once(2)
+    script.adopt = False
+    plain = script.perform
+    script.perform = lambda r, call: plain(r, call).model_copy(
+        update={"effect": Effect.COMMIT if r.step.action == "click" else Effect.IDEMPOTENT}
+    )
+
+    async with scripted(client, script) as queue:
+        with pytest.raises(WorkflowFailureError) as failure:
+            await (await start(client, queue, run_of(GOTO, SEND, FILL))).result()
+
+    assert result_of(failure.value).reason == "session_lost"
+    assert not any(request.reapply for request in script.performed)
+
+
+async def test_a_lost_commit_step_is_verified_and_never_simply_repeated(client: Client) -> None:
+    script = loses_once(1)
+    script.verify = lambda request: Resolution(verdict="done", outcome=done(request.action, effect=Effect.COMMIT))
+
+    async with scripted(client, script) as queue:
+        result = await (await start(client, queue, run_of(GOTO, SEND))).result()
+
+    assert result.succeeded
+    assert [r.sequence for r in script.performed] == [0, 1]
+    assert script.verified[0].action.epoch > script.performed[1].epoch
+
+
+async def test_a_commit_step_verified_absent_is_dispatched_under_a_higher_epoch(client: Client) -> None:
+    script = loses_once(0)
+    script.verify = lambda _request: Resolution(verdict="not_done", reason="no_intent")
+
+    async with scripted(client, script) as queue:
+        await (await start(client, queue, run_of(SEND))).result()
+
+    assert len(script.performed) == 2
+    assert script.performed[1].epoch > script.verified[0].action.epoch
+
+
+async def test_an_undecidable_step_waits_for_a_person_who_says_that_it_is_done(client: Client) -> None:
+    script = loses_once(0)
+
+    async with scripted(client, script) as queue:
+        handle = await start(client, queue, run_of(SEND))
+        await waiting(handle)
+        with pytest.raises(WorkflowUpdateFailedError):
+            await handle.execute_update(BrowserTask.resolve_step, PersonVerdict(sequence=5, verdict="done"))
+        await handle.execute_update(
+            BrowserTask.resolve_step, PersonVerdict(sequence=0, verdict="done", who="Ada", why="it is in Sent")
+        )
+        result = await handle.result()
+
+    assert result.succeeded
+    assert len(script.performed) == 1
+    assert script.settled[0].verdict.who == "Ada"
+
+
+async def test_a_person_who_says_not_done_has_it_dispatched_once_more(client: Client) -> None:
+    script = loses_once(0)
+
+    async with scripted(client, script) as queue:
+        handle = await start(client, queue, run_of(SEND))
+        await waiting(handle)
+        await handle.execute_update(BrowserTask.resolve_step, PersonVerdict(sequence=0, verdict="not_done"))
+        result = await handle.result()
+
+    assert result.succeeded
+    assert len(script.performed) == 2
+
+
+async def test_a_commit_step_without_a_store_waits_and_is_tried_again(client: Client) -> None:
+    refused = StepOutcome(status=Status.REFUSED, reason="store_unavailable", effect=Effect.COMMIT)
+    script = Script(perform=lambda r, call: refused if call == 0 else done(r))
+
+    async with scripted(client, script) as queue:
+        result = await (await start(client, queue, run_of(SEND))).result()
+
+    assert result.succeeded
+    assert len(script.performed) == 2
+
+
+async def test_an_unmet_expectation_of_a_repeatable_step_is_tried_once_more(client: Client) -> None:
+    unmet = StepOutcome(status=Status.UNMET, reason="value_differs", effect=Effect.IDEMPOTENT)
+    script = Script(perform=lambda r, call: unmet)
+
+    async with scripted(client, script) as queue:
+        with pytest.raises(WorkflowFailureError) as failure:
+            await (await start(client, queue, run_of(FILL))).result()
+
+    assert result_of(failure.value).reason == "value_differs"
+    assert len(script.performed) == 2
+
+
+async def test_an_unmet_expectation_of_a_commit_step_is_not_tried_again(client: Client) -> None:
+    unmet = StepOutcome(status=Status.UNMET, reason="text_missing", effect=Effect.COMMIT)
+    script = Script(perform=lambda r, call: unmet)
+
+    async with scripted(client, script) as queue:
+        with pytest.raises(WorkflowFailureError):
+            await (await start(client, queue, run_of(SEND))).result()
+
+    assert len(script.performed) == 1
+
+
+async def test_a_failed_final_verification_fails_the_run(client: Client) -> None:
+    failed = Finished(predicates=(PredicateResult(passed=False, reason="text_missing"),))
+    script = Script(finish=lambda _request: failed)
+
+    async with scripted(client, script) as queue:
+        with pytest.raises(WorkflowFailureError) as failure:
+            await (await start(client, queue, run_of(GOTO))).result()
+
+    assert result_of(failure.value).reason == "verification_failed"
+
+
+async def test_a_cancelled_run_gives_its_browser_back(client: Client) -> None:
+    script = loses_once(0)
+
+    async with scripted(client, script) as queue:
+        handle = await start(client, queue, run_of(SEND))
+        await waiting(handle)
+        await handle.cancel()
+        with pytest.raises(WorkflowFailureError):
+            await handle.result()
+
+    assert len(script.closed) == 1
+
+
+async def test_a_run_of_a_thousand_steps_continues_as_new_and_keeps_its_chain(client: Client) -> None:
+    script = Script()
+
+    async with scripted(client, script) as queue:
+        handle = await start(client, queue, run_of(*[FILL] * 1000))
+        result = await handle.result()
+
+    assert result.totals.steps == 1000
+    assert len({request.fingerprint for request in script.performed}) == 1000
+    assert {request.lineage for request in script.performed} == {handle.id}
+    latest = await client.get_workflow_handle(handle.id).describe()
+    assert latest.history_length < 800
+    assert [request.sequence for request in script.performed] == list(range(1000))
+
+
+async def test_a_finished_run_replays_against_the_same_code(client: Client) -> None:
+    script = loses_once(1)
+
+    async with scripted(client, script) as queue:
+        handle = await start(client, queue, run_of(GOTO, FILL, SEND))
+        await handle.result()
+    history = await handle.fetch_history()
+
+    outcome = await Replayer(workflows=[], plugins=[ReplaywrightPlugin()]).replay_workflow(history)
+
+    assert outcome.replay_failure is None

@@ -1,0 +1,48 @@
+"""Everything that a client, a worker or the Replayer needs to speak Replaywright, as one argument."""
+
+import dataclasses
+
+from temporalio.contrib.pydantic import PydanticPayloadConverter
+from temporalio.converter import DataConverter, DefaultPayloadConverter
+from temporalio.plugin import SimplePlugin
+from temporalio.worker import WorkflowRunner
+from temporalio.worker.workflow_sandbox import SandboxedWorkflowRunner
+
+from replaywright.errors import ReplaywrightError
+from workflows.task import BrowserTask
+
+PASSED_THROUGH = ("pydantic", "pydantic_core", "rfc8785", "rapidfuzz", "replaywright")
+"""Modules that the workflow sandbox takes from outside: pure, and slow to load again for every workflow."""
+
+
+class ReplaywrightPlugin(SimplePlugin):
+    """Workflows, data converter and sandbox settings.
+
+    `Client.connect(..., plugins=[ReplaywrightPlugin()])` is enough for a caller and for a team's own workflow worker;
+    `Replayer(workflows=[], plugins=[ReplaywrightPlugin()])` replays recorded histories. A team's own payload
+    converter, codec and external storage stay.
+    """
+
+    def __init__(self) -> None:
+        super().__init__(
+            "replaywright",
+            data_converter=_converter,
+            workflows=[BrowserTask],
+            workflow_runner=_runner,
+            workflow_failure_exception_types=[ReplaywrightError],
+        )
+
+
+def _converter(given: DataConverter | None) -> DataConverter:
+    converter = given or DataConverter.default
+    if converter.payload_converter_class is not DefaultPayloadConverter:
+        return converter
+    return dataclasses.replace(converter, payload_converter_class=PydanticPayloadConverter)
+
+
+def _runner(given: WorkflowRunner | None) -> WorkflowRunner:
+    runner = given or SandboxedWorkflowRunner()
+    if not isinstance(runner, SandboxedWorkflowRunner):
+        return runner
+    restrictions = runner.restrictions.with_passthrough_modules(*PASSED_THROUGH)
+    return dataclasses.replace(runner, restrictions=restrictions)
