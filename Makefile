@@ -51,4 +51,4 @@ $(INSTALLED): $(BIN)/python requirements.lock pyproject.toml
 	@touch $@
 
 $(BROWSER): $(INSTALLED)
-	@$(BIN)/python -m replaywright.stack.chromium > $@.new && mv $@.new $@ && echo "Chromium: $$(cat $@)"
+	@$(BIN)/python -m replaywright.stack > $@.new && mv $@.new $@ && echo "Chromium: $$(cat $@)"

@@ -25,7 +25,7 @@ from temporalio.worker import Worker
 from activities.actions import Actions
 from activities.model import ModelActivities
 from activities.sessions import Attachments, SessionActivities
-from cache.connection import open_redis
+from cache.connection import open_redis, ping
 from cache.steps import RedisStepStore
 from replaywright.artifacts.store import ArtifactStore
 from replaywright.errors import ReplaywrightError, StackFailed
@@ -119,10 +119,10 @@ async def _browser_workers(
         limit=settings.browser_limit,
     )
     browsers = ChromiumBrowsers()
-    exits.push_async_callback(browsers.aclose)
+    exits.push_async_callback(browsers.close)
     attachments = Attachments(keepers, browsers)
     exits.push_async_callback(attachments.drop_all)
-    leases = asyncio.create_task(attachments.keep_leases(store.ping))
+    leases = asyncio.create_task(attachments.keep_leases(lambda: ping(redis)))
     exits.callback(leases.cancel)
     queues = (
         f"{settings.task_queue}-worker-{uuid.uuid4().hex[:12]}",

@@ -344,9 +344,7 @@ class _Performance:
         if self._intended and not doubtful:
             await self._actions.release(self._request, "the page sent nothing that changes anything")
         outcome = self._ended(Status.IN_DOUBT if doubtful else Status.UNMET, unmet.reason, message, report)
-        return await self._traced(
-            outcome.model_copy(update={"snapshot": await self._actions.keep_snapshot(report)}), report
-        )
+        return await self._traced(outcome.model_copy(update={"snapshot": await self._actions.keep_snapshot(report)}))
 
     async def _done(self, report: Report) -> StepOutcome:
         raised = effect_of(action_of(self._step), self._request.step.effect, report.evidence.observed_effect)

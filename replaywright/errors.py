@@ -1,25 +1,26 @@
 """Every error that Replaywright raises, as one tree.
 
-    ReplaywrightError
-    ├── InputInvalid               a task file, parameter or option is wrong (exit code 2)
-    ├── SettingsInvalid            an environment variable or option of the process is wrong
-    ├── SecretMissing              a secret that a step names has no value here
-    ├── PolicyBlocked              a rule forbids what the step would do
-    ├── StackFailed                a part of the local stack (Temporal, Redis, Chromium, worker) did not start
-    │   └── ChromiumMissing
-    ├── StoreUnavailable           Redis cannot be reached or refuses writes; the step may be repeated later
-    ├── ValueTooLarge              a value is over the limit of where it was to be kept: never retried
-    ├── ArtifactMissing            a digest that a record names is not in the artifact store
-    ├── SessionLost                the live browser of this run is gone, or no longer ours
-    │   ├── Fenced                 a newer attempt owns this session or step
-    │   ├── KeeperUnavailable      the keeper's control socket does not answer
-    │   └── KeeperRefused          the keeper understood the request and said no
-    ├── ActionFailed               the browser could not perform the action (reason code inside)
-    └── ModelFailed                the model gave no usable answer
-        ├── ModelMisconfigured     no model, no key, unknown name, request refused as malformed: never retried
-        ├── ModelRateLimited       ask again after `retry_after_s`
-        ├── ModelUnavailable       time-out, connection or server error: retried
-        └── ModelRefused           the model declined, or answered nothing usable
+ReplaywrightError
+├── InputInvalid               a task file, parameter or option is wrong (exit code 2)
+├── SettingsInvalid            an environment variable or option of the process is wrong
+├── SecretMissing              a secret that a step names has no value here
+├── PolicyBlocked              a rule forbids what the step would do
+├── StackFailed                a part of the local stack (Temporal, Redis, Chromium, worker) did not start
+│   └── ChromiumMissing
+├── StoreUnavailable           Redis cannot be reached or refuses writes; the step may be repeated later
+├── ValueTooLarge              a value is over the limit of where it was to be kept: never retried
+├── ArtifactMissing            a digest that a record names is not in the artifact store
+├── ArtifactsUnavailable       the artifact store cannot be reached or refuses writes: the run goes on without
+├── SessionLost                the live browser of this run is gone, or no longer ours
+│   ├── Fenced                 a newer attempt owns this session or step
+│   ├── KeeperUnavailable      the keeper's control socket does not answer
+│   └── KeeperRefused          the keeper understood the request and said no
+├── ActionFailed               the browser could not perform the action (reason code inside)
+└── ModelFailed                the model gave no usable answer
+    ├── ModelMisconfigured     no model, no key, unknown name, request refused as malformed: never retried
+    ├── ModelRateLimited       ask again after `retry_after_s`
+    ├── ModelUnavailable       time-out, connection or server error: retried
+    └── ModelRefused           the model declined, or answered nothing usable
 """
 
 
@@ -61,6 +62,10 @@ class ValueTooLarge(ReplaywrightError):
 
 class ArtifactMissing(ReplaywrightError):
     """No artifact is stored under this digest."""
+
+
+class ArtifactsUnavailable(ReplaywrightError):
+    """The artifact store cannot be reached or refuses reads or writes (no space, no permission)."""
 
 
 class SessionLost(ReplaywrightError):

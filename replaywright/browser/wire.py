@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from playwright.async_api import CDPSession
@@ -21,15 +22,24 @@ class WireFailed(Exception):
         self.timed_out = timed_out
 
 
+@dataclass
+class Counts:
+    """What a session has cost so far."""
+
+    evaluations: int = 0
+    """Scripts evaluated: each is one round trip through a page's main thread."""
+
+
 class Wire:
     """Sends commands in the order they are posted, and hands every event to one listener."""
 
-    def __init__(self, session: CDPSession, listener: Callable[["Wire", str, Mapping[str, Any]], None]) -> None:
+    def __init__(
+        self, session: CDPSession, listener: Callable[["Wire", str, Mapping[str, Any]], None], counts: Counts
+    ) -> None:
         self._session = session
         self._listener = listener
+        self._counts = counts
         self._posted: set[asyncio.Task[Mapping[str, Any]]] = set()
-        self.evaluations = 0
-        """How many scripts were evaluated: each is one round trip through the page's main thread."""
         session.on("event", self._hear)
 
     def _hear(self, event: Mapping[str, Any]) -> None:
@@ -38,16 +48,19 @@ class Wire:
     def post(
         self, method: str, params: Mapping[str, Any] | None = None, *, secret: bool = False
     ) -> asyncio.Task[Mapping[str, Any]]:
-        """Send without waiting; the task ends with the answer. Nobody needs to await it.
-
+        """Send without waiting; the task ends with the answer.
         With `secret`, the error does not repeat what the browser said, as that may repeat the parameters.
         """
         if method in ("Runtime.evaluate", "Runtime.callFunctionOn"):
-            self.evaluations += 1
+            self._counts.evaluations += 1
         task = asyncio.create_task(self._send(method, params or {}, secret=secret))
         self._posted.add(task)
         task.add_done_callback(self._settled)
         return task
+
+    def tell(self, method: str, params: Mapping[str, Any] | None = None, *, secret: bool = False) -> None:
+        """Send; the answer does not matter."""
+        self.post(method, params, secret=secret).add_done_callback(self._posted.discard)
 
     async def send(
         self,

@@ -1,6 +1,7 @@
 """The two digests of a step: its identity within a lineage, and what it means anywhere."""
 
 import hashlib
+import math
 import re
 from collections.abc import Mapping
 from typing import Any
@@ -12,13 +13,38 @@ from replaywright.domain.tasks import Step, arguments_of, texts_of
 from replaywright.domain.templates import fill_canonical, parameters_in
 from replaywright.domain.text import normalise
 
+_EXACT = 2**53 - 1
+"""The largest whole number that RFC 8785 can write."""
+
 VERSION = 1
 """Part of every digest: a change of the algorithm must not meet old keys."""
 
 
 def digest(value: Any) -> str:
-    """SHA-256 over the RFC 8785 canonical JSON of `value`, hexadecimal."""
-    return hashlib.sha256(rfc8785.dumps(value)).hexdigest()
+    """SHA-256 over the RFC 8785 canonical JSON of `value`, hexadecimal.
+
+    Total over what pages hold: numbers that JSON cannot carry exactly (an order number of twenty digits) and halves of
+    surrogate pairs enter as texts of their own kind instead of raising.
+    """
+    return hashlib.sha256(rfc8785.dumps(_canonical(value))).hexdigest()
+
+
+def _canonical(value: Any) -> Any:
+    match value:
+        case str():
+            return value.encode("utf-8", "backslashreplace").decode()
+        case bool() | None:
+            return value
+        case int() if abs(value) > _EXACT:
+            return {"int": str(value)}
+        case float() if not math.isfinite(value):
+            return {"float": str(value)}
+        case Mapping():
+            return {_canonical(str(key)): _canonical(inner) for key, inner in value.items()}
+        case list() | tuple():
+            return [_canonical(inner) for inner in value]
+        case _:
+            return value
 
 
 def _filled(value: Any, values: Mapping[str, str]) -> Any:
@@ -56,14 +82,21 @@ _VOLATILE = re.compile(r"\d+|[0-9a-f]{8,}|[0-9a-f]{8}-[0-9a-f-]{27}|[A-Za-z0-9_-
 
 
 def site_scope(url: str) -> str:
-    """Origin and path template of `url`: ids in the path become `{id}`, query and fragment are dropped."""
-    parts = urlsplit(url)
+    """Origin and path template of `url`: ids in the path become `{id}`; query, fragment, user and password go."""
+    try:
+        parts = urlsplit(url)
+    except ValueError:  # brackets without an address in them
+        return url.partition("?")[0].partition("#")[0]
     path = "/".join("{id}" if _VOLATILE.fullmatch(segment) else segment for segment in parts.path.split("/"))
-    return f"{parts.scheme}://{parts.netloc}{path.rstrip('/') or '/'}"
+    host = parts.netloc.rpartition("@")[2].lower()
+    return f"{parts.scheme}://{host}{path.rstrip('/') or '/'}"
 
 
 def content_key(tenant: str, url: str, step: Step, device: str = "desktop") -> str:
-    """The key of the action cache: what the step means on this page, whatever the values, model or position."""
+    """The key of the action cache: what the step means on this page, whatever the values, model or position.
+
+    What is typed is no part of it; what else the action is done with is: Tab and Enter are not the same press.
+    """
     return digest(
         {
             "v": VERSION,
@@ -71,6 +104,7 @@ def content_key(tenant: str, url: str, step: Step, device: str = "desktop") -> s
             "site": site_scope(url),
             "action": step.action,
             "instruction": normalise(step.instruction),
+            "arguments": {key: value for key, value in arguments_of(step).items() if key != "value"},
             "device": device,
         }
     )

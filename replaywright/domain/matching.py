@@ -19,6 +19,8 @@ from replaywright.domain.text import normalise, tokens
 
 TIERS = ("xpath", "xpath_variant", "attributes", "role_name", "hash", "similarity")
 
+SAME_ROW = 0.5
+"""Rows with less in common than this are rows of different things."""
 ACCEPT_SCORE = 0.60
 """A similarity below this is a miss."""
 ACCEPT_MARGIN = 0.08
@@ -35,18 +37,18 @@ _ROLE_GROUPS = (
     {"checkbox", "switch", "menuitemcheckbox"},
     {"radio", "menuitemradio"},
 )
-_STABLE = (
-    "data-testid",
-    "data-test",
-    "data-test-id",
-    "data-qa",
-    "data-cy",
-    "name",
-    "placeholder",
-    "href",
-    "title",
-    "alt",
-)
+_TEST_IDS = ("data-testid", "data-test", "data-test-id", "data-qa", "data-cy")
+_STABLE = (*_TEST_IDS, "name", "placeholder", "href", "title", "alt")
+_FIELDS = {"textbox", "searchbox", "combobox", "listbox", "spinbutton", "slider"}
+_TURNING = tokens("""
+    not no don dont never without cancel discard delete remove clear reset undo revert reject decline deny disable
+    dismiss stop skip out off up down back previous all
+    nicht kein keine ohne abbrechen verwerfen löschen entfernen zurücksetzen ablehnen zurück alle
+    ne pas sans annuler supprimer effacer refuser retour tout tous
+    sin cancelar descartar eliminar borrar rechazar quitar atrás todo todos
+    消 删 刪 削 除 不 拒 否 全
+""")
+"""Words that turn what a control does into something else when only one of two names has them."""
 
 
 class Candidate(Record):
@@ -145,24 +147,47 @@ def _contradicts(recorded: Target, seen: Target) -> bool:
     """Whether `seen` is visibly something else, however alike its surroundings are."""
     if not roles_compatible(recorded.role, seen.role):
         return True
-    if tuple(step.name for step in recorded.frame) != tuple(step.name for step in seen.frame):
-        return len(recorded.frame) != len(seen.frame)
-    if recorded.row and seen.row and _overlap(recorded.row, seen.row) < 0.3:
+    if len(recorded.frame) != len(seen.frame) or _other_row(recorded, seen) or _turned(recorded.name, seen.name):
         return True
     kinds = {recorded.attributes.get("type", "text"), seen.attributes.get("type", "text")}
     inputs = recorded.tag == "input" and seen.tag == "input"
     if inputs and len(kinds) > 1 and kinds & {"password", "checkbox", "radio", "file"}:
         return True
-    if not recorded.name:
+    if _same_identity(recorded, seen):
         return False
+    if not recorded.name:
+        return bool(seen.name)
     named = name_similarity(recorded.name, seen.name)
-    same_identity = any(
-        recorded.attributes.get(key) and recorded.attributes.get(key) == seen.attributes.get(key)
-        for key in _STABLE
-        if key not in ("href", "title")
-    )
     shared = bool(tokens(recorded.name) & tokens(seen.name))
-    return named < SAME_NAME and not same_identity and not (shared and named >= 0.5)
+    return named < SAME_NAME and not (shared and named >= 0.5)
+
+
+def _same_identity(recorded: Target, seen: Target) -> bool:
+    """Whether an attribute that was made to identify the element is still the same.
+
+    `name` does so for fields only: the buttons of a form often share one (`action`), and radio buttons must.
+    """
+    keys = {*_TEST_IDS, "placeholder", "alt"} | ({"name"} if recorded.role in _FIELDS else set())
+    return any(recorded.attributes.get(key) and recorded.attributes[key] == seen.attributes.get(key) for key in keys)
+
+
+def _turned(recorded: str, seen: str) -> bool:
+    """Whether one name says the opposite of the other: "Send" and "Cancel send", "Log in" and "Log out"."""
+    left, right = tokens(recorded), tokens(seen)
+    if not left or not right:
+        return False
+    if (left ^ right) & _TURNING:
+        return True
+    pairs = [(a, b) for a in left - right for b in right - left]
+    return any(a == prefix + b or b == prefix + a for a, b in pairs for prefix in ("un", "dis", "de"))
+
+
+def _other_row(recorded: Target, seen: Target) -> bool:
+    """Whether both stand in rows, and these are about different things; the element's own words do not count."""
+    own = tokens(recorded.name) | tokens(seen.name)
+    left = frozenset().union(*(tokens(text) for text in recorded.row)) - own
+    right = frozenset().union(*(tokens(text) for text in seen.row)) - own
+    return bool(left and right) and len(left & right) / len(left | right) < SAME_ROW
 
 
 def decide_identified(recorded: Target, candidates: Sequence[Candidate], entry_version: int = 0) -> Decision:
@@ -173,7 +198,7 @@ def decide_identified(recorded: Target, candidates: Sequence[Candidate], entry_v
 
     if not candidates:
         return Decision(lookup(reason="not_found"))
-    confirmed = [candidate for candidate in candidates if agrees(recorded, candidate.target)]
+    confirmed = [c for c in candidates if agrees(recorded, c.target) and not _other_row(recorded, c.target)]
     if not confirmed:
         return Decision(lookup(reason="disagrees"))
     scored = sorted(((similarity(recorded, c.target), c) for c in confirmed), key=lambda pair: -pair[0])

@@ -13,6 +13,7 @@ from replaywright.domain.base import Authored, Record
 from replaywright.domain.targets import ElementQuery
 from replaywright.domain.templates import fill
 from replaywright.domain.text import normalise, shorten
+from replaywright.errors import InputInvalid
 
 URL_LIMIT = 200
 """Characters of a URL that go into details."""
@@ -133,7 +134,7 @@ class Not(Authored):
     not_: "Predicate"
 
 
-_KINDS: dict[str, type[Authored]] = {
+KINDS: dict[str, type[Authored]] = {
     "url_contains": UrlContains,
     "url_matches": UrlMatches,
     "exists": Exists,
@@ -144,12 +145,13 @@ _KINDS: dict[str, type[Authored]] = {
     "any_of": AnyOf,
     "not_": Not,
 }
+"""By the key that says which it is."""
 
 
 def _kind(value: Any) -> str | None:
     if isinstance(value, Mapping):
-        return next((key for key in value if key in _KINDS), None)
-    return next((kind for kind, model in _KINDS.items() if isinstance(value, model)), None)
+        return next((key for key in value if key in KINDS), None)
+    return next((kind for kind, model in KINDS.items() if isinstance(value, model)), None)
 
 
 Predicate: TypeAlias = Annotated[
@@ -165,15 +167,22 @@ Predicate: TypeAlias = Annotated[
     Discriminator(
         _kind,
         custom_error_type="predicate_unknown",
-        custom_error_message="expected a mapping with one of the keys " + ", ".join(_KINDS),
+        custom_error_message="expected a mapping with one of the keys " + ", ".join(KINDS),
     ),
 ]
 for _model in (AllOf, AnyOf, Not):
     _model.model_rebuild()
 
 
-def _fill_query(query: ElementQuery, values: Mapping[str, str]) -> ElementQuery:
+def fill_query(query: ElementQuery, values: Mapping[str, str]) -> ElementQuery:
+    """The query with its parameters' values.
+
+    Raises:
+        InputInvalid: nothing is left of it: every parameter in it is empty.
+    """
     filled = {key: fill(value, values) for key, value in query.model_dump(exclude_none=True).items()}
+    if not any(filled.values()):
+        raise InputInvalid(f"nothing is left of {query.model_dump(exclude_none=True)}: its parameters are all empty")
     return ElementQuery(**filled)
 
 
@@ -185,15 +194,15 @@ def fill_predicate(predicate: Predicate, values: Mapping[str, str]) -> Predicate
         case UrlMatches(url_matches=pattern):
             return UrlMatches(url_matches=fill(pattern, {name: re.escape(value) for name, value in values.items()}))
         case Exists(exists=query):
-            return Exists(exists=_fill_query(query, values))
+            return Exists(exists=fill_query(query, values))
         case NotExists(not_exists=query):
-            return NotExists(not_exists=_fill_query(query, values))
+            return NotExists(not_exists=fill_query(query, values))
         case TextContains(text_contains=text, within=within):
             return TextContains(
-                text_contains=fill(text, values), within=None if within is None else _fill_query(within, values)
+                text_contains=fill(text, values), within=None if within is None else fill_query(within, values)
             )
         case ValueEquals(value_equals=text, of=query):
-            return ValueEquals(value_equals=fill(text, values), of=_fill_query(query, values))
+            return ValueEquals(value_equals=fill(text, values), of=fill_query(query, values))
         case AllOf(all_of=parts):
             return AllOf(all_of=tuple(fill_predicate(part, values) for part in parts))
         case AnyOf(any_of=parts):
@@ -263,7 +272,7 @@ def evaluate(predicate: Predicate, context: AssertionContext) -> PredicateResult
 def _value_equals(text: str, query: ElementQuery, seen: ProbeResult, url: str) -> PredicateResult:
     if seen.count == 0:
         return _verdict(False, "none_found", query=_shown(query), count=0, nearest=seen.nearest, url=url)
-    if seen.count > 1:
+    if seen.count > 1 or not seen.elements:
         return _verdict(False, "ambiguous", query=_shown(query), count=seen.count, url=url)
     actual = seen.elements[0].value
     same = _lines(actual) == _lines(text)

@@ -1,6 +1,6 @@
 """How an element is described, so that it can be found again and told apart from its like."""
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from replaywright.domain.base import Authored, Record
 
@@ -71,7 +71,9 @@ class ElementQuery(Authored):
     css: str | None = None
     """The escape hatch; does not look into shadow roots or frames."""
 
-    @property
-    def is_empty(self) -> bool:
-        """Whether no condition was given, so that every element would match."""
-        return not self.model_fields_set or all(value is None for value in self.model_dump().values())
+    @model_validator(mode="after")
+    def _says_something(self) -> "ElementQuery":
+        if not any(self.model_dump().values()):
+            fields = ", ".join(type(self).model_fields)
+            raise ValueError(f"every element would match; give at least one of {fields}")
+        return self

@@ -8,9 +8,9 @@ from pydantic import Field, TypeAdapter, ValidationError, field_validator, model
 
 from replaywright.domain.actions import Action, Effect
 from replaywright.domain.base import Authored
-from replaywright.domain.predicates import Predicate
+from replaywright.domain.predicates import KINDS, Predicate
 from replaywright.domain.targets import ElementQuery
-from replaywright.domain.templates import parameters_in, secrets_in
+from replaywright.domain.templates import malformed_in, parameters_in, secrets_in
 from replaywright.errors import InputInvalid
 
 
@@ -29,6 +29,8 @@ class Parameter(Authored):
     def _choices_fit(self) -> "Parameter":
         if (self.type == "choice") != bool(self.choices):
             raise ValueError("choices belong to type 'choice', and it needs at least one")
+        if self.choices and self.default is not None and self.default not in self.choices:
+            raise ValueError(f"default {self.default!r} is none of the choices: {', '.join(self.choices)}")
         return self
 
 
@@ -287,6 +289,20 @@ class Task(Authored):
                 raise ValueError(f"{name!r} is no parameter name: use letters, digits and underscores")
         return parameters
 
+    @field_validator("secrets")
+    @classmethod
+    def _secret_names_are_plain(cls, secrets: tuple[str, ...]) -> tuple[str, ...]:
+        for name in secrets:
+            if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name):
+                raise ValueError(f"{name!r} is no secret's name: use letters, digits and underscores")
+        return secrets
+
+    @model_validator(mode="after")
+    def _starts_somewhere(self) -> "Task":
+        if not self.url and not isinstance(self.steps[0], Goto):
+            raise ValueError("url is missing: give a start URL, or begin with a goto step")
+        return self
+
     @model_validator(mode="after")
     def _uses_only_what_it_declares(self) -> "Task":
         places: list[tuple[str, Any]] = [
@@ -295,6 +311,11 @@ class Task(Authored):
         places += [("url", self.url), ("verify", [predicate.model_dump(mode="json") for predicate in self.verify])]
         for place, value in places:
             for text in texts_of(value):
+                if typo := malformed_in(text):
+                    raise ValueError(
+                        f"{place} has {typo!r}, which is neither {{{{parameter}}}} nor {{{{secret:NAME}}}}; "
+                        "to enter such characters as they are, pass them as a parameter's value"
+                    )
                 if unknown := parameters_in(text) - set(self.parameters):
                     raise ValueError(f"{place} uses undeclared parameter {min(unknown)!r}; add it under parameters")
                 if unknown := secrets_in(text) - set(self.secrets):
@@ -310,21 +331,32 @@ class Task(Authored):
 
 
 def _remedy(error: Mapping[str, Any]) -> str:
-    message = str(error["msg"]).removeprefix("Value error, ")
-    return "unknown field; see `replaywright schema`" if error["type"] == "extra_forbidden" else message
+    """What was expected, and what stood there if it is short enough to say."""
+    match error["type"]:
+        case "extra_forbidden":
+            return "unknown field; see `replaywright schema`"
+        case "union_tag_not_found":
+            return f"action is missing; expected one of: {', '.join(Action)}"
+        case "union_tag_invalid":
+            return f"unknown action {error['ctx']['tag']!r}; expected one of: {', '.join(Action)}"
+        case "missing":
+            return "this field is required"
+    message = str(error["msg"]).removeprefix("Value error, ").removeprefix("Input ")
+    given = error.get("input")
+    shown = f", found {given!r}" if isinstance(given, str | int | float | None) and len(repr(given)) <= 60 else ""
+    return message + ("" if error["type"] == "value_error" else shown)
 
 
 def _place(location: Iterable[str | int]) -> str:
-    known = {"goto", "click", "double_click", "hover", "fill", "type", "press", "select_option", "check", "uncheck"}
-    known |= {"scroll", "wait_for", "go_back", "switch_tab", "close_tab", "extract"}
+    """The place as it is found in the file: the tags of unions are no fields of it."""
     text = ""
-    previous_was_index = False
+    tag_follows = False
     for part in location:
-        if isinstance(part, int):
-            text += f"[{part}]"
-        elif not (previous_was_index and part in known):  # the union's tag is no field of the file
-            text += f".{part}" if text else part
-        previous_was_index = isinstance(part, int)
+        if tag_follows and (part in KINDS or part in list(Action)):
+            tag_follows = False
+            continue
+        text += f"[{part}]" if isinstance(part, int) else f".{part}" if text else part
+        tag_follows = isinstance(part, int) or part == "not_"
     return text or "the file"
 
 
@@ -339,8 +371,10 @@ def parse_task(data: Any, source: str) -> Task:
     try:
         return TypeAdapter(Task).validate_python(data)
     except ValidationError as exc:
-        first = exc.errors()[0]
-        more = f" (and {exc.error_count() - 1} more)" if exc.error_count() > 1 else ""
+        # A list of which an item is wrong is also reported as too short.
+        errors = [error for error in exc.errors() if error["type"] != "too_short"] or exc.errors()
+        first = errors[0]
+        more = f" (and {len(errors) - 1} more)" if len(errors) > 1 else ""
         raise InputInvalid(f"{source}: {_place(first['loc'])}: {_remedy(first)}{more}") from exc
 
 

@@ -12,6 +12,8 @@ from replaywright.errors import InputInvalid
 
 _PLACE = re.compile(r"\{\{\s*(?:(secret):\s*)?([A-Za-z_][A-Za-z0-9_]*)\s*\}\}")
 
+_BRACES = re.compile(r"\{\{[^{}]*\}\}")
+
 Part: TypeAlias = str | Mapping[str, str]
 """A literal, or `{"secret": NAME}`."""
 
@@ -24,6 +26,11 @@ def parameters_in(text: str) -> frozenset[str]:
 def secrets_in(text: str) -> frozenset[str]:
     """Names of the secrets that `text` uses."""
     return frozenset(match[2] for match in _PLACE.finditer(text) if match[1] is not None)
+
+
+def malformed_in(text: str) -> str | None:
+    """The first `{{…}}` in `text` that names neither a parameter nor a secret, such as `{{to-name}}`; None without."""
+    return next((match[0] for match in _BRACES.finditer(text) if not _PLACE.fullmatch(match[0])), None)
 
 
 def fill(text: str, values: Mapping[str, str], secret: Callable[[str], str] | None = None) -> str:
@@ -66,8 +73,9 @@ def generalise(text: str, values: Mapping[str, str], names: Iterable[str]) -> st
 
     Values shorter than three characters are left alone: they occur everywhere by chance.
     """
-    for name in sorted(names, key=lambda n: -len(values.get(n, ""))):
-        value = values.get(name, "")
-        if len(value) >= 3 and value in text:
-            text = text.replace(value, "{{" + name + "}}")
-    return text
+    found = {values[name]: name for name in sorted(names, reverse=True) if len(values.get(name, "")) >= 3}
+    if not found:
+        return text
+    # One pass: a name that was put in is not searched for the next value.
+    longest_first = "|".join(re.escape(value) for value in sorted(found, key=lambda value: (-len(value), value)))
+    return re.sub(longest_first, lambda match: "{{" + found[match[0]] + "}}", text)

@@ -12,9 +12,12 @@ from pydantic_ai import Agent, ModelRetry, ModelSettings, RunContext
 from pydantic_ai.exceptions import (
     AgentRunError,
     ContentFilterError,
+    ModelAPIError,
     ModelConnectionError,
     ModelHTTPError,
+    ModelQuotaExceededError,
     ModelRateLimitError,
+    ModelRequestRejectedError,
     ModelRequestTimeout,
     ModelServerError,
     ModelUnavailableError,
@@ -46,6 +49,8 @@ _TEMPORARY = frozenset({408, 409, 425})
 """Client errors that say "not now" instead of "not so"."""
 
 _UNAVAILABLE = (ModelConnectionError, ModelRequestTimeout, ModelUnavailableError, ModelServerError)
+
+_FINAL = (ModelHTTPError, ModelRequestRejectedError, ModelQuotaExceededError)
 
 _KEY_VARIABLES = {
     "openai": "OPENAI_API_KEY",
@@ -179,7 +184,10 @@ class ModelExecutor:
             return ModelRefused(f"{self._name!r} declined: {said}")
         if isinstance(exc, UnexpectedModelBehavior):
             return ModelRefused(f"{self._name!r} gave no usable answer: {said}")
-        return ModelMisconfigured(self._what_to_set(said))
+        if isinstance(exc, _FINAL) or not isinstance(exc, ModelAPIError):
+            return ModelMisconfigured(self._what_to_set(said))
+        # What is left came with no status and no reason: a gateway's page instead of JSON, for example.
+        return ModelUnavailable(f"{self._name!r} sent no answer{self._at()}: {said}")
 
     def _what_to_set(self, said: str) -> str:
         if not self._name:

@@ -229,7 +229,9 @@ async def test_a_child_that_ends_before_it_is_ready_is_told_with_its_last_words(
 
 
 async def test_a_child_that_ignores_sigterm_is_killed(tmp_path: Path) -> None:
-    program = "import signal, sys, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); print('up', flush=True); time.sleep(60)"
+    program = (
+        "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); print('up', flush=True); time.sleep(60)"
+    )
     child = start_child("stubborn", [sys.executable, "-c", program], log=tmp_path / "log")
     await eventually(lambda: child.log_tail() == "up")
 

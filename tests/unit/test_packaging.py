@@ -6,9 +6,13 @@ from importlib.metadata import Distribution, distribution, packages_distribution
 from pathlib import Path
 
 import pytest
+import yaml
 from packaging.markers import default_environment
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
+
+from replaywright.stack.redis import DURABILITY
+from replaywright.stack.temporal import dev_server_arguments
 
 ROOT = Path(__file__).parents[2]
 OUR_NAMES = ("workflows", "activities", "cache", "worker", "demo", "replaywright")
@@ -38,14 +42,15 @@ def test_no_other_installed_distribution_ships_our_import_name(name: str) -> Non
 
 
 def test_every_locked_distribution_has_a_hash_of_each_of_its_files() -> None:
-    for block in re.split(r"\n(?=\S)", locked_text().strip()):
+    without_comments = re.sub(r"^\s*(#.*)?\n", "", locked_text(), flags=re.MULTILINE)
+    for block in re.split(r"\n(?=\S)", without_comments.strip()):
         assert re.match(r"\S+==\S+ \\\n", block), block
         assert "--hash=sha256:" in block, block
 
 
 def test_the_lock_names_no_index_no_address_and_no_path() -> None:
-    for line in locked_text().splitlines():
-        assert re.fullmatch(r"[A-Za-z0-9._-]+==\S+ \\|    --hash=sha256:[0-9a-f]{64}( \\)?", line), line
+    for line in filter(None, locked_text().splitlines()):
+        assert re.fullmatch(r"[A-Za-z0-9._-]+==\S+ \\|    --hash=sha256:[0-9a-f]{64}( \\)?|# [A-Za-z ]+:", line), line
 
 
 @pytest.mark.parametrize("python", PYTHONS)
@@ -61,7 +66,7 @@ def test_the_lock_is_complete_on(python: str, sys_platform: str, system: str, ma
     }
     versions = locked()
     extras = ("local", "dev", "interpreters")
-    pending = [(line, extras) for line in project().requires or []]
+    pending: list[tuple[str, tuple[str, ...]]] = [(line, extras) for line in project().requires or []]
     seen: set[tuple[str, tuple[str, ...]]] = set()
 
     while pending:
@@ -95,3 +100,33 @@ def test_the_lock_and_the_project_file_agree() -> None:
 
 def test_the_build_backend_is_locked_too() -> None:
     assert {"hatchling", "editables"} <= locked().keys()
+
+
+def test_the_compose_file_gives_temporal_and_redis_what_the_local_stack_gives_them() -> None:
+    services = yaml.safe_load((ROOT / "docker-compose.yml").read_text(encoding="utf-8"))["services"]
+    temporal, redis = services["temporal"]["command"], services["redis-ledger"]["command"]
+
+    assert [word for word in dev_server_arguments() if word not in temporal] == []
+    assert tuple(redis[1:]) == DURABILITY
+
+
+def test_the_compose_file_opens_ports_on_this_machine_only_and_has_a_worker_for_each_role() -> None:
+    services = yaml.safe_load((ROOT / "docker-compose.yml").read_text(encoding="utf-8"))["services"]
+
+    ports = [port for service in services.values() for port in service.get("ports", [])]
+    roles = {service["command"][1] for service in services.values() if service["command"][0] == "--role"}
+
+    assert ports
+    assert all(port.startswith("127.0.0.1:") for port in ports)
+    assert roles == {"workflow", "browser", "model"}
+    assert services["worker-browser"]["shm_size"] == "1g"
+    assert all(service["init"] for service in services.values())
+
+
+def test_the_image_does_not_run_as_root_and_copies_everything_that_is_shipped() -> None:
+    dockerfile = (ROOT / "Dockerfile").read_text(encoding="utf-8")
+    shipped = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["hatch"]["build"]
+
+    assert "\nUSER replaywright\n" in dockerfile
+    for name in shipped["only-include"]:
+        assert re.search(rf"^COPY .*\b{re.escape(name)}\b", dockerfile, re.MULTILINE), name

@@ -1,0 +1,34 @@
+# One image for every role: `docker compose up`, or `docker run … --role browser`.
+# Build stage: everything in the lock is fetched and checked against its hashes, and becomes wheels. The final stage
+# installs from those wheels only, without the tools that development needs.
+FROM python:3.12-slim-bookworm AS build
+WORKDIR /src
+COPY requirements.lock ./
+RUN pip wheel --no-cache-dir --no-deps --require-hashes --requirement requirements.lock --wheel-dir /wheels \
+    && pip install --no-cache-dir --no-index --find-links /wheels hatchling
+COPY pyproject.toml README.md LICENSE worker.py ./
+COPY replaywright ./replaywright
+COPY workflows ./workflows
+COPY activities ./activities
+COPY cache ./cache
+COPY demo ./demo
+RUN pip wheel --no-cache-dir --no-deps --no-index --no-build-isolation --wheel-dir /wheels .
+
+FROM python:3.12-slim-bookworm
+RUN apt-get update \
+    && apt-get install --yes --no-install-recommends chromium fonts-dejavu-core fonts-noto-cjk fonts-noto-color-emoji \
+    && rm -rf /var/lib/apt/lists/* \
+    && useradd --create-home --uid 10001 replaywright \
+    && install --directory --owner replaywright --mode 700 /home/replaywright/state /artifacts /run/replaywright
+RUN --mount=type=bind,from=build,source=/wheels,target=/wheels \
+    pip install --no-cache-dir --no-index --find-links /wheels replaywright
+USER replaywright
+WORKDIR /home/replaywright
+ENV REPLAYWRIGHT_HOME=/home/replaywright/state \
+    REPLAYWRIGHT_ARTIFACTS_URL=/artifacts \
+    REPLAYWRIGHT_CHROMIUM=/usr/bin/chromium \
+    REPLAYWRIGHT_READY_FILE=/run/replaywright/ready.json \
+    PYTHONUNBUFFERED=1
+HEALTHCHECK --interval=10s --timeout=3s --start-period=60s --retries=3 CMD ["test", "-f", "/run/replaywright/ready.json"]
+ENTRYPOINT ["replaywright-worker"]
+CMD ["--role", "all"]

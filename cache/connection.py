@@ -1,0 +1,322 @@
+"""Clients, what their errors mean, and whether a server is fit to keep a ledger."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any, Literal, TypeAlias
+from uuid import uuid4
+
+from pydantic import BaseModel, ConfigDict
+from redis.asyncio import Redis, RedisCluster
+from redis.asyncio.retry import Retry
+from redis.backoff import ExponentialBackoff
+from redis.exceptions import (
+    AuthenticationError,
+    AuthorizationError,
+    BusyLoadingError,
+    ClusterDownError,
+    MasterDownError,
+    NoPermissionError,
+    OutOfMemoryError,
+    ReadOnlyError,
+    RedisClusterException,
+    RedisError,
+)
+from redis.exceptions import ConnectionError as NoConnection
+from redis.exceptions import TimeoutError as NoAnswer
+
+from cache.keys import check_key
+from replaywright.errors import SettingsInvalid, StoreUnavailable
+
+Client: TypeAlias = Redis | RedisCluster
+
+SCHEMES = ("redis", "rediss", "unix", "redis+cluster", "rediss+cluster")
+RETRIES = 3
+"""After a broken connection; with the back-off below about 0.1 s in all. A time-out is not retried."""
+OLDEST = (6, 2)
+"""The oldest Redis that is tested for; every Valkey is newer."""
+
+
+def open_redis(
+    url: str, *, client_name: str = "replaywright", connect_timeout_s: float = 1.0, read_timeout_s: float = 1.0
+) -> Client:
+    """A client for `redis://`, `rediss://`, `unix://`, `redis+cluster://` or `rediss+cluster://`. Connects when used.
+
+    A broken connection is made anew and the commands on it are sent again: send only what may be repeated.
+
+    Raises:
+        SettingsInvalid: `url` is not one of these.
+    """
+    scheme, separator, rest = url.partition("://")
+    if scheme not in SCHEMES or not separator:
+        raise SettingsInvalid(f"the address of Redis begins with {scheme!r}: expected one of {', '.join(SCHEMES)}, ://")
+    scheme, _, cluster = scheme.partition("+")
+    options: dict[str, Any] = {
+        "client_name": client_name,
+        "health_check_interval": 30,
+        "protocol": 2,
+        "retry": Retry(ExponentialBackoff(cap=0.1, base=0.01), RETRIES, supported_errors=(NoConnection,)),
+        "socket_connect_timeout": connect_timeout_s,
+        "socket_keepalive": True,
+        "socket_timeout": read_timeout_s,
+    }
+    if scheme == "unix":
+        del options["socket_keepalive"]
+    try:
+        if cluster:
+            return RedisCluster.from_url(f"{scheme}://{rest}", **options)
+        client: Redis = Redis.from_url(f"{scheme}://{rest}", **options)
+    except (ValueError, TypeError):
+        # What the library says may quote the password.
+        raise SettingsInvalid(
+            f"the address of Redis cannot be read: expected {scheme}://user:password@host:port/0, with /, @, : and # "
+            "in user and password percent-encoded"
+        ) from None
+    return client
+
+
+def address_of(client: Client) -> str:
+    """Where `client` connects to, without credentials."""
+    if isinstance(client, RedisCluster):
+        return "cluster " + ", ".join(sorted(str(node.name) for node in client.nodes_manager.startup_nodes.values()))
+    options = client.connection_pool.connection_kwargs
+    if "path" in options:
+        return f"unix://{options['path']}"
+    return f"{options.get('host', 'localhost')}:{options.get('port', 6379)}/{options.get('db', 0)}"
+
+
+def _remedy(error: Exception) -> str:
+    match error:
+        case AuthenticationError() | AuthorizationError() | NoPermissionError():
+            return "check user, password and access rules"
+        case OutOfMemoryError():
+            return "its memory is full: raise `maxmemory` or delete what is not needed"
+        case ReadOnlyError():
+            return "it is a replica: give the address of the primary"
+        case BusyLoadingError():
+            return "it is loading its data: this passes by itself"
+        case MasterDownError() | ClusterDownError():
+            return "its primary is down: wait for the fail-over, or start it"
+        case NoAnswer():
+            return "it does not answer in time: see whether it is overloaded, stopped, or behind a firewall"
+        case NoConnection() | OSError() | RedisClusterException():
+            return "see whether it runs and the address is right"
+        case _:
+            return "see its log"
+
+
+def unavailable(address: str, error: Exception) -> StoreUnavailable:
+    """What to raise for `error`, an exception of the Redis library."""
+    first_line = next(iter(str(error).splitlines()), "") or type(error).__name__
+    return StoreUnavailable(f"Redis at {address}: {first_line[:200]}; {_remedy(error)}")
+
+
+@contextmanager
+def translated(client: Client) -> Iterator[None]:
+    """Raise the Redis library's errors as `StoreUnavailable`."""
+    try:
+        yield
+    except (RedisError, RedisClusterException, OSError) as exc:
+        raise unavailable(address_of(client), exc) from exc
+
+
+async def ping(client: Client) -> None:
+    """Make one round trip; raises `StoreUnavailable` when it does not come back."""
+    with translated(client):
+        await client.ping()
+
+
+# ------------------------------------------------------------------------------------------ start check
+
+
+class Finding(BaseModel):
+    """Something that is not as it should be."""
+
+    model_config = ConfigDict(frozen=True)
+
+    code: str
+    """unreachable, write_failed, too_old, evicts, evicts_finished, unknown_policy, not_persistent, lazy_persistence."""
+    level: Literal["error", "warning"]
+    forbids_commits: bool = False
+    """Whether no step with consequences may be performed with this store."""
+    message: str
+    remedy: str
+
+
+class StoreReport(BaseModel):
+    """Result of `check_store`."""
+
+    model_config = ConfigDict(frozen=True)
+
+    address: str
+    server: str = ""
+    """redis, valkey, …; empty when it cannot be reached."""
+    version: str = ""
+    maxmemory: int = 0
+    """Bytes; 0 for no limit."""
+    maxmemory_policy: str = ""
+    appendonly: bool | None = None
+    """None where the server does not say."""
+    appendfsync: str = ""
+    """always, everysec, no; empty where the server does not say."""
+    findings: tuple[Finding, ...] = ()
+
+    @property
+    def usable(self) -> bool:
+        """Whether runs can be recorded at all."""
+        return all(finding.level != "error" or finding.forbids_commits for finding in self.findings)
+
+    @property
+    def commits_allowed(self) -> bool:
+        """Whether the ledger is safe enough for steps with consequences."""
+        return self.usable and not any(finding.forbids_commits for finding in self.findings)
+
+
+async def check_store(client: Client) -> StoreReport:
+    """Write, read and delete a key, and look at how the server treats memory and disk. Raises nothing."""
+    address = address_of(client)
+    try:
+        with translated(client):
+            written = await _write_read_delete(client)
+            servers = await _servers(client)
+    except StoreUnavailable as exc:
+        finding = Finding(
+            code="unreachable",
+            level="error",
+            message=str(exc),
+            remedy=_remedy(exc.__cause__) if isinstance(exc.__cause__, Exception) else "see its log",
+        )
+        return StoreReport(address=address, findings=(finding,))
+    findings = [*written]
+    for server in servers:
+        findings += [finding for finding in _judge(server) if finding not in findings]
+    first = servers[0]
+    return StoreReport(
+        address=address,
+        server=_name(first),
+        version=_version(first),
+        maxmemory=int(first.get("maxmemory", 0)),
+        maxmemory_policy=str(first.get("maxmemory_policy", "")),
+        appendonly=_appends(first),
+        appendfsync=str(first.get("appendfsync", "")),
+        findings=tuple(findings),
+    )
+
+
+async def _write_read_delete(client: Client) -> list[Finding]:
+    nonce = uuid4().hex
+    pipe = client.pipeline(transaction=False)
+    pipe.execute_command("SET", check_key(nonce), nonce, "EX", 60)
+    pipe.execute_command("GET", check_key(nonce))
+    pipe.execute_command("DEL", check_key(nonce))
+    replies = await pipe.execute(raise_on_error=False)
+    for reply in replies:
+        if isinstance(reply, NoConnection | NoAnswer):
+            raise reply
+    failed = next((reply for reply in replies if isinstance(reply, Exception)), None)
+    if failed is None and replies[1] == nonce.encode():
+        return []
+    return [
+        Finding(
+            code="write_failed",
+            level="error",
+            message=str(failed or "what was written was not read back"),
+            remedy=_remedy(failed) if failed else "give the address of the primary, not of a proxy or replica",
+        )
+    ]
+
+
+async def _servers(client: Client) -> list[Mapping[str, Any]]:
+    """What each primary says about itself: INFO, and of its configuration what INFO does not tell."""
+    nodes = client.get_primaries() if isinstance(client, RedisCluster) else []
+    every: list[dict[str, Any]] = [{"target_nodes": node} for node in nodes] or [{}]
+    return [{**await client.execute_command("INFO", **one), **await _config(client, **one)} for one in every]
+
+
+async def _config(client: Client, **options: Any) -> Mapping[str, Any]:
+    try:
+        config: Mapping[str, Any] = await client.execute_command("CONFIG GET", "appendfsync", **options)
+    except (NoConnection, NoAnswer):
+        raise
+    except RedisError:  # hosted servers hide CONFIG
+        return {}
+    return {_text(name): _text(value) for name, value in config.items()}
+
+
+def _text(value: Any) -> str:
+    return value.decode() if isinstance(value, bytes) else str(value)
+
+
+def _name(server: Mapping[str, Any]) -> str:
+    return str(server.get("server_name", "redis"))
+
+
+def _version(server: Mapping[str, Any]) -> str:
+    return str(server.get(f"{_name(server)}_version") or server.get("redis_version", ""))
+
+
+def _appends(server: Mapping[str, Any]) -> bool | None:
+    return bool(int(server["aof_enabled"])) if "aof_enabled" in server else None
+
+
+def _judge(server: Mapping[str, Any]) -> Sequence[Finding]:
+    findings = []
+    parts = [int(part) for part in str(server.get("redis_version", "")).split(".")[:2] if part.isdigit()]
+    if parts and tuple(parts) < OLDEST:
+        findings.append(
+            Finding(
+                code="too_old",
+                level="error",
+                message=f"version {_version(server)} is older than {'.'.join(map(str, OLDEST))}",
+                remedy="use a newer Redis, or Valkey",
+            )
+        )
+    policy = str(server.get("maxmemory_policy", ""))
+    noeviction = "set `maxmemory-policy noeviction` and keep other applications' caches elsewhere"
+    if policy.startswith("allkeys"):
+        findings.append(
+            Finding(
+                code="evicts",
+                level="error",
+                forbids_commits=True,
+                message=f"`maxmemory-policy {policy}` drops ledger records: steps with consequences are refused",
+                remedy=noeviction,
+            )
+        )
+    elif policy.startswith("volatile"):
+        findings.append(
+            Finding(
+                code="evicts_finished",
+                level="warning",
+                message=f"`maxmemory-policy {policy}` may drop records of finished steps before their 90 days",
+                remedy=noeviction,
+            )
+        )
+    elif policy != "noeviction":
+        findings.append(
+            Finding(
+                code="unknown_policy",
+                level="error",
+                forbids_commits=True,
+                message=f"the server does not say whether it drops keys when its memory is full: {policy!r}",
+                remedy=noeviction,
+            )
+        )
+    if _appends(server) is False:
+        findings.append(
+            Finding(
+                code="not_persistent",
+                level="warning",
+                message="nothing is written to disk at once (`appendonly no`): a restart may forget the ledger",
+                remedy="set `appendonly yes` and `appendfsync always`",
+            )
+        )
+    elif server.get("appendfsync", "always") != "always":
+        findings.append(
+            Finding(
+                code="lazy_persistence",
+                level="warning",
+                message=f"`appendfsync {server['appendfsync']}`: a power loss forgets what was just acknowledged",
+                remedy="set `appendfsync always` (about 0.3 ms a write)",
+            )
+        )
+    return findings

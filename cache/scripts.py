@@ -1,0 +1,69 @@
+"""The Lua scripts, and how they are sent: by digest, and in full to a server that does not know them yet.
+
+Each touches one key and may be repeated after a lost reply, so the client may reconnect and send it again.
+"""
+
+import hashlib
+from dataclasses import dataclass
+from functools import cached_property
+from importlib.resources import files
+
+
+@dataclass(frozen=True)
+class Script:
+    """One Lua script, its shared head in front."""
+
+    source: str
+
+    @cached_property
+    def digest(self) -> str:
+        """What EVALSHA calls it."""
+        return hashlib.sha1(self.source.encode(), usedforsecurity=False).hexdigest()
+
+
+Argument = str | bytes | int
+
+
+@dataclass(frozen=True)
+class Command:
+    """One command on one key: a plain one, or a script."""
+
+    what: str | Script
+    key: str
+    arguments: tuple[Argument, ...] = ()
+
+    @property
+    def short(self) -> tuple[Argument, ...]:
+        """As it is sent first."""
+        match self.what:
+            case Script() as script:
+                return ("EVALSHA", script.digest, 1, self.key, *self.arguments)
+            case name:
+                return (name, self.key, *self.arguments)
+
+    @property
+    def full(self) -> tuple[Argument, ...]:
+        """As it is sent after NOSCRIPT; the server knows the script from then on."""
+        match self.what:
+            case Script() as script:
+                return ("EVAL", script.source, 1, self.key, *self.arguments)
+            case name:
+                return (name, self.key, *self.arguments)
+
+
+def _load(*names: str) -> Script:
+    folder = files("cache") / "scripts"
+    return Script("\n".join((folder / f"{name}.lua").read_text("utf-8") for name in names))
+
+
+INTEND = _load("ledger", "intend")
+DISPATCH = _load("ledger", "dispatch")
+RECORD = _load("ledger", "record")
+FENCE = _load("ledger", "fence")
+SETTLE = _load("ledger", "settle")
+FIND = _load("entry", "find")
+KEEP = _load("entry", "keep")
+COUNT = _load("entry", "count")
+PROMOTE = _load("entry", "promote")
+RETIRE = _load("entry", "retire")
+APPEND = _load("append")

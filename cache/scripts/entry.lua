@@ -1,0 +1,32 @@
+-- Prepended to every script on the action cache. KEYS[1] is one entry, a hash:
+--   versions        numbers of the versions kept, oldest first, separated by blanks
+--   last            the highest number ever given
+--   seen            ids of the last counts, so that a repeated one is not counted twice
+--   <n>:json <n>:status <n>:run <n>:hold <n>:hits <n>:misses <n>:heals <n>:success <n>:reason
+-- Statistics and status stand beside the JSON, which never changes once it is written.
+
+local KEPT = 10
+local FIELDS = { 'json', 'status', 'run', 'hold', 'hits', 'misses', 'heals', 'success', 'reason' }
+
+local key = KEYS[1]
+local kind = redis.call('TYPE', key).ok
+local damaged = kind ~= 'none' and kind ~= 'hash'
+
+local function text(name)
+  return redis.call('HGET', key, name) or ''
+end
+
+local function get(version, name)
+  return text(version .. ':' .. name)
+end
+
+local function put(version, name, value)
+  redis.call('HSET', key, version .. ':' .. name, value)
+end
+
+local versions = {}
+if not damaged then
+  for version in string.gmatch(text('versions'), '%d+') do
+    versions[#versions + 1] = version
+  end
+end

@@ -1,0 +1,493 @@
+"""Ledger, action cache and trace in Redis.
+
+Every method of a run is one pipeline without a transaction, so one round trip (in a cluster, one to each node that
+holds a key of it, at the same time); each command in it touches one key and may be repeated.
+
+Beside the JSON of an entry's version stand its status, run and statistics; they, not the JSON, are what counts.
+"""
+
+import json
+import logging
+import re
+import secrets
+import time
+from collections.abc import Mapping, Sequence
+from copy import copy
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from pydantic import ValidationError
+from redis.exceptions import NoScriptError, ResponseError
+
+from cache.connection import Client, address_of, translated, unavailable
+from cache.keys import entry_key, index_key, ledger_key, trace_key
+from cache.scripts import (
+    APPEND,
+    COUNT,
+    DISPATCH,
+    FENCE,
+    FIND,
+    INTEND,
+    KEEP,
+    PROMOTE,
+    RECORD,
+    RETIRE,
+    SETTLE,
+    Command,
+)
+from replaywright.domain.entries import SCHEMA, ActionCacheEntry, EntryInfo, EntryStatus
+from replaywright.domain.outcomes import Status, StepOutcome
+from replaywright.errors import Fenced, InputInvalid, ValueTooLarge
+from replaywright.ports import Known, Recording
+
+log = logging.getLogger("replaywright.cache")
+
+LEDGER_VERSION = b"1"
+STATES: Final = ("INTENT", "DISPATCHED", "COMMITTED", "RESOLVING", "NOT_DONE", "ESCALATED", "ABANDONED")
+DAMAGED: Final = "DAMAGED"
+SETTLED: Final = ("COMMITTED", "NOT_DONE", "ESCALATED", "ABANDONED")
+
+OUTCOME_LIMIT = 8 * 1024
+ENTRY_LIMIT = 64 * 1024
+"""Bytes; also of a line of the trace."""
+LISTED_AT_ONCE = 500
+"""Entries that one pipeline of `entries` reads."""
+REMEMBERED = 10_000
+"""Damaged keys that are remembered as reported."""
+
+_BESIDE = {"version", "status", "hits", "misses", "heals", "last_success", "run_id", "hold"}
+"""Fields of an entry that are not in its JSON."""
+
+_REFUSALS = {
+    "damaged": "its record {key!r} is damaged, or of another version of Replaywright: find out whether the step took "
+    "effect, then delete the key",
+    "fenced": "epoch {epoch} owns it ({state}), this attempt has epoch {mine}",
+    "open": "another attempt's intent is open ({state}, epoch {epoch}): it has to be resolved first",
+    "resolving": "it is being resolved ({state}, epoch {epoch})",
+    "abandoned": "it was abandoned (epoch {epoch})",
+    "late": "an attempt that had been fenced reported success since: it has to be resolved again",
+    "too_late": "the intent is too old to be dispatched",
+    "refused": "{state} does not lead to {target}",
+}
+
+
+class _WrongType:
+    """The reply of a command whose key holds something else."""
+
+
+@dataclass
+class RoundTrips:
+    """How often Redis was asked, and how long that took."""
+
+    count: int = 0
+    ms: float = 0.0
+
+
+@dataclass(frozen=True)
+class _Shared:
+    """What copies of a store have in common."""
+
+    client: Client
+    dispatch_within_s: float
+    reported: set[str] = field(default_factory=set)
+
+
+class RedisStepStore:
+    """The `StepStore` of `replaywright.ports`, on Redis or Valkey, single server or cluster."""
+
+    def __init__(self, client: Client, *, dispatch_within_s: float = 6.0) -> None:
+        """`dispatch_within_s`: how old an intent may be when the input's first bytes are let go."""
+        self._shared = _Shared(client, dispatch_within_s)
+        self.round_trips = RoundTrips()
+        """Of all that use this very object; see `counting`."""
+
+    def counting(self) -> "RedisStepStore":
+        """The same store with a count of its own, for one activity among many."""
+        other = copy(self)
+        other.round_trips = RoundTrips()
+        return other
+
+    # ---------------------------------------------------------------------------------------- ledger
+
+    async def look_up(self, *, tenant: str, lineage: str, run_id: str, fingerprint: str, content_key: str) -> Known:
+        """Ledger record and cache entry; damaged data counts as absent, in the ledger as state DAMAGED.
+
+        An empty `fingerprint` or `content_key` is not looked up.
+        """
+        commands = _looking_up(tenant, lineage, run_id, fingerprint, content_key)
+        return self._looked_up(await self._send(*commands), tenant, lineage, fingerprint, content_key)
+
+    async def intend(self, *, tenant: str, lineage: str, fingerprint: str, epoch: int, attempt: str) -> Known:
+        """Write the intent to dispatch a commit step; see the port."""
+        key = ledger_key(tenant, lineage, fingerprint)
+        [reply] = await self._send(Command(INTEND, key, (epoch, attempt, str(self._shared.dispatch_within_s))))
+        verdict, known = self._answer(key, reply)
+        match verdict:
+            case "granted":
+                return Known(state="INTENT", epoch=epoch)
+            case "done":
+                return known
+            case _:
+                raise _refused(verdict, known, key=key, fingerprint=fingerprint, mine=epoch)
+
+    async def dispatch(self, *, tenant: str, lineage: str, fingerprint: str, epoch: int, attempt: str) -> None:
+        """INTENT to DISPATCHED: the permit to let the input's bytes go. Repeating it is granted again.
+
+        Raises:
+            Fenced: the intent is not this attempt's any more, or too old.
+        """
+        key = ledger_key(tenant, lineage, fingerprint)
+        [reply] = await self._send(Command(DISPATCH, key, (epoch, attempt)))
+        verdict, known = self._answer(key, reply)
+        if verdict != "granted":
+            raise _refused(verdict, known, key=key, fingerprint=fingerprint, mine=epoch)
+
+    async def record(self, recording: Recording) -> Known:
+        """Write outcome, entry, statistics and trace, and look the next step up; see the port."""
+        outcome, tenant, lineage = recording.outcome, recording.tenant, recording.lineage
+        key = ledger_key(tenant, lineage, outcome.fingerprint)
+        commands = _writing(recording, key)
+        written = len(commands)
+        commands += _looking_up(
+            tenant, lineage, recording.run_id, recording.next_fingerprint, recording.next_content_key
+        )
+        replies = await self._send(*commands)
+        for command, reply in zip(commands[:written], replies, strict=False):
+            if command.what is APPEND or command.what == "ZADD":
+                self._report_other_type(command.key, reply)
+            elif command.what is RECORD:
+                verdict, known = self._answer(key, reply)
+                if verdict != "recorded":
+                    raise _refused(verdict, known, key=key, fingerprint=outcome.fingerprint, mine=recording.epoch)
+        return self._looked_up(
+            replies[written:], tenant, lineage, recording.next_fingerprint, recording.next_content_key
+        )
+
+    async def fence(self, *, tenant: str, lineage: str, fingerprint: str, epoch: int) -> Known:
+        """Raise the epoch and set RESOLVING; see the port."""
+        key = ledger_key(tenant, lineage, fingerprint)
+        [reply] = await self._send(Command(FENCE, key, (epoch,)))
+        verdict, known = self._answer(key, reply)
+        if verdict == "fenced":
+            raise _refused(verdict, known, key=key, fingerprint=fingerprint, mine=epoch)
+        return known
+
+    async def settle(self, *, tenant: str, lineage: str, fingerprint: str, epoch: int, state: str, who: str) -> None:
+        """End a resolution; see the port."""
+        if state not in SETTLED:
+            raise ValueError(f"a resolution ends in one of {', '.join(SETTLED)}, not {state!r}")
+        if not who:
+            raise ValueError("a resolution needs a name: the person, or the evidence, that decided")
+        key = ledger_key(tenant, lineage, fingerprint)
+        [reply] = await self._send(Command(SETTLE, key, (epoch, state, who)))
+        verdict, known = self._answer(key, reply)
+        if verdict != "settled":
+            raise _refused(verdict, known, key=key, fingerprint=fingerprint, mine=epoch, target=state)
+
+    # ----------------------------------------------------------------------------------------- trace
+
+    async def append_trace(self, *, tenant: str, lineage: str, line: dict[str, Any]) -> None:
+        """Add one line, with `at` (the server's clock) and `id` in front."""
+        [reply] = await self._send(_appending(tenant, lineage, line))
+        self._report_other_type(trace_key(tenant, lineage), reply)
+
+    async def trace(self, *, tenant: str, lineage: str) -> list[dict[str, Any]]:
+        """All lines, oldest first; damaged ones are left out."""
+        key = trace_key(tenant, lineage)
+        [reply] = await self._send(Command("LRANGE", key, (0, -1)))
+        if self._report_other_type(key, reply):
+            return []
+        lines = []
+        for text in reply:
+            try:
+                line = json.loads(text)
+            except ValueError:
+                line = None
+            if isinstance(line, dict):
+                lines.append(line)
+            else:
+                self._report(key, "a line is not a JSON object")
+        return lines
+
+    # ---------------------------------------------------------------------------------- action cache
+
+    async def promote(self, *, tenant: str, run_id: str, content_keys: Sequence[str]) -> tuple[int, int]:
+        """Make this run's candidates active; see the port. The same answer when repeated."""
+        commands = [Command(PROMOTE, entry_key(tenant, key), (run_id,)) for key in dict.fromkeys(content_keys)]
+        replies = await self._send(*commands)
+        return sum(promoted for promoted, _ in replies), sum(held for _, held in replies)
+
+    async def entries(self, *, tenant: str) -> list[EntryInfo]:
+        """The current version of every entry: the active one, else the newest."""
+        content_keys = await self._content_keys(tenant, "")
+        found = []
+        for start in range(0, len(content_keys), LISTED_AT_ONCE):
+            some = content_keys[start : start + LISTED_AT_ONCE]
+            replies = await self._send(*(_finding(tenant, key, "current") for key in some))
+            for content_key, reply in zip(some, replies, strict=True):
+                entry = next(iter(self._versions(tenant, content_key, reply)), None)
+                if entry is not None:
+                    found.append(EntryInfo(content_key=content_key, entry=entry, versions=reply[1]))
+        return found
+
+    async def versions(self, *, tenant: str, content_key: str) -> list[ActionCacheEntry]:
+        """All versions of one entry, oldest first.
+
+        Raises:
+            InputInvalid: several entries begin with `content_key`.
+        """
+        content_keys = await self._content_keys(tenant, content_key)
+        if not content_keys:
+            return []
+        if len(content_keys) > 1:
+            some = ", ".join(key[: len(content_key) + 8] for key in content_keys[:3])
+            raise InputInvalid(
+                f"{len(content_keys)} entries begin with {content_key!r} ({some}, …): give more of the key"
+            )
+        [reply] = await self._send(_finding(tenant, content_keys[0], "all"))
+        return self._versions(tenant, content_keys[0], reply)
+
+    async def invalidate(self, *, tenant: str, content_key: str, reason: str) -> int:
+        """Retire all versions of the entries whose key starts with `content_key`; returns how many entries.
+
+        Raises:
+            InputInvalid: `content_key` is empty.
+        """
+        if not content_key:
+            raise InputInvalid("name the entry to invalidate, or the beginning of its key")
+        content_keys = await self._content_keys(tenant, content_key)
+        replies = await self._send(*(Command(RETIRE, entry_key(tenant, key), (reason,)) for key in content_keys))
+        return sum(replies)
+
+    async def _content_keys(self, tenant: str, prefix: str) -> list[str]:
+        """Those that start with `prefix`; a whole digest is taken as it is, without asking."""
+        if re.fullmatch("[0-9a-f]{64}", prefix):
+            return [prefix]
+        key = index_key(tenant)
+        start = prefix.encode()
+        [reply] = await self._send(Command("ZRANGEBYLEX", key, (b"[" + start, b"[" + start + b"\xff")))
+        return [] if self._report_other_type(key, reply) else [_text(member) for member in reply]
+
+    # ------------------------------------------------------------------------------- reading replies
+
+    def _looked_up(
+        self, replies: Sequence[Any], tenant: str, lineage: str, fingerprint: str, content_key: str
+    ) -> Known:
+        rest = list(replies)
+        known = self._ledger(ledger_key(tenant, lineage, fingerprint), rest.pop(0)) if fingerprint else Known()
+        entries = self._versions(tenant, content_key, rest.pop(0)) if content_key else []
+        return known.model_copy(update={"entry": entries[0]}) if entries else known
+
+    def _ledger(self, key: str, reply: Mapping[bytes, bytes] | _WrongType) -> Known:
+        """What a record says, read as a whole."""
+        if self._report_other_type(key, reply) or isinstance(reply, _WrongType):
+            return Known(state=DAMAGED)
+        if not reply:
+            return Known()
+        if reply.get(b"v") != LEDGER_VERSION:
+            self._report(key, f"layout version {_text(reply.get(b'v', b''))!r} is not {_text(LEDGER_VERSION)!r}")
+            return Known(state=DAMAGED)
+        return self._known(key, *(reply.get(name, b"") for name in (b"state", b"epoch", b"outcome", b"late")))
+
+    def _answer(self, key: str, reply: Sequence[bytes]) -> tuple[str, Known]:
+        """A ledger script's verdict, and the record that it found."""
+        verdict = _text(reply[0])
+        if verdict == "damaged":
+            self._report(key, "not a ledger record of this version")
+            return verdict, Known(state=DAMAGED)
+        if not reply[1]:
+            return verdict, Known()
+        known = self._known(key, *reply[1:])
+        return ("damaged" if known.state == DAMAGED and verdict == "done" else verdict), known
+
+    def _known(self, key: str, state: bytes, epoch: bytes, outcome: bytes, late: bytes) -> Known:
+        name = _text(state)
+        if name not in STATES or not epoch.isdigit():
+            self._report(key, f"state {name!r}, epoch {_text(epoch)!r}")
+            return Known(state=DAMAGED)
+        found = self._outcome(key, outcome) if name == "COMMITTED" and outcome else None
+        if name == "COMMITTED" and outcome and found is None:
+            return Known(state=DAMAGED, epoch=int(epoch))
+        return Known(state=name, epoch=int(epoch), outcome=found, late=self._outcome(key, late) if late else None)
+
+    def _outcome(self, key: str, text: bytes) -> StepOutcome | None:
+        try:
+            return StepOutcome.model_validate_json(text)
+        except ValidationError as exc:
+            self._report(key, f"its outcome cannot be read ({_first(exc)})")
+            return None
+
+    def _versions(self, tenant: str, content_key: str, reply: Sequence[Any]) -> list[ActionCacheEntry]:
+        """The readable ones of the versions that FIND answered with."""
+        key = entry_key(tenant, content_key)
+        kind, number, *rows = reply
+        if number == 0 and kind != b"none":
+            self._report(key, f"its type is {_text(kind)}" if kind != b"hash" else "it has no versions")
+        entries = (self._version(key, content_key, row) for row in rows)
+        return [entry for entry in entries if entry is not None]
+
+    def _version(self, key: str, content_key: str, row: Sequence[bytes]) -> ActionCacheEntry | None:
+        version, status, text, run_id, hold, hits, misses, heals, success = row
+        try:
+            entry = ActionCacheEntry.model_validate_json(text)
+            if entry.schema_version != SCHEMA or "schema_version" not in entry.model_fields_set:
+                raise ValueError(f"schema version {entry.schema_version} is not {SCHEMA}")
+            if entry.content_key != content_key:
+                raise ValueError(f"it is the entry of {entry.content_key!r}")
+            beside = {
+                "version": int(version),
+                "status": EntryStatus(_text(status)),
+                "run_id": _text(run_id),
+                "hold": hold == b"1",
+                "hits": int(hits or 0),
+                "misses": int(misses or 0),
+                "heals": int(heals or 0),
+                "last_success": float(success or 0),
+            }
+        except ValueError as exc:
+            self._report(key, f"version {_text(version)} cannot be used ({_first(exc)})")
+            return None
+        return entry.model_copy(update=beside)
+
+    def _report_other_type(self, key: str, reply: object) -> bool:
+        """Whether `reply` says that the key holds something else; that is reported."""
+        match reply:
+            case _WrongType():
+                self._report(key, "of another type")
+            case bytes() if reply not in {b"none", b"list"}:
+                self._report(key, f"its type is {_text(reply)}")
+            case _:
+                return False
+        return True
+
+    def _report(self, key: str, why: str) -> None:
+        reported = self._shared.reported
+        if key in reported:
+            return
+        if len(reported) >= REMEMBERED:
+            reported.clear()
+        reported.add(key)
+        log.warning("damaged data in Redis is left out: key %r: %s", key, why)
+
+    # --------------------------------------------------------------------------------------- sending
+
+    async def _send(self, *commands: Command) -> list[Any]:
+        """The replies, in order, from one round trip; one more when the server has lost the scripts."""
+        replies = await self._round_trip([command.short for command in commands])
+        unknown = [at for at, reply in enumerate(replies) if isinstance(reply, NoScriptError)]
+        for at, reply in zip(unknown, await self._round_trip([commands[at].full for at in unknown]), strict=True):
+            replies[at] = reply
+        for at, reply in enumerate(replies):
+            if isinstance(reply, ResponseError) and str(reply).startswith("WRONGTYPE"):
+                replies[at] = _WrongType()
+            elif isinstance(reply, Exception):
+                raise unavailable(address_of(self._shared.client), reply) from reply
+        return replies
+
+    async def _round_trip(self, commands: Sequence[tuple[str | bytes | int, ...]]) -> list[Any]:
+        if not commands:
+            return []
+        start = time.perf_counter()
+        try:
+            with translated(self._shared.client):
+                pipe = self._shared.client.pipeline(transaction=False)
+                for command in commands:
+                    pipe.execute_command(*command)
+                return list(await pipe.execute(raise_on_error=False))
+        finally:
+            self.round_trips.count += 1
+            self.round_trips.ms += (time.perf_counter() - start) * 1000
+
+
+# ------------------------------------------------------------------------------------ building commands
+
+
+def _finding(tenant: str, content_key: str, what: str, run_id: str = "") -> Command:
+    return Command(FIND, entry_key(tenant, content_key), (what, run_id))
+
+
+def _looking_up(tenant: str, lineage: str, run_id: str, fingerprint: str, content_key: str) -> list[Command]:
+    commands = []
+    if fingerprint:
+        commands.append(Command("HGETALL", ledger_key(tenant, lineage, fingerprint)))
+    if content_key:
+        commands.append(_finding(tenant, content_key, "use", run_id))
+    return commands
+
+
+def _writing(recording: Recording, key: str) -> list[Command]:
+    """The ledger first: if the connection breaks half-way, what counts most is there."""
+    outcome, entry = recording.outcome, recording.entry
+    outcome_json = outcome.model_dump_json(by_alias=True, exclude_defaults=True)
+    _limit("a step's outcome", outcome_json, OUTCOME_LIMIT)
+    commands = []
+    if outcome.status is Status.DONE:
+        if not outcome.fingerprint:
+            raise ValueError("an outcome without a fingerprint cannot be recorded")
+        commands.append(Command(RECORD, key, (recording.epoch, outcome_json)))
+    counted = _counted(outcome)
+    if recording.used_version and outcome.content_key and counted:
+        succeeded = "1" if outcome.status is Status.DONE else ""
+        arguments = (secrets.token_hex(8), recording.used_version, counted, succeeded)
+        commands.append(Command(COUNT, entry_key(recording.tenant, outcome.content_key), arguments))
+    if entry is not None:
+        text = entry.model_dump_json(by_alias=True, exclude=_BESIDE)
+        _limit(f"the cache entry of {entry.instruction[:80]!r}", text, ENTRY_LIMIT)
+        hold = "1" if entry.hold else ""
+        commands.append(Command(KEEP, entry_key(recording.tenant, entry.content_key), (text, recording.run_id, hold)))
+        commands.append(Command("ZADD", index_key(recording.tenant), (0, entry.content_key)))
+    line = {
+        "kind": "step",
+        **recording.trace,
+        "runId": recording.run_id,
+        "sequence": recording.sequence,
+        "epoch": recording.epoch,
+        "title": recording.title,
+        **outcome.model_dump(mode="json", by_alias=True, exclude_defaults=True),
+    }
+    commands.append(_appending(recording.tenant, recording.lineage, line))
+    return commands
+
+
+def _counted(outcome: StepOutcome) -> str:
+    """Which of the used version's statistics the outcome adds to; empty for none."""
+    if outcome.lookup.from_model:
+        return ""
+    if outcome.status is Status.MISSED:
+        return "misses"
+    if outcome.lookup.healed:
+        return "heals"
+    return "hits" if outcome.lookup.hit or outcome.status is Status.DONE else ""
+
+
+def _appending(tenant: str, lineage: str, line: Mapping[str, Any]) -> Command:
+    line_id = secrets.token_hex(8)
+    rest = {name: value for name, value in line.items() if name not in {"id", "at"}}
+    text = json.dumps({"id": line_id, **rest}, separators=(",", ":"))
+    _limit("a line of the trace", text, ENTRY_LIMIT)
+    return Command(APPEND, trace_key(tenant, lineage), (f'"id":"{line_id}"', text))
+
+
+def _limit(what: str, text: str, limit: int) -> None:
+    size = len(text.encode())
+    if size > limit:
+        raise ValueTooLarge(f"{what} has {size} bytes, the limit is {limit}: put large values in the artifact store")
+
+
+def _refused(verdict: str, known: Known, *, key: str, fingerprint: str, mine: int, target: str = "") -> Fenced:
+    why = _REFUSALS[verdict].format(
+        key=key, state=known.state or "no record", epoch=known.epoch, mine=mine, target=target
+    )
+    return Fenced(f"step {fingerprint[:12]}: {why}")
+
+
+def _first(error: ValueError) -> str:
+    """Where and why, without the value: it may be anything."""
+    if isinstance(error, ValidationError):
+        first = error.errors(include_input=False, include_url=False, include_context=False)[0]
+        return f"{'.'.join(map(str, first['loc']))}: {first['msg']}".lstrip(": ")
+    return str(error)
+
+
+def _text(value: bytes) -> str:
+    return value.decode("utf-8", "replace")

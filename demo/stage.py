@@ -1,0 +1,174 @@
+"""Everything that the demo runs on: stack, webmail, model, worker. Fresh every time, and gone afterwards."""
+
+import contextlib
+import json
+import os
+import secrets
+import sys
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+import httpx
+from pydantic import TypeAdapter
+
+from demo.webmail.store import SentMessage
+from replaywright.cli.connect import Place, connect
+from replaywright.errors import StackFailed
+from replaywright.settings import Settings
+from replaywright.stack import Child, Stack, start_child, start_worker, stop_worker
+
+PASSWORD_SECRET = "PASSWORD"  # noqa: S105  the name of the secret in the task file, not its value
+_READY_TIMEOUT_S = 30
+_STAND_IN = "openai:stand-in"
+
+
+class Stage:
+    """The demo's surroundings, as an asynchronous context manager.
+
+    State lives in a temporary home and under a tenant and a task queue of its own, so that every demo begins with an
+    empty cache, even on configured servers.
+    """
+
+    def __init__(self, settings: Settings, *, tell: Callable[[str], None]) -> None:
+        self._given = settings
+        self._tell = tell
+        self._exits = contextlib.AsyncExitStack()
+        self.password = secrets.token_urlsafe(12)
+        """Of the webmail's account; the worker knows it as a secret."""
+        self.worker_logs: list[Path] = []
+        """One for each worker that was started."""
+
+    async def __aenter__(self) -> Self:
+        """Start all of it.
+
+        Raises:
+            StackFailed: a part did not come up; nothing is left behind.
+        """
+        try:
+            await self._start()
+        except BaseException:
+            await self._exits.aclose()
+            raise
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """End all of it, the worker first."""
+        await self._exits.aclose()
+
+    async def _start(self) -> None:
+        self.home = Path(
+            self._exits.enter_context(
+                tempfile.TemporaryDirectory(prefix="replaywright-demo-", ignore_cleanup_errors=True)
+            )
+        )
+        name = f"demo-{secrets.token_hex(4)}"
+        model = await self._model()
+        settings = self._given.model_copy(
+            update={"home": self.home, "artifacts_url": None, "tenant": name, "task_queue": name, **model}
+        )
+        self.webmail = await self._serve("webmail", "demo.webmail", "--store", str(self.home / "webmail"))
+        self.stack = await self._exits.enter_async_context(Stack(settings, persistent=False, tell=self._tell))
+        self.place = Place(await connect(self.stack.settings), self.stack.settings, "started")
+        self._exits.push_async_callback(self._end_worker)
+        self._worker = await self.start_worker()
+
+    async def _model(self) -> dict[str, str | None]:
+        """Settings of the model: the configured one if it has a key, else the stand-in."""
+        self.stand_in = ""
+        """Address of the stand-in; empty when a real model is used."""
+        configured = self._given.model
+        provider = (configured or "").partition(":")[0].partition("-")[0]
+        key = f"{provider.upper()}_API_KEY"
+        if configured is not None and (os.environ.get(key) or self._given.model_base_url):
+            self._tell(f"model: {configured}")
+            return {}
+        self.stand_in = await self._serve("model stand-in", "demo.standin", "--log", str(self.home / "standin.jsonl"))
+        why = f"REPLAYWRIGHT_MODEL is set but {key} is not" if configured else "REPLAYWRIGHT_MODEL is not set"
+        self._tell(f"model: a stand-in at {self.stand_in}, no language model ({why})")
+        return {"model": _STAND_IN, "model_base_url": f"{self.stand_in}/v1"}
+
+    async def _serve(self, name: str, module: str, *arguments: str) -> str:
+        """Start one of the demo's servers on a free port and return its address."""
+        log = self.home / "log" / f"{module}.log"
+        child = start_child(
+            name,
+            [sys.executable, "-P", "-m", module, "--port", "0", *arguments],
+            log=log,
+            environment={"WEBMAIL_PASSWORD": self.password, "PYTHONUNBUFFERED": "1"},
+        )
+        self._exits.push_async_callback(child.stop)
+
+        async def announced() -> bool:
+            return _address_in(log) != ""
+
+        await child.wait_until(announced, _READY_TIMEOUT_S)
+        return _address_in(log)
+
+    # --- worker ---------------------------------------------------------------------------------------------------
+
+    async def start_worker(self) -> Child:
+        """Start the worker as a process of its own and return when it polls."""
+        log = self.home / "log" / f"worker-{len(self.worker_logs) + 1}.log"
+        self.worker_logs.append(log)
+        environment = self.stack.environment()
+        environment[f"REPLAYWRIGHT_SECRET_{PASSWORD_SECRET}"] = self.password
+        environment["NO_PROXY"] = ",".join(filter(None, (os.environ.get("NO_PROXY", ""), "127.0.0.1", "localhost")))
+        if self.stand_in:
+            # A real key is nothing that the stand-in should see.
+            environment["OPENAI_API_KEY"] = "stand-in"
+        self._worker = await start_worker(environment, log=log)
+        return self._worker
+
+    def kill_worker(self) -> int:
+        """End the worker with SIGKILL, and return its process id."""
+        self._worker.kill()
+        return self._worker.pid
+
+    async def _end_worker(self) -> None:
+        if hasattr(self, "_worker"):
+            with contextlib.suppress(StackFailed):
+                await stop_worker(self._worker)
+
+    # --- what the site and the model saw --------------------------------------------------------------------------
+
+    def sent(self) -> list[SentMessage]:
+        """Every message that the site accepted, from its own file."""
+        lines = (self.home / "webmail" / "sent.jsonl").read_text(encoding="utf-8").splitlines()
+        return [SentMessage.model_validate_json(line) for line in lines]
+
+    async def redesign(self, skin: str) -> None:
+        """Give the site another look."""
+        await self._admin("skin", {"skin": skin})
+
+    async def slow_down(self, milliseconds: int) -> None:
+        """Let every page of the site take this much longer."""
+        await self._admin("latency", {"ms": milliseconds})
+
+    async def stand_in_calls(self) -> int | None:
+        """How often the stand-in was asked, by its own count; None with a real model."""
+        if not self.stand_in:
+            return None
+        async with httpx.AsyncClient(trust_env=False) as client:
+            answer = await client.get(f"{self.stand_in}/__admin__/calls")
+        return TypeAdapter(dict[str, int]).validate_json(answer.content)["calls"]
+
+    async def _admin(self, what: str, body: dict[str, str] | dict[str, int]) -> None:
+        async with httpx.AsyncClient(trust_env=False) as client:
+            answer = await client.post(f"{self.webmail}/__admin__/{what}", json=body)
+        if answer.status_code != httpx.codes.OK:
+            raise StackFailed(f"the webmail refuses {what} {body}: {answer.text}")
+
+
+def _address_in(log: Path) -> str:
+    """The address that a server of the demo printed."""
+    for line in log.read_text(errors="replace").splitlines() if log.exists() else []:
+        with contextlib.suppress(ValueError):
+            said = json.loads(line)
+            if isinstance(said, dict) and isinstance(url := said.get("url"), str):
+                return url
+    return ""

@@ -1,0 +1,1 @@
+"""Large values by address: snapshots, screenshots, storage states."""

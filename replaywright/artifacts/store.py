@@ -1,0 +1,105 @@
+"""A content-addressed store on any file system that fsspec knows."""
+
+import asyncio
+import hashlib
+import os
+import re
+from pathlib import Path
+from uuid import uuid4
+
+import fsspec  # type: ignore[import-untyped]  # it has no types
+from fsspec.implementations.local import LocalFileSystem  # type: ignore[import-untyped]
+
+from replaywright.errors import ArtifactMissing, ArtifactsUnavailable, SettingsInvalid
+
+_DIGEST = re.compile(r"[0-9a-f]{64}")
+
+
+class ArtifactStore:
+    """`Artifacts` under one address: `<first two digits>/<next two>/<SHA-256>`.
+
+    On local files a value appears whole or not at all (written aside, synced, renamed), and only its owner may read it:
+    storage states hold live credentials. Object stores do the same by themselves. Nothing is ever changed in place, so
+    writing the same value twice, from two processes at once, is harmless.
+    """
+
+    def __init__(self, url: str) -> None:
+        """Keep values under `url`: a path, `file://…`, `s3://…`, `gs://…`, `memory://…`.
+
+        Raises:
+            SettingsInvalid: the scheme is unknown, or what it needs is not installed.
+        """
+        try:
+            self._files, self._root = fsspec.url_to_fs(url)
+        except (ValueError, ImportError) as exc:
+            raise SettingsInvalid(f"REPLAYWRIGHT_ARTIFACTS_URL {url!r} cannot be used: {exc}") from exc
+
+    async def put(self, data: bytes) -> str:
+        """Store and return the SHA-256, hexadecimal; nothing is written when it is there already, unharmed.
+
+        Raises:
+            ArtifactsUnavailable: the store cannot be reached or refuses to write (no space, no permission).
+        """
+        return await asyncio.to_thread(self._put, data)
+
+    async def get(self, digest: str) -> bytes:
+        """The value whose SHA-256 is `digest`.
+
+        Raises:
+            ArtifactMissing: it is not there, or what is there is something else.
+            ArtifactsUnavailable: the store cannot be reached or refuses to read.
+        """
+        return await asyncio.to_thread(self._get, digest)
+
+    def _put(self, data: bytes) -> str:
+        digest = hashlib.sha256(data).hexdigest()
+        try:
+            if isinstance(self._files, LocalFileSystem):
+                _put_locally(Path(self._path(digest)), data, Path(self._root))
+            elif not self._is_there(digest, len(data)):
+                self._files.makedirs(self._files._parent(self._path(digest)), exist_ok=True)  # noqa: SLF001 - fsspec's only name for it
+                self._files.pipe_file(self._path(digest), data)
+        except OSError as exc:
+            raise ArtifactsUnavailable(f"artifact {digest} cannot be written to {self._root}: {exc}") from exc
+        return digest
+
+    def _get(self, digest: str) -> bytes:
+        if not _DIGEST.fullmatch(digest):
+            raise ArtifactMissing(f"{digest!r} is no artifact's digest")
+        try:
+            data: bytes = self._files.cat_file(self._path(digest))
+        except FileNotFoundError as exc:
+            raise ArtifactMissing(f"no artifact {digest} in {self._root}") from exc
+        except OSError as exc:
+            raise ArtifactsUnavailable(f"artifact {digest} cannot be read from {self._root}: {exc}") from exc
+        if hashlib.sha256(data).hexdigest() != digest:
+            raise ArtifactMissing(f"artifact {digest} in {self._root} was altered: its content has another digest")
+        return data
+
+    def _path(self, digest: str) -> str:
+        return f"{self._root}/{digest[:2]}/{digest[2:4]}/{digest}"
+
+    def _is_there(self, digest: str, size: int) -> bool:
+        try:
+            return bool(self._files.info(self._path(digest))["size"] == size)
+        except FileNotFoundError:
+            return False
+
+
+def _put_locally(path: Path, data: bytes, root: Path) -> None:
+    try:
+        if path.read_bytes() == data:
+            return
+    except FileNotFoundError:
+        for folder in (root, path.parent.parent, path.parent):
+            folder.mkdir(mode=0o700, parents=folder is root, exist_ok=True)
+    aside = path.with_name(f".{path.name}.{uuid4().hex}")
+    try:
+        with open(os.open(aside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:  # noqa: PTH123 - the mode from the start
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        aside.replace(path)
+    except OSError:
+        aside.unlink(missing_ok=True)
+        raise

@@ -1,0 +1,62 @@
+"""Connecting to browsers that run already."""
+
+import asyncio
+
+from playwright.async_api import Browser, Playwright, async_playwright
+from playwright.async_api import Error as PlaywrightError
+
+from replaywright.browser.session import ChromiumSession
+from replaywright.errors import SessionLost
+
+CONNECT_TIMEOUT_S = 20.0
+"""Chromium answers a new client for a page only when a navigation that is under way there has been answered."""
+
+
+class ChromiumBrowsers:
+    """Implements `Browsers`. One Playwright driver for all sessions of the process, started with the first."""
+
+    def __init__(self, *, connect_timeout_s: float = CONNECT_TIMEOUT_S) -> None:
+        self._connect_timeout_s = connect_timeout_s
+        self._driver: Playwright | None = None
+        self._starting = asyncio.Lock()
+
+    async def attach(self, endpoint: str) -> ChromiumSession:
+        """A session on the Chromium at this DevTools endpoint (`http://127.0.0.1:port`), on its current page.
+
+        Raises:
+            SessionLost: nothing answers there.
+        """
+        driver = await self._started()
+        try:
+            async with asyncio.timeout(self._connect_timeout_s):
+                browser = await driver.chromium.connect_over_cdp(endpoint)
+        except (PlaywrightError, TimeoutError) as exc:
+            raise SessionLost(f"no browser answers at {endpoint!r}") from exc
+        session = ChromiumSession(browser, browser.contexts[0])
+        try:
+            await session.open()
+        except (PlaywrightError, SessionLost) as exc:
+            await _disconnect(browser)
+            raise SessionLost(f"the browser at {endpoint!r} shows no page that answers") from exc
+        return session
+
+    async def _started(self) -> Playwright:
+        async with self._starting:
+            if self._driver is None:
+                self._driver = await async_playwright().start()
+            return self._driver
+
+    async def close(self) -> None:
+        """Stop the driver; sessions that are still attached end, their browsers go on."""
+        async with self._starting:
+            if self._driver is not None:
+                await self._driver.stop()
+                self._driver = None
+
+
+async def _disconnect(browser: Browser) -> None:
+    try:
+        async with asyncio.timeout(5):
+            await browser.close()
+    except (PlaywrightError, TimeoutError):
+        return

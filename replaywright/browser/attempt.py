@@ -1,0 +1,255 @@
+"""One attempt at a step, as the page agent reports it; and what the page must answer for its expectations."""
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from replaywright.browser.channel import Frame, Tab, script_for
+from replaywright.browser.wire import Wire
+from replaywright.domain.matching import Candidate
+from replaywright.domain.predicates import (
+    AssertionContext,
+    ElementState,
+    Predicate,
+    PredicateResult,
+    Probe,
+    ProbeResult,
+    evaluate,
+    probes_of,
+)
+from replaywright.domain.targets import FrameStep, Target
+
+SILENCE_S = 1.0
+"""A frame that has not answered after this long is not waited for: it hangs, or shows no document of its own."""
+RENEW_S = 100.0
+"""The agent stops reporting after two minutes when nobody asks again."""
+
+
+@dataclass(frozen=True)
+class Ready:
+    """An element that can take the input."""
+
+    index: int
+    candidates: tuple[Candidate, ...]
+    target: Target
+    """Fresh description of the element."""
+    point: tuple[float, float] | None
+    state: Mapping[str, Any]
+    extracted: Mapping[str, Any] | None = None
+
+
+@dataclass(frozen=True)
+class Blocked:
+    """Why an element cannot take the input yet."""
+
+    reason: str
+    by: str
+
+
+@dataclass
+class Asked:
+    """A document that was asked for its answers."""
+
+    context: str
+    since: float
+    answers: tuple[ProbeResult, ...] | None = None
+    by_itself: bool = False
+    """It was told to answer before it began, instead of being asked."""
+
+
+@dataclass(eq=False)
+class Attempt:
+    """What the agent has said so far on behalf of one attempt, over all frames."""
+
+    token: int
+    probes: tuple[Probe, ...] = ()
+    path: tuple[FrameStep, ...] = ()
+    """Of the frame that the attempt was begun in: goes into every description from there."""
+    candidates: tuple[Candidate, ...] | None = None
+    offers: int = 0
+    """How many times candidates were told: each list numbers them anew."""
+    settled: bool = False
+    settled_at: float = 0.0
+    ready: Ready | None = None
+    blocked: Blocked | None = None
+    landed: bool = False
+    intercepted: Blocked | None = None
+    value_ok: bool | None = None
+    state: Mapping[str, Any] = field(default_factory=dict)
+    failed: str = ""
+    on_ready: Callable[[Frame, Ready], None] | None = None
+    """Called at once: what the agent goes on to do by itself must find everything prepared."""
+    heard: int = 0
+    """How many messages came."""
+    asked: dict[str, Asked] = field(default_factory=dict)
+    """By frame id."""
+
+    def take(self, frame: Frame, message: Mapping[str, Any]) -> None:
+        """Remember one message."""
+        self.heard += 1
+        match message["type"]:
+            case "candidates" | "settled":
+                self.candidates = self._candidates(message)
+                self.offers += 1
+                self.settled = message["type"] == "settled" or bool(message.get("settled"))
+                if self.settled and not self.settled_at:
+                    self.settled_at = time.monotonic()
+            case "ready":
+                self._take_ready(frame, message)
+            case "blocked":
+                self.blocked = Blocked(message["reason"], str(message.get("by") or ""))
+            case "landed":
+                self.landed = True
+            case "intercepted":
+                self.intercepted = Blocked("intercepted", str(message.get("by") or ""))
+            case "observed":
+                self._answer(frame, message["probes"])
+                self.value_ok = message.get("valueOk", self.value_ok)
+                self.state = message.get("state") or self.state
+            case "failed":
+                self.failed = str(message["reason"])
+            case _:
+                pass
+
+    def _take_ready(self, frame: Frame, message: Mapping[str, Any]) -> None:
+        if message["target"] is None:
+            return
+        point = message.get("point")
+        self.ready = Ready(
+            index=message["index"],
+            candidates=self._candidates(message),
+            target=self._placed(message["target"]),
+            point=(point["x"], point["y"]) if point else None,
+            state=message.get("state") or {},
+            extracted=message.get("extracted"),
+        )
+        self._answer(frame, message["before"])
+        if self.on_ready is not None:
+            self.on_ready(frame, self.ready)
+
+    def _candidates(self, message: Mapping[str, Any]) -> tuple[Candidate, ...]:
+        return tuple(
+            Candidate(index=told["index"], tier=told["tier"], target=self._placed(told["target"]))
+            for told in message.get("candidates") or ()
+        )
+
+    def _placed(self, told: Mapping[str, Any]) -> Target:
+        target = Target.model_validate(told)
+        return target.model_copy(update={"frame": self.path}) if self.path else target
+
+    def _answer(self, frame: Frame, told: Sequence[Mapping[str, Any]]) -> None:
+        answers = tuple(ProbeResult.model_validate(answer) for answer in told)
+        asked = self.asked.setdefault(frame.id, Asked(frame.context, time.monotonic()))
+        asked.context = frame.context
+        asked.by_itself = False
+        asked.answers = answers
+
+    def expect_answer(self, frame: Frame, *, by_itself: bool = False) -> None:
+        """The present document of `frame` has been asked, or answers by itself."""
+        self.asked[frame.id] = Asked(frame.context, time.monotonic(), by_itself=by_itself)
+
+    def renew(self, frame: Frame) -> None:
+        """What `frame` has answered so far was before the input: only its next answer counts."""
+        self.asked[frame.id] = Asked(frame.context, time.monotonic())
+        self.landed = False
+        self.intercepted = None
+
+    def restart(self) -> None:
+        """Forget what was said about the element; a new look begins."""
+        self.candidates = None
+        self.settled = False
+        self.settled_at = 0.0
+        self.ready = None
+        self.blocked = None
+        self.intercepted = None
+
+
+@dataclass(eq=False)
+class Expectation:
+    """The predicates of a step and what the frames of a tab have answered to them."""
+
+    predicates: tuple[Predicate, ...]
+    attempt: Attempt
+    secrets: Sequence[str] = ()
+    preloaded: Wire | None = None
+    """Documents of this session that come from now on answer without being asked."""
+
+    @classmethod
+    def of(cls, predicates: Sequence[Predicate], token: int, secrets: Sequence[str] = ()) -> "Expectation":
+        """With a new attempt that asks what `predicates` need to know."""
+        return cls(tuple(predicates), Attempt(token, probes_of(predicates)), secrets)
+
+    @property
+    def told_probes(self) -> list[dict[str, Any]]:
+        """The probes as the agent reads them."""
+        return [probe.model_dump(by_alias=True, exclude_none=True) for probe in self.attempt.probes]
+
+    @property
+    def script(self) -> str:
+        """Makes a document report its answers."""
+        return script_for("watch", self.attempt.token, self.told_probes)
+
+    def ask(self, tab: Tab) -> None:
+        """Ask every document of `tab` that has not been asked yet."""
+        if not self.attempt.probes:
+            return
+        for frame in tab.worlds():
+            asked = self.attempt.asked.get(frame.id)
+            if asked is None or asked.context != frame.context or time.monotonic() - asked.since > RENEW_S:
+                by_itself = frame.wire is self.preloaded and (asked is None or asked.context != frame.context)
+                self.attempt.expect_answer(frame, by_itself=by_itself)
+                if not by_itself:
+                    tab.tell(frame, self.script)
+            elif asked.by_itself and asked.answers is None and time.monotonic() - asked.since > SILENCE_S:
+                self.attempt.expect_answer(frame)
+                tab.tell(frame, self.script)
+
+    def context(self, tab: Tab) -> AssertionContext | None:
+        """What is known of `tab` now; None while an answer is still on its way."""
+        if not self.attempt.probes:
+            return AssertionContext(url=tab.url, title=tab.title)
+        answers: list[tuple[ProbeResult, ...]] = []
+        for frame in tab.worlds():
+            asked = self.attempt.asked.get(frame.id)
+            if asked is None or asked.context != frame.context:
+                return None
+            if asked.answers is not None:
+                answers.append(asked.answers)
+            elif time.monotonic() - asked.since < SILENCE_S or frame is tab.main:
+                return None
+        if not answers:
+            return None
+        together = (self._masked(joined(parts)) for parts in zip(*answers, strict=True))
+        return AssertionContext(
+            url=tab.url, title=tab.title, probes=tuple(zip(self.attempt.probes, together, strict=True))
+        )
+
+    def _masked(self, answer: ProbeResult) -> ProbeResult:
+        if not any(secret in state.value for secret in self.secrets for state in answer.elements):
+            return answer
+        kept = tuple(
+            state.model_copy(update={"value": ""}) if any(s in state.value for s in self.secrets) else state
+            for state in answer.elements
+        )
+        return answer.model_copy(update={"elements": kept})
+
+    def verdicts(self, tab: Tab) -> tuple[PredicateResult, ...]:
+        """One verdict for each predicate; all failed with `no_answer` while the page has not answered."""
+        if not self.predicates:
+            return ()
+        context = self.context(tab)
+        if context is None:
+            waiting = PredicateResult(passed=False, reason="no_answer", details={"url": tab.url[:200]})
+            return tuple(waiting for _ in self.predicates)
+        return tuple(evaluate(predicate, context) for predicate in self.predicates)
+
+
+def joined(answers: Sequence[ProbeResult]) -> ProbeResult:
+    """The answer of a whole page, from those of its frames in document order."""
+    if len(answers) == 1:
+        return answers[0]
+    elements: list[ElementState] = [state for answer in answers for state in answer.elements]
+    nearest = [text for answer in answers for text in answer.nearest]
+    count = sum(answer.count for answer in answers)
+    return ProbeResult(count=count, elements=tuple(elements[:3]), nearest=() if count else tuple(nearest[:3]))

@@ -1,0 +1,349 @@
+"""What one tab says and is told: its frames, their isolated worlds, and the messages of the page agent."""
+
+import asyncio
+import json
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from playwright.async_api import Error as PlaywrightError
+from playwright.async_api import Frame as PlaywrightFrame
+from playwright.async_api import Page
+
+from replaywright.browser.evidence import Traffic
+from replaywright.browser.page import page_agent_source
+from replaywright.browser.waiting import Pulse
+from replaywright.browser.wire import Counts, Wire, WireFailed
+
+WORLD = "replaywright"
+BINDING = "__replaywright"
+
+
+@dataclass(eq=False)
+class Frame:
+    """One frame as it is now. It stays the same object when its document changes or moves to another process."""
+
+    id: str
+    parent: str | None
+    wire: Wire
+    url: str = ""
+    title: str = ""
+    name: str = ""
+    loader: str = ""
+    """Which document it shows: changes with every new document."""
+    context: str = ""
+    """Unique id of the agent's world in the present document; empty while there is none."""
+    loaded: bool = False
+    """Whether DOMContentLoaded has passed."""
+    loading: str = ""
+    """The document that is on its way; empty when none is."""
+    unreachable: str = ""
+    """The address that could not be opened, when the document is Chromium's own error page."""
+
+
+class Listener(Protocol):
+    """Who wants to hear what happens in a tab."""
+
+    def message(self, frame: Frame, message: Mapping[str, Any]) -> None:
+        """The page agent said something on behalf of an attempt."""
+
+    def event(self, tab: "Tab", method: str, params: Mapping[str, Any]) -> None:
+        """Any other event of the protocol."""
+
+
+@dataclass(eq=False)
+class Tab:
+    """One page of the browser with all its frames."""
+
+    page: Page
+    pulse: Pulse
+    listener: Listener
+    counts: Counts
+    wire: Wire = field(init=False)
+    main: Frame = field(init=False)
+    frames: dict[str, Frame] = field(default_factory=dict)
+    traffic: Traffic = field(default_factory=Traffic)
+    closed: bool = False
+    crashed: bool = False
+    _worlds: dict[tuple[Wire, int], str] = field(default_factory=dict)
+    """Frame ids by session and context number."""
+    _remote: dict[PlaywrightFrame, Wire] = field(default_factory=dict)
+    _tasks: set[asyncio.Task[None]] = field(default_factory=set)
+    _handlers: Mapping[str, Callable[[Wire, Mapping[str, Any]], None]] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._handlers = {
+            "Runtime.executionContextCreated": self._context_created,
+            "Runtime.executionContextDestroyed": self._context_destroyed,
+            "Runtime.executionContextsCleared": self._contexts_cleared,
+            "Runtime.bindingCalled": self._binding_called,
+            "Page.frameAttached": self._attached,
+            "Page.frameDetached": self._detached,
+            "Page.frameNavigated": self._navigated,
+            "Page.navigatedWithinDocument": self._moved,
+            "Page.frameStartedNavigating": self._starts,
+            "Page.frameStoppedLoading": self._stopped,
+            "Page.domContentEventFired": self._content_loaded,
+        }
+
+    @property
+    def url(self) -> str:
+        """The top document's address."""
+        return self.main.url
+
+    @property
+    def title(self) -> str:
+        """The top document's title, as last reported."""
+        return self.main.title
+
+    # ------------------------------------------------------------------------------------------ attaching
+
+    async def open(self) -> None:
+        """Attach to the page and to every frame that runs in a process of its own.
+
+        Raises:
+            WireFailed: the page does not answer.
+        """
+        self.page.on("close", self._on_close)
+        self.page.on("crash", self._on_crash)
+        self.page.on("framenavigated", self._on_playwright_frame)
+        self.page.on("framedetached", self._on_playwright_detached)
+        self.wire = Wire(await self.page.context.new_cdp_session(self.page), self._hear, self.counts)
+        self.main = Frame("", None, self.wire)
+        self.main = await self._install(self.wire)
+        await asyncio.gather(*(self._adopt(frame) for frame in self.page.frames[1:]))
+
+    async def _install(self, wire: Wire) -> Frame:
+        """Put the agent into all documents of this session, present and future; returns its topmost frame."""
+        asked = wire.post("Page.getFrameTree")
+        await asyncio.gather(
+            wire.send("Page.enable"),
+            wire.send("Network.enable", {"maxTotalBufferSize": 0, "maxResourceBufferSize": 0}),
+            wire.send("Runtime.enable"),
+            wire.send("Runtime.addBinding", {"name": BINDING, "executionContextName": WORLD}),
+            wire.send(
+                "Page.addScriptToEvaluateOnNewDocument",
+                {"source": page_agent_source(), "worldName": WORLD, "runImmediately": True},
+            ),
+        )
+        return self._grow(wire, (await asked)["frameTree"])
+
+    def _grow(self, wire: Wire, tree: Mapping[str, Any]) -> Frame:
+        told = tree["frame"]
+        frame = self._frame(told["id"], wire)
+        frame.parent = told.get("parentId")
+        frame.wire = wire
+        frame.url = told["url"] + told.get("urlFragment", "")
+        frame.name = told.get("name", "")
+        frame.loader = told["loaderId"]
+        for child in tree.get("childFrames", ()):
+            self._grow(wire, child)
+        return frame
+
+    def _frame(self, frame_id: str, wire: Wire) -> Frame:
+        if frame_id not in self.frames:
+            self.frames[frame_id] = Frame(frame_id, None, wire)
+        return self.frames[frame_id]
+
+    async def _adopt(self, frame: PlaywrightFrame) -> None:
+        """Open a session to a frame that has a process of its own; nothing for the others."""
+        try:
+            session = await self.page.context.new_cdp_session(frame)
+        except PlaywrightError:  # it shares its parent's process, or is gone
+            return
+        if frame in self._remote:
+            await self._remote.pop(frame).detach()
+        wire = Wire(session, self._hear, self.counts)
+        self._remote[frame] = wire
+        try:
+            await self._install(wire)
+        except WireFailed:
+            self._remote.pop(frame, None)
+        self.pulse.beat()
+
+    def _on_playwright_frame(self, frame: PlaywrightFrame) -> None:
+        if frame.parent_frame is not None:
+            task = asyncio.create_task(self._adopt_if_new(frame))
+            self._tasks.add(task)
+            task.add_done_callback(self._tasks.discard)
+
+    async def _adopt_if_new(self, frame: PlaywrightFrame) -> None:
+        wire = self._remote.get(frame)
+        if wire is None or not any(known.wire is wire and known.context for known in self.frames.values()):
+            await self._adopt(frame)
+
+    def _on_playwright_detached(self, frame: PlaywrightFrame) -> None:
+        wire = self._remote.pop(frame, None)
+        if wire is not None:
+            wire.close()
+            for gone in [known for known in self.frames.values() if known.wire is wire]:
+                self._forget(gone.id)
+            self.pulse.beat()
+
+    def _on_close(self, _page: Page) -> None:
+        self.closed = True
+        self.pulse.beat()
+
+    def _on_crash(self, _page: Page) -> None:
+        self.crashed = True
+        self.pulse.beat()
+
+    async def detach(self) -> None:
+        """Let go of the page; it stays as it is."""
+        for task in self._tasks:
+            task.cancel()
+        for name, handler in (
+            ("close", self._on_close),
+            ("crash", self._on_crash),
+            ("framenavigated", self._on_playwright_frame),
+            ("framedetached", self._on_playwright_detached),
+        ):
+            self.page.remove_listener(name, handler)
+        await asyncio.gather(*(wire.detach() for wire in (self.wire, *self._remote.values())))
+
+    # -------------------------------------------------------------------------------------------- hearing
+
+    def _hear(self, wire: Wire, method: str, params: Mapping[str, Any]) -> None:
+        handler = self._handlers.get(method)
+        if handler is not None:
+            handler(wire, params)
+        elif method.startswith("Network."):
+            self.traffic.hear(method, params, time.monotonic())
+        self.listener.event(self, method, params)
+        self.pulse.beat()
+
+    def _context_created(self, wire: Wire, params: Mapping[str, Any]) -> None:
+        context = params["context"]
+        if context["name"] != WORLD:
+            return
+        frame = self._frame(context["auxData"]["frameId"], wire)
+        if frame.wire is not wire:  # it has moved to this process; the old one may still be saying goodbye
+            frame.wire = wire
+        frame.context = context["uniqueId"]
+        self._worlds[wire, context["id"]] = frame.id
+
+    def _context_destroyed(self, wire: Wire, params: Mapping[str, Any]) -> None:
+        frame = self.frames.get(self._worlds.pop((wire, params["executionContextId"]), ""))
+        if frame is not None and frame.context == params.get("executionContextUniqueId"):
+            frame.context = ""
+
+    def _contexts_cleared(self, wire: Wire, _params: Mapping[str, Any]) -> None:
+        for key in [key for key in self._worlds if key[0] is wire]:
+            frame = self.frames.get(self._worlds.pop(key))
+            if frame is not None and frame.wire is wire and frame.context:
+                frame.context = ""
+
+    def _binding_called(self, wire: Wire, params: Mapping[str, Any]) -> None:
+        frame = self.frames.get(self._worlds.get((wire, params["executionContextId"]), ""))
+        if params["name"] != BINDING or frame is None:
+            return
+        message: Mapping[str, Any] = json.loads(params["payload"])
+        frame.url = message["url"]
+        frame.title = message["title"]
+        if message["type"] in ("loaded", "candidates", "settled", "ready"):
+            frame.loaded = True
+        if message["attempt"]:
+            self.listener.message(frame, message)
+
+    def _attached(self, wire: Wire, params: Mapping[str, Any]) -> None:
+        self._frame(params["frameId"], wire).parent = params["parentFrameId"]
+
+    def _detached(self, wire: Wire, params: Mapping[str, Any]) -> None:
+        frame = self.frames.get(params["frameId"])
+        if frame is None or frame.wire is not wire:
+            return
+        if params.get("reason") == "swap":  # it goes on in another process
+            frame.context = ""
+        else:
+            self._forget(frame.id)
+
+    def _forget(self, frame_id: str) -> None:
+        for child in [child.id for child in self.frames.values() if child.parent == frame_id]:
+            self._forget(child)
+        frame = self.frames.pop(frame_id, None)
+        if frame is not None:
+            frame.context = ""
+
+    def _navigated(self, wire: Wire, params: Mapping[str, Any]) -> None:
+        told = params["frame"]
+        frame = self._frame(told["id"], wire)
+        frame.wire = wire
+        frame.parent = told.get("parentId")
+        frame.url = told["url"] + told.get("urlFragment", "")
+        frame.name = told.get("name", "")
+        frame.unreachable = told.get("unreachableUrl", "")
+        if frame.loader != told["loaderId"]:
+            frame.loader = told["loaderId"]
+            frame.loaded = False
+            frame.title = ""
+        frame.loading = ""
+
+    def _moved(self, _wire: Wire, params: Mapping[str, Any]) -> None:
+        frame = self.frames.get(params["frameId"])
+        if frame is not None:
+            frame.url = params["url"]
+
+    def _starts(self, _wire: Wire, params: Mapping[str, Any]) -> None:
+        frame = self.frames.get(params["frameId"])
+        if frame is not None and params["navigationType"] not in ("sameDocument", "historySameDocument"):
+            frame.loading = params["loaderId"]
+
+    def _stopped(self, _wire: Wire, params: Mapping[str, Any]) -> None:
+        frame = self.frames.get(params["frameId"])
+        if frame is not None:
+            frame.loading = ""
+
+    def _content_loaded(self, wire: Wire, _params: Mapping[str, Any]) -> None:
+        if wire is self.wire:
+            self.main.loaded = True
+
+    # ------------------------------------------------------------------------------------------- speaking
+
+    def worlds(self) -> list[Frame]:
+        """Frames whose agent can be spoken to, the top one first, then parents before children."""
+        ordered: list[Frame] = []
+
+        def visit(frame: Frame) -> None:
+            if frame.context:
+                ordered.append(frame)
+            for child in self.children(frame):
+                visit(child)
+
+        visit(self.main)
+        return ordered
+
+    def children(self, frame: Frame) -> list[Frame]:
+        """The frames directly inside `frame`, in the order in which they were attached."""
+        return [child for child in self.frames.values() if child.parent == frame.id]
+
+    def ancestors(self, frame: Frame) -> list[Frame]:
+        """The frames around `frame`, from the top one down to `frame` itself."""
+        path = [frame]
+        while path[0].parent is not None and path[0].parent in self.frames:
+            path.insert(0, self.frames[path[0].parent])
+        return path
+
+    def tell(self, frame: Frame, script: str, *, secret: bool = False) -> None:
+        """Evaluate in the agent's world of `frame`; what it has to say comes as messages."""
+        frame.wire.tell("Runtime.evaluate", _evaluation(frame, script), secret=secret)
+
+    async def call(self, frame: Frame, script: str, *, timeout_s: float) -> Any:
+        """Evaluate in the agent's world of `frame`; returns the value.
+
+        Raises:
+            WireFailed: the frame or its document is gone, the script failed, or the page hangs.
+        """
+        answer = await frame.wire.send("Runtime.evaluate", _evaluation(frame, script), timeout_s=timeout_s)
+        if told := answer.get("exceptionDetails"):
+            raise WireFailed("Runtime.evaluate", told.get("exception", {}).get("description") or told["text"])
+        return answer["result"].get("value")
+
+
+def _evaluation(frame: Frame, script: str) -> Mapping[str, Any]:
+    return {"expression": script, "uniqueContextId": frame.context, "returnByValue": True, "awaitPromise": True}
+
+
+def script_for(call: str, *arguments: Any) -> str:
+    """A call of the agent with its arguments as literals; ASCII JSON is valid JavaScript in every position."""
+    return f"replaywright.{call}({', '.join(json.dumps(argument) for argument in arguments)})"

@@ -1,0 +1,16 @@
+"""The page agent: the script that runs in an isolated world of every document (docs/architecture/page-agent.md)."""
+
+from functools import cache
+from importlib import resources
+
+PARTS = ("dom", "text", "roles", "names", "describe", "locate", "probes", "snapshot", "attempt", "main")
+"""Source files in the order in which they need each other."""
+
+
+@cache
+def page_agent_source() -> str:
+    """The whole agent as one script. Installing it again in the same world does nothing."""
+    folder = resources.files(__name__)
+    parts = "\n".join((folder / f"{name}.js").read_text(encoding="utf-8") for name in PARTS)
+    installed = 'typeof globalThis.replaywright?.begin === "function"'
+    return f'(() => {{\n"use strict";\nif ({installed}) return;\n{parts}\n}})();\n'

@@ -1,0 +1,199 @@
+/* Finding what a recording describes: every tier runs, the candidates are the union, and nothing is "the first". */
+
+const CANDIDATE_LIMIT = 20;
+
+/** Elements at an absolute path; `tolerant` ignores an index where the tag is the only one of its kind. */
+function followPath(steps, start, tolerant) {
+  let at = [start];
+  for (const step of steps) {
+    const next = [];
+    for (const node of at) {
+      if (step === "#shadow") {
+        const root = isElement(node) ? shadowOf(node) : null;
+        if (root) next.push(root);
+        continue;
+      }
+      const parsed = parseStep(step);
+      if (!parsed) return null;
+      const found = [];
+      for (let child = firstChildOf(node); child; child = nextSiblingOf(child)) {
+        if (isElement(child) && (parsed.tag === "*" || tagOf(child) === parsed.tag)) found.push(child);
+      }
+      if (parsed.index === 0 || (tolerant && found.length === 1)) next.push(...found);
+      else if (found[parsed.index - 1]) next.push(found[parsed.index - 1]);
+    }
+    at = next;
+    if (!at.length || at.length > 200) return [];
+  }
+  return at.filter(isElement);
+}
+
+function parseStep(step) {
+  const match = /^(?:([\w-]+|\*)|\*\[(?:local-)?name\(\)\s*=\s*["']([\w-]+)["']\])(?:\[(\d+)\])?$/.exec(step);
+  return match ? { tag: (match[1] ?? match[2]).toLowerCase(), index: match[3] ? Number(match[3]) : 0 } : null;
+}
+
+const stepsOf = (xpath) => xpath.split("/").filter(Boolean);
+
+function byXpath(xpath) {
+  if (!xpath) return [];
+  const absolute = xpath.startsWith("/") && !xpath.startsWith("//");
+  const found = absolute ? followPath(stepsOf(xpath), document, false) : null;
+  if (found) return found;
+  try {
+    // A path from elsewhere, with predicates that are not ours.
+    const result = Document.prototype.evaluate.call(document, xpath, document, null, 7, null);
+    const nodes = [];
+    for (let i = 0; i < Math.min(result.snapshotLength, 200); i++) nodes.push(result.snapshotItem(i));
+    return nodes.filter(isElement);
+  } catch {
+    return [];
+  }
+}
+
+/** Paths that lead to the same element after a wrapper came or went, or a sibling was put in above. */
+function byXpathVariants(xpath, reading) {
+  if (!xpath || !xpath.startsWith("/") || xpath.startsWith("//")) return [];
+  const steps = stepsOf(xpath);
+  const found = new Set(followPath(steps, document, true) ?? []);
+  const cutAt = steps.lastIndexOf("#shadow") + 1;
+  const inRoot = steps.slice(cutAt);
+  for (const length of [4, 3, 2]) {
+    const suffix = inRoot.slice(-length);
+    if (suffix.length < length || !suffix.every(parseStep)) continue;
+    const head = parseStep(suffix[0]);
+    const matchesSuffix = [];
+    for (const root of reading.roots) {
+      for (const element of queryAll(root, CSS.escape(head.tag))) {
+        if (!stepMatches(element, head, reading)) continue;
+        matchesSuffix.push(...(followPath(suffix.slice(1), element, true) ?? []));
+        if (matchesSuffix.length > 5) break;
+      }
+    }
+    // Two steps say little: only when they lead to one place.
+    if (matchesSuffix.length <= (length === 2 ? 1 : 5)) for (const element of matchesSuffix) found.add(element);
+    if (matchesSuffix.length) break;
+  }
+  return [...found];
+}
+
+function stepMatches(element, step, reading) {
+  if (!step.index) return true;
+  const index = /\[(\d+)\]$/.exec(stepOf(element, reading));
+  return !index || Number(index[1]) === step.index;
+}
+
+function byAttributes(target, reading) {
+  const { attributes = {}, tag } = target;
+  const found = new Set();
+  const collect = (selector, keep = () => true) => {
+    for (const root of reading.roots) for (const element of queryAll(root, selector)) if (keep(element)) found.add(element);
+  };
+  for (const name of TEST_IDS) if (attributes[name]) collect(`[${name}=${quoted(attributes[name])}]`);
+  if (attributes.id && !looksGenerated(attributes.id)) collect(`[id=${quoted(attributes.id)}]`);
+  const own = tag && /^[\w-]+$/.test(tag) ? tag : "*";
+  if (attributes.name) {
+    const value = attributes.value;
+    collect(`${own}[name=${quoted(attributes.name)}]`, (element) => !value || attr(element, "value") === value);
+  }
+  for (const name of ["aria-label", "placeholder", "alt"]) {
+    if (attributes[name]) collect(`[${name}]`, (element) => collapse(attr(element, name)) === attributes[name]);
+  }
+  if (attributes.href) collect("a[href],area[href]", (element) => hrefPath(element) === attributes.href);
+  for (const element of byCss(target.css)) found.add(element);
+  return [...found];
+}
+
+/** Elements that match a selector whose ` >>> ` hops into open shadow roots. */
+function byCss(css) {
+  if (!css) return [];
+  let scopes = [document];
+  const parts = css.split(" >>> ");
+  for (let i = 0; i < parts.length; i++) {
+    const found = scopes.flatMap((scope) => Array.from(queryAll(scope, parts[i])));
+    if (i === parts.length - 1) return found.slice(0, 100);
+    scopes = found.map(shadowOf).filter(Boolean);
+    if (!scopes.length || scopes.length > 100) return [];
+  }
+  return [];
+}
+
+/** Selectors for all tags that can have a role by themselves; any other element needs a role attribute. */
+const ROLE_SELECTORS = {
+  button: "button,input,summary", link: "a,area", textbox: "input,textarea,[contenteditable]", checkbox: "input",
+  radio: "input", switch: "input", combobox: "input,select", listbox: "select,datalist", searchbox: "input",
+  spinbutton: "input", slider: "input", option: "option", heading: "h1,h2,h3,h4,h5,h6", img: "img,svg", row: "tr",
+  cell: "td,th", gridcell: "td,th", columnheader: "th", rowheader: "th", listitem: "li", list: "ul,ol,menu",
+  table: "table",
+};
+
+/** Elements of a role, in document order per root. */
+function byRole(role, tag, reading) {
+  const found = [];
+  const selector = role
+    ? hasOwnProperty.call(ROLE_SELECTORS, role) ? `${ROLE_SELECTORS[role]},[role]` : "*"
+    : /^[\w-]+$/.test(tag) ? tag : "*";
+  for (const root of reading.roots) {
+    for (const element of queryAll(root, selector)) if (roleOf(element, reading) === role) found.push(element);
+  }
+  return found;
+}
+
+/**
+ * All rendered elements that some tier leads to.
+ *
+ * @returns {{candidates: {element: Element, tier: string}[], total: number}} at most twenty; those whose role and
+ *   name agree are kept first when there are more
+ */
+function locate(target, reading) {
+  const found = new Map();
+  const add = (tier, elements) => {
+    for (const element of elements) if (!found.has(element) && reading.isShown(element)) found.set(element, tier);
+  };
+  add("xpath", byXpath(target.xpath));
+  add("xpath_variant", byXpathVariants(target.xpath, reading));
+  add("attributes", byAttributes(target, reading));
+  const wanted = normalise(target.name ?? "");
+  const alike = target.role || target.tag ? byRole(target.role ?? "", target.tag ?? "", reading) : [];
+  if (wanted) {
+    add("role_name", alike.filter((element) => normalise(identityOf(element, reading).name) === wanted));
+  }
+  if (target.elementHash) {
+    // The hash has role and name in it, so only elements of the role can have it.
+    const rest = wanted ? [] : alike.filter((element) => !found.has(element));
+    add("hash", rest.filter((element) => elementHash(element, reading) === target.elementHash));
+  }
+  let candidates = Array.from(found, ([element, tier]) => ({ element, tier }));
+  const total = candidates.length;
+  if (total > CANDIDATE_LIMIT) {
+    candidates.sort((a, b) => agreesWith(target, b.element, reading) - agreesWith(target, a.element, reading));
+    candidates = candidates.slice(0, CANDIDATE_LIMIT);
+  }
+  return { candidates, total };
+}
+
+/** Whether role and name confirm a candidate, as far as the page can tell (Python decides). */
+function agreesWith(target, element, reading) {
+  const { role, name } = identityOf(element, reading);
+  return role === (target.role ?? "") && normalise(name) === normalise(target.name ?? "");
+}
+
+/**
+ * The only candidate that is certainly the recorded element, or null: role, normalised name, tag and hash equal, no
+ * other candidate with this role and name, and standing where it stood if the recording says where: in the same row
+ * and the same container. An equal "Edit" in another row is another "Edit".
+ */
+function certainOf(target, candidates, total, reading) {
+  if (!target.elementHash || total > CANDIDATE_LIMIT) return null;
+  const agreeing = candidates.filter(({ element }) => agreesWith(target, element, reading));
+  if (agreeing.length !== 1) return null;
+  const [candidate] = agreeing;
+  const { element } = candidate;
+  if (tagOf(element) !== target.tag || elementHash(element, reading) !== target.elementHash) return null;
+  if (!sameTexts(target.row ?? [], rowOf(element, reading))) return null;
+  if (normalise(target.container ?? "") !== normalise(containerOf(element, reading))) return null;
+  return candidate;
+}
+
+const sameTexts = (left, right) =>
+  left.length === right.length && left.every((text, index) => normalise(text) === normalise(right[index]));

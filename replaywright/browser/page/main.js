@@ -1,0 +1,67 @@
+/* What Python calls, and what it is told. */
+
+const BINDING = "__replaywright";
+const unsent = [];
+let attempt = null;
+
+function post(message) {
+  unsent.push(JSON.stringify({ ...message, url: location.href, title: titleOf(document) }));
+  const send = globalThis[BINDING];
+  // A world that was made before its binding keeps what it has to say until there is one.
+  if (typeof send !== "function") return;
+  while (unsent.length) send(unsent.shift());
+}
+
+const INPUT_EVENTS = ["pointerover", "pointermove", "mousemove", "pointerdown", "mousedown", "touchstart", "touchend",
+  "pointerup", "mouseup", "click", "auxclick", "dblclick", "contextmenu", "dragstart", "keydown", "keypress", "keyup",
+  "beforeinput"];
+
+function onInputEvent(event) {
+  if (!event.isTrusted) return;
+  if (isSwallowed(event)) return stopEvent(event);
+  if (attempt?.armed) attempt.guarded(() => attempt.onInput(event));
+}
+
+function begin(spec) {
+  attempt?.stop();
+  attempt = new Attempt({ need: "none", probes: [], ...spec }, post);
+  attempt.start();
+}
+
+const api = {
+  begin,
+  choose(number, index) {
+    if (attempt?.spec.attempt === number) attempt.pick(index);
+  },
+  act(number) {
+    if (attempt?.spec.attempt === number) attempt.act();
+  },
+  watch(number, probes) {
+    begin({ attempt: number, need: "none", probes });
+  },
+  cancel() {
+    attempt?.stop();
+    attempt = null;
+  },
+  snapshot: takeSnapshot,
+  extract(number, fields) {
+    const element = attempt?.spec.attempt === number ? attempt.element : null;
+    return extractFields(element && isConnected(element) ? element : null, fields, new Reading());
+  },
+  /** For tests and for the recorder: what would be recorded of an element. */
+  describe: (element) => describe(element),
+  normalise,
+};
+Object.defineProperty(globalThis, "replaywright", { value: Object.freeze(api) });
+
+// Installed with the document, so before any listener of the page: nothing sees input that the guard stops.
+for (const type of INPUT_EVENTS) addListener(window, type, onInputEvent, { capture: true, passive: false });
+
+function tellLoaded() {
+  post({ attempt: 0, type: "loaded" });
+  attempt?.documentIsLoaded();
+}
+
+post({ attempt: 0, type: "document", top: window === window.top });
+if (readyStateOf(document) === "loading") addListener(document, "DOMContentLoaded", tellLoaded, { once: true });
+else tellLoaded();

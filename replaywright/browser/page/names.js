@@ -1,0 +1,264 @@
+/* Accessible names after W3C accname 1.2 and HTML-AAM. */
+
+const NAME_FROM_CONTENT = new Set(["button", "cell", "checkbox", "columnheader", "gridcell", "heading", "link",
+  "menuitem", "menuitemcheckbox", "menuitemradio", "option", "radio", "row", "rowheader", "switch", "tab", "tooltip",
+  "treeitem"]);
+
+/** Roles that may not be named by the author: an aria-label on them is ignored. */
+const NAME_PROHIBITED = new Set(["caption", "code", "deletion", "emphasis", "insertion", "paragraph", "strong",
+  "subscript", "superscript"]);
+
+const NAME_LIMIT = 1000;
+const DEFAULT_BUTTON = { submit: "Submit", reset: "Reset" };
+
+/** The accessible name, white space collapsed; kept for the length of a reading. */
+function nameOf(element, reading) {
+  let name = reading.names.get(element);
+  if (name === undefined) {
+    name = cut(collapse(computeName(element, { reading, seen: new Set(), root: element, mode: "root" })), NAME_LIMIT);
+    reading.names.set(element, name);
+  }
+  return name;
+}
+
+function isHiddenForName(element, context) {
+  if (context.includeHidden) return false;
+  if (attr(element, "aria-hidden").toLowerCase() === "true") return true;
+  if (checkVisibility.call(element, VISIBLE)) return false;
+  const style = context.reading.style(element);
+  return style.display !== "contents" || style.visibility !== "visible";
+}
+
+/**
+ * One step of the algorithm. `context.mode` says how we came here: "root" for the element that is named,
+ * "reference" for a target of aria-labelledby, "label" for a native label, "content" for a descendant.
+ */
+function computeName(element, context) {
+  if (context.seen.has(element)) return "";
+  const { mode } = context;
+  if (mode === "content" && isHiddenForName(element, context)) return "";
+  if (mode === "reference" || mode === "label") {
+    context.includeHidden = mode === "reference" && isHiddenForName(element, context);
+  }
+  context.seen.add(element);
+  const role = roleOf(element, context.reading);
+  if (mode !== "reference" && !context.referenced) {
+    const byReference = nameByReference(element, context);
+    if (byReference) return byReference;
+  }
+  if (mode !== "root") {
+    const value = embeddedValue(element, role, context);
+    if (value !== null) return value;
+  }
+  const label = attr(element, "aria-label");
+  if (/\S/.test(label) && !NAME_PROHIBITED.has(role)) return label;
+  const native = nativeName(element, role, context);
+  if (native) return native;
+  const fromContent = mode !== "root" || NAME_FROM_CONTENT.has(role) || tagOf(element) === "summary";
+  if (fromContent) {
+    const content = nameFromContent(element, context);
+    if (/\S/.test(content)) return content;
+  }
+  const title = tooltip(element);
+  return title && !NAME_PROHIBITED.has(role) ? title : "";
+}
+
+const tooltip = (element) => (/\S/.test(attr(element, "title")) ? attr(element, "title") : "");
+
+function nameByReference(element, context) {
+  const ids = attr(element, "aria-labelledby").trim();
+  if (!ids) return "";
+  const root = getRoot(element);
+  const parts = [];
+  for (const id of ids.split(/\s+/)) {
+    const target = byId(root, id);
+    // The target may be the element itself: its seen-mark is lifted for this one visit.
+    if (target) parts.push(computeName(target, { reading: context.reading, seen: new Set(), root: context.root,
+      mode: "reference", referenced: true }));
+  }
+  return collapse(parts.join(" "));
+}
+
+/** The value of a control inside the label or content that names another; null when it is no such control. */
+function embeddedValue(element, role, context) {
+  if (element === context.root) return null;
+  switch (role) {
+    case "textbox":
+    case "searchbox":
+      if (isSecret(element)) return "";
+      if (element instanceof HTMLInputElement) return inputValueOf(element);
+      if (element instanceof HTMLTextAreaElement) return textareaValueOf(element);
+      return context.mode === "content" ? nameFromContent(element, context) : null;
+    case "combobox":
+    case "listbox":
+      if (element instanceof HTMLSelectElement) return selectedLabels(element).join(" ");
+      if (element instanceof HTMLInputElement) return isSecret(element) ? "" : inputValueOf(element);
+      {
+        const chosen = queryAll(element, '[role=option][aria-selected="true"]');
+        return chosen.length ? Array.from(chosen, (option) => nameOf(option, context.reading)).join(" ") : null;
+      }
+    case "slider":
+    case "spinbutton":
+    case "scrollbar":
+    case "progressbar":
+    case "meter": {
+      if (context.mode === "reference") return null;
+      const told = attr(element, "aria-valuetext") || attr(element, "aria-valuenow");
+      return told || (element instanceof HTMLInputElement ? inputValueOf(element) : attr(element, "value"));
+    }
+  }
+  return null;
+}
+
+/** Fields whose content must never leave the page. */
+function isSecret(element) {
+  if (!(element instanceof HTMLInputElement)) return false;
+  if (inputTypeOf(element) === "password") return true;
+  return /(?:^|\s)(?:cc-(?!name|given|additional|family|type)|current-password|new-password|one-time-code)/
+    .test(attr(element, "autocomplete").toLowerCase());
+}
+
+function selectedLabels(select) {
+  return Array.from(optionsOf(select)).filter(optionSelectedOf).map((option) => collapse(optionLabelOf(option)));
+}
+
+function labelsText(element, context) {
+  const parts = labelsOf(element).map((label) =>
+    computeName(label, { reading: context.reading, seen: new Set(context.seen), root: context.root, mode: "label",
+      referenced: context.referenced }));
+  return collapse(parts.join(" "));
+}
+
+function firstChildWithTag(element, tag) {
+  for (let child = firstElementOf(element); child; child = nextElementOf(child)) if (tagOf(child) === tag) return child;
+  return null;
+}
+
+const partText = (part, context) =>
+  part ? nameFromContent(part, { ...context, mode: "content" }) : "";
+
+/** The name that HTML itself gives: labels, alternatives, captions, values of buttons, placeholders. */
+function nativeName(element, role, context) {
+  switch (tagOf(element)) {
+    case "input": {
+      const type = inputTypeOf(element);
+      const label = labelsText(element, context);
+      if (label) return label;
+      if (type === "image") return attr(element, "alt") || tooltip(element) || attr(element, "value") || "Submit";
+      if (type === "button" || type === "submit" || type === "reset") {
+        const value = getAttribute.call(element, "value");
+        return value !== null && value !== "" ? value : tooltip(element) || DEFAULT_BUTTON[type] || "";
+      }
+      if (type === "checkbox" || type === "radio" || type === "range" || type === "color" || type === "file") return "";
+      return tooltip(element) || attr(element, "placeholder") || attr(element, "aria-placeholder");
+    }
+    case "textarea":
+      return labelsText(element, context) || tooltip(element) || attr(element, "placeholder");
+    case "select":
+    case "button":
+    case "meter":
+    case "output":
+    case "progress":
+      return labelsText(element, context);
+    case "img":
+    case "area":
+      return attr(element, "alt");
+    case "fieldset":
+      return partText(firstChildWithTag(element, "legend"), context);
+    case "table":
+      return partText(firstChildWithTag(element, "caption"), context);
+    case "figure":
+      return partText(firstChildWithTag(element, "figcaption"), context);
+    case "svg": {
+      const title = firstChildWithTag(element, "title");
+      return title ? textContentOf(title) : "";
+    }
+    case "optgroup":
+    case "option":
+      return attr(element, "label");
+  }
+  const placeholder = role === "textbox" || role === "searchbox" || role === "combobox"
+    ? attr(element, "aria-placeholder") : "";
+  return placeholder;
+}
+
+/** Text of the flat tree under an element, CSS content and embedded names included. */
+function nameFromContent(element, context) {
+  const { reading } = context;
+  const parts = [pseudoContent(element, "::before", context)];
+  const inner = context.mode === "content" ? context : { ...context, mode: "content" };
+  for (const child of flatChildren(element)) {
+    const type = nodeTypeOf(child);
+    if (type === 3) {
+      parts.push(dataOf(child));
+    } else if (type === 1) {
+      const tag = tagOf(child);
+      if (tag === "br") {
+        parts.push(" ");
+        continue;
+      }
+      if (tag === "script" || tag === "style" || tag === "template" || tag === "noscript") continue;
+      const text = computeName(child, inner);
+      if (!text) continue;
+      const display = reading.style(child).display;
+      const inline = display === "inline" || display === "contents";
+      parts.push(inline ? text : ` ${text} `);
+    }
+  }
+  parts.push(pseudoContent(element, "::after", context));
+  return parts.join("");
+}
+
+/** The words of a CSS `content`; counters, images and quotes are no text. */
+function pseudoContent(element, which, context) {
+  if (!pagePseudos(context.reading)) return "";
+  const style = getComputedStyle(element, which);
+  const { content } = style;
+  if (content === "none" || content === "normal" || !content) return "";
+  if (style.display === "none" || style.visibility === "hidden") return "";
+  // After a slash comes the alternative text, which stands for what is before it.
+  const alternative = /\/\s*("(?:[^"\\]|\\.)*")\s*$/.exec(content);
+  const strings = (alternative ? alternative[1] : content).match(/"(?:[^"\\]|\\.)*"/g) ?? [];
+  const text = strings.map((string) => string.slice(1, -1).replace(/\\(["\\])/g, "$1")).join("");
+  return style.display === "inline" || !text ? text : ` ${text} `;
+}
+
+/**
+ * Whether any style sheet speaks of ::before or ::after. Asking for pseudo styles costs as much as everything else
+ * together, and many pages have none. A sheet that cannot be read, or a large one, counts as if it did.
+ */
+function pagePseudos(reading) {
+  if (reading.pseudo === null) reading.pseudo = reading.roots.some(sheetsSpeakOfPseudos);
+  return reading.pseudo;
+}
+
+const sheetVerdicts = new WeakMap();
+
+function sheetsSpeakOfPseudos(root) {
+  const prototype = nodeTypeOf(root) === 9 ? Document.prototype : ShadowRoot.prototype;
+  const sheets = Object.getOwnPropertyDescriptor(prototype, "styleSheets").get.call(root);
+  const adopted = Object.getOwnPropertyDescriptor(prototype, "adoptedStyleSheets").get.call(root);
+  return [...sheets, ...adopted].some((sheet) => {
+    try {
+      const known = sheetVerdicts.get(sheet);
+      if (known && known.count === sheet.cssRules.length) return known.speaks;
+      const speaks = rulesSpeakOfPseudos(sheet.cssRules, { left: 5000 });
+      sheetVerdicts.set(sheet, { count: sheet.cssRules.length, speaks });
+      return speaks;
+    } catch {
+      return true;
+    }
+  });
+}
+
+function rulesSpeakOfPseudos(rules, budget) {
+  for (const rule of rules) {
+    if (--budget.left < 0) return true;
+    if (rule instanceof CSSImportRule) return true;
+    if (rule instanceof CSSStyleRule && /:(?:before|after)/.test(rule.selectorText) && rule.style.content !== "") {
+      return true;
+    }
+    if (rule.cssRules?.length && rulesSpeakOfPseudos(rule.cssRules, budget)) return true;
+  }
+  return false;
+}

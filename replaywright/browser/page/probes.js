@@ -1,0 +1,283 @@
+/* Answering what Python asks of a page: queries on elements, texts, the state and value of one element. */
+
+const ROLE_ALIASES = { image: "img", none: "", presentation: "", generic: "", directory: "list" };
+const STATES_SHOWN = 3;
+
+/** Text of a label as people write it in a task: without the colon or star at its end. */
+const bareLabel = (text) => normalise(text).replace(/[\s:*]+$/, "");
+
+/** The current value as a reader sees it: the chosen option's label, the text of an editor; never a password. */
+function valueOf(element, reading) {
+  if (isSecret(element)) return "";
+  if (element instanceof HTMLInputElement) {
+    return /^(?:button|submit|reset|image|checkbox|radio|hidden)$/.test(inputTypeOf(element)) ? "" : inputValueOf(element);
+  }
+  if (element instanceof HTMLTextAreaElement) return textareaValueOf(element);
+  if (element instanceof HTMLSelectElement) return selectedLabels(element).join(", ");
+  if (isEditingHost(element)) return readText(element, reading);
+  return attr(element, "aria-valuetext") || attr(element, "aria-valuenow");
+}
+
+/** Checked as true, false, or null when the element knows no such thing. */
+function checkedOf(element) {
+  if (element instanceof HTMLInputElement && /^(?:checkbox|radio)$/.test(inputTypeOf(element))) {
+    return inputCheckedOf(element);
+  }
+  const told = attr(element, "aria-checked") || attr(element, "aria-pressed");
+  return told ? told === "true" : null;
+}
+
+function elementState(element, reading) {
+  const { role, name } = identityOf(element, reading);
+  return {
+    role,
+    name: cut(name, 200),
+    text: textOf(element, reading, 200),
+    value: cut(valueOf(element, reading), 10000),
+    visible: reading.isShown(element),
+  };
+}
+
+const isInAccessibilityTree = (element) => {
+  for (let at = element; at; at = flatParent(at)) if (attr(at, "aria-hidden") === "true") return false;
+  return true;
+};
+
+/** Elements that the cheapest field of a query leads to; the other fields are checked on these. */
+function startingFrom(query, reading) {
+  if (query.css) return Array.from(queryAll(document, query.css));
+  const all = (selector) => reading.roots.flatMap((root) => Array.from(queryAll(root, selector)));
+  if (query.testId) return all(TEST_IDS.map((name) => `[${name}=${quoted(query.testId)}]`).join(","));
+  if (query.role) {
+    const role = ROLE_ALIASES[query.role] ?? query.role;
+    return role ? byRole(role, "", reading) : all("*");
+  }
+  if (query.placeholder) return all("[placeholder],[aria-placeholder]");
+  if (query.label) return all("input,select,textarea,button,meter,output,progress,[contenteditable],[role],[aria-label]");
+  return all("*");
+}
+
+function answersTo(element, query, reading) {
+  if (query.role && roleOf(element, reading) !== (ROLE_ALIASES[query.role] ?? query.role)) return false;
+  if (query.testId && !TEST_IDS.some((name) => attr(element, name) === query.testId)) return false;
+  if (query.placeholder) {
+    const placeholder = attr(element, "placeholder") || attr(element, "aria-placeholder");
+    if (normalise(placeholder) !== normalise(query.placeholder)) return false;
+  }
+  if (given(query.name) && normalise(nameForQuery(element, query, reading)) !== normalise(query.name)) return false;
+  if (query.nameContains && !normalise(nameForQuery(element, query, reading)).includes(normalise(query.nameContains))) {
+    return false;
+  }
+  if (query.label) {
+    const role = roleOf(element, reading);
+    const wanted = bareLabel(query.label);
+    const labelled = bareLabel(labelOf(element, role, reading)) === wanted || bareLabel(nameOf(element, reading)) === wanted;
+    if (!labelled) return false;
+  }
+  if (query.text && !normalise(readingText(element, reading)).includes(normalise(query.text))) return false;
+  return true;
+}
+
+const given = (value) => value !== null && value !== undefined;
+
+// What has no role has no accessible name, but a task that names nothing else means what it reads.
+const nameForQuery = (element, query, reading) =>
+  query.css || query.testId ? identityOf(element, reading).name : nameOf(element, reading);
+
+function readingText(element, reading) {
+  reading.fullTexts ??= new Map();
+  let text = reading.fullTexts.get(element);
+  if (text === undefined) reading.fullTexts.set(element, (text = readText(element, reading)));
+  return text;
+}
+
+/** Visible elements that a query describes, in document order. Those hidden from assistive technology only if no other. */
+function findAll(query, reading) {
+  if (!Object.values(query).some(given)) return [];
+  let found;
+  const textOnly = query.text && !query.role && !query.css && !query.testId && !query.placeholder && !query.label;
+  if (textOnly) {
+    found = innermostWith(query, reading);
+  } else {
+    found = startingFrom(query, reading).filter((element) => answersTo(element, query, reading));
+    found = found.filter((element) => reading.isShown(element));
+  }
+  if (found.length > 1 && (query.role || given(query.name) || query.nameContains)) {
+    const accessible = found.filter(isInAccessibilityTree);
+    if (accessible.length) found = accessible;
+  }
+  return found;
+}
+
+/** Only the innermost elements with a text: their ancestors have it too. */
+function innermostWith(query, reading) {
+  const needle = normalise(query.text);
+  const found = [];
+  const visit = (element) => {
+    if (NO_TEXT.has(tagOf(element)) || !reading.isShown(element)) return false;
+    // textContent has all that can be seen under an element without shadow roots, and costs little.
+    if (!reading.hasShadows && !normalise(textContentOf(element)).replace(/ /g, "").includes(needle.replace(/ /g, ""))) {
+      return false;
+    }
+    let inside = false;
+    for (const child of flatChildren(element)) if (isElement(child) && visit(child)) inside = true;
+    if (inside) return true;
+    if (!normalise(readingText(element, reading)).includes(needle)) return false;
+    if (answersTo(element, { ...query, text: null }, reading)) found.push(element);
+    return true;
+  };
+  reading.hasShadows = reading.roots.length > 1;
+  const body = bodyOf(document) ?? rootElementOf(document);
+  if (body) visit(body);
+  return found;
+}
+
+/** How alike two texts are, 0 to 1: shared words, or shared pairs of letters. */
+function alike(left, right) {
+  const a = normalise(left), b = normalise(right);
+  if (!a || !b) return 0;
+  const pairs = (text) => {
+    const found = new Set();
+    for (let i = 0; i < text.length - 1; i++) found.add(text.slice(i, i + 2));
+    return found;
+  };
+  const first = pairs(a), second = pairs(b);
+  let shared = 0;
+  for (const pair of first) if (second.has(pair)) shared++;
+  const letters = (2 * shared) / (first.size + second.size || 1);
+  return Math.max(letters, overlap(a, b));
+}
+
+const CONTROLS = "a[href],button,input,select,textarea,summary,[role],[tabindex],[contenteditable],h1,h2,h3";
+
+function nearestTo(query, reading) {
+  const role = ROLE_ALIASES[query.role] ?? query.role;
+  const words = query.name ?? query.nameContains ?? query.text ?? query.label ?? query.placeholder ?? query.testId ?? "";
+  const scored = [];
+  let looked = 0;
+  for (const root of reading.roots) {
+    for (const element of queryAll(root, CONTROLS)) {
+      if (++looked > 1000) break;
+      const { role: seen, name } = identityOf(element, reading);
+      const score = alike(words, name || labelOf(element, seen, reading)) + (role && role === seen ? 0.3 : 0);
+      if (score > 0.2) scored.push({ element, score });
+    }
+  }
+  scored.sort((a, b) => b.score - a.score);
+  return scored.filter(({ element }) => reading.isShown(element)).slice(0, STATES_SHOWN)
+    .map(({ element }) => briefly(element, reading));
+}
+
+function pageLines(reading) {
+  if (!reading.lines) {
+    const root = bodyOf(document) ?? rootElementOf(document);
+    reading.lines = root ? readText(root, reading).split("\n").filter(Boolean) : [];
+    reading.pageText = normalise(reading.lines.join(" "));
+  }
+  return reading.lines;
+}
+
+function occurrences(needle, haystack) {
+  if (!needle) return 0;
+  let count = 0;
+  for (let at = haystack.indexOf(needle); at >= 0; at = haystack.indexOf(needle, at + needle.length)) count++;
+  return count;
+}
+
+function answerText(probe, reading) {
+  const needle = normalise(probe.text);
+  if (probe.within) {
+    const scopes = findAll(probe.within, reading);
+    const found = scopes.filter((element) => needle && normalise(readingText(element, reading)).includes(needle));
+    const nearest = found.length ? [] : nearestLines(needle, scopes.slice(0, 20)
+      .flatMap((element) => readingText(element, reading).split("\n")));
+    return { count: found.length, elements: found.slice(0, STATES_SHOWN).map((e) => elementState(e, reading)), nearest };
+  }
+  const lines = pageLines(reading);
+  const count = occurrences(needle, reading.pageText);
+  if (!count) return { count, elements: [], nearest: nearestLines(needle, lines) };
+  const holding = lines.filter((line) => normalise(line).includes(needle)).slice(0, STATES_SHOWN);
+  const elements = holding.map((line) => ({ role: "", name: "", text: cut(line, 200), value: "", visible: true }));
+  return { count, elements, nearest: [] };
+}
+
+function nearestLines(needle, lines) {
+  const scored = lines.slice(0, 2000).map((line) => ({ line, score: alike(needle, cut(line, 400)) }));
+  scored.sort((a, b) => b.score - a.score);
+  return scored.filter(({ score }) => score > 0.2).slice(0, STATES_SHOWN).map(({ line }) => cut(line, 120));
+}
+
+function answerElements(query, reading) {
+  const found = findAll(query, reading);
+  return {
+    count: found.length,
+    elements: found.slice(0, STATES_SHOWN).map((element) => elementState(element, reading)),
+    nearest: found.length ? [] : nearestTo(query, reading),
+  };
+}
+
+/** One ProbeResult for each probe. */
+function answer(probes, reading) {
+  return (probes ?? []).map((probe) => (probe.query ? answerElements(probe.query, reading) : answerText(probe, reading)));
+}
+
+// -------------------------------------------------------------------------------------------- extracting
+
+/** Elements inside `scope` (the page if null) that a query describes. */
+function findWithin(scope, query, reading) {
+  const found = findAll(query, reading);
+  return scope ? found.filter((element) => element !== scope && flatContains(scope, element)) : found;
+}
+
+/**
+ * Values of the named fields. A field whose element is missing, or not the only one, is null: taking the first of
+ * several would be a guess. `count` and `table` say what there is.
+ */
+function extractFields(scope, fields, reading) {
+  const values = {};
+  for (const [name, field] of Object.entries(fields ?? {})) values[name] = extractField(scope, field, reading);
+  return values;
+}
+
+function extractField(scope, field, reading) {
+  const take = field.take ?? "text";
+  const found = field.find ? findWithin(scope, field.find, reading) : [scope ?? bodyOf(document) ?? rootElementOf(document)];
+  if (take === "count") return found.length;
+  if (found.length !== 1) return null;
+  const [element] = found;
+  switch (take) {
+    case "value":
+      return valueOf(element, reading);
+    case "attribute":
+      return isSecret(element) && field.attribute === "value" ? null : getAttribute.call(element, field.attribute);
+    case "table":
+      return tableRows(element, reading);
+  }
+  return readText(element, reading);
+}
+
+/** Rows of the table that an element is, holds or stands in, as mappings from column header to cell text. */
+function tableRows(element, reading) {
+  const selector = "table,[role=table],[role=grid],[role=treegrid]";
+  const table = matches(element, selector) ? element : queryAll(element, selector)[0] ?? closest(element, selector);
+  if (!table) return null;
+  const rows = Array.from(queryAll(table, "tr,[role=row]")).filter((row) =>
+    closest(row, selector) === table && reading.isShown(row));
+  const cells = (row) => Array.from(childrenOf(row)).filter((cell) =>
+    /^(?:td|th)$/.test(tagOf(cell)) || /^(?:cell|gridcell|columnheader|rowheader)$/.test(attr(cell, "role")));
+  const read = (cell) => collapse(readText(cell, reading));
+  const isHeader = (row) => {
+    const own = cells(row);
+    return own.length > 0 && own.every((cell) => /^(?:columnheader|rowheader)$/.test(roleOf(cell, reading)));
+  };
+  const header = rows.find(isHeader);
+  const names = [];
+  for (const cell of header ? cells(header) : []) {
+    const name = read(cell) || `column ${names.length + 1}`;
+    // Two columns of one name stay apart.
+    names.push(names.includes(name) ? `${name} ${names.length + 1}` : name);
+    for (let span = Number(attr(cell, "colspan")) || 1; span > 1 && span < 100; span--) names.push(`column ${names.length + 1}`);
+  }
+  return rows.filter((row) => row !== header && !isHeader(row)).map((row) =>
+    Object.fromEntries(cells(row).map((cell, index) => [names[index] ?? `column ${index + 1}`, read(cell)])));
+}

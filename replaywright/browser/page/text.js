@@ -1,0 +1,110 @@
+/* How text is compared and read. `normalise` equals replaywright.domain.text.normalise; a test compares the two. */
+
+const QUOTES = { "‘": "'", "’": "'", "‚": "'", "‛": "'", "“": '"', "”": '"', "„": '"', "«": '"', "»": '"' };
+const QUOTE = /[‘’‚‛“”„«»]/g;
+const INVISIBLE = /[\ue000-\uf8ff\u{f0000}-\u{10ffff}\u00ad\u200b-\u200f\u2060\ufeff]/gu;
+// Python's \s: JavaScript's lacks the separators 1c to 1f and the next-line character.
+const SPACE = /[\s\x1c-\x1f\x85]+/g;
+const PLAIN = /^[\x20-\x7e]*$/;
+
+/** NFKC, icon-font glyphs and invisible characters dropped, quotes made equal, spaces collapsed, case folded. */
+function normalise(text) {
+  if (PLAIN.test(text)) return text.replace(/ {2,}/g, " ").trim().toLowerCase();
+  const plain = text.normalize("NFKC").replace(INVISIBLE, "").replace(QUOTE, (quote) => QUOTES[quote]);
+  return plain.replace(SPACE, " ").replace(/^ | $/g, "").toLowerCase();
+}
+
+/** White space collapsed and trimmed; everything else stays as the page gave it. */
+function collapse(text) {
+  return text.replace(/[\s\u200b]+/g, " ").trim();
+}
+
+/** At most `limit` characters, never half of a surrogate pair. */
+function cut(text, limit) {
+  if (text.length <= limit) return text;
+  const end = limit - 1;
+  const code = text.charCodeAt(end - 1);
+  return text.slice(0, code >= 0xd800 && code <= 0xdbff ? end - 1 : end) + "…";
+}
+
+/** Words of a normalised text; for scripts without spaces, single characters. As in replaywright.domain.text. */
+function wordsOf(text) {
+  return new Set(normalise(text).match(/[\u3040-\u9fff\uac00-\ud7af]|[\p{L}\p{N}]+/gu) ?? []);
+}
+
+/** 0 to 1: shared words over all words. */
+function overlap(left, right) {
+  const a = wordsOf(left), b = wordsOf(right);
+  if (!a.size && !b.size) return 0;
+  let shared = 0;
+  for (const word of a) if (b.has(word)) shared++;
+  return shared / (a.size + b.size - shared);
+}
+
+/** 64 bits as sixteen hexadecimal digits (after cyrb53, public domain): a digest to tell elements apart, no secret. */
+function hash64(text) {
+  let a = 0xdeadbeef, b = 0x41c6ce57;
+  for (let i = 0; i < text.length; i++) {
+    const code = text.charCodeAt(i);
+    a = Math.imul(a ^ code, 2654435761);
+    b = Math.imul(b ^ code, 1597334677);
+  }
+  a = Math.imul(a ^ (a >>> 16), 2246822507) ^ Math.imul(b ^ (b >>> 13), 3266489909);
+  b = Math.imul(b ^ (b >>> 16), 2246822507) ^ Math.imul(a ^ (a >>> 13), 3266489909);
+  const hex = (value) => (value >>> 0).toString(16).padStart(8, "0");
+  return hex(b) + hex(a);
+}
+
+const NO_TEXT = new Set(["script", "style", "noscript", "template", "head", "title", "select", "datalist", "textarea",
+  "input", "iframe", "object", "video", "audio", "canvas", "svg", "math", "meter", "progress"]);
+
+/**
+ * The visible text under an element as a reader sees it: the flat tree, block boundaries as line feeds, the
+ * contents of inputs and lists of options left out. Collapsed within lines. `limit` bounds the work.
+ */
+function readText(element, reading, limit = Infinity) {
+  const parts = [];
+  let length = 0;
+  const visit = (node) => {
+    if (length > limit) return;
+    const type = nodeTypeOf(node);
+    if (type === 3) {
+      const data = dataOf(node);
+      parts.push(data);
+      length += data.length;
+      return;
+    }
+    if (type !== 1) return;
+    const tag = tagOf(node);
+    if (tag === "br") return void parts.push("\n");
+    // What stands in a line and is not read still keeps the words around it apart.
+    if (NO_TEXT.has(tag)) return void parts.push(" ");
+    let display = "contents";
+    if (!checkVisibility.call(node)) {
+      if (reading.style(node).display !== "contents") return;
+    } else {
+      display = reading.style(node).display;
+    }
+    if (!isVisibleStyle(node, reading)) return visitHidden(node);
+    const apart = !(display.startsWith("inline") || display === "contents" || display.startsWith("ruby"));
+    if (apart) parts.push("\n");
+    for (const child of flatChildren(node)) visit(child);
+    if (apart) parts.push("\n");
+  };
+  // visibility: hidden can be undone by a descendant.
+  const visitHidden = (node) => {
+    for (const child of flatChildren(node)) if (isElement(child)) visit(child);
+  };
+  visit(element);
+  return parts.join("").replace(/[^\S\n]+/g, " ").replace(/ ?\n[\s]*/g, "\n").trim();
+}
+
+const isVisibleStyle = (element, reading) =>
+  checkVisibility.call(element, VISIBLE) || reading.style(element).visibility === "visible";
+
+/** The visible text of an element on one line, at most `limit` characters; kept for the length of a reading. */
+function textOf(element, reading, limit = 200) {
+  let text = reading.texts.get(element);
+  if (text === undefined) reading.texts.set(element, (text = collapse(readText(element, reading, 1000))));
+  return cut(text, limit);
+}

@@ -1,0 +1,562 @@
+"""One step in the browser: find, act once, wait for what it set off, and check what is expected."""
+
+import asyncio
+import math
+import time
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NoReturn
+from urllib.parse import urlsplit
+
+from replaywright.browser import extraction, frames, hand, keys, snapshots
+from replaywright.browser.attempt import Expectation, Ready
+from replaywright.browser.channel import WORLD, Frame, Tab, script_for
+from replaywright.browser.evidence import Recorder, without_query
+from replaywright.browser.find import Finder, Found, Missed, Patience
+from replaywright.browser.waiting import Deadline
+from replaywright.browser.wire import WireFailed
+from replaywright.domain.actions import Cause, effect_of
+from replaywright.domain.outcomes import Evidence, Lookup
+from replaywright.domain.predicates import PredicateResult
+from replaywright.domain.snapshots import Snapshot
+from replaywright.domain.targets import Target
+from replaywright.domain.tasks import (
+    Check,
+    Click,
+    CloseTab,
+    DoubleClick,
+    Extract,
+    Fill,
+    GoBack,
+    Goto,
+    Hover,
+    Press,
+    Scroll,
+    SelectOption,
+    SwitchTab,
+    Type,
+    Uncheck,
+    WaitFor,
+    action_of,
+    names_element,
+)
+from replaywright.errors import ActionFailed
+from replaywright.ports import BeforeDispatch, Report, Work
+
+if TYPE_CHECKING:
+    from replaywright.browser.session import ChromiumSession
+
+LANDING_GRACE_S = 0.5
+"""After the browser has delivered an input: how long the agent's word that it arrived may still take."""
+EFFECT_S = 1.0
+"""How long a field may take to hold what was entered."""
+OBSERVE_S = 0.15
+"""The least time for which the consequences of an input are watched while they are not known yet."""
+QUIET_S = 0.05
+"""No request and no navigation under way for this long: the input has had its effect."""
+OBSERVE_LIMIT_S = 5.0
+ABSENT_CAUSE_S = 1.0
+"""A recorded consequence that does not begin within this time will not come."""
+
+_SCROLL_PAGE = """(to => {
+  const whole = document.scrollingElement ?? document.documentElement;
+  let box = whole;
+  if (whole.scrollHeight <= innerHeight + 1) {
+    const scrollable = e => e.scrollHeight > e.clientHeight + 1 && /auto|scroll/.test(getComputedStyle(e).overflowY);
+    const area = e => e.clientWidth * e.clientHeight;
+    box = [...document.querySelectorAll("*")].filter(scrollable).sort((a, b) => area(b) - area(a))[0] ?? whole;
+  }
+  box.scrollTo({top: to === "top" ? 0 : box.scrollHeight, behavior: "instant"});
+})"""
+
+
+class StepRun:
+    """Performs one `Work`."""
+
+    def __init__(self, session: "ChromiumSession", work: Work, before_dispatch: BeforeDispatch | None) -> None:
+        self.session = session
+        self.work = work
+        self.step = work.step
+        self.deadline = Deadline(work.timeout_ms / 1000)
+        self.dispatched = False
+        self._before_dispatch = before_dispatch
+        self._evaluated = session.counts.evaluations
+        self._expectation = Expectation.of(work.expect, session.next_token(), session.typed)
+        self._tab: Tab = session.current
+        self._frame: Frame = self._tab.main
+        self._recorder: Recorder | None = None
+        self._preload: asyncio.Task[Mapping[str, Any]] | None = None
+        self._before: tuple[PredicateResult, ...] = ()
+        self._extracted: dict[str, Any] = {}
+        self._begun = time.monotonic()
+        self._armed_at = 0.0
+        self._found_at = 0.0
+        self._acted_at = 0.0
+
+    async def perform(self) -> Report:
+        """The whole step within its budget; see `BrowserSession.perform`."""
+        self.session.attempt = self._expectation.attempt
+        self._expectation.attempt.on_ready = self._on_ready
+        try:
+            async with asyncio.timeout(self.deadline.left() + 10):
+                return await (self._on_element() if names_element(self.step) else self._on_page())
+        except TimeoutError:
+            seconds = self.work.timeout_ms / 1000
+            message = f"the page did not answer within the step's {seconds:g} s"
+            raise ActionFailed("timeout", message, dispatched=self.dispatched) from None
+        finally:
+            self._remove_preload()
+
+    # ------------------------------------------------------------------------------------ on one element
+
+    async def _on_element(self) -> Report:
+        spec = self._spec()
+        result = await self._find(spec)
+        self._found_at = time.monotonic()
+        if isinstance(result, Missed):
+            return self._missed(result)
+        self._frame = result.frame
+        if isinstance(self.step, Extract):
+            self._extracted = extraction.typed(self.step.fields, result.ready.extracted)
+            return await self._already_there(result, acted=True)
+        if result.ready.state.get("already"):
+            return await self._already_there(result, acted=False)
+        await self._dispatch(result)
+        if self._expectation.attempt.intercepted and self._may_repeat():
+            await self._dispatch(await self._find_again(spec, result))
+        self._require_landed()
+        await self._consequences()
+        await self._effect()
+        self._acted_at = time.monotonic()
+        return await self._verified(result.lookup, result.ready.target)
+
+    def _spec(self) -> dict[str, Any]:
+        needs = {
+            Click: "click",
+            DoubleClick: "click",
+            Hover: "hover",
+            Fill: "fill",
+            Type: "type",
+            Press: "focus",
+            SelectOption: "select",
+            Check: "check",
+            Uncheck: "check",
+            Scroll: "scroll",
+            Extract: "read",
+        }
+        step = self.step
+        return {
+            "need": needs[type(step)],
+            "text": self.work.text if isinstance(step, Fill | Type) else None,
+            "option": step.value if isinstance(step, SelectOption) else None,
+            "wanted": isinstance(step, Check) if isinstance(step, Check | Uncheck) else None,
+            "fields": _told_fields(step) if isinstance(step, Extract) else None,
+            "hold": self._before_dispatch is not None,
+            "probes": self._expectation.told_probes,
+            "settleMs": 250,
+        }
+
+    async def _find(self, spec: dict[str, Any]) -> Found | Missed:
+        finder = Finder(
+            self.session,
+            work=self.work,
+            expectation=self._expectation,
+            deadline=self.deadline,
+            spec=spec,
+            patience=Patience(),
+        )
+        return await finder.find()
+
+    async def _find_again(self, spec: dict[str, Any], first: Found) -> Found:
+        covering = self._expectation.attempt.intercepted
+        result = await self._find(spec)
+        if isinstance(result, Missed):
+            by = covering.by if covering else ""
+            raise ActionFailed("intercepted", f"the input was stopped: it would have met {by}", dispatched=False)
+        return Found(first.lookup, result.frame, result.ready)
+
+    def _may_repeat(self) -> bool:
+        return effect_of(action_of(self.step), self.step.effect, None).repeatable
+
+    def _on_ready(self, frame: Frame, ready: Ready) -> None:
+        self._frame = frame
+        self._before = self._expectation.verdicts(self._tab)
+        if ready.point is None and self._before_dispatch is None and not ready.state.get("already"):
+            self._go(frame)  # the agent goes on by itself, and everything from here on is its doing
+
+    async def _dispatch(self, found: Found) -> None:
+        point = found.ready.point
+        place = None if point is None else await self._place(found.frame, point)
+        if self._before_dispatch is not None and not self.dispatched:
+            await self._before_dispatch(found.ready.target)
+        if not self.dispatched or place is not None:
+            self._go(found.frame)
+        await self._landing(self._input(place))
+
+    def _go(self, frame: Frame) -> None:
+        """From here on the page may be touched."""
+        self._arm()
+        self._expectation.attempt.renew(frame)
+        self.dispatched = True
+
+    async def _place(self, frame: Frame, point: tuple[float, float]) -> tuple[float, float]:
+        """The point in the top document's viewport, where the pointer is."""
+        if frame is self._tab.main:
+            return point
+        try:
+            uncovered = await frames.is_uncovered(self._tab, frame, *point)
+            left, top = await frames.offset(self._tab, frame)
+        except (WireFailed, KeyError):
+            raise ActionFailed("detached", "the frame went away", dispatched=False) from None
+        if not uncovered:
+            raise ActionFailed("covered", "the frame is covered by something at that point", dispatched=False)
+        return point[0] + left, point[1] + top
+
+    def _input(self, place: tuple[float, float] | None) -> hand.Posted:
+        """Post the trusted input of the step; nothing for what the agent does itself."""
+        wire = self._tab.wire
+        match self.step:
+            case Click() | Check() | Uncheck() if place is not None:
+                return hand.point(wire, place, clicks=1)
+            case DoubleClick() if place is not None:
+                return hand.point(wire, place, clicks=2)
+            case Hover() if place is not None:
+                return hand.point(wire, place, clicks=0)
+            case Fill() | Type() if place is not None:
+                return hand.enter(wire, self.work.text, key_by_key=isinstance(self.step, Type))
+            case Press(keys=combination):
+                return hand.press(wire, combination)
+            case _:
+                # The agent does it itself: it has, or waits for the word when something had to be written first.
+                if self._before_dispatch is not None:
+                    self._tab.tell(self._frame, script_for("act", self._expectation.attempt.token))
+                return []
+
+    async def _landing(self, posted: hand.Posted) -> None:
+        """Wait until the input has arrived, was stopped, or has visibly taken effect."""
+        attempt, recorder = self._expectation.attempt, self._armed
+
+        def over() -> bool:
+            return attempt.intercepted is not None or Cause.NEW_DOCUMENT in recorder.causes or self._tab.closed
+
+        await self._delivered(posted, over)
+        patience = LANDING_GRACE_S if posted else math.inf
+        await self.session.until(lambda: over() or attempt.landed or bool(attempt.failed), self.deadline.left(patience))
+        recorder.landed = True if attempt.landed else None if over() else False
+
+    async def _delivered(self, posted: hand.Posted, over: Callable[[], bool]) -> None:
+        """Wait until the browser has handed every event to the page."""
+        for task in posted:
+            task.add_done_callback(lambda _: self.session.pulse.beat())
+        await self.session.until(lambda: over() or all(task.done() for task in posted), self.deadline.left())
+
+    @property
+    def _armed(self) -> Recorder:
+        assert self._recorder is not None
+        return self._recorder
+
+    def _require_landed(self) -> None:
+        attempt = self._expectation.attempt
+        if attempt.intercepted is not None:
+            what = attempt.intercepted.by or "something else"
+            message = f"the input would have met {what}; it was stopped before the page saw it"
+            raise ActionFailed("intercepted", message, dispatched=False)
+        if attempt.failed:
+            raise ActionFailed("agent_failed", attempt.failed, dispatched=self.dispatched)
+        recorder = self._recorder
+        if recorder is not None and recorder.landed is False and not recorder.causes and not self.work.expect:
+            self._fail("not_landed", "the page did not see the input arrive at the element")
+
+    async def _effect(self) -> None:
+        """A field must hold what was entered, a checkbox be what was wanted; a page may take a moment for that."""
+        attempt, wanted = self._expectation.attempt, isinstance(self.step, Check)
+        if not isinstance(self.step, Check | Uncheck | Fill | Type):
+            return
+
+        def done() -> bool:
+            if isinstance(self.step, Check | Uncheck):
+                return attempt.state.get("checked") is wanted
+            return attempt.value_ok is True
+
+        def gone() -> bool:
+            return Cause.NEW_DOCUMENT in self._armed.causes or self._frame.id not in self._tab.frames
+
+        if await self.session.until(lambda: done() or gone(), self.deadline.left(EFFECT_S)):
+            return
+        if isinstance(self.step, Check | Uncheck):
+            self._fail("state_differs", "the control did not change")
+        if not _same_characters(str(attempt.state.get("value") or ""), self.work.text):
+            self._fail("value_differs", "the field does not hold what was entered")
+
+    def _fail(self, reason: str, message: str) -> NoReturn:
+        raise ActionFailed(reason, message, dispatched=self.dispatched)
+
+    async def _already_there(self, found: Found, *, acted: bool) -> Report:
+        """Nothing is left to be done; what is expected is still checked."""
+        self._acted_at = time.monotonic()
+        return await self._verified(found.lookup, found.ready.target, acted=acted)
+
+    # ------------------------------------------------------------------------------------------ on the page
+
+    async def _on_page(self) -> Report:
+        self._found_at = time.monotonic()
+        step = self.step
+        match step:
+            case WaitFor():
+                self._acted_at = time.monotonic()
+                return await self._verified(Lookup(hit=True), None, acted=False)
+            case Extract():
+                await self.session.until(lambda: bool(self._tab.main.context), self.deadline.left())
+                script = script_for("extract", self._expectation.attempt.token, _told_fields(step))
+                told = await self._tab.call(self._tab.main, script, timeout_s=max(1.0, self.deadline.left()))
+                self._extracted = extraction.typed(step.fields, told)
+                self._acted_at = time.monotonic()
+                return await self._verified(Lookup(hit=True), None)
+            case SwitchTab():
+                await self._switch(step)
+            case CloseTab():
+                await self._close()
+            case Press() | Scroll():
+                self._expectation.ask(self._tab)
+                await self.session.until(
+                    lambda: self._expectation.context(self._tab) is not None, self.deadline.left(1.0)
+                )
+                self._before = self._expectation.verdicts(self._tab)
+                await self._touch(step)
+            case Goto() | GoBack():
+                await self._navigate(step)
+            case _:
+                raise AssertionError(f"no page action: {step.action}")
+        self._acted_at = time.monotonic()
+        return await self._verified(Lookup(hit=True), None)
+
+    async def _touch(self, step: Press | Scroll) -> None:
+        if self._before_dispatch is not None:
+            await self._before_dispatch(None)
+        self._arm()
+        if isinstance(step, Press):
+            keys.parse(step.keys)  # a key that does not exist touches nothing
+            self.dispatched = True
+            posted = hand.press(self._tab.wire, step.keys)
+            await self._delivered(posted, lambda: Cause.NEW_DOCUMENT in self._armed.causes or self._tab.closed)
+        else:
+            self.dispatched = True
+            await self._tab.call(self._tab.main, f'{_SCROLL_PAGE}("{step.to}")', timeout_s=self.deadline.left(5.0))
+        await self._consequences()
+
+    async def _switch(self, step: SwitchTab) -> None:
+        def matching() -> list[Tab]:
+            tabs = [tab for tab in self.session.tabs if not tab.closed]
+            if step.tab is not None:
+                return tabs[-1:] if step.tab == "latest" else tabs[:1]
+            if step.url_contains is not None:
+                return [tab for tab in tabs if step.url_contains in tab.url]
+            return [tab for tab in tabs if (step.title_contains or "") in tab.title]
+
+        await self.session.until(lambda: not self.session.opening and len(matching()) > 0, self.deadline.left())
+        found = matching()
+        if len(found) != 1:
+            shown = ", ".join(repr(without_query(tab.url)) for tab in self.session.tabs)
+            reason = "ambiguous_tab" if found else "no_such_tab"
+            raise ActionFailed(reason, f"{len(found)} tabs answer to the step; open are: {shown}", dispatched=False)
+        self.session.make_current(found[0])
+        self._tab = found[0]
+        await self._tab.wire.send("Page.bringToFront", timeout_s=5)
+        await self.session.until(lambda: self._tab.main.loaded, self.deadline.left())
+
+    async def _close(self) -> None:
+        if len([tab for tab in self.session.tabs if not tab.closed]) == 1:
+            raise ActionFailed("last_tab", "this is the only tab; closing it would end the session", dispatched=False)
+        tab = self._tab
+        self._arm()
+        self.dispatched = True
+        tab.wire.tell("Page.close")
+        await self.session.until(lambda: tab.closed, self.deadline.left())
+        if not tab.closed:
+            self._fail("timeout", "the tab did not close")
+        self._tab = self.session.current
+
+    async def _navigate(self, step: Goto | GoBack) -> None:
+        tab = self._tab
+        if isinstance(step, Goto):
+            if urlsplit(step.url).scheme.lower() not in ("http", "https"):
+                shown = step.url[:200]
+                message = f"cannot open {shown!r}: only http and https addresses are opened"
+                raise ActionFailed("scheme_refused", message, dispatched=False)
+            command, params = "Page.navigate", {"url": step.url}
+        else:
+            history = await tab.wire.send("Page.getNavigationHistory")
+            position = history["currentIndex"] - 1
+            if position < 0:
+                raise ActionFailed("no_history", "there is no page to go back to", dispatched=False)
+            command, params = "Page.navigateToHistoryEntry", {"entryId": history["entries"][position]["id"]}
+        if self._before_dispatch is not None:
+            await self._before_dispatch(None)
+        self._arm(watch=True)
+        recorder = self._armed
+        self.dispatched = True
+        sent = tab.wire.post(command, params)
+        sent.add_done_callback(lambda _: self.session.pulse.beat())
+        seen = (Cause.NEW_DOCUMENT, Cause.SAME_DOCUMENT, Cause.DOWNLOAD)
+        # The answer to Page.navigate comes when the document is there, or cannot be had.
+        await self.session.until(
+            lambda: (
+                (sent.done() or isinstance(step, GoBack))
+                and (_error_of(sent) != "" or any(cause in recorder.causes for cause in seen))
+            ),
+            self.deadline.left(),
+        )
+        error = _error_of(sent)
+        if tab.main.unreachable and not error:
+            error = "the server cannot be reached"
+        if error and Cause.DOWNLOAD not in recorder.causes:
+            self._fail("navigation_failed", f"the page could not be opened: {error}")
+        if not any(cause in recorder.causes for cause in seen):
+            self._fail("timeout", "the page did not come in time")
+        await self.session.until(lambda: tab.main.loaded and not tab.main.loading, self.deadline.left())
+        if not tab.main.loaded and Cause.NEW_DOCUMENT in recorder.causes:
+            self._fail("timeout", "the document did not arrive completely in time")
+        status = tab.traffic.statuses.get(tab.main.loader, 0)
+        if status >= 400 and Cause.NEW_DOCUMENT in recorder.causes:
+            self._fail(f"http_{status}", f"{without_query(tab.url)} answered with status {status}")
+
+    # ----------------------------------------------------------------------------------------- afterwards
+
+    def _arm(self, *, watch: bool = False) -> None:
+        """Collect evidence from now on; have the expected new document answer without being asked."""
+        self._armed_at = time.monotonic()
+        self._recorder = Recorder(self._frame.id, self._tab.main.id)
+        self.session.recorder = self._recorder
+        expected = watch or (self.work.causes is not None and Cause.NEW_DOCUMENT in self.work.causes)
+        if expected and self._expectation.attempt.probes and self._preload is None:
+            params = {"source": self._expectation.script, "worldName": WORLD}
+            self._expectation.preloaded = self._tab.wire
+            self._preload = self._tab.wire.post("Page.addScriptToEvaluateOnNewDocument", params)
+
+    def _remove_preload(self) -> None:
+        if self._preload is not None:
+            self._preload.add_done_callback(self._removed)
+
+    def _removed(self, added: "asyncio.Task[Mapping[str, Any]]") -> None:
+        if not added.cancelled() and added.exception() is None and not self._tab.closed:
+            self._tab.wire.tell(
+                "Page.removeScriptToEvaluateOnNewDocument", {"identifier": added.result()["identifier"]}
+            )
+
+    async def _consequences(self) -> None:
+        if self.work.causes is None:
+            await self._observe()
+        else:
+            await self._await_causes(self.work.causes)
+
+    def _busy(self) -> bool:
+        """Whether something that the input set off is still under way."""
+        recorder = self._armed
+        main = self.session.current.main
+        arriving = bool(recorder.navigating or main.loading) or not main.loaded or self.session.opening
+        return arriving or (self._frame.id in self._tab.frames and bool(self._frame.loading))
+
+    async def _observe(self) -> None:
+        """What the input sets off is not known yet: watch until nothing more follows, for a bounded time."""
+        limit = Deadline(self.deadline.left(OBSERVE_LIMIT_S))
+        tabs = self.session.tabs
+
+        def busy() -> bool:
+            return self._busy() or any(tab.traffic.busy(since=self._armed_at) for tab in tabs)
+
+        await self.session.until(lambda: False, limit.left(OBSERVE_S))
+        while not limit.passed:
+            await self.session.until(lambda: not busy(), limit.left())
+            if not await self.session.until(busy, limit.left(QUIET_S)):
+                break
+
+    async def _await_causes(self, causes: Sequence[Cause]) -> None:
+        """Wait for what the recording says that this input sets off."""
+        recorder = self._armed
+        awaited = [cause for cause in causes if cause is not Cause.NOTHING]
+        if not awaited:
+            return
+
+        def seen() -> bool:
+            return all(cause in recorder.causes for cause in awaited)
+
+        while not await self.session.until(seen, self.deadline.left(ABSENT_CAUSE_S)):
+            if self.deadline.passed or not (self._busy() or self._tab.traffic.busy(since=self._armed_at)):
+                return  # the page behaves differently now; what is expected of it decides
+        if Cause.NEW_DOCUMENT in awaited or Cause.POPUP in awaited:
+            popup = Cause.POPUP not in awaited
+            await self.session.until(
+                lambda: (popup or bool(recorder.popups)) and not self._busy(), self.deadline.left()
+            )
+
+    async def _verified(self, lookup: Lookup, target: Target | None, *, acted: bool = True) -> Report:
+        after = await self.session.verified(self._expectation, self.deadline)
+        verified_at = time.monotonic()
+        snapshot: Snapshot | None = None
+        if not all(verdict.passed for verdict in after):
+            snapshot = await self._read()
+        return self._report(lookup, target, acted=acted, after=after, snapshot=snapshot, verified_at=verified_at)
+
+    async def _read(self) -> Snapshot | None:
+        try:
+            return await snapshots.take(self.session.current, self.session.typed)
+        except WireFailed:
+            return None
+
+    def _missed(self, missed: Missed) -> Report:
+        for frame in self._tab.worlds():
+            if frame.id in self._expectation.attempt.asked:
+                self._tab.tell(frame, script_for("cancel"))
+        return self._report(missed.lookup, None, acted=False, snapshot=missed.snapshot)
+
+    def _report(
+        self,
+        lookup: Lookup,
+        target: Target | None,
+        *,
+        acted: bool,
+        after: tuple[PredicateResult, ...] = (),
+        snapshot: Snapshot | None = None,
+        verified_at: float = 0.0,
+    ) -> Report:
+        tab = self.session.current
+        found_at, acted_at = self._found_at or time.monotonic(), self._acted_at
+        return Report(
+            lookup=lookup,
+            target=target,
+            acted=acted,
+            before=self._before,
+            after=after,
+            evidence=self._recorder.evidence() if self._recorder is not None else Evidence(),
+            url=tab.url,
+            title=tab.title,
+            extracted=self._extracted,
+            snapshot=snapshot,
+            evaluations=self.session.counts.evaluations - self._evaluated,
+            locating_ms=(found_at - self._begun) * 1000,
+            acting_ms=max(0.0, acted_at - found_at) * 1000,
+            verifying_ms=max(0.0, verified_at - acted_at) * 1000 if acted_at else 0.0,
+        )
+
+
+def _told_fields(step: Extract) -> dict[str, Any]:
+    return {
+        name: field.model_dump(by_alias=True, exclude_none=True, exclude={"type"})
+        for name, field in step.fields.items()
+    }
+
+
+def _error_of(sent: "asyncio.Task[Mapping[str, Any]]") -> str:
+    if not sent.done() or sent.cancelled():
+        return ""
+    if (failed := sent.exception()) is not None:
+        return failed.message if isinstance(failed, WireFailed) else str(failed)
+    return str(sent.result().get("errorText") or "")
+
+
+def _same_characters(left: str, right: str) -> bool:
+    """Whether two values differ only in what an input mask adds: spaces, dashes, brackets."""
+
+    def bare(text: str) -> str:
+        return "".join(character for character in text if character.isalnum()).lower()
+
+    return bool(bare(right)) and bare(left) == bare(right)

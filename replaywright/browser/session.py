@@ -1,0 +1,283 @@
+"""A live browser: its tabs, and what becomes known about them while nobody looks."""
+
+import asyncio
+import json
+import secrets
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+from urllib.parse import urlsplit
+
+from playwright.async_api import Browser, BrowserContext, Dialog, Page
+from playwright.async_api import Error as PlaywrightError
+
+from replaywright.browser import snapshots
+from replaywright.browser.attempt import SILENCE_S, Attempt, Expectation
+from replaywright.browser.channel import Frame, Tab
+from replaywright.browser.evidence import Recorder
+from replaywright.browser.perform import StepRun
+from replaywright.browser.waiting import Deadline, Pulse
+from replaywright.browser.wire import Counts, WireFailed
+from replaywright.domain.predicates import Predicate, PredicateResult
+from replaywright.domain.snapshots import Snapshot
+from replaywright.errors import ActionFailed, SessionLost
+from replaywright.ports import BeforeDispatch, Report, Work
+
+TAB_TIMEOUT_S = 10.0
+BLANK = ("about:blank", "chrome://newtab/", "chrome://new-tab-page/", "")
+SECRET_LIMIT = 4
+"""Shorter secrets are not searched for inside other values: they occur everywhere by chance."""
+
+
+class ChromiumSession:
+    """One attached Chromium; implements `BrowserSession`. One step at a time."""
+
+    def __init__(self, browser: Browser, context: BrowserContext) -> None:
+        self.pulse = Pulse()
+        self.counts = Counts()
+        self.tabs: list[Tab] = []
+        self.recorder: Recorder | None = None
+        """Collects evidence from the moment of an input on; None between steps."""
+        self.attempt: Attempt | None = None
+        self.typed: list[str] = []
+        """Secrets that were typed: fields that show them are not read back. In memory only."""
+        self._browser = browser
+        self._context = context
+        self._current: Tab | None = None
+        self._openers: dict[Tab, Tab] = {}
+        self._opening: set[asyncio.Task[None]] = set()
+        self._detached = False
+        # From here on, so that attempts of a worker that was killed cannot be taken for ours.
+        self._token = secrets.randbelow(2**40) + 1
+
+    # ------------------------------------------------------------------------------------------------ tabs
+
+    async def open(self) -> None:
+        """Attach to all tabs there are.
+
+        Raises:
+            SessionLost: no page answers.
+        """
+        self._browser.on("disconnected", lambda _: self.pulse.beat())
+        self._context.on("dialog", self._on_dialog)
+        self._context.on("page", self._on_page)
+        pages = self._context.pages or [await self._context.new_page()]
+        for page in pages:
+            if not any(tab.page is page for tab in self.tabs):
+                await self._attach(page)
+        shown = [tab for tab in self.tabs if tab.url not in BLANK]
+        if not self.tabs:
+            raise SessionLost("no page of the browser answers")
+        self._current = (shown or self.tabs)[0]
+
+    async def _attach(self, page: Page) -> None:
+        tab = Tab(page, self.pulse, self, self.counts)
+        try:
+            async with asyncio.timeout(TAB_TIMEOUT_S):
+                await tab.open()
+        except (WireFailed, PlaywrightError, TimeoutError):
+            return  # closed again, or it hangs: a tab that cannot be spoken to is as good as none
+        if not any(known.page is page for known in self.tabs):
+            self.tabs.append(tab)
+
+    def _on_page(self, page: Page) -> None:
+        task = asyncio.create_task(self._take_popup(page))
+        self._opening.add(task)
+        task.add_done_callback(self._opening.discard)
+
+    async def _take_popup(self, page: Page) -> None:
+        recorder, opener = self.recorder, self._current
+        await self._attach(page)
+        tab = next((tab for tab in self.tabs if tab.page is page), None)
+        if tab is None or opener is None:
+            return
+        self._openers[tab] = opener
+        if recorder is not None and recorder is self.recorder:
+            recorder.popup(tab.main.id)
+            self._current = tab
+        self.pulse.beat()
+
+    @property
+    def opening(self) -> bool:
+        """Whether a new tab is just being attached."""
+        return bool(self._opening)
+
+    @property
+    def current(self) -> Tab:
+        """The tab that steps act in. When it was closed: the one that opened it, else the first.
+
+        Raises:
+            SessionLost: the browser or its last page is gone.
+        """
+        self.require_alive()
+        assert self._current is not None
+        while self._current.closed:
+            gone = self._current
+            self.tabs = [tab for tab in self.tabs if not tab.closed]
+            if not self.tabs:
+                raise SessionLost("the last page of the browser was closed")
+            opener = self._openers.get(gone)
+            self._current = opener if opener in self.tabs else self.tabs[0]
+        if self._current.crashed:
+            raise SessionLost(f"the page at {self._current.url[:200]!r} crashed")
+        return self._current
+
+    def make_current(self, tab: Tab) -> None:
+        """Let the next steps act in `tab`."""
+        self._current = tab
+
+    def opener_of(self, tab: Tab) -> Tab | None:
+        """The tab that opened `tab`, while it is there."""
+        opener = self._openers.get(tab)
+        return opener if opener in self.tabs else None
+
+    def require_alive(self) -> None:
+        """Raise `SessionLost` when the browser is gone."""
+        if self._detached:
+            raise SessionLost("this session was let go of")
+        if not self._browser.is_connected():
+            raise SessionLost("the connection to the browser is closed")
+
+    def next_token(self) -> int:
+        """An attempt's number, never used before."""
+        self._token += 1
+        return self._token
+
+    # --------------------------------------------------------------------------------------------- hearing
+
+    def message(self, frame: Frame, message: Mapping[str, Any]) -> None:
+        """The page agent said something on behalf of an attempt."""
+        if self.attempt is not None and message["attempt"] == self.attempt.token:
+            self.attempt.take(frame, message)
+
+    def event(self, tab: Tab, method: str, params: Mapping[str, Any]) -> None:
+        """Any event of the protocol."""
+        if self.recorder is not None:
+            self.recorder.hear(tab.traffic, method, params)
+
+    async def _on_dialog(self, dialog: Dialog) -> None:
+        if self.recorder is not None:
+            self.recorder.dialog(dialog.type, dialog.message)
+        try:
+            if dialog.type == "beforeunload":
+                await dialog.accept()
+            else:
+                await dialog.dismiss()
+        except PlaywrightError:  # the page answered it by going away
+            pass
+        finally:
+            self.pulse.beat()
+
+    # ----------------------------------------------------------------------------------------- the port
+
+    @property
+    def url(self) -> str:
+        """URL of the current tab."""
+        return self.current.url
+
+    async def perform(self, work: Work, before_dispatch: BeforeDispatch | None = None) -> Report:
+        """See `BrowserSession.perform`."""
+        if work.sensitive and len(work.text) >= SECRET_LIMIT and work.text not in self.typed:
+            self.typed.append(work.text)
+        run = StepRun(self, work, before_dispatch)
+        try:
+            return await run.perform()
+        except WireFailed as exc:
+            self.require_alive()
+            _ = self.current  # raises when the page is gone
+            reason = "timeout" if exc.timed_out else "detached"
+            raise ActionFailed(reason, str(exc), dispatched=run.dispatched) from None
+        finally:
+            self.recorder = None
+            self.attempt = None
+
+    async def check(self, expect: Sequence[Predicate], timeout_ms: int) -> tuple[PredicateResult, ...]:
+        """See `BrowserSession.check`."""
+        expectation = Expectation.of(expect, self.next_token(), self.typed)
+        self.attempt = expectation.attempt
+        try:
+            return await self.verified(expectation, Deadline(timeout_ms / 1000))
+        finally:
+            self.attempt = None
+
+    async def verified(self, expectation: Expectation, deadline: Deadline) -> tuple[PredicateResult, ...]:
+        """Wait until all predicates hold in the current tab, or time is up; the last verdicts."""
+        verdicts: tuple[PredicateResult, ...] = ()
+
+        def holds() -> bool:
+            nonlocal verdicts
+            tab = self.current
+            expectation.ask(tab)
+            verdicts = expectation.verdicts(tab)
+            return not tab.main.loading and all(verdict.passed for verdict in verdicts)
+
+        # A frame that never answers sends no event either: look once more when it has been silent for long enough.
+        again = asyncio.get_running_loop().call_later(SILENCE_S + 0.05, self.pulse.beat)
+        try:
+            await self.until(holds, deadline.left())
+        finally:
+            again.cancel()
+        return verdicts
+
+    async def until(self, condition: Callable[[], bool], timeout_s: float) -> bool:
+        """Wait for `condition`; ends at once with `SessionLost` when the browser or its last page is gone."""
+
+        def alive_and_holds() -> bool:
+            _ = self.current
+            return condition()
+
+        return await self.pulse.until(alive_and_holds, timeout_s)
+
+    async def snapshot(self) -> Snapshot:
+        """See `BrowserSession.snapshot`."""
+        tab = self.current
+        await self.until(lambda: bool(self.current.main.context), snapshots.FRAME_TIMEOUT_S)
+        try:
+            return await snapshots.take(tab, self.typed)
+        except WireFailed as exc:
+            tab = self.current
+            await self.until(lambda: tab.main.loaded and bool(tab.main.context), snapshots.FRAME_TIMEOUT_S)
+            try:  # a new document came in between
+                return await snapshots.take(tab, self.typed)
+            except WireFailed:
+                self.require_alive()
+                raise ActionFailed("timeout", f"the page could not be read: {exc}", dispatched=False) from None
+
+    async def storage_state(self) -> bytes:
+        """See `BrowserSession.storage_state`."""
+        self.require_alive()
+        try:
+            async with asyncio.timeout(30):
+                state = await self._context.storage_state(indexed_db=True)
+        except (PlaywrightError, TimeoutError):
+            self.require_alive()
+            raise ActionFailed("timeout", "cookies and storage could not be read", dispatched=False) from None
+        return json.dumps(state).encode()
+
+    async def restore(self, storage_state: bytes, url: str) -> None:
+        """See `BrowserSession.restore`."""
+        self.require_alive()
+        scheme = urlsplit(url).scheme
+        if scheme not in ("http", "https"):
+            raise ActionFailed("scheme_refused", f"cannot open {url[:200]!r}: only http and https", dispatched=False)
+        try:
+            async with asyncio.timeout(60):
+                await self._context.set_storage_state(json.loads(storage_state))
+                await self.current.page.goto(url, wait_until="domcontentloaded")
+        except (PlaywrightError, TimeoutError):
+            self.require_alive()
+            message = f"cookies and storage could not be put back at {url[:200]!r}"
+            raise ActionFailed("navigation_failed", message, dispatched=True) from None
+
+    async def detach(self) -> None:
+        """See `BrowserSession.detach`."""
+        if self._detached:
+            return
+        self._detached = True
+        for task in tuple(self._opening):
+            task.cancel()
+        await asyncio.gather(*(tab.detach() for tab in self.tabs if not tab.closed))
+        try:
+            async with asyncio.timeout(5):
+                await self._browser.close()  # of a browser attached over CDP: only the connection
+        except (PlaywrightError, TimeoutError):
+            return

@@ -1,0 +1,163 @@
+"""The command line's root: global options, and the one place where an error becomes a line and an exit status.
+
+| status | means |
+|---|---|
+| 0 | done |
+| 1 | the task failed, or something here is broken |
+| 2 | bad input: task file, parameter, option, setting, or a server that cannot be reached |
+| 3 | done, but healed, under `--fail-on-heal` |
+| 4 | waits for a person |
+| 130 | left with Ctrl-C |
+"""
+
+import traceback
+from dataclasses import dataclass
+from enum import IntEnum
+from typing import Annotated, Any
+
+import typer
+from typer.core import TyperCommand, TyperGroup
+
+from replaywright import __version__
+from replaywright.cli import output
+from replaywright.errors import (
+    InputInvalid,
+    ReplaywrightError,
+    SecretMissing,
+    SettingsInvalid,
+    StackFailed,
+    StoreUnavailable,
+)
+
+
+class Exit(IntEnum):
+    """Exit statuses of every command."""
+
+    DONE = 0
+    FAILED = 1
+    BAD_INPUT = 2
+    HEALED = 3
+    WAITING = 4
+    INTERRUPTED = 130
+
+
+_BAD_INPUT = (InputInvalid, SettingsInvalid, SecretMissing, StackFailed, StoreUnavailable)
+
+
+@dataclass
+class Options:
+    """Global options, and what a command told about itself before it failed."""
+
+    debug: bool = False
+    json: bool = False
+    """The command promised one JSON object on standard output: an error is one, too."""
+
+
+def exit_status_of(error: ReplaywrightError) -> Exit:
+    """2 for what the caller can put right before a run, 1 for a run that went wrong."""
+    return Exit.BAD_INPUT if isinstance(error, _BAD_INPUT) else Exit.FAILED
+
+
+def one_line(error: ReplaywrightError) -> str:
+    """The message; of one with the end of a log below it, the first line and the last, which says what happened."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    return (
+        lines[0]
+        if len(lines) == 1
+        else f"{lines[0]}: {lines[-1]} (all of it: --debug)"
+        if lines
+        else type(error).__name__
+    )
+
+
+class Command(TyperCommand):
+    """A command whose errors end as one line on standard error and a defined exit status."""
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run the command; see the module's table for the exit statuses."""
+        options = options_of(ctx)
+        try:
+            return super().invoke(ctx)
+        except (typer.Exit, typer.Abort):
+            raise
+        except ReplaywrightError as error:
+            if options.debug:
+                traceback.print_exc()
+            message = one_line(error)
+            output.say_error(message)
+            status = exit_status_of(error)
+            if options.json:
+                output.print_json({"status": "error", "message": message, "exitStatus": int(status)})
+            raise typer.Exit(status) from error
+        except KeyboardInterrupt:
+            raise typer.Exit(Exit.INTERRUPTED) from None
+        except Exception as error:
+            if options.debug:
+                traceback.print_exc()
+            else:
+                output.say_error(
+                    f"unexpected {type(error).__name__}: {error} (a bug in Replaywright: run it again as `replaywright "
+                    f"--debug …` and report the traceback in the project's issue tracker)"
+                )
+            if options.json:
+                message = f"unexpected {type(error).__name__}: {error}"
+                output.print_json({"status": "error", "message": message, "exitStatus": int(Exit.FAILED)})
+            raise typer.Exit(Exit.FAILED) from error
+
+
+class Commands(TyperGroup):
+    """The root; lists its commands in the order in which a new user needs them."""
+
+    ORDER = ("demo", "doctor", "up", "run", "runs", "show", "resolve", "cancel", "cache", "schema", "version")
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        """All commands, in the order of the help."""
+        names = super().list_commands(ctx)
+        return sorted(names, key=lambda name: self.ORDER.index(name) if name in self.ORDER else len(self.ORDER))
+
+
+def options_of(ctx: Any) -> Options:
+    """The global options of the command that `ctx` belongs to."""
+    root = ctx.find_root()
+    if not isinstance(root.obj, Options):
+        root.obj = Options()
+    found: Options = root.obj
+    return found
+
+
+app = typer.Typer(
+    name="replaywright",
+    cls=Commands,
+    help="Learn a browser task once with a language model, then replay it without one, durably.",
+    epilog="Begin with `replaywright doctor`, then `replaywright demo`.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    rich_markup_mode="markdown",
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        output.print_line(f"replaywright {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _global_options(
+    ctx: typer.Context,
+    debug: Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")] = False,
+    _version: Annotated[
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version and exit.")
+    ] = False,
+) -> None:
+    ctx.obj = Options(debug=debug)
+
+
+@app.command(cls=Command)
+def version() -> None:
+    """Print the version.
+
+    Example: `replaywright version`
+    """
+    output.print_line(f"replaywright {__version__}")

@@ -1,0 +1,181 @@
+"""Where the runs are: a configured Temporal, the stack that another command runs, or one of our own for a while."""
+
+import contextlib
+from collections.abc import AsyncIterator, Callable, Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Literal
+from urllib.parse import quote
+
+from temporalio.api.enums.v1 import TaskQueueType
+from temporalio.api.taskqueue.v1 import TaskQueue
+from temporalio.api.workflowservice.v1 import DescribeTaskQueueRequest
+from temporalio.client import Client
+from temporalio.contrib.pydantic import pydantic_data_converter
+from temporalio.service import RPCError, RPCStatusCode
+
+from replaywright.errors import InputInvalid, StackFailed, StoreUnavailable
+from replaywright.settings import Settings
+from replaywright.stack import Child, Stack, read_running, start_worker
+
+_FRESH = timedelta(seconds=75)
+"""A poller asks again at least once a minute; one that was not heard of for longer is gone."""
+_DRAIN_S = 5
+"""What a step under way is given when the command that owns its worker leaves."""
+
+How = Literal["configured", "joined", "started"]
+
+
+@dataclass(frozen=True)
+class Place:
+    """A Temporal server to talk to, with the settings that lead to it."""
+
+    client: Client
+    settings: Settings
+    """With every address that is known filled in."""
+    how: How
+
+    def run_url(self, run_id: str) -> str:
+        """The run in the Temporal UI; empty when nobody said where that is."""
+        base = self.settings.temporal_ui_url
+        if base is None:
+            return ""
+        return f"{base.rstrip('/')}/namespaces/{self.settings.temporal_namespace}/workflows/{quote(run_id, safe='')}"
+
+
+def is_somewhere(settings: Settings) -> bool:
+    """Whether there is a Temporal without starting one: a configured address, or a running stack."""
+    return settings.temporal_address is not None or read_running(settings.home) is not None
+
+
+def require_somewhere(settings: Settings) -> None:
+    """Refuse to start servers for something that only makes sense with those that run.
+
+    Raises:
+        InputInvalid: nothing is configured and nothing runs.
+    """
+    if not is_somewhere(settings):
+        raise InputInvalid(
+            "no Temporal is configured and no stack is running: start `replaywright up` in another terminal, "
+            "or set REPLAYWRIGHT_TEMPORAL_ADDRESS"
+        )
+
+
+async def connect(settings: Settings) -> Client:
+    """A client of the Temporal in the settings.
+
+    Raises:
+        StackFailed: it does not answer.
+    """
+    address = settings.temporal_address or ""
+    try:
+        return await Client.connect(
+            address, namespace=settings.temporal_namespace, data_converter=pydantic_data_converter
+        )
+    except (RuntimeError, ValueError) as exc:  # what the SDK raises when nobody answers, or for a wrong address
+        raise StackFailed(
+            f"Temporal at {address} does not answer: {exc}; start it, or check REPLAYWRIGHT_TEMPORAL_ADDRESS"
+        ) from exc
+
+
+@contextlib.asynccontextmanager
+async def place(settings: Settings, *, tell: Callable[[str], None]) -> AsyncIterator[Place]:
+    """A Temporal to talk to; where there is none, servers are started for the time of the block.
+
+    Raises:
+        StackFailed: it does not answer, or a part did not come up.
+    """
+    if settings.temporal_address is not None:
+        running = read_running(settings.home) if settings.redis_url is None else None
+        known = settings if running is None else settings.model_copy(update={"redis_url": running.redis_url})
+        yield Place(await connect(settings), known, "configured")
+        return
+    if not is_somewhere(settings):
+        tell("no stack is running: starting Temporal and Redis for this command")
+    async with Stack(settings, tell=tell) as stack:
+        how: How = "joined" if stack.joined else "started"
+        yield Place(await connect(stack.settings), stack.settings, how)
+
+
+@contextlib.asynccontextmanager
+async def working_place(settings: Settings, *, tell: Callable[[str], None]) -> AsyncIterator[Place]:
+    """Like `place`, and with a worker: where none polls and the servers are this machine's, one is started.
+
+    Raises:
+        StackFailed: it does not answer, or a part did not come up.
+    """
+    if settings.temporal_address is not None:
+        async with place(settings, tell=tell) as configured:
+            if not await has_worker(configured):
+                tell(f"no worker polls the queue {settings.task_queue!r}: start one with `replaywright-worker`")
+            yield configured
+        return
+    if not is_somewhere(settings):
+        tell("no stack is running: starting Temporal, Redis and a worker for the time of this run")
+    async with Stack(settings, tell=tell) as stack:
+        here = Place(await connect(stack.settings), stack.settings, "joined" if stack.joined else "started")
+        if await has_worker(here):
+            yield here
+            return
+        worker = await start_worker(stack.environment(), log=settings.home / "log" / "worker.log")
+        async with _stopped(worker):
+            yield here
+
+
+@contextlib.asynccontextmanager
+async def _stopped(worker: Child) -> AsyncIterator[None]:
+    try:
+        yield
+    finally:
+        await worker.stop(_DRAIN_S)
+
+
+async def has_worker(here: Place) -> bool:
+    """Whether a worker asks for workflows of our queue.
+
+    Raises:
+        StackFailed: the server refuses the question.
+    """
+    settings = here.settings
+    request = DescribeTaskQueueRequest(
+        namespace=settings.temporal_namespace,
+        task_queue=TaskQueue(name=settings.task_queue),
+        task_queue_type=TaskQueueType.TASK_QUEUE_TYPE_WORKFLOW,
+    )
+    with temporal_errors(settings):
+        answer = await here.client.workflow_service.describe_task_queue(request)
+    now = datetime.now(UTC)
+    return any(now - poller.last_access_time.ToDatetime(UTC) < _FRESH for poller in answer.pollers)
+
+
+@contextlib.contextmanager
+def temporal_errors(settings: Settings, run_id: str = "") -> Iterator[None]:
+    """Turn what Temporal's client raises into our errors.
+
+    Raises:
+        InputInvalid: there is no such run, or the server takes the request for wrong.
+        StackFailed: the server cannot be reached or refuses.
+    """
+    try:
+        yield
+    except RPCError as exc:
+        if exc.status is RPCStatusCode.NOT_FOUND and run_id and "amespace" not in exc.message:
+            raise InputInvalid(f"there is no run {run_id!r}; `replaywright runs` lists them") from exc
+        if exc.status is RPCStatusCode.INVALID_ARGUMENT:
+            raise InputInvalid(f"Temporal refuses the request: {exc.message}") from exc
+        raise StackFailed(f"Temporal at {settings.temporal_address} says: {exc.message or exc.status.name}") from exc
+
+
+def redis_url_of(here: Settings) -> str:
+    """Where ledger, cache and trace are.
+
+    Raises:
+        StoreUnavailable: nobody said where, and no stack runs here.
+    """
+    running = read_running(here.home)
+    url = here.redis_url or (running.redis_url if running is not None else None)
+    if url is None:
+        raise StoreUnavailable(
+            "no Redis is configured and no stack is running: set REPLAYWRIGHT_REDIS_URL to that of the workers"
+        )
+    return url

@@ -1,0 +1,418 @@
+"""`replaywright run`: start a run, show it, and end with a status that a script can act on."""
+
+import asyncio
+import contextlib
+import signal
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from datetime import timedelta
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.live import Live
+from temporalio.api.operatorservice.v1 import ListSearchAttributesRequest
+from temporalio.client import WorkflowHandle
+from temporalio.common import (
+    SearchAttributeKey,
+    SearchAttributePair,
+    TypedSearchAttributes,
+    WorkflowIDConflictPolicy,
+    WorkflowIDReusePolicy,
+)
+from temporalio.exceptions import WorkflowAlreadyStartedError
+from temporalio.service import RPCError
+
+from replaywright.cli import output, taskfile
+from replaywright.cli.app import Command, Exit, app, options_of
+from replaywright.cli.connect import Place, is_somewhere, require_somewhere, temporal_errors, working_place
+from replaywright.cli.follow import WORKFLOW, Ending, ServerGone, follow
+from replaywright.domain.runs import SECRET_PREFIX, Heal, Mode, Progress, RunInput, RunResult
+from replaywright.domain.tasks import Task, bind_parameters
+from replaywright.errors import InputInvalid, SecretMissing
+from replaywright.settings import Settings, load_settings
+
+_TASK_TIMEOUT = timedelta(seconds=5)
+"""A workflow task that was lost with its worker is given out again after this; Temporal's default is 10 s. Replaying
+the hundred steps that a history holds at most takes 0.3 s of it."""
+_ID_BYTES = 200
+_RESTARTS = 3
+"""How often a stack that ended under a run is replaced."""
+
+_REMEDIES = {
+    "ambiguous": "more than one element answers to the description: make the instruction more exact, or give the "
+    "step a target",
+    "heal_off": "the page changed: allow --heal auto or propose",
+    "no_entry": "nothing is recorded for this step: run once with --mode auto or learn",
+    "not_found": "no element answers to the description: is the page the expected one? --mode learn finds it anew",
+    "disagrees": "the page changed: --mode auto or learn lets the model find the element",
+    "low_score": "the page changed: --mode auto or learn lets the model find the element",
+    "low_margin": "the page changed: --mode auto or learn lets the model find the element",
+    "no_element": "the model sees no such element on the page: check the instruction",
+    "store_unavailable": "Redis was away for too long: bring it back and run again",
+    "ModelMisconfigured": "set REPLAYWRIGHT_MODEL and its provider's key where the worker runs (`replaywright doctor`)",
+    "ModelRateLimited": "the model's provider asks to wait: run again later",
+    "ModelUnavailable": "the model's provider cannot be reached: run again later",
+    "SecretMissing": "set the variable where the worker runs, and start the worker again",
+    "PolicyBlocked": "a rule of the policy forbids this step",
+    "cancelled": "",
+    "terminated": "",
+    "abandoned": "",
+}
+
+
+@dataclass(frozen=True)
+class Order:
+    """What the caller wants to be run."""
+
+    task: Task
+    values: dict[str, str]
+    run_id: str
+    mode: Mode = Mode.AUTO
+    heal: Heal = Heal.AUTO
+
+
+@dataclass
+class _Screen:
+    """Shows a run while it goes: live on a terminal, else one line for each finished step."""
+
+    console: Console
+    live: Live | None = None
+    printed: set[tuple[int, str]] = field(default_factory=set)
+    note: str = ""
+
+    def show(self, progress: Progress | None, note: str) -> None:
+        """Show what is new."""
+        if self.live is not None:
+            self.live.update(output.progress_view(progress, note, self.console))
+            return
+        for line in progress.lines if progress is not None else ():
+            key = (line.sequence, line.status.value)
+            if key not in self.printed:
+                self.printed.add(key)
+                output.print_lines([line], self.console)
+        if note and note != self.note:
+            output.print_line(note, console=self.console)
+        self.note = note
+
+
+@app.command(cls=Command)
+def run(
+    ctx: typer.Context,
+    *,
+    task: Annotated[str, typer.Argument(metavar="TASK", help="Task file, YAML or JSON; `-` is standard input.")],
+    param: Annotated[
+        list[str] | None, typer.Option("--param", "-p", metavar="NAME=VALUE", help="A parameter's value; repeatable.")
+    ] = None,
+    params: Annotated[
+        str | None, typer.Option("--params", metavar="FILE", help="YAML or JSON file with values; --param wins.")
+    ] = None,
+    mode: Annotated[
+        Mode, typer.Option(help="`auto`: cache, then heal, then model. `learn`: model only. `replay`: never the model.")
+    ] = Mode.AUTO,
+    heal: Annotated[
+        Heal, typer.Option(help="A changed page: fail (`off`), heal this run only (`propose`), or for good (`auto`).")
+    ] = Heal.AUTO,
+    fail_on_heal: Annotated[bool, typer.Option("--fail-on-heal", help="Exit with 3 when the run healed.")] = False,
+    detach: Annotated[bool, typer.Option("--detach", help="Start the run and return at once.")] = False,
+    wait: Annotated[bool, typer.Option("--wait", help="Wait on when the run waits for a person.")] = False,
+    json: Annotated[
+        bool, typer.Option("--json", help="One JSON object on standard output, the rest on standard error.")
+    ] = False,
+    run_id: Annotated[
+        str | None,
+        typer.Option("--id", metavar="ID", help="Name the run; a name serves once."),
+    ] = None,
+) -> None:
+    """Run a task and show its progress.
+
+    Exit status: 0 done, 1 the task failed, 2 bad input, 3 done but healed (`--fail-on-heal`), 4 waits for a person.
+
+    Example: `replaywright run demo/send_mail.yaml -p base_url=http://127.0.0.1:8025 -p to=ada@example.com
+    -p subject=Minutes -p body=Hello`
+    """
+    options_of(ctx).json = json
+    settings = load_settings()
+    wanted = taskfile.read_task(task)
+    values = bind_parameters(wanted, taskfile.read_parameters(param or [], params))
+    order = Order(wanted, values, _checked_id(run_id) or taskfile.new_run_id(wanted, values), mode, heal)
+    if detach:
+        require_somewhere(settings)
+    if not is_somewhere(settings):
+        taskfile.require_secrets(wanted)
+    console = output.standard_error() if json else output.standard_output()
+    status = asyncio.run(_run(order, settings, console, fail_on_heal=fail_on_heal, detach=detach, wait=wait, json=json))
+    raise typer.Exit(status)
+
+
+async def _run(
+    order: Order, settings: Settings, console: Console, *, fail_on_heal: bool, detach: bool, wait: bool, json: bool
+) -> Exit:
+    def tell(text: str) -> None:
+        output.print_line(text, style="dim", console=console)
+
+    is_started = False
+    for restart in range(_RESTARTS + 1):
+        try:
+            async with working_place(settings, tell=tell) as here:
+                if not is_started:
+                    _mention_secrets(order.task, here, tell)
+                    await start(here, order)
+                    is_started = True
+                    _announce(order, here, console)
+                if detach:
+                    if json:
+                        output.print_json(
+                            {"runId": order.run_id, "url": here.run_url(order.run_id), "status": "started"}
+                        )
+                    return Exit.DONE
+                return await _watched(here, order, console, fail_on_heal=fail_on_heal, wait=wait, json=json)
+        except ServerGone:
+            if restart == _RESTARTS:
+                raise
+            tell("the stack that this run used has ended: going on with another")
+    raise AssertionError("the last attempt returns or raises")
+
+
+async def start(here: Place, order: Order) -> WorkflowHandle[Any, RunResult]:
+    """Start a run of `order` and return at once.
+
+    Raises:
+        InputInvalid: there is a run with this id.
+        StackFailed: Temporal refuses it.
+    """
+    try:
+        with temporal_errors(here.settings):
+            handle: WorkflowHandle[Any, RunResult] = await here.client.start_workflow(
+                WORKFLOW,
+                RunInput(
+                    task=order.task,
+                    values=order.values,
+                    tenant=here.settings.tenant,
+                    mode=order.mode,
+                    heal=order.heal,
+                ),
+                id=order.run_id,
+                task_queue=here.settings.task_queue,
+                result_type=RunResult,
+                task_timeout=_TASK_TIMEOUT,
+                # The ledger belongs to the id: what was done under it is not done again, so a new run needs a new one.
+                id_conflict_policy=WorkflowIDConflictPolicy.FAIL,
+                id_reuse_policy=WorkflowIDReusePolicy.REJECT_DUPLICATE,
+                static_summary=taskfile.summary_of(order.task),
+                static_details=taskfile.plan_of(order.task, order.mode, order.heal),
+                memo={"task": order.task.task, "lineage": order.run_id, "tenant": here.settings.tenant},
+                search_attributes=await _search_attributes(here, order),
+            )
+    except WorkflowAlreadyStartedError as exc:
+        raise InputInvalid(
+            f"--id {order.run_id!r}: there is a run with this id; `replaywright show {order.run_id}` shows it"
+        ) from exc
+    return handle
+
+
+async def _search_attributes(here: Place, order: Order) -> TypedSearchAttributes:
+    """Those of ours that the namespace knows: an unknown one would be refused."""
+    wanted = {"BrowserFlow": order.task.task, "BrowserSite": taskfile.site_of(order.task, order.values)}
+    request = ListSearchAttributesRequest(namespace=here.settings.temporal_namespace)
+    try:
+        known = (await here.client.operator_service.list_search_attributes(request)).custom_attributes
+    except RPCError:  # a hosted server may not let everybody ask; a run without them is only harder to find
+        return TypedSearchAttributes.empty
+    return TypedSearchAttributes(
+        [
+            SearchAttributePair(SearchAttributeKey.for_keyword(name), text)
+            for name, text in wanted.items()
+            if name in known
+        ]
+    )
+
+
+async def _watched(here: Place, order: Order, console: Console, *, fail_on_heal: bool, wait: bool, json: bool) -> Exit:
+    begun = time.monotonic()
+    handle = here.client.get_workflow_handle(order.run_id, result_type=RunResult)
+    ending = await _followed(here, handle, console, until_waiting=not wait)
+    if ending is None:
+        if json:
+            output.print_json({"runId": order.run_id, "url": here.run_url(order.run_id), "status": "running"})
+        return Exit.INTERRUPTED
+    status = exit_status(ending, fail_on_heal=fail_on_heal)
+    if json:
+        output.print_json(
+            {
+                "runId": order.run_id,
+                "url": here.run_url(order.run_id),
+                "status": ending.status,
+                "exitStatus": int(status),
+                **ending.result.model_dump(mode="json", by_alias=True),
+            }
+        )
+    report(ending, order, here, console, time.monotonic() - begun, healed_fails=status is Exit.HEALED)
+    return status
+
+
+async def _followed(
+    here: Place, handle: WorkflowHandle[Any, RunResult], console: Console, *, until_waiting: bool
+) -> Ending | None:
+    """The end of the run; None when the user left before it."""
+    live = Live(console=console, refresh_per_second=8, transient=False) if console.is_terminal else None
+    screen = _Screen(console, live)
+    with live if live is not None else contextlib.nullcontext():
+        following = asyncio.create_task(
+            follow(handle, show=screen.show, until_waiting=until_waiting, patient=here.how == "configured")
+        )
+        with _interrupts(lambda: _say_it_goes_on(here, handle.id, console)) as left:
+            leaving = asyncio.create_task(left.wait())
+            await asyncio.wait({following, leaving}, return_when=asyncio.FIRST_COMPLETED)
+        leaving.cancel()
+        if following.done():
+            return await following
+        following.cancel()
+        with contextlib.suppress(asyncio.CancelledError):
+            await following
+        return None
+
+
+@contextlib.contextmanager
+def _interrupts(first: Callable[[], None]) -> Iterator[asyncio.Event]:
+    """The first Ctrl-C calls `first`, the second sets the event."""
+    left = asyncio.Event()
+    presses = 0
+
+    def pressed() -> None:
+        nonlocal presses
+        presses += 1
+        if presses == 1:
+            first()
+        else:
+            left.set()
+
+    loop = asyncio.get_running_loop()
+    loop.add_signal_handler(signal.SIGINT, pressed)
+    try:
+        yield left
+    finally:
+        loop.remove_signal_handler(signal.SIGINT)
+
+
+def _say_it_goes_on(here: Place, run_id: str, console: Console) -> None:
+    if here.how == "started":
+        text = (
+            f"Ctrl-C again leaves: the stack of this command ends with it, and the run goes on with the next "
+            f"`replaywright up`; `replaywright show {run_id}` shows it"
+        )
+    else:
+        text = (
+            f"the run goes on: `replaywright show {run_id}` shows it, `replaywright cancel {run_id}` ends it; "
+            f"Ctrl-C again leaves"
+        )
+    output.print_line(text, style="yellow", console=console)
+
+
+def exit_status(ending: Ending, *, fail_on_heal: bool) -> Exit:
+    """The exit status for how a run ended."""
+    match ending.status:
+        case "waiting":
+            return Exit.WAITING
+        case "done":
+            return Exit.HEALED if fail_on_heal and ending.result.healed else Exit.DONE
+        case _:
+            return Exit.FAILED
+
+
+def report(
+    ending: Ending, order: Order, here: Place, console: Console, seconds: float, *, healed_fails: bool = False
+) -> None:
+    """Say how the run ended, what it cost, and what to do next."""
+    result = ending.result
+    totals = output.totals_line(result.totals)
+    took = output.duration(seconds)
+    if ending.status == "done":
+        style = "yellow" if healed_fails else "green"
+        extra = " (exit 3: it healed, and --fail-on-heal was given)" if healed_fails else ""
+        output.print_line(f"done in {took}: {totals}{extra}", style=style, console=console)
+        if result.held:
+            held = output.count(result.held, "healed entry waits", "healed entries wait")
+            output.print_line(f"{held} for a person: `replaywright cache list --held`", console=console)
+        for name, value in result.extracted.items():
+            output.print_line(f"  {name}: {value}", console=console)
+    elif ending.status == "waiting":
+        output.print_line(f"waits for a person after {took}: {totals}", style="yellow", console=console)
+        say_what_it_waits_for(ending.progress, order.run_id, console, stack_ends=here.how == "started")
+    else:
+        style = "yellow" if ending.status == "cancelled" else "red"
+        output.print_line(f"{ending.status.replace('_', ' ')} after {took}: {totals}", style=style, console=console)
+        for line in failure_lines(result):
+            output.print_line(f"  {line}", console=console)
+        remedy = _REMEDIES.get(result.reason, f"`replaywright show {order.run_id}` shows every step")
+        if remedy:
+            output.print_line(f"  what to do: {remedy}", console=console)
+    if url := here.run_url(order.run_id):
+        output.print_line(f"  {url}", style="dim", console=console)
+
+
+def failure_lines(result: RunResult) -> list[str]:
+    """What failed and why."""
+    lines: list[str] = []
+    words = result.message or result.reason.replace("_", " ")
+    if result.failed_step is not None:
+        lines.append(f"step {result.failed_step + 1}: {words} ({result.reason})")
+    elif words:
+        lines.append(words)
+    lines += [
+        f"final verification: {check.reason}: {check.details}" for check in result.verification if not check.passed
+    ]
+    return lines
+
+
+def say_what_it_waits_for(
+    progress: Progress | None, run_id: str, console: Console, *, stack_ends: bool = False
+) -> None:
+    """What a person has to decide, and with which command."""
+    if progress is None:
+        return
+    output.print_line(f"  {progress.waiting_for}", console=console)
+    if stack_ends:
+        output.print_line("  start `replaywright up` first: the stack of this command ends now", console=console)
+    step = progress.step + 1
+    output.print_line(
+        f"  then: replaywright resolve {run_id} --step {step} --done | --not-done | --abandon  [--why TEXT]",
+        console=console,
+    )
+
+
+def _announce(order: Order, here: Place, console: Console) -> None:
+    output.print_line(f"run {order.run_id}", style="bold", console=console)
+    if url := here.run_url(order.run_id):
+        output.print_line(f"  {url}", style="dim", console=console)
+
+
+def _mention_secrets(task: Task, here: Place, tell: Callable[[str], None]) -> None:
+    """With a worker of somebody else's, what is set here says nothing for certain."""
+    if here.how == "started":
+        taskfile.require_secrets(task)
+        return
+    try:
+        taskfile.require_secrets(task)
+    except (InputInvalid, SecretMissing):
+        names = ", ".join(SECRET_PREFIX + name for name in task.secrets)
+        tell(f"the worker needs {names}; it is not set here, which is well if it is set there")
+
+
+def _checked_id(run_id: str | None) -> str:
+    """The caller's id, if it is one that Temporal and a path of its UI can hold.
+
+    Raises:
+        InputInvalid: empty, too long, or with spaces or control characters.
+    """
+    if run_id is None:
+        return ""
+    if (
+        not run_id
+        or len(run_id.encode(errors="replace")) > _ID_BYTES
+        or output.plain(run_id) != run_id
+        or " " in run_id
+    ):
+        raise InputInvalid(f"--id {run_id!r}: expected 1 to {_ID_BYTES} bytes without spaces or control characters")
+    return run_id

@@ -1,0 +1,354 @@
+"""`replaywright runs`, `show`, `resolve` and `cancel`: looking at runs and stepping in."""
+
+import asyncio
+import getpass
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Annotated, Any
+
+import typer
+from rich.text import Text
+from temporalio.client import (
+    WorkflowExecution,
+    WorkflowExecutionDescription,
+    WorkflowExecutionStatus,
+    WorkflowFailureError,
+    WorkflowUpdateFailedError,
+    WorkflowUpdateRPCTimeoutOrCancelledError,
+)
+
+from replaywright.cli import output
+from replaywright.cli.app import Command, Exit, app, options_of
+from replaywright.cli.connect import Place, place, redis_url_of, require_somewhere, temporal_errors
+from replaywright.cli.follow import WORKFLOW, Ending, ServerGone, ending_of, handle_of, progress_of
+from replaywright.cli.run import failure_lines, say_what_it_waits_for
+from replaywright.cli.store import StepRecord, opened_store, step_records
+from replaywright.domain.runs import PersonVerdict, Progress, RunResult
+from replaywright.errors import InputInvalid, StackFailed, StoreUnavailable
+from replaywright.settings import load_settings
+
+_STATUSES = {
+    WorkflowExecutionStatus.RUNNING: ("running", "cyan"),
+    WorkflowExecutionStatus.COMPLETED: ("done", "green"),
+    WorkflowExecutionStatus.FAILED: ("failed", "red"),
+    WorkflowExecutionStatus.CANCELED: ("cancelled", "yellow"),
+    WorkflowExecutionStatus.TERMINATED: ("terminated", "red"),
+    WorkflowExecutionStatus.TIMED_OUT: ("timed out", "red"),
+}
+_LATEST = "latest"
+_QUICK = timedelta(seconds=2)
+_ANSWER_LIMIT = timedelta(seconds=15)
+_END_LIMIT_S = 30
+_END_POLL_S = 0.2
+
+Run = Annotated[
+    str, typer.Argument(metavar="RUN", help="Id of the run, an end or beginning of it that is unique, or `latest`.")
+]
+
+
+@dataclass(frozen=True)
+class _Line:
+    """One run of the list."""
+
+    run_id: str
+    task: str
+    status: str
+    style: str
+    start: datetime
+    seconds: float
+    url: str
+
+
+@app.command(cls=Command)
+def runs(
+    ctx: typer.Context,
+    limit: Annotated[int, typer.Option("--limit", "-n", min=1, max=1000, help="How many, the newest first.")] = 20,
+    json: Annotated[bool, typer.Option("--json", help="One JSON object.")] = False,
+) -> None:
+    """List runs, the newest first.
+
+    Example: `replaywright runs --limit 5`
+    """
+    options_of(ctx).json = json
+    lines = asyncio.run(_runs(limit))
+    if json:
+        output.print_json({"runs": [_as_json(line) for line in lines]})
+        return
+    if not lines:
+        output.print_line("no runs yet: `replaywright run TASK` starts one")
+        return
+    rows = output.table("status", "run", "task", "started", "took", "Temporal UI", right=["took"])
+    for line in lines:
+        started = line.start.astimezone().strftime("%Y-%m-%d %H:%M:%S")
+        took = output.duration(line.seconds)
+        rows.add_row(*output.cells(Text(line.status, line.style), line.run_id, line.task, started, took, line.url))
+    output.print_table(rows)
+
+
+@app.command(cls=Command)
+def show(
+    ctx: typer.Context,
+    run: Run,
+    json: Annotated[bool, typer.Option("--json", help="One JSON object.")] = False,
+) -> None:
+    """Show a run: its steps, how each element was found, what it costs, and what it waits for.
+
+    Example: `replaywright show latest`
+    """
+    options_of(ctx).json = json
+    asyncio.run(_show(run, json=json))
+
+
+@app.command(cls=Command)
+def resolve(
+    *,
+    run: Run,
+    step: Annotated[int, typer.Option(min=1, help="Number of the step that the run waits at, as `show` says.")],
+    done: Annotated[bool, typer.Option("--done", help="The step took effect: go on after it.")] = False,
+    not_done: Annotated[bool, typer.Option("--not-done", help="It took no effect: perform it again.")] = False,
+    abandon: Annotated[bool, typer.Option("--abandon", help="End the run here, as failed.")] = False,
+    why: Annotated[str, typer.Option(metavar="TEXT", help="What you saw; kept with the run.")] = "",
+) -> None:
+    """Decide a step of which nobody but you can say whether it took effect.
+
+    Look at the site first: a mail that was sent and is said not to be is sent again.
+
+    Example: `replaywright resolve latest --step 10 --done --why "it is in the Sent folder"`
+    """
+    if done + not_done + abandon != 1:
+        raise InputInvalid("say exactly one of --done, --not-done and --abandon")
+    verdict = PersonVerdict(
+        sequence=step - 1,
+        verdict="done" if done else "not_done" if not_done else "abandon",
+        who=_who(),
+        why=why,
+    )
+    asyncio.run(_resolve(run, verdict))
+
+
+@app.command(cls=Command)
+def cancel(
+    run: Run,
+    reason: Annotated[str, typer.Option(metavar="TEXT", help="Kept in the run's history.")] = "",
+) -> None:
+    """Cancel a run: the step under way ends, the browser is closed, nothing further is done.
+
+    What was done on the site stays done.
+
+    Example: `replaywright cancel latest`
+    """
+    raise typer.Exit(asyncio.run(_cancel(run, reason)))
+
+
+async def _runs(limit: int) -> list[_Line]:
+    async with place(load_settings(), tell=_tell) as here:
+        found = await _executions(here, limit)
+        return list(await asyncio.gather(*(_line(here, execution) for execution in found)))
+
+
+async def _executions(here: Place, limit: int) -> list[WorkflowExecution]:
+    """The newest runs; of a run that continued as new only its newest execution."""
+    query = f'WorkflowType = "{WORKFLOW}" AND ExecutionStatus != "ContinuedAsNew"'
+    with temporal_errors(here.settings):
+        return [execution async for execution in here.client.list_workflows(query, limit=limit)]
+
+
+async def _line(here: Place, execution: WorkflowExecution) -> _Line:
+    status, style = _STATUSES.get(execution.status or WorkflowExecutionStatus.RUNNING, ("unknown", ""))
+    if execution.status is WorkflowExecutionStatus.RUNNING:
+        try:
+            progress = await progress_of(handle_of(here.client, execution.id), _QUICK)
+        except (ServerGone, InputInvalid):
+            progress = None
+        if progress is None:
+            status, style = "running, no worker answers", "yellow"
+        elif progress.status == "waiting":
+            status, style = "waits for a person", "yellow"
+    end = execution.close_time or datetime.now(UTC)
+    return _Line(
+        run_id=execution.id,
+        task=await _memo(execution, "task") or execution.id.split("/")[0],
+        status=status,
+        style=style,
+        start=execution.start_time,
+        seconds=(end - execution.start_time).total_seconds(),
+        url=here.run_url(execution.id),
+    )
+
+
+async def _memo(execution: WorkflowExecution, name: str) -> str:
+    value: Any = await execution.memo_value(name, default="")
+    return value if isinstance(value, str) else ""
+
+
+def _as_json(line: _Line) -> dict[str, Any]:
+    return {
+        "runId": line.run_id,
+        "task": line.task,
+        "status": line.status,
+        "started": line.start.isoformat(),
+        "seconds": round(line.seconds, 3),
+        "url": line.url,
+    }
+
+
+async def _show(run: str, *, json: bool) -> None:
+    async with place(load_settings(), tell=_tell) as here:
+        execution = await _find(here, run)
+        line = await _line(here, execution)
+        handle = handle_of(here.client, execution.id)
+        progress = None if line.status.endswith("no worker answers") else await progress_of(handle, _QUICK)
+        is_running = execution.status is WorkflowExecutionStatus.RUNNING
+        ending = None if is_running else await _ending(here, execution)
+        records, missing = await _records(here, execution)
+    if json:
+        shown = _as_json(line) | {
+            "progress": progress.model_dump(mode="json", by_alias=True) if progress is not None else None,
+            "result": ending.result.model_dump(mode="json", by_alias=True) if ending is not None else None,
+            "steps": [record.line for record in records],
+        }
+        output.print_json(shown)
+        return
+    _print_run(line, progress, ending, records, missing)
+
+
+async def _ending(here: Place, execution: WorkflowExecutionDescription) -> Ending:
+    try:
+        with temporal_errors(here.settings, execution.id):
+            result = await handle_of(here.client, execution.id).result()
+    except WorkflowFailureError as exc:
+        return ending_of(exc.cause)
+    return Ending("done", result)
+
+
+async def _records(here: Place, execution: WorkflowExecutionDescription) -> tuple[list[StepRecord], str]:
+    """The trace's steps, or why there are none."""
+    lineage = await _memo(execution, "lineage") or execution.id
+    tenant = await _memo(execution, "tenant") or here.settings.tenant
+    try:
+        async with opened_store(redis_url_of(here.settings)) as store:
+            return step_records(await store.trace(tenant=tenant, lineage=lineage)), ""
+    except StoreUnavailable as exc:
+        return [], f"the trace cannot be read: {exc}"
+
+
+def _print_run(
+    line: _Line, progress: Progress | None, ending: Ending | None, records: list[StepRecord], missing: str
+) -> None:
+    console = output.standard_output()
+    output.print_line(f"run {line.run_id}", style="bold")
+    started = line.start.astimezone().strftime("%Y-%m-%d %H:%M:%S")
+    output.print_line_as_is(f"  {line.status}, started {started}, {output.duration(line.seconds)}")
+    if line.url:
+        output.print_line_as_is(f"  {line.url}")
+    if records:
+        _print_steps(records)
+    elif progress is not None:
+        output.print_lines(progress.lines, console)
+    if missing:
+        output.print_line(missing, style="yellow")
+    if progress is not None and ending is None:
+        output.print_line(f"now: step {progress.step + 1} of {progress.steps}: {progress.doing or progress.status}")
+        if progress.status == "waiting":
+            say_what_it_waits_for(progress, line.run_id, console)
+    result = ending.result if ending is not None else RunResult(succeeded=True)
+    if not result.succeeded:
+        for words in failure_lines(result):
+            output.print_line(words, style="red")
+    totals = result.totals if ending is not None else progress.totals if progress is not None else None
+    if totals is not None:
+        output.print_line(output.totals_line(totals), style="dim")
+
+
+def _print_steps(records: list[StepRecord]) -> None:
+    rows = output.table("step", "", "what", "found by", "score", "took", "model calls", right=["step", "score", "took"])
+    console = output.standard_output()
+    for record in records:
+        score = f"{record.lookup.score:.2f}" if record.lookup.score else ""
+        calls = output.count(record.usage.calls, "call") if record.usage.calls else ""
+        found = output.how_found(record.lookup, from_ledger=record.from_ledger)
+        rows.add_row(
+            *output.cells(
+                f"{record.sequence + 1:04d}",
+                output.mark(record.status, console),
+                record.title + (f" – {record.message}" if record.message else ""),
+                found,
+                score,
+                output.duration(record.seconds),
+                calls,
+            )
+        )
+    output.print_table(rows, console)
+
+
+async def _resolve(run: str, verdict: PersonVerdict) -> None:
+    settings = load_settings()
+    require_somewhere(settings)
+    async with place(settings, tell=_tell) as here:
+        execution = await _find(here, run)
+        handle = handle_of(here.client, execution.id)
+        try:
+            with temporal_errors(here.settings, execution.id):
+                await handle.execute_update("resolve_step", verdict, rpc_timeout=_ANSWER_LIMIT)
+        except WorkflowUpdateFailedError as exc:
+            raise InputInvalid(f"{execution.id}: {exc.cause}") from exc
+        except WorkflowUpdateRPCTimeoutOrCancelledError as exc:
+            raise StackFailed(
+                f"no worker took the decision in {_ANSWER_LIMIT.seconds} s: start `replaywright up`, then repeat this"
+            ) from exc
+    said = {"done": "goes on after it", "not_done": "performs it again", "abandon": "ends here, as failed"}
+    output.print_line(f"step {verdict.sequence + 1} decided: the run {said[verdict.verdict]}", style="green")
+
+
+async def _cancel(run: str, reason: str) -> Exit:
+    settings = load_settings()
+    require_somewhere(settings)
+    async with place(settings, tell=_tell) as here:
+        execution = await _find(here, run)
+        if execution.status is not WorkflowExecutionStatus.RUNNING:
+            status = _STATUSES.get(execution.status or WorkflowExecutionStatus.RUNNING, ("over", ""))[0]
+            output.print_line(f"{execution.id}: nothing to cancel: it is {status}")
+            return Exit.DONE
+        handle = handle_of(here.client, execution.id)
+        with temporal_errors(here.settings, execution.id):
+            await handle.cancel(reason=reason)
+            for _ in range(int(_END_LIMIT_S / _END_POLL_S)):
+                if (await handle.describe()).status is not WorkflowExecutionStatus.RUNNING:
+                    output.print_line(f"{execution.id}: cancelled", style="green")
+                    return Exit.DONE
+                await asyncio.sleep(_END_POLL_S)
+    output.print_line(f"{execution.id}: asked to cancel; it ends as soon as a worker is there", style="yellow")
+    return Exit.DONE
+
+
+async def _find(here: Place, run: str) -> WorkflowExecutionDescription:
+    """The run with this id, or the only one whose id begins or ends with it.
+
+    Raises:
+        InputInvalid: there is none, or more than one.
+    """
+    try:
+        with temporal_errors(here.settings, run):
+            return await here.client.get_workflow_handle(run).describe()
+    except InputInvalid:
+        executions = await _executions(here, 1000)
+    ids = list(dict.fromkeys(execution.id for execution in executions))
+    found = ids[:1] if run == _LATEST else [known for known in ids if known.startswith(run) or known.endswith(run)]
+    if not found:
+        raise InputInvalid(f"there is no run {run!r}; `replaywright runs` lists them")
+    if len(found) > 1:
+        raise InputInvalid(f"{run!r} is the beginning or end of {len(found)} runs, such as {found[0]} and {found[1]}")
+    with temporal_errors(here.settings, found[0]):
+        return await here.client.get_workflow_handle(found[0]).describe()
+
+
+def _who() -> str:
+    """Whose decision it is."""
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):  # no name for this user id, as in some containers
+        return "command line"
+
+
+def _tell(text: str) -> None:
+    output.print_line(text, style="dim", console=output.standard_error())

@@ -1,0 +1,68 @@
+"""`replaywright schema`: the JSON schema of task files, for editors."""
+
+import ast
+import inspect
+import textwrap
+from collections.abc import Iterator
+from typing import Any
+
+from pydantic import BaseModel
+
+from replaywright.cli import output
+from replaywright.cli.app import Command, app
+from replaywright.domain.base import Authored
+from replaywright.domain.tasks import Task
+
+_DRAFT = "https://json-schema.org/draft/2020-12/schema"
+
+
+@app.command(cls=Command)
+def schema() -> None:
+    """Print the JSON schema of task files.
+
+    An editor with it completes fields and marks mistakes. With the YAML language server, put this into the first
+    line of a task: `# yaml-language-server: $schema=task.schema.json`
+
+    Example: `replaywright schema > task.schema.json`
+    """
+    output.print_json(task_schema(), indent=2)
+
+
+def task_schema() -> dict[str, Any]:
+    """The schema, with the sentences from the models' source as descriptions."""
+    result = Task.model_json_schema()
+    definitions: dict[str, Any] = result.get("$defs", {})
+    for model in _models(Authored):
+        described = result if model is Task else definitions.get(model.__name__)
+        if described is not None:
+            _describe(described, model)
+    return {"$schema": _DRAFT, **result, "title": "Replaywright task"}
+
+
+def _models(base: type[BaseModel]) -> Iterator[type[BaseModel]]:
+    for model in base.__subclasses__():
+        yield model
+        yield from _models(model)
+
+
+def _describe(described: dict[str, Any], model: type[BaseModel]) -> None:
+    sentences: dict[str, str] = {}
+    for part in reversed(model.__mro__):
+        if issubclass(part, Authored) and part is not Authored:
+            sentences |= _field_sentences(part)
+    for name, field in model.model_fields.items():
+        shown = described.get("properties", {}).get(field.alias or name)
+        if shown is not None and name in sentences:
+            shown.setdefault("description", sentences[name])
+
+
+def _field_sentences(model: type[BaseModel]) -> dict[str, str]:
+    """The string below each field. Pydantic could collect them, but then every worker would parse its own source."""
+    body = ast.parse(textwrap.dedent(inspect.getsource(model))).body[0]
+    assert isinstance(body, ast.ClassDef)
+    sentences: dict[str, str] = {}
+    for field, below in zip(body.body, body.body[1:], strict=False):
+        match field, below:
+            case ast.AnnAssign(target=ast.Name(id=name)), ast.Expr(value=ast.Constant(value=str(text))):
+                sentences[name] = inspect.cleandoc(text)
+    return sentences

@@ -1,0 +1,65 @@
+"""The Redis store as commands use it: opened for one look, and its trace read as steps."""
+
+import contextlib
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from pydantic import ValidationError
+
+from cache.connection import open_redis
+from cache.steps import RedisStepStore
+from replaywright.domain.outcomes import Lookup, Status, StepOutcome
+from replaywright.domain.runs import Usage
+
+
+@dataclass(frozen=True)
+class StepRecord:
+    """One line of a trace that is about a step."""
+
+    sequence: int
+    title: str
+    status: Status
+    lookup: Lookup
+    usage: Usage
+    seconds: float
+    from_ledger: bool
+    message: str
+    line: dict[str, Any]
+    """As it is stored."""
+
+
+@contextlib.asynccontextmanager
+async def opened_store(redis_url: str) -> AsyncIterator[RedisStepStore]:
+    """The store at this address, until the block ends. Its methods raise `StoreUnavailable`."""
+    client = open_redis(redis_url, client_name="replaywright-cli")
+    try:
+        yield RedisStepStore(client)
+    finally:
+        await client.aclose()
+
+
+def step_records(lines: Sequence[dict[str, Any]]) -> list[StepRecord]:
+    """The steps of a trace in their order; lines of other kinds, and such that cannot be read, are left out."""
+    records = []
+    for line in lines:
+        with contextlib.suppress(ValidationError, TypeError, ValueError):
+            if line.get("kind") == "step":
+                records.append(_record(line))
+    return records
+
+
+def _record(line: dict[str, Any]) -> StepRecord:
+    outcome = StepOutcome.model_validate(line)
+    unfinished = outcome.status is not Status.DONE
+    return StepRecord(
+        sequence=int(line.get("sequence", 0)),
+        title=str(line.get("title", "")),
+        status=outcome.status,
+        lookup=outcome.lookup,
+        usage=Usage.model_validate(line.get("usage") or {}),
+        seconds=outcome.costs.total_ms / 1000,
+        from_ledger=outcome.from_ledger,
+        message=(outcome.message or outcome.reason) if unfinished else "",
+        line=line,
+    )

@@ -1,0 +1,229 @@
+"""Reading what the caller gives to `run`: the task file, parameters, secrets; and how a run is named and described."""
+
+import json
+import os
+import re
+import secrets
+import sys
+from collections.abc import Hashable, Mapping, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import yaml
+
+from replaywright.domain.runs import SECRET_PREFIX, Heal, Mode, step_title
+from replaywright.domain.tasks import Task, parse_task
+from replaywright.domain.templates import fill
+from replaywright.errors import InputInvalid, ReplaywrightError
+
+_SUMMARY_BYTES = 200
+"""Temporal's limit of a run's summary."""
+_DETAILS_BYTES = 20_000
+"""Temporal's limit of a run's details."""
+
+
+class _StrictLoader(yaml.SafeLoader):
+    """Refuses a mapping that says the same thing twice; YAML's own rule would keep the last and drop the first."""
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Any]:
+        seen: set[str] = set()
+        for key, _ in node.value:
+            if isinstance(key, yaml.ScalarNode) and key.value != "<<":
+                if key.value in seen:
+                    raise yaml.constructor.ConstructorError(
+                        None, None, f"the key {key.value!r} is here twice", key.start_mark
+                    )
+                seen.add(key.value)
+        return super().construct_mapping(node, deep=deep)
+
+
+class _TextLoader(yaml.BaseLoader):
+    """Every scalar stays the text that was written: `007`, `yes` and `2026-01-31` are values, not numbers."""
+
+
+def read_task(path: str) -> Task:
+    """The task in this file; `-` is standard input.
+
+    Raises:
+        InputInvalid: one line with file, line or field, and what was expected.
+    """
+    source = "standard input" if path == "-" else path
+    text = _read(path, source)
+    return parse_task(_parse_json(text, source) if _is_json(path, text) else _parse_yaml(text, source), source)
+
+
+def read_parameters(given: Sequence[str], path: str | None) -> dict[str, str]:
+    """Values from a file (`--params`) and from `name=value` pairs (`--param`), which win.
+
+    Raises:
+        InputInvalid: unreadable file, a pair without `=`, or a value that is a list or a mapping.
+    """
+    values = _parameters_from(path) if path is not None else {}
+    for pair in given:
+        name, equals, value = pair.partition("=")
+        if not equals or not name:
+            raise InputInvalid(f"--param {pair!r}: expected name=value")
+        values[name.strip()] = value
+    for name, value in values.items():
+        if "\x00" in value or not _is_text(value):
+            raise InputInvalid(f"parameter {name!r} holds bytes that are no UTF-8 text")
+    return values
+
+
+def require_secrets(task: Task, environment: Mapping[str, str] | None = None) -> None:
+    """See that every secret of the task has a value here.
+
+    Raises:
+        InputInvalid: names all that are missing and the variables to set.
+    """
+    here = os.environ if environment is None else environment
+    names = [SECRET_PREFIX + name for name in task.secrets]
+    missing = [name for name in names if not here.get(name) and not here.get(f"{name}_FILE")]
+    if missing:
+        raise InputInvalid(
+            f"task {task.task!r} needs secrets that have no value here: set {', '.join(missing)} "
+            f"(or the same name with _FILE, the path of a file that holds it)"
+        )
+
+
+def new_run_id(task: Task, values: Mapping[str, str]) -> str:
+    """`task/host/20261121-103400-1a2b`: readable in the Temporal UI, with nothing personal in it."""
+    stamp = datetime.now(UTC).strftime("%Y%m%d-%H%M%S")
+    return f"{task.task}/{site_of(task, values)}/{stamp}-{secrets.token_hex(2)}"
+
+
+def site_of(task: Task, values: Mapping[str, str]) -> str:
+    """Host of the task's first URL; `-` when it has none."""
+    urls = [task.url, *(step.url for step in task.steps if step.action == "goto")]
+    for url in filter(None, urls):
+        try:
+            if host := urlsplit(fill(url, values)).hostname:
+                return host
+        except (ReplaywrightError, ValueError):
+            continue
+    return "-"
+
+
+def summary_of(task: Task) -> str:
+    """One line for Temporal's list of runs."""
+    return _cut(" ".join((task.goal or task.task).split()) + f" ({len(task.steps)} steps)", _SUMMARY_BYTES)
+
+
+def plan_of(task: Task, mode: Mode, heal: Heal) -> str:
+    """The plan as Markdown: steps with their templates, names of parameters and secrets, never a value."""
+    lines = [f"**{task.task}**: {_inert(task.goal) or 'no goal given'}", ""]
+    lines += [f"{number}. {_code(step_title(step))}" for number, step in enumerate(task.steps, 1)]
+    lines += ["", f"- mode: {mode.value}, heal: {heal.value}"]
+    lines += [f"- parameters: {', '.join(map(_code, task.parameters))}"] if task.parameters else []
+    lines += [f"- secrets: {', '.join(map(_code, task.secrets))}"] if task.secrets else []
+    lines += [f"- verified at the end: {len(task.verify)} conditions"] if task.verify else []
+    return _cut("\n".join(lines), _DETAILS_BYTES)
+
+
+def _read(path: str, source: str) -> str:
+    try:
+        data = sys.stdin.buffer.read() if path == "-" else Path(path).read_bytes()
+    except FileNotFoundError as exc:
+        raise InputInvalid(f"{source}: no such file") from exc
+    except OSError as exc:
+        raise InputInvalid(f"{source}: cannot be read: {exc.strerror}") from exc
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as exc:
+        line = data[: exc.start].count(b"\n") + 1
+        raise InputInvalid(f"{source}:{line}: expected UTF-8 text") from exc
+
+
+def _is_json(path: str, text: str) -> bool:
+    """Standard input is taken for JSON when it begins like it and holds a quoted key; YAML's `{a: b}` does not."""
+    if path != "-":
+        return Path(path).suffix.lower() == ".json"
+    return re.match(r'\s*(\{\s*["}]|\[)', text) is not None
+
+
+def _parse_json(text: str, source: str, **hooks: Any) -> Any:
+    try:
+        return json.loads(text, object_pairs_hook=_once_each, **hooks)
+    except _TwiceError as exc:
+        raise InputInvalid(f"{source}: {exc}") from exc
+    except json.JSONDecodeError as exc:
+        raise InputInvalid(f"{source}:{exc.lineno}:{exc.colno}: not JSON: {exc.msg}") from exc
+    except RecursionError as exc:
+        raise InputInvalid(f"{source}: nested too deeply") from exc
+
+
+class _TwiceError(Exception):
+    """A JSON object says the same thing twice."""
+
+
+def _once_each(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for key, value in pairs:
+        if key in found:
+            raise _TwiceError(f"the key {key!r} is here twice")
+        found[key] = value
+    return found
+
+
+def _parse_yaml(text: str, source: str, loader: type[yaml.BaseLoader | yaml.SafeLoader] = _StrictLoader) -> Any:
+    try:
+        return yaml.load(text, Loader=loader)  # noqa: S506  both loaders build plain data only
+    except yaml.MarkedYAMLError as exc:
+        mark = exc.problem_mark or exc.context_mark
+        place = f":{mark.line + 1}:{mark.column + 1}" if mark else ""
+        raise InputInvalid(f"{source}{place}: not YAML: {exc.problem or exc.context}") from exc
+    except (yaml.YAMLError, ValueError) as exc:  # a character YAML forbids; a date that does not exist
+        raise InputInvalid(f"{source}: not YAML: {' '.join(str(exc).split())}") from exc
+    except RecursionError as exc:
+        raise InputInvalid(f"{source}: nested too deeply") from exc
+
+
+def _parameters_from(path: str) -> dict[str, str]:
+    source = "standard input" if path == "-" else path
+    text = _read(path, source)
+    if _is_json(path, text):
+        data = _parse_json(text, source, parse_int=str, parse_float=str)
+    else:
+        data = _parse_yaml(text, source, _TextLoader)
+    if data in (None, ""):
+        return {}
+    if not isinstance(data, dict):
+        raise InputInvalid(f"{source}: expected a mapping from parameter names to values")
+    return {str(name): _as_text(value, str(name), source) for name, value in data.items()}
+
+
+def _as_text(value: Any, name: str, source: str) -> str:
+    match value:
+        case str():
+            return value
+        case bool():
+            return "true" if value else "false"
+        case _:
+            raise InputInvalid(f"{source}: {name}: expected one value, found {type(value).__name__}")
+
+
+def _is_text(value: str) -> bool:
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _code(text: str) -> str:
+    """`text` as Markdown code, whatever it holds."""
+    return "`" + " ".join(text.replace("`", "'").split()) + "`"
+
+
+def _inert(text: str) -> str:
+    """`text` without what Markdown or HTML would act on."""
+    return re.sub(r"([\\`*_\[\]<>#|])", r"\\\1", " ".join(text.split()))
+
+
+def _cut(text: str, limit_bytes: int) -> str:
+    data = text.encode()
+    if len(data) <= limit_bytes:
+        return text
+    return data[: limit_bytes - 3].decode(errors="ignore") + "…"

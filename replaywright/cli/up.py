@@ -1,0 +1,169 @@
+"""`replaywright up`: the stack and its workers, in the foreground."""
+
+import asyncio
+import contextlib
+import signal
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from replaywright.cli import output
+from replaywright.cli.app import Command, Exit, app
+from replaywright.errors import StackFailed
+from replaywright.settings import Settings, load_settings
+from replaywright.stack import Child, RunningStack, Stack, read_running, start_worker
+
+_LOOK_EVERY_S = 0.5
+_DRAIN_S = 35
+"""A little more than a worker's own graceful shutdown."""
+_STABLE_S = 60
+_RESTARTS = 5
+"""A worker that ends this often within a minute is not started again: its log says why."""
+
+
+class Role(StrEnum):
+    """What a worker does."""
+
+    ALL = "all"
+    WORKFLOW = "workflow"
+    BROWSER = "browser"
+    MODEL = "model"
+
+
+@app.command(cls=Command)
+def up(
+    role: Annotated[
+        list[Role] | None,
+        typer.Option(help="A worker for this role in a process of its own; repeatable. `all` without it."),
+    ] = None,
+) -> None:
+    """Run the stack and a worker in the foreground, until Ctrl-C.
+
+    Temporal with its UI and Redis are started unless their addresses are configured; runs, ledger and cache are kept in
+    the home folder and are there again the next time. A worker that dies is started again, and its runs go on.
+
+    Example: `replaywright up`, or with a process for each kind of work
+    `replaywright up --role workflow --role browser --role model`
+    """
+    raise typer.Exit(asyncio.run(_up(load_settings(), tuple(dict.fromkeys(role or [Role.ALL])))))
+
+
+async def _up(settings: Settings, roles: tuple[Role, ...]) -> Exit:
+    if (running := read_running(settings.home)) is not None:
+        raise StackFailed(_already(running))
+    async with Stack(settings, tell=output.print_line) as stack:
+        if stack.joined:
+            raise StackFailed(f"a stack has just been started elsewhere: {stack.ui_url or stack.temporal_address}")
+        workers = _Workers(stack.environment(), settings.home / "log")
+        with _interrupts() as stopping:
+            try:
+                for role in roles:
+                    await workers.start(role)
+                _announce(stack, settings, roles)
+                return await _watch(settings, workers, stopping)
+            finally:
+                stopping.clear()
+                await workers.stop(stopping)
+
+
+def _already(running: RunningStack) -> str:
+    return (
+        f"a stack is running already: Temporal UI {running.temporal_ui_url or 'unknown'}, "
+        f"Temporal {running.temporal_address}; use it, or stop it where it was started"
+    )
+
+
+def _announce(stack: Stack, settings: Settings, roles: tuple[Role, ...]) -> None:
+    rows = [
+        *stack.describe(),
+        ("Model", _model(settings)),
+        ("Worker", ", ".join(roles)),
+        ("Queue", settings.task_queue),
+    ]
+    width = max(len(name) for name, _ in rows)
+    for name, address in rows:
+        output.print_line_as_is(f"{name:<{width}}  {output.plain(address)}")
+    output.print_line("ready: `replaywright run TASK` in another terminal; Ctrl-C stops", style="green")
+
+
+def _model(settings: Settings) -> str:
+    if settings.model is None:
+        return "none: only what is in the cache can be done (set REPLAYWRIGHT_MODEL and the provider's key)"
+    return settings.model + (f" at {settings.model_base_url}" if settings.model_base_url else "")
+
+
+async def _watch(settings: Settings, workers: "_Workers", stopping: asyncio.Event) -> Exit:
+    """Until Ctrl-C: start workers again; give up when a server has ended."""
+    owns_servers = read_running(settings.home) is not None
+    while not stopping.is_set():
+        if owns_servers and read_running(settings.home) is None:
+            raise StackFailed(f"Temporal or Redis has ended; their logs are in {settings.home / 'log'}")
+        await workers.revive()
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(stopping.wait(), _LOOK_EVERY_S)
+    output.print_line("stopping: steps under way may end; Ctrl-C again ends them at once", style="yellow")
+    return Exit.DONE
+
+
+@dataclass
+class _Workers:
+    environment: dict[str, str]
+    logs: Path
+    running: dict[Role, Child] = field(default_factory=dict)
+    ends: list[float] = field(default_factory=list)
+
+    async def start(self, role: Role) -> None:
+        self.running[role] = await start_worker(self.environment, log=self.logs / f"worker-{role}.log", role=role)
+
+    async def revive(self) -> None:
+        """Start workers that have ended again.
+
+        Raises:
+            StackFailed: they end again and again.
+        """
+        for role, worker in list(self.running.items()):
+            status = worker.exit_status()
+            if status is None:
+                continue
+            now = time.monotonic()
+            self.ends = [*(end for end in self.ends if now - end < _STABLE_S), now]
+            if len(self.ends) > _RESTARTS:
+                raise StackFailed(f"{worker.name} ends again and again; its log ends with: {worker.log_tail()[-500:]}")
+            log = worker.log.with_suffix(".previous.log")
+            worker.log.replace(log)  # a new worker writes its log anew
+            output.print_line(
+                f"{worker.name} ended with status {status} (log: {log}): starting it again", style="yellow"
+            )
+            await self.start(role)
+
+    async def stop(self, at_once: asyncio.Event) -> None:
+        """Let all of them drain together; end them when `at_once` is set."""
+        draining = {asyncio.create_task(worker.stop(_DRAIN_S)) for worker in self.running.values()}
+        hurry = asyncio.create_task(at_once.wait())
+        while any(not task.done() for task in draining) and not hurry.done():
+            await asyncio.wait({*draining, hurry}, return_when=asyncio.FIRST_COMPLETED)
+        hurry.cancel()
+        if at_once.is_set():
+            for worker in self.running.values():
+                worker.kill()
+        await asyncio.gather(*draining)
+
+
+@contextlib.contextmanager
+def _interrupts() -> Iterator[asyncio.Event]:
+    """The event is set by Ctrl-C and SIGTERM."""
+    wanted = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    set_it: Callable[[], None] = wanted.set
+    for number in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(number, set_it)
+    try:
+        yield wanted
+    finally:
+        for number in (signal.SIGINT, signal.SIGTERM):
+            loop.remove_signal_handler(number)

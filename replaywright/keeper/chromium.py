@@ -1,0 +1,121 @@
+"""Chromium's command line."""
+
+from collections.abc import Sequence
+
+DISABLED_FEATURES = (
+    "AcceptCHFrame",
+    "AutofillServerCommunication",
+    "AutofillEnableAccountWalletStorage",
+    "CalculateNativeWinOcclusion",
+    "CertificateTransparencyComponentUpdater",
+    "DestroyProfileOnBrowserClose",
+    "DialMediaRouteProvider",
+    "GlobalMediaControls",
+    "HttpsUpgrades",
+    "ImprovedCookieControls",
+    "InterestFeedContentSuggestions",
+    "LensOverlay",
+    "MediaRouter",
+    "NetworkTimeServiceQuerying",
+    "OptimizationGuideModelDownloading",
+    "OptimizationHints",
+    "OptimizationTargetPrediction",
+    "PaintHolding",
+    "PasswordLeakDetection",
+    "PasswordManagerOnboarding",
+    "PrivacySandboxSettings4",
+    "SegmentationPlatform",
+    "Translate",
+    "TranslateUI",
+)
+"""`HttpsUpgrades` among them: it would turn a recorded http:// step into https:// behind our back."""
+
+QUIET = (
+    "--no-first-run",
+    "--no-default-browser-check",
+    "--no-service-autorun",
+    "--no-pings",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-component-extensions-with-background-pages",
+    "--disable-extensions",
+    "--disable-default-apps",
+    "--disable-sync",
+    "--disable-breakpad",
+    "--disable-crash-reporter",
+    "--disable-domain-reliability",
+    "--disable-client-side-phishing-detection",
+    "--disable-field-trial-config",
+    "--disable-search-engine-choice-screen",
+    "--disable-infobars",
+    "--disable-popup-blocking",
+    "--disable-prompt-on-repost",
+    "--disable-save-password-bubble",
+    "--disable-single-click-autofill",
+    "--disable-autofill-keyboard-accessory-view",
+    "--disable-hang-monitor",
+    "--safebrowsing-disable-auto-update",
+    "--metrics-recording-only",
+    "--use-mock-keychain",
+    "--password-store=basic",
+    "--mute-audio",
+    "--gaia-url=http://127.0.0.1:9",
+    "--component-updater=url-source=http://127.0.0.1:9",
+)
+"""Nothing that the page did not ask for: no traffic in the background, no bubbles over the page, no helpers."""
+
+STEADY = (
+    "--disable-background-timer-throttling",
+    "--disable-backgrounding-occluded-windows",
+    "--disable-renderer-backgrounding",
+    "--disable-ipc-flooding-protection",
+    "--disable-back-forward-cache",
+    "--force-color-profile=srgb",
+    "--allow-pre-commit-input",
+)
+"""A page behaves the same whether its window is in front or not."""
+
+ONLY_THROUGH_THE_PROXY = (
+    "--proxy-bypass-list=<-loopback>",
+    "--disable-quic",
+    "--webrtc-ip-handling-policy=disable_non_proxied_udp",
+    "--dns-prefetch-disable",
+)
+"""Measured (RELIABILITY-EVIDENCE F2): with these and a proxy, 0 of 41 channels went round it."""
+
+
+def command_line(
+    executable: str,
+    *,
+    profile: str,
+    proxy_port: int,
+    headless: bool = True,
+    no_sandbox: bool = False,
+    window_width: int = 1280,
+    window_height: int = 900,
+    lang: str = "en-US",
+    extra_arguments: Sequence[str] = (),
+) -> list[str]:
+    """Return the arguments that start Chromium with one empty page and no way out but the proxy.
+
+    Its debugging port is chosen by Chromium, on loopback; it is read from `DevToolsActivePort` in the profile.
+    """
+    arguments = [
+        executable,
+        f"--user-data-dir={profile}",
+        "--remote-debugging-port=0",
+        "--remote-debugging-address=127.0.0.1",
+        f"--proxy-server=http://127.0.0.1:{proxy_port}",
+        *ONLY_THROUGH_THE_PROXY,
+        *QUIET,
+        *STEADY,
+        f"--disable-features={','.join(DISABLED_FEATURES)}",
+        f"--lang={lang}",
+        f"--accept-lang={lang}",
+        f"--window-size={window_width},{window_height}",
+    ]
+    if headless:
+        arguments += ["--headless=new", "--hide-scrollbars"]
+    if no_sandbox:
+        arguments.append("--no-sandbox")
+    return [*arguments, *extra_arguments, "about:blank"]

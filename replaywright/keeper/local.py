@@ -1,0 +1,77 @@
+"""The keepers of this host, as the worker's activities see them: the port `Keepers`."""
+
+from pathlib import Path
+
+from replaywright.domain.sessions import SessionRef
+from replaywright.errors import Fenced, KeeperUnavailable, StackFailed
+from replaywright.keeper.client import KeeperClient, count_live, launch_keeper
+from replaywright.keeper.identity import boot_id, host_name
+from replaywright.keeper.protocol import SOCKET_NAME, KeeperOptions
+
+
+class LocalKeepers:
+    """Starts keepers in `sessions_dir` and speaks to them over their sockets."""
+
+    def __init__(
+        self, sessions_dir: Path, executable: Path, *, headless: bool, sandbox: bool, lease_s: float, limit: int
+    ) -> None:
+        self._sessions_dir = sessions_dir
+        self._executable = executable
+        self._headless = headless
+        self._sandbox = sandbox
+        self._lease_s = lease_s
+        self._limit = limit
+
+    async def launch(self, session_id: str) -> SessionRef:
+        """Start a keeper with its Chromium.
+
+        Raises:
+            StackFailed: all places on this host are taken, or it did not come up.
+        """
+        if count_live(self._sessions_dir) >= self._limit:
+            raise StackFailed(f"all {self._limit} browsers of this host are in use; raise REPLAYWRIGHT_MAX_BROWSERS")
+        options = KeeperOptions(
+            session_id=session_id,
+            executable=str(self._executable),
+            headless=self._headless,
+            no_sandbox=not self._sandbox,
+            lease_s=self._lease_s,
+        )
+        try:
+            handle = await launch_keeper(self._sessions_dir, options)
+        except KeeperUnavailable as exc:
+            raise StackFailed(str(exc)) from exc
+        return SessionRef(
+            session_id=session_id,
+            queue="",
+            host=handle.record.host,
+            boot_id=handle.record.boot_id,
+            directory=str(handle.directory),
+        )
+
+    async def attach(self, session: SessionRef, epoch: int) -> str:
+        """The DevTools endpoint for the holder of `epoch`; every older holder is cut off."""
+        async with await self._client(session) as client:
+            if not (await client.status()).chromium_alive:
+                raise KeeperUnavailable(f"the browser of session {session.session_id} is gone")
+            return (await client.attach(epoch, lease_s=self._lease_s)).endpoint_url
+
+    async def renew(self, session: SessionRef, epoch: int) -> None:
+        """Prolong the lease."""
+        async with await self._client(session) as client:
+            await client.renew(epoch, self._lease_s)
+
+    async def close(self, session: SessionRef) -> None:
+        """End browser and keeper, unless they are gone or a newer epoch owns them."""
+        try:
+            async with await self._client(session) as client:
+                await client.close(session.epoch)
+        except (KeeperUnavailable, Fenced):
+            return
+
+    def is_local(self, session: SessionRef) -> bool:
+        """Whether the session lives on this host, in this boot."""
+        return session.host == host_name() and session.boot_id == boot_id()
+
+    async def _client(self, session: SessionRef) -> KeeperClient:
+        return await KeeperClient.connect(Path(session.directory) / SOCKET_NAME)

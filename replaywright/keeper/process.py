@@ -1,0 +1,448 @@
+"""The keeper's process: proxy, gate, Chromium, lease and control socket, put together."""
+
+import asyncio
+import logging
+import os
+import shutil
+import signal
+import time
+from pathlib import Path
+
+from pydantic import SerializeAsAny, ValidationError
+
+from replaywright.errors import StackFailed
+from replaywright.keeper import clock
+from replaywright.keeper.black_box import BlackBox
+from replaywright.keeper.chromium import command_line
+from replaywright.keeper.chromium_process import ChromiumProcess, become_subreaper
+from replaywright.keeper.gate import Dispatcher, Gate, RequestRefused
+from replaywright.keeper.identity import ProcessIdentity, boot_id, host_name, identify
+from replaywright.keeper.profile import delete_profile
+from replaywright.keeper.protocol import (
+    MAX_LINE_BYTES,
+    PROFILE_NAME,
+    PROTOCOL_VERSION,
+    RECORD_NAME,
+    REQUESTS,
+    SOCKET_NAME,
+    ArmRequest,
+    Attachment,
+    AttachRequest,
+    BlackBoxReport,
+    BlackBoxRequest,
+    CloseRequest,
+    CutRequest,
+    DisarmRequest,
+    Done,
+    ErrorCode,
+    FenceRequest,
+    KeeperError,
+    KeeperOptions,
+    LeaseReport,
+    Message,
+    OperationRecord,
+    PermitRequest,
+    RenewRequest,
+    Reply,
+    ReplyHead,
+    Request,
+    SessionRecord,
+    SessionState,
+    StatusReport,
+    StatusRequest,
+    WaitHeldRequest,
+)
+from replaywright.keeper.proxy import ForwardProxy, Policy, allow_all
+from replaywright.keeper.relay import CdpRelay
+
+MAX_RELAYS = 8
+"""Attachments of one epoch that stay open; the oldest without a connection makes room."""
+LONGEST_NAP_S = 5.0
+"""Deadlines are looked at at least so often: a suspended machine does not advance the timers of the event loop."""
+
+_log = logging.getLogger(__name__)
+
+_AnyReply = Reply[SerializeAsAny[Message]]  # kept: pydantic would build the class again for every answer
+
+
+def write_record(directory: Path, record: SessionRecord) -> None:
+    """Replace `session.json`; a reader sees the old one or the new one, never a part."""
+    path = directory / RECORD_NAME
+    draft = path.with_suffix(".draft")
+    draft.write_text(record.model_dump_json(), "utf-8")
+    draft.replace(path)
+
+
+class Keeper:
+    """One session: its browser, its network, and the word on who may use them."""
+
+    def __init__(
+        self,
+        directory: Path,
+        options: KeeperOptions,
+        *,
+        policy: Policy = allow_all,
+        dispatcher: Dispatcher | None = None,
+    ) -> None:
+        self._directory = directory.absolute()
+        self._options = options
+        self._profile = self._directory / PROFILE_NAME
+        self._state = SessionState.STARTING
+        self._started_s = time.monotonic()
+        self._started_wall_s = time.time()
+        self._keeper = _identity_of_this_process()
+        self._host, self._boot_id = host_name(), boot_id()
+
+        self._epoch = self._holder_epoch = options.epoch
+        self._renewed_s = clock.lease_now_s()
+        self._lease_until_s = float("inf")
+        self._browser_died_s: float | None = None
+
+        self._black_box = BlackBox()
+        self._gate = Gate(self._black_box, lease_lapsed=self._lease_lapsed, dispatcher=dispatcher)
+        self._proxy = ForwardProxy(self._gate, self._black_box, policy=policy)
+        self._chromium: ChromiumProcess | None = None
+        self._relays: list[tuple[CdpRelay, int]] = []
+        self._control: asyncio.Server | None = None
+        self._clients: set[asyncio.Task[None]] = set()
+        self._end = asyncio.Event()
+        self._deadlines_changed = asyncio.Event()
+        self._removes_directory = False
+
+    # ---- life ---------------------------------------------------------------------------------------------------
+
+    async def run(self, ready_fd: int | None = None) -> int:
+        """Keep the session until it is closed or nobody wants it any more; return the exit code.
+
+        Args:
+            ready_fd: gets one line when workers can attach; it is closed without one when they never will.
+        """
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGTERM, signal.SIGINT):
+            loop.add_signal_handler(number, self._end.set)
+        loop.add_signal_handler(signal.SIGCHLD, self._child_ended)
+        become_subreaper()
+        try:
+            await self._start()
+            if ready_fd is not None:
+                os.write(ready_fd, b"ready\n")
+                os.close(ready_fd)
+            _log.info("ready after %.0f ms", (time.monotonic() - self._started_s) * 1000)
+            await self._watch_deadlines()
+            return 0
+        except (StackFailed, OSError) as error:
+            _log.error("%s", error)
+            return 1
+        finally:
+            await self._stop()
+
+    async def _start(self) -> None:
+        self._write_record()
+        proxy_port = await self._proxy.start()
+        _log.info("proxy listens after %.0f ms", (time.monotonic() - self._started_s) * 1000)
+        arguments = command_line(
+            self._options.executable,
+            profile=str(self._profile),
+            proxy_port=proxy_port,
+            headless=self._options.headless,
+            no_sandbox=self._options.no_sandbox,
+            window_width=self._options.window_width,
+            window_height=self._options.window_height,
+            lang=self._options.lang,
+            extra_arguments=self._options.extra_arguments,
+        )
+        self._profile.mkdir(mode=0o700, exist_ok=True)
+        self._chromium = await ChromiumProcess.start(arguments, profile=self._profile, environment=os.environ)
+        self._write_record()
+        os.chdir(self._directory)  # the address of a unix socket has room for 107 bytes: a relative one always fits
+        self._control = await asyncio.start_unix_server(self._serve_client, SOCKET_NAME, limit=MAX_LINE_BYTES)
+        Path(SOCKET_NAME).chmod(0o600)
+        await self._chromium.wait_until_debuggable(self._options.browser_timeout_s)
+        self._proxy.own_ports.add(self._chromium.debugging_port)
+        self._state = SessionState.READY
+        self._renew(self._epoch, self._options.lease_s)
+        self._write_record()
+
+    async def _watch_deadlines(self) -> None:
+        while not self._end.is_set():
+            now_s = clock.lease_now_s()
+            if now_s >= self._ends_at_s:
+                _log.info("nobody wants this session any more")
+                return
+            self._gate.check_deadlines()
+            deadlines = [self._ends_at_s, self._lease_until_s, self._gate.next_deadline_s or self._ends_at_s]
+            nap_s = min([LONGEST_NAP_S, *(deadline_s - now_s for deadline_s in deadlines if deadline_s > now_s)])
+            self._deadlines_changed.clear()
+            waits = [asyncio.create_task(event.wait()) for event in (self._end, self._deadlines_changed)]
+            await asyncio.wait(waits, timeout=nap_s, return_when=asyncio.FIRST_COMPLETED)
+            for wait in waits:
+                wait.cancel()
+
+    @property
+    def _ends_at_s(self) -> float:
+        """On the lease clock."""
+        if self._browser_died_s is not None:
+            return self._browser_died_s + self._options.orphan_ttl_s
+        return max(self._renewed_s + self._options.orphan_ttl_s, self._lease_until_s)
+
+    async def _stop(self) -> None:
+        """Network first, so that nothing leaves while the browser dies."""
+        _log.info("ending")
+        self._gate.close()
+        await self._proxy.close()
+        for relay, _ in self._relays:
+            relay.close()
+        if self._control is not None:
+            self._control.close()
+        if self._chromium is not None:
+            await self._chromium.kill()
+        self._state = SessionState.ENDED
+        delete_profile(self._profile)
+        if self._removes_directory:
+            shutil.rmtree(self._directory, ignore_errors=True)
+        else:
+            (self._directory / SOCKET_NAME).unlink(missing_ok=True)
+            self._write_record()
+        # Last, because clients take the end of their connection for the end of the session.
+        for client in self._clients:
+            client.cancel()
+        await asyncio.gather(*self._clients, return_exceptions=True)
+
+    def _child_ended(self) -> None:
+        if self._chromium is None or not self._chromium.reap() or self._browser_died_s is not None:
+            return
+        self._browser_died_s = clock.lease_now_s()
+        self._deadlines_changed.set()
+        if self._state is SessionState.READY:
+            _log.error("Chromium is gone, exit code %s", self._chromium.exit_code)
+            self._state = SessionState.BROWSER_DEAD
+            self._write_record()
+
+    def _write_record(self) -> None:
+        record = SessionRecord(
+            session_id=self._options.session_id,
+            state=self._state,
+            host=self._host,
+            boot_id=self._boot_id,
+            keeper=self._keeper,
+            chromium=self._chromium.identity if self._chromium is not None else None,
+            socket_path=str(self._directory / SOCKET_NAME),
+            profile=str(self._profile),
+            epoch=self._epoch,
+            started_at=self._started_wall_s,
+        )
+        write_record(self._directory, record)
+
+    # ---- epoch and lease ----------------------------------------------------------------------------------------
+
+    def _lease_lapsed(self) -> bool:
+        return clock.lease_now_s() >= self._lease_until_s
+
+    def _renew(self, epoch: int, lease_s: float) -> None:
+        self._holder_epoch = epoch
+        self._renewed_s = clock.lease_now_s()
+        self._lease_until_s = self._renewed_s + lease_s
+        self._deadlines_changed.set()
+
+    def _admit_epoch(self, epoch: int) -> None:
+        """Refuse a lower epoch; take over a greater one, and with it everything away from those before.
+
+        Raises:
+            RequestRefused: fenced.
+        """
+        if epoch < self._epoch:
+            raise RequestRefused(ErrorCode.FENCED, f"epoch {epoch} is over, this session is in epoch {self._epoch}")
+        if epoch == self._epoch:
+            return
+        _log.info("epoch %d follows %d", epoch, self._epoch)
+        self._epoch = epoch
+        for relay, port in [pair for pair in self._relays if pair[0].epoch < epoch]:
+            self._close_relay(relay, port)
+        self._write_record()
+
+    def _admit_holder(self, epoch: int) -> None:
+        if self._lease_lapsed() and epoch <= self._holder_epoch:
+            raise RequestRefused(
+                ErrorCode.FENCED, f"the lease of epoch {self._holder_epoch} has lapsed: adopt with a greater epoch"
+            )
+        self._admit_epoch(epoch)
+
+    # ---- control socket -----------------------------------------------------------------------------------------
+
+    async def _serve_client(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        task = asyncio.current_task()
+        assert task is not None
+        self._clients.add(task)
+        polls: set[asyncio.Task[None]] = set()
+        try:
+            while line := await reader.readline():
+                request = await self._read_request(line, writer)
+                match request:
+                    case None:
+                        continue
+                    case WaitHeldRequest():
+                        poll = asyncio.create_task(self._answer(request, writer))
+                        polls.add(poll)
+                        poll.add_done_callback(polls.discard)
+                    case _:
+                        await self._answer(request, writer)
+        except (ConnectionError, ValueError):
+            pass  # the client is gone, or sent a line without end; what it armed stays armed
+        except asyncio.CancelledError:
+            pass  # the keeper ends; the stream's own callback would report a cancelled handler as an error
+        finally:
+            for poll in polls:
+                poll.cancel()
+            self._clients.discard(task)
+            writer.close()
+
+    async def _read_request(self, line: bytes, writer: asyncio.StreamWriter) -> Request | None:
+        number = 0
+        try:
+            number = ReplyHead.model_validate_json(line).id
+            request = REQUESTS.validate_json(line)
+            if request.version == PROTOCOL_VERSION:
+                return request
+            problem = f"this keeper speaks version {PROTOCOL_VERSION}, not {request.version}"
+        except ValidationError as error:
+            problem = str(error)
+        refusal = KeeperError(code=ErrorCode.INVALID, message=problem, epoch=self._epoch)
+        await self._write(writer, _AnyReply(id=number, error=refusal))
+        return None
+
+    async def _answer(self, request: Request, writer: asyncio.StreamWriter) -> None:
+        result: Message | None = None
+        error: KeeperError | None = None
+        try:
+            result = await self._handle(request)
+        except RequestRefused as refused:
+            error = KeeperError(code=refused.code, message=str(refused), epoch=self._epoch)
+        await self._write(writer, _AnyReply(id=request.id, result=result, error=error))
+        if isinstance(request, CloseRequest) and error is None:
+            self._end.set()
+
+    async def _write(self, writer: asyncio.StreamWriter, reply: Message) -> None:
+        try:
+            writer.write(reply.model_dump_json().encode() + b"\n")
+            await writer.drain()
+        except ConnectionError:
+            pass  # nobody waits for the answer any more
+
+    async def _handle(self, request: Request) -> Message:
+        match request:
+            case StatusRequest():
+                return self._status()
+            case BlackBoxRequest():
+                return self._report(request)
+            case WaitHeldRequest():
+                return await self._gate.wait_held(request.op_id, request.timeout_ms / 1000)
+            case AttachRequest():
+                return await self._attach(request)
+            case RenewRequest():
+                self._admit_holder(request.epoch)
+                self._renew(request.epoch, request.lease_s)
+                return self._lease()
+            case FenceRequest():
+                self._admit_epoch(request.epoch)
+                return self._lease()
+            case ArmRequest() | PermitRequest() | CutRequest() | DisarmRequest():
+                return self._operate(request)
+            case CloseRequest():
+                self._admit_epoch(request.epoch)
+                self._removes_directory = True
+                return Done()
+
+    def _operate(self, request: ArmRequest | PermitRequest | CutRequest | DisarmRequest) -> OperationRecord:
+        self._admit_epoch(request.epoch)
+        match request:
+            case ArmRequest():
+                if self._state is not SessionState.READY:
+                    raise RequestRefused(ErrorCode.BROWSER_DEAD, "Chromium is gone: there is nothing to hold")
+                self._deadlines_changed.set()
+                return self._gate.arm(request.op_id, request.epoch, request.dispatch_by_ms, hold_safe=request.hold_safe)
+            case PermitRequest():
+                return self._gate.permit(request.op_id)
+            case CutRequest():
+                return self._gate.cut(request.op_id)
+            case DisarmRequest():
+                return self._gate.disarm(request.op_id)
+
+    async def _attach(self, request: AttachRequest) -> Attachment:
+        self._admit_holder(request.epoch)
+        if self._chromium is None or self._state is not SessionState.READY:
+            raise RequestRefused(ErrorCode.BROWSER_DEAD, f"there is no browser to attach to: {self._state}")
+        self._renew(request.epoch, request.lease_s or self._options.lease_s)
+        idle = [pair for pair in self._relays if not pair[0].connections]
+        if len(self._relays) >= MAX_RELAYS:
+            if not idle:
+                raise RequestRefused(ErrorCode.REFUSED, f"{MAX_RELAYS} attachments of epoch {request.epoch} are in use")
+            self._close_relay(*idle[0])
+        relay = CdpRelay(request.epoch, request.worker, self._chromium.debugging_port)
+        port = await relay.start()
+        if relay.epoch < self._epoch:  # a greater epoch came while the port was opened
+            relay.close()
+            raise RequestRefused(ErrorCode.FENCED, f"epoch {relay.epoch} is over")
+        self._relays.append((relay, port))
+        self._proxy.own_ports.add(port)
+        _log.info("epoch %d attached: %s", request.epoch, request.worker)
+        return Attachment(
+            epoch=request.epoch,
+            endpoint_url=f"http://127.0.0.1:{port}",
+            websocket_url=f"ws://127.0.0.1:{port}{self._chromium.websocket_path}",
+        )
+
+    def _close_relay(self, relay: CdpRelay, port: int) -> None:
+        relay.close()
+        self._relays.remove((relay, port))
+        self._proxy.own_ports.discard(port)
+
+    def _lease(self) -> LeaseReport:
+        now_s = clock.lease_now_s()
+        return LeaseReport(
+            epoch=self._epoch,
+            holder_epoch=self._holder_epoch,
+            lapsed=self._lease_lapsed(),
+            left_s=max(0.0, min(self._lease_until_s, 1e9) - now_s),
+            ends_in_s=max(0.0, min(self._ends_at_s, 1e9) - now_s),
+        )
+
+    def _status(self) -> StatusReport:
+        chromium = self._chromium
+        return StatusReport(
+            session_id=self._options.session_id,
+            state=self._state,
+            epoch=self._epoch,
+            host=self._host,
+            boot_id=self._boot_id,
+            keeper=self._keeper,
+            chromium=chromium.identity if chromium is not None else None,
+            chromium_alive=chromium is not None and chromium.exit_code is None,
+            uptime_s=time.monotonic() - self._started_s,
+            lease=self._lease(),
+            gate=self._gate.current,
+            bytes_up=self._black_box.bytes_up,
+            bytes_down=self._black_box.bytes_down,
+            open_connections=self._black_box.open_connections,
+            open_relays=sum(relay.connections for relay, _ in self._relays),
+        )
+
+    def _report(self, request: BlackBoxRequest) -> BlackBoxReport:
+        self._gate.check_deadlines()
+        operations = self._gate.operations(request.op_id)
+        since_s = request.since_monotonic_s
+        if since_s is None:
+            since_s = operations[0].armed_at.monotonic_s if request.op_id and operations else float("-inf")
+        connections, is_complete = self._black_box.since(since_s)
+        newest = connections[-request.limit :]
+        return BlackBoxReport(
+            now=clock.moment(),
+            operations=tuple(operations),
+            connections=tuple(connection.record() for connection in newest),
+            is_complete=(is_complete or since_s == float("-inf")) and len(newest) == len(connections),
+        )
+
+
+def _identity_of_this_process() -> ProcessIdentity:
+    identity = identify(os.getpid())
+    assert identity is not None
+    return identity

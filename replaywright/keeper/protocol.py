@@ -1,0 +1,382 @@
+"""What is said over a keeper's control socket: JSON lines, one request, one reply with the same id.
+
+Requests on one connection may overlap: `wait_held` is a long poll, and a `permit` may overtake it. Unknown fields are
+ignored, so that a worker and a keeper of neighbouring versions understand each other; `version` rises only when they
+cannot. Every request that acts carries an epoch: a lower one than the keeper's is refused as `fenced`, a greater one
+becomes the keeper's and closes the CDP relays of all earlier ones.
+"""
+
+from enum import StrEnum
+from typing import Annotated, Generic, Literal, TypeVar
+
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
+
+from replaywright.keeper.identity import ProcessIdentity
+
+PROTOCOL_VERSION = 1
+
+SOCKET_NAME = "control.sock"
+RECORD_NAME = "session.json"
+LOG_NAME = "keeper.log"
+PROFILE_NAME = "profile"
+
+MAX_LINE_BYTES = 16 * 1024 * 1024
+"""Longest line either side accepts: a full black box is about 1 MB."""
+
+
+class Message(BaseModel):
+    """The base of all that crosses the socket or the session record."""
+
+    model_config = ConfigDict(frozen=True)
+
+
+class KeeperOptions(Message):
+    """How a keeper and its Chromium are started."""
+
+    session_id: str
+    executable: str
+    """Path of Chromium, or of the script that starts it by `exec`."""
+    epoch: int = Field(default=0, ge=0)
+    lease_s: float = Field(default=30.0, gt=0)
+    """Length of the first lease; it runs from the moment the browser is ready."""
+    orphan_ttl_s: float = Field(default=600.0, gt=0)
+    """So long after the last renewal the keeper ends the browser, deletes the profile and exits."""
+    headless: bool = True
+    no_sandbox: bool = False
+    """Only where Chromium runs as root in a disposable machine: without it a renderer exploit owns the account."""
+    window_width: int = 1280
+    window_height: int = 900
+    lang: str = "en-US"
+    browser_timeout_s: float = Field(default=30.0, gt=0)
+    """Longest wait for Chromium to open its debugging port."""
+    extra_arguments: tuple[str, ...] = ()
+    """Appended to Chromium's command line."""
+
+
+class SessionState(StrEnum):
+    """Where a keeper is in its life."""
+
+    STARTING = "starting"
+    READY = "ready"
+    BROWSER_DEAD = "browser_dead"
+    ENDED = "ended"
+
+
+class SessionRecord(Message):
+    """`session.json` in the session's directory: enough to find the keeper, or to clean up after it."""
+
+    version: int = PROTOCOL_VERSION
+    session_id: str
+    state: SessionState
+    host: str
+    boot_id: str
+    keeper: ProcessIdentity
+    chromium: ProcessIdentity | None
+    """Also the leader of Chromium's process group."""
+    socket_path: str
+    profile: str
+    epoch: int
+    started_at: float
+    """Seconds since 1970, wall clock."""
+
+
+class GatePhase(StrEnum):
+    """What happened to an armed operation so far."""
+
+    ARMED = "armed"
+    """Gated bytes are held."""
+    PERMITTED = "permitted"
+    """Bytes pass; they count as this operation's until `disarm`."""
+    CUT = "cut"
+    """Held bytes were thrown away, and the gate stays closed until `disarm`."""
+    DISARMED = "disarmed"
+    """Over; the gate is open again, or armed for another operation."""
+
+
+class Moment(Message):
+    """One instant on both clocks of the host."""
+
+    wall_s: float
+    """Seconds since 1970; may be stepped."""
+    monotonic_s: float
+    """Seconds since boot, comparable between processes of one boot."""
+
+
+class ConnectionRecord(Message):
+    """One upstream connection as the black box remembers it. Plain HTTP has one request on each."""
+
+    number: int
+    """Counts from 1 in the order in which requests arrived."""
+    kind: Literal["http", "tunnel"]
+    method: str
+    host: str
+    port: int
+    path: str
+    """Without its query, which may hold secrets; empty for a tunnel."""
+    address: str | None
+    """The pinned address that was connected to; None before, or when it never was."""
+    status: int | None
+    """Of the response, plain HTTP only; also set when the proxy itself answered."""
+    gated: bool
+    """Whether the commit gate holds its bytes: an unsafe method, a tunnel, an upgraded connection."""
+    held_at: Moment | None
+    """When bytes of it were first held by the gate."""
+    refused: str | None
+    """Why the proxy did not connect it, or stopped it."""
+    bytes_up: int
+    """Handed to the network towards the site."""
+    bytes_down: int
+    opened_at: Moment
+    first_up_at: Moment | None
+    last_up_at: Moment | None
+    first_down_at: Moment | None
+    last_down_at: Moment | None
+    closed_at: Moment | None
+
+
+class OperationRecord(Message):
+    """One arming of the commit gate, from `arm` to `disarm`, kept after it.
+
+    `gated_bytes_up == 0` while the phase is `armed` or `cut` is proof that nothing gated has left since `arm`.
+    """
+
+    op_id: str
+    epoch: int
+    """Of the attempt that armed it."""
+    phase: GatePhase
+    reason: str
+    """Why it was cut: `asked`, `late`, `lease_lapsed`, `refused_by_dispatcher`, …; empty otherwise."""
+    armed_at: Moment
+    dispatch_by_monotonic_s: float
+    first_held_at: Moment | None
+    permitted_at: Moment | None
+    cut_at: Moment | None
+    disarmed_at: Moment | None
+    first_gated_up_at: Moment | None
+    gated_bytes_up: int
+    """Gated bytes handed to the network between `arm` and `disarm`."""
+    safe_requests: int
+    """Plain HTTP requests with safe methods that passed between `arm` and `disarm`."""
+    requests_refused: int
+    held: tuple[ConnectionRecord, ...]
+    """Connections that wait at the gate now."""
+
+
+class LeaseReport(Message):
+    """Who may act, and for how long."""
+
+    epoch: int
+    holder_epoch: int
+    """The epoch that last attached or renewed."""
+    lapsed: bool
+    """The gate is closed; only an `attach` or `renew` with an epoch above `holder_epoch` opens it again."""
+    left_s: float
+    ends_in_s: float
+    """Until the keeper ends the session unless the lease is renewed."""
+
+
+class StatusReport(Message):
+    """Answer to `status`."""
+
+    session_id: str
+    state: SessionState
+    epoch: int
+    host: str
+    boot_id: str
+    keeper: ProcessIdentity
+    chromium: ProcessIdentity | None
+    chromium_alive: bool
+    uptime_s: float
+    lease: LeaseReport
+    gate: OperationRecord | None
+    """The operation that is not disarmed yet, if any."""
+    bytes_up: int
+    bytes_down: int
+    open_connections: int
+    open_relays: int
+    """CDP connections of workers."""
+
+
+class Attachment(Message):
+    """Answer to `attach`: where this epoch may speak CDP. Gone once a greater epoch attaches or fences."""
+
+    epoch: int
+    endpoint_url: str
+    """For `connect_over_cdp`."""
+    websocket_url: str
+    """The same browser without the look-up of `/json/version`: one round trip less."""
+
+
+class BlackBoxReport(Message):
+    """Answer to `black_box`."""
+
+    now: Moment
+    operations: tuple[OperationRecord, ...]
+    """Of the operation asked for, all its epochs, oldest first; without one, all that are remembered."""
+    connections: tuple[ConnectionRecord, ...]
+    """Opened, or with bytes towards the site, since the operation was armed, or since the instant asked for."""
+    is_complete: bool
+    """False when connections of that time may have dropped out of the ring. Counts in `operations` stay right."""
+
+
+class Done(Message):
+    """Answer to requests that have nothing to tell."""
+
+
+class _Request(Message):
+    version: int = PROTOCOL_VERSION
+    id: int = 0
+
+
+class StatusRequest(_Request):
+    """How are you? Changes nothing."""
+
+    op: Literal["status"] = "status"
+
+
+class AttachRequest(_Request):
+    """Let me drive the browser; whoever had a lower epoch no longer may. Also renews the lease."""
+
+    op: Literal["attach"] = "attach"
+    epoch: int
+    worker: str = ""
+    lease_s: float | None = Field(default=None, gt=0)
+
+
+class RenewRequest(_Request):
+    """I am still there, and have just proven it to Temporal or Redis."""
+
+    op: Literal["renew"] = "renew"
+    epoch: int
+    lease_s: float = Field(gt=0)
+
+
+class FenceRequest(_Request):
+    """Stop whoever has a lower epoch: its CDP connections are closed, its requests are refused. Opens no gate."""
+
+    op: Literal["fence"] = "fence"
+    epoch: int
+
+
+class ArmRequest(_Request):
+    """Hold gated bytes from now on.
+
+    Refused while another operation is not disarmed, and for an epoch that armed this operation before and is over:
+    one attempt, one arming.
+    """
+
+    op: Literal["arm"] = "arm"
+    op_id: str = Field(min_length=1)
+    epoch: int
+    dispatch_by_ms: int = Field(gt=0, le=3_600_000)
+    """Milliseconds from the arrival of this request, not a time of day; afterwards held bytes are cut."""
+    hold_safe: bool = False
+    """Hold safe methods too: for a commit that is a GET."""
+
+
+class WaitHeldRequest(_Request):
+    """Answer when something is held, when the operation is no longer armed, or when the time is up."""
+
+    op: Literal["wait_held"] = "wait_held"
+    op_id: str
+    timeout_ms: int = Field(ge=0)
+
+
+class PermitRequest(_Request):
+    """Let held bytes go. Refused after a cut and after `dispatch_by`."""
+
+    op: Literal["permit"] = "permit"
+    op_id: str
+    epoch: int
+
+
+class CutRequest(_Request):
+    """Throw held bytes away and keep the gate closed until `disarm`."""
+
+    op: Literal["cut"] = "cut"
+    op_id: str
+    epoch: int
+
+
+class DisarmRequest(_Request):
+    """Open the gate again. Refused while bytes are held: they are permitted or cut first.
+
+    After a cut, stop the page's pending loads before: Chromium repeats a cut request by itself.
+    """
+
+    op: Literal["disarm"] = "disarm"
+    op_id: str
+    epoch: int
+
+
+class BlackBoxRequest(_Request):
+    """What left, and when? Changes nothing."""
+
+    op: Literal["black_box"] = "black_box"
+    op_id: str | None = None
+    since_monotonic_s: float | None = None
+    limit: int = Field(default=500, ge=1, le=5000)
+    """The newest so many connections."""
+
+
+class CloseRequest(_Request):
+    """End the session: kill Chromium, delete the profile and the directory, exit."""
+
+    op: Literal["close"] = "close"
+    epoch: int
+
+
+Request = Annotated[
+    StatusRequest
+    | AttachRequest
+    | RenewRequest
+    | FenceRequest
+    | ArmRequest
+    | WaitHeldRequest
+    | PermitRequest
+    | CutRequest
+    | DisarmRequest
+    | BlackBoxRequest
+    | CloseRequest,
+    Field(discriminator="op"),
+]
+
+REQUESTS: TypeAdapter[Request] = TypeAdapter(Request)
+
+
+class ErrorCode(StrEnum):
+    """Why a request was refused."""
+
+    FENCED = "fenced"
+    """The epoch is lower than the keeper's, or its lease has lapsed."""
+    REFUSED = "refused"
+    """The request does not fit the state; the message says what to do."""
+    INVALID = "invalid"
+    """The request cannot be read, or is of another version."""
+    BROWSER_DEAD = "browser_dead"
+
+
+class KeeperError(Message):
+    """Why there is no result."""
+
+    code: ErrorCode
+    message: str
+    epoch: int
+    """The keeper's epoch."""
+
+
+ResultT = TypeVar("ResultT", bound=Message)
+
+
+class ReplyHead(Message):
+    """As much of a reply as is needed to find who waits for it."""
+
+    version: int = PROTOCOL_VERSION
+    id: int
+
+
+class Reply(ReplyHead, Generic[ResultT]):
+    """The answer to one request: exactly one of `result` and `error`."""
+
+    result: ResultT | None = None
+    error: KeeperError | None = None

@@ -1,0 +1,476 @@
+"""The browser's only way out: a forward proxy on loopback for plain HTTP and CONNECT.
+
+A name is resolved once and the connection goes to that very address, so that a name server cannot answer one thing
+to the policy and another to the connection. Plain HTTP gets one upstream connection per request: with keep-alive a
+second request would hide behind the first. Every byte towards a site is admitted by the gate first.
+"""
+
+import asyncio
+import contextlib
+import ipaddress
+import socket
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Literal
+
+from replaywright.keeper.black_box import BlackBox, Connection
+from replaywright.keeper.gate import Gate
+from replaywright.keeper.http1 import (
+    Body,
+    End,
+    HttpError,
+    RequestHead,
+    RequestParser,
+    ResponseHead,
+    ResponseParser,
+    Target,
+    client_head,
+    error_page,
+    parse_authority,
+    parse_target,
+    upstream_head,
+)
+from replaywright.keeper.wire import Wire
+
+CONNECT_TIMEOUT_S = 20.0
+ADDRESS_TIMEOUT_S = 4.0
+"""For each address but the last, where a name has several."""
+HALF_CLOSED_TIMEOUT_S = 30.0
+"""How long a tunnel lives on without traffic after one side has closed."""
+REFUSED_BODY_BYTES = 1024 * 1024
+"""So much of a refused request is read before the answer, so that the answer is seen."""
+REFUSED_BODY_TIMEOUT_S = 2.0
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What a policy says about one destination."""
+
+    is_allowed: bool
+    reason: str = ""
+
+
+Policy = Callable[[str, int, str | None], Verdict]
+"""Called with host and port before the name is resolved (address None), and again with each address before it is
+connected to."""
+
+Resolver = Callable[[str, int], Awaitable[list[str]]]
+
+
+def allow_all(_host: str, _port: int, _address: str | None) -> Verdict:
+    """The policy without rules."""
+    return Verdict(True)
+
+
+async def resolve(host: str, port: int) -> list[str]:
+    """Return the addresses of a name, in the system's order of preference.
+
+    Raises:
+        OSError: the name has none.
+    """
+    try:
+        return [str(ipaddress.ip_address(host))]
+    except ValueError:
+        pass
+    if host == "localhost" or host.endswith(".localhost"):  # RFC 6761: never asked of a name server
+        return ["127.0.0.1", "::1"]
+    found = await asyncio.get_running_loop().getaddrinfo(host, port, type=socket.SOCK_STREAM)
+    return list(dict.fromkeys(str(address[0]) for *_, address in found))
+
+
+class _RefusedError(Exception):
+    """The policy or the gate says no."""
+
+    def __init__(self, status: int, message: str) -> None:
+        super().__init__(message)
+        self.status = status
+
+
+_REASONS = {
+    400: "Bad Request",
+    403: "Forbidden",
+    431: "Request Header Fields Too Large",
+    501: "Not Implemented",
+    502: "Bad Gateway",
+    503: "Service Unavailable",
+    504: "Gateway Timeout",
+}
+
+
+def _status_of(error: Exception) -> int:
+    match error:
+        case _RefusedError():
+            return error.status
+        case TimeoutError():
+            return 504
+        case _:
+            return 502
+
+
+@dataclass(slots=True, eq=False)
+class _Exchange:
+    """One plain HTTP request on its way."""
+
+    client: Wire
+    parser: RequestParser
+    head: RequestHead
+    target: Target
+    connection: Connection
+    upstream: Wire | None = None
+    has_answer: bool = False
+    """The head of the final response was written to the browser."""
+    is_sent: bool = False
+    failure: "_RefusedError | HttpError | None" = None
+    """Why the rest of the request was not sent."""
+
+    def give_up_by(self, gate: Gate) -> Callable[[], None]:
+        """Return what to do when the browser closes its connection: send nothing more, and tell the site."""
+
+        def give_up() -> None:
+            gate.forget(self.connection)
+            if self.upstream is not None:
+                self.upstream.abort()
+
+        return give_up
+
+    def answer(self, status: int, message: str) -> None:
+        """Answer in the site's place."""
+        self.client.write(error_page(status, _REASONS[status], message, with_body=self.head.method != "HEAD"))
+
+    async def read_more(self) -> None:
+        """Feed the parser with what the browser sends next."""
+        data = await self.client.read()
+        if not data:
+            self.parser.receive_eof()
+        self.parser.receive(data)
+
+    async def discard_request(self) -> None:
+        """Read the rest of a request that goes nowhere: else a reset could overtake the answer."""
+        size = 0
+        try:
+            async with asyncio.timeout(REFUSED_BODY_TIMEOUT_S):
+                while size < REFUSED_BODY_BYTES:
+                    match self.parser.next_event():
+                        case Body(data):
+                            size += len(data)
+                        case End():
+                            return
+                        case _:
+                            await self.read_more()
+        except (TimeoutError, HttpError):
+            pass  # then without
+
+
+class ForwardProxy:
+    """Accepts the browser's connections and connects them, if policy and gate agree."""
+
+    def __init__(
+        self,
+        gate: Gate,
+        black_box: BlackBox,
+        *,
+        policy: Policy = allow_all,
+        resolver: Resolver = resolve,
+        connect_timeout_s: float = CONNECT_TIMEOUT_S,
+    ) -> None:
+        self._gate = gate
+        self._black_box = black_box
+        self._policy = policy
+        self._resolver = resolver
+        self._connect_timeout_s = connect_timeout_s
+        self._server: asyncio.Server | None = None
+        self._serving: set[asyncio.Task[None]] = set()
+        self._wires: set[Wire] = set()
+        self.own_ports: set[int] = set()
+        """Ports of the keeper and its Chromium on loopback: no page may reach them, whatever the policy."""
+
+    async def start(self) -> int:
+        """Listen on a free loopback port and return it."""
+        loop = asyncio.get_running_loop()
+        self._server = await loop.create_server(lambda: Wire(self._accept), "127.0.0.1", 0, backlog=256)
+        port: int = self._server.sockets[0].getsockname()[1]
+        self.own_ports.add(port)
+        return port
+
+    async def close(self) -> None:
+        """Stop listening and cut every connection, both ways."""
+        if self._server is not None:
+            self._server.close()
+        for task in self._serving:
+            task.cancel()
+        for wire in self._wires:
+            wire.abort()
+        await asyncio.gather(*self._serving, return_exceptions=True)
+
+    def _accept(self, client: Wire) -> None:
+        task = asyncio.create_task(self._serve(client))
+        self._serving.add(task)
+        task.add_done_callback(self._serving.discard)
+
+    async def _serve(self, client: Wire) -> None:
+        self._wires.add(client)
+        parser = RequestParser()
+        try:
+            while (head := await self._next_head(client, parser)) is not None:
+                if head.method == "CONNECT":
+                    await self._tunnel(client, parser, head)
+                    return
+                if not await self._exchange(client, parser, head):
+                    return
+        except HttpError as error:
+            client.write(error_page(error.status, _REASONS.get(error.status, "Error"), str(error)))
+        except ConnectionError:
+            pass  # the browser went away; the black box has what there is to know
+        finally:
+            self._wires.discard(client)
+            client.close()
+
+    async def _next_head(self, client: Wire, parser: RequestParser) -> RequestHead | None:
+        while (event := parser.next_event()) is None:
+            data = await client.read()
+            if not data:
+                return None
+            parser.receive(data)
+        assert isinstance(event, RequestHead)
+        return event
+
+    # ---- plain HTTP ---------------------------------------------------------------------------------------------
+
+    async def _exchange(self, client: Wire, parser: RequestParser, head: RequestHead) -> bool:
+        """Pass one request on and its response back; return whether the client may send another."""
+        target = parse_target(head.target)
+        connection = self._black_box.open(
+            "http",
+            method=head.method,
+            host=target.host,
+            port=target.port,
+            path=target.path_without_query,
+            gated=not head.is_safe,
+        )
+        exchange = _Exchange(client, parser, head, target, connection)
+        client.on_gone = exchange.give_up_by(self._gate)
+        try:
+            upstream = await self._connect_exchange(exchange)
+            if upstream is None:
+                return False
+            exchange.upstream = upstream
+            self._wires.add(upstream)
+            try:
+                return not client.is_gone and await self._converse(exchange, upstream)
+            finally:
+                upstream.abort()
+                self._wires.discard(upstream)
+        finally:
+            client.on_gone = None
+            self._black_box.close(connection)
+
+    async def _connect_exchange(self, exchange: "_Exchange") -> Wire | None:
+        """Return a connection to the site, or None when the client was told why there is none."""
+        connection, target = exchange.connection, exchange.target
+        try:
+            self._check_policy(target.host, target.port, None)
+            await self._admit(connection, 0, exchange.client)
+            return await self._connect(connection, target.host, target.port)
+        except (_RefusedError, OSError) as error:
+            connection.refused = connection.refused or f"{error!s:.200}"
+            connection.status = _status_of(error)
+            await exchange.discard_request()
+            exchange.answer(connection.status, str(error))
+            return None
+
+    async def _converse(self, exchange: "_Exchange", upstream: Wire) -> bool:
+        client, connection = exchange.client, exchange.connection
+        sending = asyncio.create_task(self._send_request(exchange, upstream))
+        sending.add_done_callback(lambda task: None if task.cancelled() or not task.exception() else upstream.abort())
+        try:
+            return await self._pass_response(exchange, upstream, sending)
+        except (_RefusedError, HttpError, ConnectionError) as error:
+            if exchange.has_answer or client.is_gone:
+                client.abort()
+            else:
+                connection.status = error.status if isinstance(error, _RefusedError) else 502
+                exchange.answer(connection.status, str(error))
+            return False
+        finally:
+            sending.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await sending
+
+    async def _send_request(self, exchange: "_Exchange", upstream: Wire) -> None:
+        """Send head and body; a refusal in between ends the connection to the site and is told to the reply."""
+        client, parser, connection = exchange.client, exchange.parser, exchange.connection
+        try:
+            data = upstream_head(exchange.head, exchange.target)
+            await self._admit(connection, len(data), client)
+            upstream.write(data)
+            while True:
+                match parser.next_event():
+                    case Body(data):
+                        await self._admit(connection, len(data), client)
+                        upstream.write(data)
+                        await upstream.drain()
+                    case End():
+                        exchange.is_sent = True
+                        return
+                    case _:
+                        await exchange.read_more()
+        except (_RefusedError, HttpError) as error:
+            exchange.failure = error
+            upstream.abort()
+        except ConnectionError:
+            pass  # the site has closed: its answer, if any, is still to be read
+
+    async def _pass_response(self, exchange: "_Exchange", upstream: Wire, sending: asyncio.Task[None]) -> bool:
+        client, head, connection = exchange.client, exchange.head, exchange.connection
+        response = ResponseParser(head.method)
+        keep_alive = False
+        while True:
+            match response.next_event():
+                case ResponseHead(status=101) as interim:
+                    if not head.wants_upgrade:
+                        raise HttpError(502, "the server changed the protocol without being asked")
+                    connection.status, connection.gated, exchange.has_answer = 101, True, True
+                    client.write(client_head(interim, keep_alive=True, upgraded=True))
+                    await sending
+                    await self._relay(client, upstream, connection, exchange.parser.take_rest(), response.take_rest())
+                    return False
+                case ResponseHead() as interim if interim.status < 200:
+                    client.write(client_head(interim, keep_alive=True))
+                case ResponseHead() as final:
+                    keep_alive = head.keeps_alive and not final.ends_with_connection
+                    connection.status, exchange.has_answer = final.status, True
+                    client.write(client_head(final, keep_alive=keep_alive))
+                case Body(data):
+                    client.write(data)
+                    await client.drain()
+                case End():
+                    return keep_alive and exchange.is_sent
+                case _:
+                    data = await upstream.read()
+                    if exchange.failure is not None:
+                        raise exchange.failure
+                    self._black_box.count_down(connection, len(data))
+                    response.receive(data)
+                    if not data:
+                        if not exchange.has_answer and response.is_idle:
+                            raise HttpError(502, "the server closed the connection without an answer")
+                        response.receive_eof()
+
+    # ---- tunnels ------------------------------------------------------------------------------------------------
+
+    async def _tunnel(self, client: Wire, parser: RequestParser, head: RequestHead) -> None:
+        host, port = parse_authority(head.target)
+        connection = self._black_box.open("tunnel", method="CONNECT", host=host, port=port, path="", gated=True)
+        upstream: Wire | None = None
+        try:
+            self._check_policy(host, port, None)
+            self._check_tunnels(connection)
+            upstream = await self._connect(connection, host, port)
+            self._check_tunnels(connection)
+        except (_RefusedError, OSError) as error:
+            connection.refused = connection.refused or f"{error!s:.200}"
+            connection.status = _status_of(error)
+            client.write(error_page(connection.status, _REASONS[connection.status], str(error)))
+            if upstream is not None:
+                upstream.abort()
+            self._black_box.close(connection)
+            return
+        self._wires.add(upstream)
+        client.write(b"HTTP/1.1 200 Connection established\r\n\r\n")
+        try:
+            await self._relay(client, upstream, connection, parser.take_rest(), b"")
+        finally:
+            self._wires.discard(upstream)
+            self._black_box.close(connection)
+
+    def _check_tunnels(self, connection: Connection) -> None:
+        if self._gate.refuses_tunnels():
+            self._gate.refuse(connection)
+            raise _RefusedError(503, "the commit gate is closed")
+
+    async def _relay(
+        self, client: Wire, upstream: Wire, connection: Connection, from_client: bytes, from_upstream: bytes
+    ) -> None:
+        """Carry bytes both ways until both sides are done, or the gate refuses."""
+        client.on_gone = lambda: self._gate.forget(connection)
+        up = asyncio.create_task(self._pump("up", client, upstream, connection, from_client))
+        down = asyncio.create_task(self._pump("down", upstream, client, connection, from_upstream))
+        try:
+            done, pending = await asyncio.wait({up, down}, return_when=asyncio.FIRST_COMPLETED)
+            if pending and all(task.result() for task in done):
+                await self._wait_while_busy(connection, pending)
+        finally:
+            client.on_gone = None
+            for task in (up, down):
+                task.cancel()
+            await asyncio.gather(up, down, return_exceptions=True)
+            client.abort() if connection.refused is not None else client.close()
+            upstream.abort()
+
+    async def _wait_while_busy(self, connection: Connection, pending: set[asyncio.Task[bool]]) -> None:
+        while pending:
+            before = connection.bytes_up + connection.bytes_down
+            _, pending = await asyncio.wait(pending, timeout=HALF_CLOSED_TIMEOUT_S)
+            if connection.bytes_up + connection.bytes_down == before:
+                return
+
+    async def _pump(
+        self, direction: Literal["up", "down"], source: Wire, sink: Wire, connection: Connection, first: bytes
+    ) -> bool:
+        """Carry one direction; return whether it ended in peace."""
+        data = first
+        try:
+            while True:
+                if data and direction == "up":
+                    await self._admit(connection, len(data), source)
+                elif data:
+                    self._black_box.count_down(connection, len(data))
+                if data:
+                    sink.write(data)
+                    await sink.drain()
+                data = await source.read()
+                if not data:
+                    sink.write_eof()
+                    return True
+        except (_RefusedError, ConnectionError):
+            return False
+
+    # ---- both ---------------------------------------------------------------------------------------------------
+
+    async def _admit(self, connection: Connection, size: int, client: Wire) -> None:
+        if not await self._gate.admit(connection, size, is_gone=client.is_gone):
+            raise _RefusedError(503, "the commit gate is closed: this request was not sent")
+
+    def _check_policy(self, host: str, port: int, address: str | None) -> None:
+        verdict = self._policy(host, port, address)
+        if not verdict.is_allowed:
+            raise _RefusedError(403, f"{host}:{port} is not allowed: {verdict.reason}")
+        if address is not None and port in self.own_ports:
+            parsed = ipaddress.ip_address(address.partition("%")[0])
+            mapped = parsed.ipv4_mapped if isinstance(parsed, ipaddress.IPv6Address) else None
+            if (mapped or parsed).is_loopback or (mapped or parsed).is_unspecified:
+                raise _RefusedError(403, f"{host}:{port} is not allowed: it belongs to the session keeper")
+
+    async def _connect(self, connection: Connection, host: str, port: int) -> Wire:
+        """Resolve once, and connect to the first of these addresses that answers.
+
+        Raises:
+            OSError: none answers, or the name has no address; TimeoutError when time ran out.
+            _RefusedError: the policy denies an address.
+        """
+        async with asyncio.timeout(self._connect_timeout_s):
+            addresses = await self._resolver(host, port)
+            for address in addresses:
+                self._check_policy(host, port, address)
+            for address in addresses[:-1]:
+                try:
+                    async with asyncio.timeout(ADDRESS_TIMEOUT_S):
+                        return await self._connect_to(connection, address, port)
+                except OSError:
+                    continue
+            return await self._connect_to(connection, addresses[-1], port)
+
+    async def _connect_to(self, connection: Connection, address: str, port: int) -> Wire:
+        connection.address = address
+        _, wire = await asyncio.get_running_loop().create_connection(Wire, address, port)
+        return wire

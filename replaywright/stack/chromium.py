@@ -1,0 +1,190 @@
+"""Find a Chromium that starts, or install one.
+
+The order is: the configured path, Playwright's own build, one on PATH, `playwright install chromium`, the system's
+package manager. A candidate counts only after it has told its version: a browser without its libraries, or Ubuntu's
+placeholder that asks for a snap, is found and does not start.
+
+`python -m replaywright.stack` prints the path; `make setup` runs it.
+"""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+
+from pydantic import BaseModel, ConfigDict
+
+from replaywright.errors import ChromiumMissing
+
+_NAMES_ON_PATH = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome", "microsoft-edge")
+_PLAYWRIGHT_BUILDS = (
+    "chromium-*/chrome-linux*/chrome",
+    "chromium-*/chrome-mac*/*.app/Contents/MacOS/*",
+    "chromium_headless_shell-*/chrome-*/*headless*shell",
+)
+_APT_PACKAGES = ("chromium", "chromium-browser")
+"""Debian's name, then Ubuntu's older one."""
+
+_VERSION = re.compile(r"\b\d+\.\d+\.\d+(\.\d+)?\b")
+_VERSION_TIMEOUT_S = 20
+_INSTALL_TIMEOUT_S = 600
+
+
+class Attempt(BaseModel):
+    """One place that was looked at, and what came of it."""
+
+    model_config = ConfigDict(frozen=True)
+
+    where: str
+    result: str
+
+
+class Chromium(BaseModel):
+    """A browser that starts."""
+
+    model_config = ConfigDict(frozen=True)
+
+    path: Path
+    version: str
+    """`156.0.8078.79`"""
+    source: str
+    """`configured`, `playwright`, `path`, `playwright install` or `package manager`."""
+    attempts: tuple[Attempt, ...] = ()
+    """What was tried before it, for `doctor`."""
+
+
+def find_chromium(
+    configured: Path | None = None,
+    *,
+    install: bool = True,
+    tell: Callable[[str], None] | None = None,
+    environment: Mapping[str, str] | None = None,
+) -> Chromium:
+    """Return the first Chromium that starts. May take minutes when it has to install one.
+
+    Args:
+        configured: Only this one will do: a path that was asked for is never replaced silently.
+        install: False looks only.
+        tell: Is told before each installation.
+        environment: For `PATH` and `PLAYWRIGHT_BROWSERS_PATH`; that of this process by default.
+
+    Raises:
+        ChromiumMissing: none was found; the message lists every attempt and says what to do.
+    """
+    surroundings = os.environ if environment is None else environment
+    attempts: list[Attempt] = []
+    for source, path in _candidates(configured, surroundings):
+        if found := _try(source, path, attempts):
+            return found
+    if install and configured is None:
+        for source, command in _installations():
+            if tell is not None:
+                tell(f"installing Chromium: {' '.join(command)}")
+            attempts.append(Attempt(where=" ".join(command), result=_install(command)))
+            for _, path in _candidates(None, surroundings):
+                if found := _try(source, path, attempts):
+                    return found
+    tried = "".join(f"\n  {attempt.where}: {attempt.result}" for attempt in attempts)
+    raise ChromiumMissing(
+        f"no Chromium that starts was found; install one (Debian: apt-get install chromium) or set "
+        f"REPLAYWRIGHT_CHROMIUM to its path. Tried:{tried or ' nothing was there'}"
+    )
+
+
+def chromium_version(path: Path) -> str:
+    """Return the version that this browser tells.
+
+    Raises:
+        ChromiumMissing: it does not start; the message says why.
+    """
+    try:
+        run = subprocess.run(
+            [str(path), "--version"],
+            capture_output=True,
+            text=True,
+            timeout=_VERSION_TIMEOUT_S,
+            check=False,
+            stdin=subprocess.DEVNULL,
+        )
+    except (OSError, subprocess.TimeoutExpired) as exc:
+        raise ChromiumMissing(f"does not start: {exc}") from exc
+    if run.returncode == 0 and (match := _VERSION.search(run.stdout)):
+        return match.group()
+    said = (run.stderr or run.stdout).strip().splitlines()
+    raise ChromiumMissing(f"does not start (status {run.returncode}): {said[-1][:200] if said else 'it says nothing'}")
+
+
+def _candidates(configured: Path | None, environment: Mapping[str, str]) -> Iterator[tuple[str, Path]]:
+    if configured is not None:
+        yield "configured", configured
+        return
+    for root in _playwright_roots(environment):
+        for pattern in _PLAYWRIGHT_BUILDS:
+            yield from (("playwright", path) for path in sorted(root.glob(pattern), key=_revision, reverse=True))
+    for name in _NAMES_ON_PATH:
+        if path := shutil.which(name, path=environment.get("PATH")):
+            yield "path", Path(path)
+
+
+def _playwright_roots(environment: Mapping[str, str]) -> Iterator[Path]:
+    configured = environment.get("PLAYWRIGHT_BROWSERS_PATH", "")
+    if configured == "0":  # Playwright's notation for "inside the installed package"
+        yield from (Path(entry) / "playwright/driver/package/.local-browsers" for entry in sys.path if entry)
+    elif configured:
+        yield Path(configured)
+    elif sys.platform == "darwin":
+        yield Path.home() / "Library/Caches/ms-playwright"
+    else:
+        yield Path(environment.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "ms-playwright"
+
+
+def _revision(path: Path) -> int:
+    """The build number in `chromium-1255/…`: the newest build comes first."""
+    return max((int(digits) for digits in re.findall(r"-(\d+)(?=/)", path.as_posix())), default=0)
+
+
+def _try(source: str, path: Path, attempts: list[Attempt]) -> Chromium | None:
+    try:
+        version = chromium_version(path)
+    except ChromiumMissing as exc:
+        attempts.append(Attempt(where=str(path), result=str(exc)))
+        return None
+    return Chromium(path=path, version=version, source=source, attempts=tuple(attempts))
+
+
+def _installations() -> Iterator[tuple[str, list[str]]]:
+    playwright = [sys.executable, "-m", "playwright"]
+    yield "playwright install", [*playwright, "install", "chromium"]
+    become_root = _root_prefix()
+    if become_root is None or shutil.which("apt-get") is None:
+        return
+    # Playwright's build may be there and lack libraries; its own list of them is the shortest cure.
+    yield "playwright install", [*become_root, *playwright, "install-deps", "chromium"]
+    apt = [*become_root, "env", "DEBIAN_FRONTEND=noninteractive", "apt-get"]
+    for package in _APT_PACKAGES:
+        script = f"apt-get update -qq && apt-get install -y -qq --no-install-recommends {package}"
+        yield "package manager", [*apt[:-1], "sh", "-c", script]
+
+
+def _root_prefix() -> list[str] | None:
+    """What makes a command run as root without asking anybody; None when nothing does."""
+    if os.geteuid() == 0:
+        return []
+    sudo = shutil.which("sudo")
+    if sudo is None or subprocess.run([sudo, "-n", "true"], capture_output=True, check=False).returncode != 0:
+        return None
+    return [sudo, "-n"]
+
+
+def _install(command: list[str]) -> str:
+    try:
+        run = subprocess.run(command, capture_output=True, text=True, timeout=_INSTALL_TIMEOUT_S, check=False)
+    except (OSError, subprocess.TimeoutExpired) as exc:
+        return f"failed: {exc}"
+    if run.returncode == 0:
+        return "installed"
+    said = (run.stderr or run.stdout).strip().splitlines()
+    return f"failed (status {run.returncode}): {said[-1][:200] if said else 'it says nothing'}"

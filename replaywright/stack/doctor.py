@@ -1,0 +1,276 @@
+"""Look at every part that a run needs: what was found, which version, does it answer, what to do.
+
+Looking changes nothing but one key in Redis that is deleted again; nothing is started or installed.
+"""
+
+import asyncio
+import os
+import platform
+import shutil
+import sys
+import uuid
+from collections.abc import Mapping
+from enum import StrEnum
+from pathlib import Path
+
+import httpx
+from pydantic import BaseModel, ConfigDict
+
+from replaywright.errors import ChromiumMissing, StoreUnavailable
+from replaywright.settings import Settings
+from replaywright.stack.chromium import find_chromium
+from replaywright.stack.redis import Reply, ask_redis, find_redis
+from replaywright.stack.services import without_password
+from replaywright.stack.state import read_running
+from replaywright.stack.temporal import find_temporal, why_temporal_fails
+
+_OLDEST_PYTHON = (3, 11)
+_LOW_DISK_BYTES = 2 * 1024**3
+_MODEL_TIMEOUT_S = 5
+_FONT_FOLDERS = ("/usr/share/fonts", "/usr/local/share/fonts", "/System/Library/Fonts")
+
+_PROVIDERS: Mapping[str, tuple[str, str]] = {
+    "openai": ("OPENAI_API_KEY", "https://api.openai.com/v1"),
+    "openai-chat": ("OPENAI_API_KEY", "https://api.openai.com/v1"),
+    "openai-responses": ("OPENAI_API_KEY", "https://api.openai.com/v1"),
+    "anthropic": ("ANTHROPIC_API_KEY", "https://api.anthropic.com/v1"),
+}
+"""Provider → variable of its key, address of its models."""
+
+
+class Health(StrEnum):
+    """How a part is."""
+
+    OK = "ok"
+    WARNING = "warning"
+    """Runs work, with less than they could."""
+    FAILED = "failed"
+    """Runs do not work."""
+
+
+class Finding(BaseModel):
+    """One part, one row."""
+
+    model_config = ConfigDict(frozen=True)
+
+    component: str
+    health: Health
+    found: str = ""
+    """A path or an address; empty when nothing was found. Never holds a password."""
+    version: str = ""
+    reachable: bool | None = None
+    """None where there is nothing to reach."""
+    advice: str = ""
+    """What to do; empty when all is well."""
+    attempts: tuple[str, ...] = ()
+    """What was tried."""
+
+
+async def diagnose(settings: Settings) -> tuple[Finding, ...]:
+    """Return one finding for every part, in the order in which a run needs them."""
+    return (
+        _python(),
+        await asyncio.to_thread(_home, settings.home),
+        await asyncio.to_thread(_disk, settings.home),
+        await asyncio.to_thread(_chromium, settings.chromium),
+        await _temporal(settings),
+        await _redis(settings),
+        await _model(settings, os.environ),
+        await asyncio.to_thread(_fonts),
+    )
+
+
+def _python() -> Finding:
+    old = sys.version_info[:2] < _OLDEST_PYTHON
+    return Finding(
+        component="Python",
+        health=Health.FAILED if old else Health.OK,
+        found=sys.executable,
+        version=platform.python_version(),
+        advice="install Python 3.11 or newer and run `make setup` again" if old else "",
+    )
+
+
+def _home(home: Path) -> Finding:
+    probe = home / f".doctor-{uuid.uuid4().hex}"
+    try:
+        home.mkdir(parents=True, exist_ok=True, mode=0o700)
+        probe.write_bytes(b"")
+        probe.unlink()
+    except OSError as exc:
+        advice = f"{exc}; make it writable or set REPLAYWRIGHT_HOME"
+        return Finding(component="Home", health=Health.FAILED, found=str(home), advice=advice)
+    if home.stat().st_mode & 0o077:
+        advice = f"others on this machine can read it: chmod 700 {home}"
+        return Finding(component="Home", health=Health.WARNING, found=str(home), advice=advice)
+    return Finding(component="Home", health=Health.OK, found=str(home))
+
+
+def _disk(home: Path) -> Finding:
+    place = next(folder for folder in (home, *home.parents) if folder.exists())
+    free = shutil.disk_usage(place).free
+    low = free < _LOW_DISK_BYTES
+    return Finding(
+        component="Disk",
+        health=Health.WARNING if low else Health.OK,
+        found=f"{free / 1024**3:.1f} GiB free",
+        advice=f"free some space under {place}, or set REPLAYWRIGHT_HOME to another disk" if low else "",
+    )
+
+
+def _chromium(configured: Path | None) -> Finding:
+    try:
+        chromium = find_chromium(configured, install=False)
+    except ChromiumMissing as exc:
+        return Finding(
+            component="Chromium",
+            health=Health.FAILED,
+            found="" if configured is None else str(configured),
+            advice="run `make setup`, install the package chromium, or set REPLAYWRIGHT_CHROMIUM to a path",
+            attempts=tuple(str(exc).splitlines()[1:]),
+        )
+    return Finding(
+        component="Chromium",
+        health=Health.OK,
+        found=str(chromium.path),
+        version=chromium.version,
+        attempts=tuple(f"{attempt.where}: {attempt.result}" for attempt in chromium.attempts),
+    )
+
+
+async def _temporal(settings: Settings) -> Finding:
+    running = read_running(settings.home)
+    address = settings.temporal_address or (running.temporal_address if running else None)
+    if address is not None:
+        failure = await why_temporal_fails(address, settings.temporal_namespace)
+        return Finding(
+            component="Temporal",
+            health=Health.FAILED if failure else Health.OK,
+            found=address,
+            reachable=not failure,
+            advice=f"{failure}; start the server, or check TEMPORAL_ADDRESS and TEMPORAL_NAMESPACE" if failure else "",
+        )
+    binary = await asyncio.to_thread(find_temporal)
+    if binary is None:
+        return Finding(
+            component="Temporal",
+            health=Health.WARNING,
+            advice="the SDK will download a dev server at the first start; install the Temporal CLI to avoid that",
+        )
+    return Finding(component="Temporal", health=Health.OK, found=str(binary.path), version=binary.version)
+
+
+async def _redis(settings: Settings) -> Finding:
+    running = read_running(settings.home)
+    url = settings.redis_url or (running.redis_url if running else None)
+    if url is not None:
+        return await _redis_at(url)
+    binary = await asyncio.to_thread(find_redis)
+    if binary is None:
+        return Finding(
+            component="Redis",
+            health=Health.FAILED,
+            advice="run `make setup`, install the package redis-server, or set REPLAYWRIGHT_REDIS_URL",
+        )
+    return Finding(component="Redis", health=Health.OK, found=str(binary.path), version=binary.version)
+
+
+async def _redis_at(url: str) -> Finding:
+    found = without_password(url)
+    key = f"replaywright:doctor:{uuid.uuid4().hex}"
+    try:
+        answers = await ask_redis(
+            url, ("SET", key, "written", "EX", "60"), ("GET", key), ("DEL", key), ("INFO", "server")
+        )
+    except StoreUnavailable as exc:
+        advice = f"{exc}; start the server, or check REPLAYWRIGHT_REDIS_URL"
+        return Finding(component="Redis", health=Health.FAILED, found=found, reachable=False, advice=advice)
+    version = _info(answers[3], "redis_version")
+    if answers[1] != "written":
+        advice = "what was written could not be read back: is this a replica, or a proxy?"
+        return Finding(
+            component="Redis", health=Health.FAILED, found=found, version=version, reachable=True, advice=advice
+        )
+    health, advice = await _redis_keeps_what_it_is_given(url)
+    return Finding(component="Redis", health=health, found=found, version=version, reachable=True, advice=advice)
+
+
+async def _redis_keeps_what_it_is_given(url: str) -> tuple[Health, str]:
+    try:
+        replies = await ask_redis(
+            url,
+            ("CONFIG", "GET", "maxmemory-policy"),
+            ("CONFIG", "GET", "appendonly"),
+            ("CONFIG", "GET", "appendfsync"),
+        )
+    except StoreUnavailable:
+        # Hosted servers refuse CONFIG; the policy is then for a person to look up.
+        return Health.WARNING, "the server does not tell its policy: make sure that maxmemory-policy is noeviction"
+    policy, appendonly, appendfsync = (_config_value(reply) for reply in replies)
+    if policy != "noeviction":
+        return Health.FAILED, f"maxmemory-policy is {policy}: an evicted intent may send a mail twice; set noeviction"
+    if appendonly != "yes" or appendfsync != "always":
+        return Health.WARNING, "a power loss can lose acknowledged intents: set appendonly yes and appendfsync always"
+    return Health.OK, ""
+
+
+async def _model(settings: Settings, environment: Mapping[str, str]) -> Finding:
+    if settings.model is None:
+        return Finding(
+            component="Model",
+            health=Health.WARNING,
+            advice="none is configured, so nothing new can be learned: set REPLAYWRIGHT_MODEL, "
+            "for example to openai:gpt-5-mini, and the provider's key",
+        )
+    provider = settings.model.partition(":")[0]
+    variable, address = _PROVIDERS.get(provider, ("", ""))
+    base = (settings.model_base_url or address).rstrip("/")
+    key = environment.get(variable, "") if variable else ""
+    if variable and not key and settings.model_base_url is None:
+        return Finding(component="Model", health=Health.FAILED, found=settings.model, advice=f"set {variable}")
+    if not base:
+        advice = f"the provider {provider!r} is not one that can be checked here"
+        return Finding(component="Model", health=Health.WARNING, found=settings.model, advice=advice)
+    failure = await _why_model_fails(base, provider, key)
+    return Finding(
+        component="Model",
+        health=Health.FAILED if failure else Health.OK,
+        found=f"{settings.model} at {base}",
+        reachable=not failure,
+        advice=failure,
+    )
+
+
+async def _why_model_fails(base: str, provider: str, key: str) -> str:
+    headers = {"x-api-key": key, "anthropic-version": "2023-06-01"} if provider == "anthropic" else {}
+    if key and provider != "anthropic":
+        headers = {"Authorization": f"Bearer {key}"}
+    try:
+        async with httpx.AsyncClient(timeout=_MODEL_TIMEOUT_S) as client:
+            answer = await client.get(f"{base}/models", headers=headers)
+    except (httpx.HTTPError, httpx.InvalidURL) as exc:
+        return f"{base} cannot be reached ({type(exc).__name__}): check network, proxy and REPLAYWRIGHT_MODEL_BASE_URL"
+    if answer.status_code in {401, 403}:
+        return f"the server refuses the key (status {answer.status_code})"
+    return f"the server answers with status {answer.status_code}" if answer.status_code >= 500 else ""
+
+
+def _fonts() -> Finding:
+    for folder in _FONT_FOLDERS:
+        for pattern in ("*.ttf", "*.otf", "*.ttc"):
+            if font := next(Path(folder).rglob(pattern), None):
+                return Finding(component="Fonts", health=Health.OK, found=str(font.parent))
+    return Finding(
+        component="Fonts",
+        health=Health.WARNING,
+        advice="no fonts: pages work, pictures show boxes for letters; install fonts-dejavu and fonts-noto-cjk",
+    )
+
+
+def _config_value(reply: Reply) -> str:
+    return str(reply[1]) if isinstance(reply, list) and len(reply) == 2 else ""
+
+
+def _info(reply: Reply, name: str) -> str:
+    lines = reply.splitlines() if isinstance(reply, str) else []
+    return next((line.partition(":")[2] for line in lines if line.startswith(f"{name}:")), "")

@@ -1,0 +1,181 @@
+"""Child processes of the local stack: none outlives its owner unless it was asked to."""
+
+import asyncio
+import atexit
+import contextlib
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from pathlib import Path
+
+from replaywright.errors import StackFailed
+from replaywright.keeper.identity import ProcessIdentity, identify, is_alive
+
+_LEASH = """\
+import ctypes, os, signal, sys
+ctypes.CDLL(None).prctl(1, signal.SIGTERM)
+if os.getppid() != int(sys.argv[1]):
+    sys.exit(1)
+os.execv(sys.argv[2], sys.argv[2:])
+"""
+"""Ask the kernel to end this process with its parent (`PR_SET_PDEATHSIG`, kept over exec), then become the program.
+
+A launcher instead of `preexec_fn`: that one runs Python between fork and exec, which can hang in a process with
+threads, and the Temporal SDK has threads. The comparison closes the gap in which the parent dies before the request.
+"""
+
+_POLL_S = 0.02
+_TAIL_BYTES = 2_000
+
+_owned: set["Child"] = set()
+_detached: set["Child"] = set()
+"""Kept, because a process object that is dropped while its process runs warns about just that."""
+
+
+class Child:
+    """One started program."""
+
+    def __init__(self, name: str, process: "subprocess.Popen[bytes]", identity: ProcessIdentity, log: Path) -> None:
+        self.name = name
+        self.identity = identity
+        """Tells the process apart from a later one with the same pid."""
+        self.log = log
+        """Its standard output and error."""
+        self._process = process
+
+    @property
+    def pid(self) -> int:
+        """Its process id."""
+        return self._process.pid
+
+    def exit_status(self) -> int | None:
+        """None while it runs; minus the signal's number when a signal ended it."""
+        return self._process.poll()
+
+    async def wait_until(self, ready: Callable[[], Awaitable[bool]], timeout_s: float) -> None:
+        """Return once `ready` holds.
+
+        Raises:
+            StackFailed: the process ended, or the time is up; the message ends with the last lines of its log.
+        """
+        deadline = time.monotonic() + timeout_s
+        while not await ready():
+            if (status := self.exit_status()) is not None:
+                raise StackFailed(f"{self.name} ended with status {status} before it was ready\n{self.log_tail()}")
+            if time.monotonic() > deadline:
+                raise StackFailed(f"{self.name} was not ready after {timeout_s:g} s\n{self.log_tail()}")
+            await asyncio.sleep(_POLL_S)
+
+    async def stop(self, grace_s: float = 5) -> None:
+        """Ask it to end (SIGTERM) and, after `grace_s`, make it (SIGKILL to its process group)."""
+        _owned.discard(self)
+        if self.exit_status() is None:
+            self._process.terminate()
+            if not await self._ended_within(grace_s):
+                self.kill()
+                await self._ended_within(grace_s)
+
+    def kill(self) -> None:
+        """End it and what it started at once."""
+        _owned.discard(self)
+        if self.exit_status() is None:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(self.pid, signal.SIGKILL)
+
+    def log_tail(self) -> str:
+        """The last lines that it wrote."""
+        try:
+            return self.log.read_bytes()[-_TAIL_BYTES:].decode(errors="replace").strip()
+        except OSError:
+            return ""
+
+    async def _ended_within(self, limit_s: float) -> bool:
+        deadline = time.monotonic() + limit_s
+        while self.exit_status() is None:
+            if time.monotonic() > deadline:
+                return False
+            await asyncio.sleep(_POLL_S)
+        return True
+
+
+def start_child(
+    name: str,
+    command: Sequence[str | Path],
+    *,
+    log: Path,
+    environment: Mapping[str, str] | None = None,
+    detached: bool = False,
+) -> Child:
+    """Start a program in a process group of its own, with its output in `log`.
+
+    Args:
+        name: What messages call it.
+        command: The first part is the path of an executable file.
+        log: Is written anew.
+        environment: Added to that of this process.
+        detached: It outlives this process. Otherwise it ends with this process, whatever ends that: on Linux the
+            kernel sees to it, elsewhere only an orderly exit does.
+
+    Raises:
+        StackFailed: the program cannot be started.
+    """
+    words = [str(word) for word in command]
+    if not detached and sys.platform == "linux":
+        words = [sys.executable, "-I", "-S", "-c", _LEASH, str(os.getpid()), *words]
+    log.parent.mkdir(parents=True, exist_ok=True)
+    with log.open("wb") as output:
+        try:
+            process = subprocess.Popen(
+                words,
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                env={**os.environ, **(environment or {})},
+                # A Ctrl-C in the terminal is for us: what we own is stopped in order, the worker first.
+                start_new_session=True,
+            )
+        except OSError as exc:
+            raise StackFailed(f"{name} cannot be started: {exc}") from exc
+    identity = identify(process.pid)
+    child = Child(name, process, identity or ProcessIdentity(pid=process.pid, start_ticks=-1), log)
+    (_detached if detached else _owned).add(child)
+    return child
+
+
+async def stop_by_identity(identity: ProcessIdentity, grace_s: float = 5) -> None:
+    """End a process that an earlier command started detached; nothing happens when it is already gone."""
+    for number in (signal.SIGTERM, signal.SIGKILL):
+        deadline = time.monotonic() + grace_s
+        if is_alive(identity):
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(identity.pid, number)
+        while is_alive(identity):
+            if time.monotonic() > deadline:
+                break
+            await asyncio.sleep(_POLL_S)
+
+
+def free_port(preferred: int | None = None) -> int:
+    """A port of the loopback interface that nothing listens on; `preferred` when that is one."""
+    for port in (preferred, 0):
+        if port is None:
+            continue
+        with socket.socket() as probe:
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            try:
+                probe.bind(("127.0.0.1", port))
+            except OSError:
+                continue
+            bound: int = probe.getsockname()[1]
+            return bound
+    raise StackFailed("no free port on 127.0.0.1")
+
+
+@atexit.register
+def _end_what_is_left() -> None:
+    for child in tuple(_owned):
+        child.kill()

@@ -1,0 +1,246 @@
+"""The stack of one machine: what no address is configured for is started, and stopped again."""
+
+import asyncio
+import tempfile
+from collections.abc import Callable
+from contextlib import AsyncExitStack
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+from urllib.parse import quote, urlsplit, urlunsplit
+
+from replaywright.errors import StackFailed
+from replaywright.settings import PREFIX, Settings
+from replaywright.stack.chromium import find_chromium
+from replaywright.stack.processes import Child
+from replaywright.stack.redis import provide_redis, start_redis
+from replaywright.stack.state import (
+    RunningService,
+    RunningStack,
+    forget_running,
+    only_one_starts,
+    prepare_home,
+    read_running,
+    write_running,
+)
+from replaywright.stack.temporal import provide_temporal, start_temporal
+
+
+class Stack:
+    """Temporal, Redis and a Chromium, as an asynchronous context manager.
+
+        async with Stack(load_settings()) as stack:
+            print(stack.temporal_address, stack.redis_url)
+
+    A configured address is used as it is. For the rest, the stack that another command runs for the same home folder
+    is joined, and only when there is none are servers started. What was started ends with the block, and with this
+    process whatever ends that; what was joined is left alone.
+
+    Args:
+        settings: Of this process.
+        persistent: Runs and ledger outlive the stack, in the home folder. False: they do not, and the stack is neither
+            announced to other commands nor joined by them; for demonstrations, tests and measurements.
+        detached: What is started outlives the block and this process, until `stop_running`.
+        tell: Is told, in a sentence, what takes long.
+    """
+
+    def __init__(
+        self,
+        settings: Settings,
+        *,
+        persistent: bool = True,
+        detached: bool = False,
+        tell: Callable[[str], None] | None = None,
+    ) -> None:
+        if detached and not persistent:
+            raise ValueError("a stack that nobody can find again cannot be detached")
+        self._given = settings
+        self._persistent = persistent
+        self._detached = detached
+        self._tell = tell
+        self._exits = AsyncExitStack()
+        self._children: list[Child] = []
+        self._running: RunningStack | None = None
+        self.joined = False
+        """Whether another command's stack is used."""
+
+    @property
+    def settings(self) -> Settings:
+        """The given settings with every address filled in."""
+        running = self._known
+        return self._given.model_copy(
+            update={
+                "temporal_address": running.temporal_address,
+                "temporal_ui_url": running.temporal_ui_url,
+                "redis_url": running.redis_url,
+                "chromium": running.chromium,
+            }
+        )
+
+    @property
+    def temporal_address(self) -> str:
+        """`host:port`"""
+        return self._known.temporal_address
+
+    @property
+    def ui_url(self) -> str | None:
+        """The Temporal UI; None when a server is configured and its UI is not."""
+        return self._known.temporal_ui_url
+
+    @property
+    def redis_url(self) -> str:
+        """The ledger's Redis."""
+        return self._known.redis_url
+
+    @property
+    def chromium(self) -> Path:
+        """The browser."""
+        return self._known.chromium
+
+    def run_url(self, workflow_id: str) -> str | None:
+        """The address of a run in the Temporal UI; None when the UI is unknown."""
+        if self.ui_url is None:
+            return None
+        return f"{self.ui_url}/namespaces/{self._given.temporal_namespace}/workflows/{quote(workflow_id, safe='')}"
+
+    def environment(self) -> dict[str, str]:
+        """Variables that give a child process these settings."""
+        return settings_environment(self.settings)
+
+    def describe(self) -> tuple[tuple[str, str], ...]:
+        """Name and address of each part, to be shown."""
+        running = self._known
+        return (
+            ("Temporal", running.temporal_address),
+            ("Temporal UI", running.temporal_ui_url or "unknown"),
+            ("Redis", without_password(running.redis_url)),
+            ("Chromium", f"{running.chromium} ({running.chromium_version})"),
+            ("Home", str(self._given.home)),
+        )
+
+    async def __aenter__(self) -> Self:
+        """Join or start what is needed.
+
+        Raises:
+            StackFailed: a part did not come up; nothing that was started is left behind.
+        """
+        home = self._given.home
+        prepare_home(home)
+        try:
+            async with only_one_starts(home):
+                await self._join_or_start(home)
+        except BaseException:
+            await self._exits.aclose()
+            raise
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Stop what was started, the last first."""
+        await self._exits.aclose()
+
+    @property
+    def _known(self) -> RunningStack:
+        if self._running is None:
+            raise StackFailed("the stack has not been entered: use `async with Stack(...)`")
+        return self._running
+
+    async def _join_or_start(self, home: Path) -> None:
+        running = read_running(home) if self._persistent else None
+        if running is not None:
+            self.joined = True
+            self._running = self._with_configured(running)
+            return
+        folder = home if self._persistent else self._temporary_folder()
+        # The browser may have to be installed; the servers start meanwhile.
+        try:
+            async with asyncio.TaskGroup() as parts:
+                chromium = parts.create_task(asyncio.to_thread(find_chromium, self._given.chromium, tell=self._tell))
+                temporal = parts.create_task(self._temporal(folder))
+                redis = parts.create_task(self._redis(folder))
+        except BaseExceptionGroup as group:
+            # The first failure cancelled the other starts; it is the one to tell.
+            raise group.exceptions[0] from None
+        address, ui_url = temporal.result()
+        self._running = RunningStack(
+            temporal_address=address,
+            temporal_ui_url=ui_url,
+            redis_url=redis.result(),
+            chromium=chromium.result().path,
+            chromium_version=chromium.result().version,
+            detached=self._detached,
+            services=tuple(RunningService(name=child.name, identity=child.identity) for child in self._children),
+        )
+        if self._persistent and self._children:
+            write_running(home, self._running)
+            if not self._detached:
+                self._exits.callback(forget_running, home, self._running)
+
+    def _with_configured(self, running: RunningStack) -> RunningStack:
+        given = self._given
+        changes: dict[str, object] = {}
+        if given.temporal_address is not None:
+            changes |= {"temporal_address": given.temporal_address, "temporal_ui_url": given.temporal_ui_url}
+        if given.redis_url is not None:
+            changes["redis_url"] = given.redis_url
+        if given.chromium is not None:
+            chromium = find_chromium(given.chromium, install=False)
+            changes |= {"chromium": chromium.path, "chromium_version": chromium.version}
+        return running.model_copy(update=changes)
+
+    async def _temporal(self, folder: Path) -> tuple[str, str | None]:
+        given = self._given
+        if given.temporal_address is not None:
+            return given.temporal_address, given.temporal_ui_url
+        binary = await provide_temporal(given.home)
+        server = await start_temporal(
+            binary.path,
+            log=folder / "log" / "temporal.log",
+            namespace=given.temporal_namespace,
+            port=given.temporal_port,
+            ui_port=given.ui_port,
+            database=folder / "temporal.db" if self._persistent else None,
+            detached=self._detached,
+        )
+        self._owns(server.child)
+        return server.address, given.temporal_ui_url or server.ui_url
+
+    async def _redis(self, folder: Path) -> str:
+        if self._given.redis_url is not None:
+            return self._given.redis_url
+        binary = await asyncio.to_thread(provide_redis)
+        server = await start_redis(
+            binary.path, folder=folder / "redis", log=folder / "log" / "redis.log", detached=self._detached
+        )
+        self._owns(server.child)
+        return server.url
+
+    def _owns(self, child: Child) -> None:
+        self._children.append(child)
+        if self._detached:
+            # Only a failed start ends it: after that, `stop_running` does.
+            self._exits.push_async_callback(self._stop_unless_running, child)
+        else:
+            self._exits.push_async_callback(child.stop)
+
+    async def _stop_unless_running(self, child: Child) -> None:
+        if self._running is None:
+            await child.stop()
+
+    def _temporary_folder(self) -> Path:
+        return Path(self._exits.enter_context(tempfile.TemporaryDirectory(prefix="replaywright-")))
+
+
+def settings_environment(settings: Settings) -> dict[str, str]:
+    """The variables from which `load_settings` reads exactly these settings."""
+    values = settings.model_dump(mode="json", exclude_none=True)
+    return {PREFIX + name.upper(): str(value) for name, value in values.items()}
+
+
+def without_password(url: str) -> str:
+    """This address as it may be shown."""
+    parts = urlsplit(url)
+    if parts.password is None:
+        return url
+    return urlunsplit(parts._replace(netloc=parts.netloc.replace(f":{parts.password}@", ":***@", 1)))

@@ -1,0 +1,140 @@
+"""What a second command needs to find a running stack: one JSON file in the home folder."""
+
+import asyncio
+import contextlib
+import fcntl
+import os
+import time
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from replaywright.errors import StackFailed
+from replaywright.keeper.identity import ProcessIdentity, is_alive
+from replaywright.stack.processes import stop_by_identity
+
+_LOCK_TIMEOUT_S = 120
+_POLL_S = 0.05
+
+
+class RunningService(BaseModel):
+    """One process of a stack."""
+
+    model_config = ConfigDict(frozen=True)
+
+    name: str
+    identity: ProcessIdentity
+
+
+class RunningStack(BaseModel):
+    """Addresses of a stack and the processes behind them."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+    temporal_address: str
+    temporal_ui_url: str | None
+    redis_url: str
+    chromium: Path
+    chromium_version: str
+    detached: bool = False
+    """Nobody owns it: it runs until it is stopped."""
+    services: tuple[RunningService, ...] = ()
+
+    @property
+    def alive(self) -> bool:
+        """Whether every process is still the one that was started: pid and start time agree."""
+        return all(is_alive(service.identity) for service in self.services)
+
+
+def state_file(home: Path) -> Path:
+    """Where the state of a stack is kept."""
+    return home / "stack.json"
+
+
+def read_running(home: Path) -> RunningStack | None:
+    """Return the stack that runs for this home folder; None when there is none or what is written is out of date."""
+    try:
+        running = RunningStack.model_validate_json(state_file(home).read_bytes())
+    except (FileNotFoundError, ValidationError):
+        return None
+    return running if running.alive else None
+
+
+def write_running(home: Path, running: RunningStack) -> None:
+    """Replace the state file at once; readers see the old one or the new one."""
+    target = state_file(home)
+    draft = target.with_suffix(f".{os.getpid()}.tmp")
+    # The address of Redis may hold a password.
+    descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+        file.write(running.model_dump_json(indent=2) + "\n")
+    draft.replace(target)
+
+
+def forget_running(home: Path, running: RunningStack) -> None:
+    """Remove the state file if it still describes this stack."""
+    try:
+        stored = RunningStack.model_validate_json(state_file(home).read_bytes())
+    except (FileNotFoundError, ValidationError):
+        return
+    if stored == running:
+        state_file(home).unlink(missing_ok=True)
+
+
+async def stop_running(home: Path) -> bool:
+    """Stop a detached stack; False when none runs.
+
+    Raises:
+        StackFailed: another command owns the stack that runs; it is stopped there.
+    """
+    running = read_running(home)
+    if running is None:
+        return False
+    if not running.detached:
+        raise StackFailed("the stack belongs to a `replaywright` command that is still running; stop that one")
+    for service in reversed(running.services):
+        await stop_by_identity(service.identity)
+    forget_running(home, running)
+    return True
+
+
+def prepare_home(home: Path) -> None:
+    """Create the home folder, readable for its owner only.
+
+    Raises:
+        StackFailed: it cannot be created or written.
+    """
+    try:
+        home.mkdir(parents=True, exist_ok=True, mode=0o700)
+        (home / "log").mkdir(exist_ok=True)
+    except OSError as exc:
+        raise StackFailed(f"the home folder {str(home)!r} cannot be used: {exc}; set REPLAYWRIGHT_HOME") from exc
+
+
+@contextlib.asynccontextmanager
+async def only_one_starts(home: Path) -> AsyncIterator[None]:
+    """Let one command at a time look for a running stack and start one.
+
+    Raises:
+        StackFailed: another command has been starting a stack for two minutes.
+    """
+    deadline = time.monotonic() + _LOCK_TIMEOUT_S
+    # The kernel drops the lock with the process: it never goes stale.
+    descriptor = os.open(home / "stack.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        while not _lock(descriptor):
+            if time.monotonic() > deadline:
+                raise StackFailed(f"another command has been starting the stack in {str(home)!r} for too long")
+            await asyncio.sleep(_POLL_S)
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def _lock(descriptor: int) -> bool:
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True

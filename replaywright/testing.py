@@ -1,0 +1,729 @@
+"""A fake for every port: what the real part promises, in memory, without a clock, a network or a browser.
+
+The fakes pass the same contract tests as the real parts. They keep what they were asked, so that a test can look.
+"""
+
+import hashlib
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from replaywright.domain.actions import Action, Cause
+from replaywright.domain.entries import ActionCacheEntry, EntryInfo, EntryStatus
+from replaywright.domain.matching import Candidate, Decision, decide_identified, decide_similar
+from replaywright.domain.outcomes import Evidence, Lookup, Status, StepOutcome, UnsafeRequest
+from replaywright.domain.predicates import (
+    AssertionContext,
+    ElementProbe,
+    ElementState,
+    Predicate,
+    PredicateResult,
+    Probe,
+    ProbeResult,
+    evaluate,
+    probes_of,
+    text_matches,
+)
+from replaywright.domain.redaction import redact, redact_data
+from replaywright.domain.runs import Usage
+from replaywright.domain.sessions import SessionRef
+from replaywright.domain.snapshots import Element, Snapshot
+from replaywright.domain.targets import ElementQuery, Target
+from replaywright.domain.tasks import Extract, Goto, SelectOption, action_of, names_element
+from replaywright.domain.templates import fill
+from replaywright.domain.text import normalise
+from replaywright.errors import (
+    ArtifactMissing,
+    Fenced,
+    InputInvalid,
+    KeeperUnavailable,
+    ReplaywrightError,
+    SecretMissing,
+    SessionLost,
+    StoreUnavailable,
+)
+from replaywright.ports import BeforeDispatch, Choice, Known, Recording, Report, Work
+
+# ------------------------------------------------------------------------------------------------ store
+
+
+@dataclass
+class _Step:
+    """One record of the ledger."""
+
+    state: str = ""
+    epoch: int = 0
+    attempt: str = ""
+    outcome: StepOutcome | None = None
+    late: StepOutcome | None = None
+    late_was_seen: bool = False
+    before: tuple[str, int] = ("", 0)
+
+    def known(self) -> Known:
+        outcome = self.outcome if self.state == "COMMITTED" else None
+        return Known(state=self.state, epoch=self.epoch, outcome=outcome, late=self.late)
+
+
+_LEADS_TO = {"RESOLVING": {"COMMITTED", "NOT_DONE", "ESCALATED"}, "ESCALATED": {"COMMITTED", "NOT_DONE", "ABANDONED"}}
+
+
+class FakeStepStore:
+    """A `StepStore` in memory: ledger with epochs, action cache with two-phase commit, trace."""
+
+    def __init__(self) -> None:
+        self.is_away = False
+        """While set, every method raises `StoreUnavailable`."""
+        self.calls: list[str] = []
+        """Names of the methods called, one for each round trip."""
+        self.audit: list[tuple[str, str, str]] = []
+        """Fingerprint, state and name of every settled resolution."""
+        self._ledger: dict[tuple[str, str, str], _Step] = {}
+        self._entries: dict[tuple[str, str], list[ActionCacheEntry]] = {}
+        self._traces: dict[tuple[str, str], list[dict[str, Any]]] = {}
+        self._moment = 0
+
+    async def look_up(self, *, tenant: str, lineage: str, run_id: str, fingerprint: str, content_key: str) -> Known:
+        """Ledger record and cache entry; empty keys are not looked up."""
+        self._called("look_up")
+        return self._looked_up(tenant, lineage, run_id, fingerprint, content_key)
+
+    async def intend(self, *, tenant: str, lineage: str, fingerprint: str, epoch: int, attempt: str) -> Known:
+        """Write the intent to dispatch; see the port."""
+        self._called("intend")
+        step = self._step(tenant, lineage, fingerprint)
+        if step.state == "COMMITTED":
+            return step.known()
+        if (step.state, step.epoch, step.attempt) == ("INTENT", epoch, attempt):
+            return Known(state="INTENT", epoch=epoch)
+        if step.state not in {"", "NOT_DONE"} or epoch <= step.epoch or step.late is not None:
+            raise Fenced(f"step {fingerprint}: {step.state or 'no record'}, epoch {step.epoch}; mine is {epoch}")
+        step.state, step.epoch, step.attempt = "INTENT", epoch, attempt
+        return Known(state="INTENT", epoch=epoch)
+
+    async def record(self, recording: Recording) -> Known:
+        """Write outcome, entry, statistics and trace; see the port."""
+        self._called("record")
+        outcome, tenant, lineage = recording.outcome, recording.tenant, recording.lineage
+        owned = outcome.status is not Status.DONE or self._commit(recording)
+        self._count(recording)
+        if recording.entry is not None:
+            self._keep(tenant, recording.run_id, recording.entry)
+        line = {"kind": "step", **recording.trace, "runId": recording.run_id, "sequence": recording.sequence}
+        line |= {"epoch": recording.epoch, "title": recording.title}
+        line |= outcome.model_dump(mode="json", by_alias=True, exclude_defaults=True)
+        self._append(tenant, lineage, line)
+        if not owned:
+            raise Fenced(f"step {outcome.fingerprint}: another epoch than {recording.epoch} owns it")
+        following = (recording.next_fingerprint, recording.next_content_key)
+        return self._looked_up(tenant, lineage, recording.run_id, *following)
+
+    async def fence(self, *, tenant: str, lineage: str, fingerprint: str, epoch: int) -> Known:
+        """Raise the epoch and set RESOLVING; see the port."""
+        self._called("fence")
+        step = self._step(tenant, lineage, fingerprint)
+        if step.state == "COMMITTED":
+            return step.known()
+        is_open = step.state in {"INTENT", "DISPATCHED", "ABANDONED"}
+        if epoch < step.epoch or (epoch == step.epoch and is_open):
+            raise Fenced(f"step {fingerprint}: epoch {step.epoch} owns it ({step.state}); mine is {epoch}")
+        step.late_was_seen = step.late is not None
+        if (step.state, step.epoch) != ("RESOLVING", epoch):
+            step.before = (step.state, step.epoch)
+            step.state, step.epoch = "RESOLVING", epoch
+        state, old_epoch = step.before
+        return Known(state=state, epoch=old_epoch, late=step.late)
+
+    async def settle(self, *, tenant: str, lineage: str, fingerprint: str, epoch: int, state: str, who: str) -> None:
+        """End a resolution; see the port."""
+        self._called("settle")
+        step = self._step(tenant, lineage, fingerprint)
+        if epoch == step.epoch and step.state == state:
+            return
+        if epoch != step.epoch or state not in _LEADS_TO.get(step.state, ()):
+            raise Fenced(f"step {fingerprint}: {step.state or 'no record'}, epoch {step.epoch} does not become {state}")
+        step.state = state
+        self.audit.append((fingerprint, state, who))
+        if state == "COMMITTED" and step.late is not None:
+            step.outcome = step.late
+        if state == "NOT_DONE" and step.late_was_seen:
+            step.late, step.late_was_seen = None, False
+
+    async def append_trace(self, *, tenant: str, lineage: str, line: dict[str, Any]) -> None:
+        """Add one line."""
+        self._called("append_trace")
+        self._append(tenant, lineage, line)
+
+    async def trace(self, *, tenant: str, lineage: str) -> list[dict[str, Any]]:
+        """All lines, oldest first."""
+        self._called("trace")
+        return [dict(line) for line in self._traces.get((tenant, lineage), ())]
+
+    async def promote(self, *, tenant: str, run_id: str, content_keys: Sequence[str]) -> tuple[int, int]:
+        """Make this run's candidates active; the same answer when repeated."""
+        self._called("promote")
+        pairs = [self._promote(tenant, run_id, key) for key in dict.fromkeys(content_keys)]
+        return sum(promoted for promoted, _ in pairs), sum(held for _, held in pairs)
+
+    async def entries(self, *, tenant: str) -> list[EntryInfo]:
+        """The current version of every entry: the active one, else the newest."""
+        self._called("entries")
+        found = []
+        for (owner, key), versions in sorted(self._entries.items()):
+            if owner == tenant:
+                current = next((entry for entry in versions if entry.status is EntryStatus.ACTIVE), versions[-1])
+                found.append(EntryInfo(content_key=key, entry=current, versions=len(versions)))
+        return found
+
+    async def versions(self, *, tenant: str, content_key: str) -> list[ActionCacheEntry]:
+        """All versions of one entry, oldest first; `InputInvalid` when several entries begin with `content_key`."""
+        self._called("versions")
+        keys = self._keys(tenant, content_key)
+        if len(keys) > 1:
+            raise InputInvalid(f"{len(keys)} entries begin with {content_key!r}: give more of the key")
+        return list(self._entries[tenant, keys[0]]) if keys else []
+
+    async def invalidate(self, *, tenant: str, content_key: str, reason: str) -> int:
+        """Retire all versions of the entries whose key starts with `content_key`."""
+        self._called("invalidate")
+        if not content_key:
+            raise InputInvalid("name the entry to invalidate, or the beginning of its key")
+        del reason
+        keys = self._keys(tenant, content_key)
+        for key in keys:
+            versions = self._entries[tenant, key]
+            versions[:] = [entry.model_copy(update={"status": EntryStatus.RETIRED}) for entry in versions]
+        return len(keys)
+
+    def _called(self, name: str) -> None:
+        self.calls.append(name)
+        if self.is_away:
+            raise StoreUnavailable("the fake store is away")
+
+    def _step(self, tenant: str, lineage: str, fingerprint: str) -> _Step:
+        return self._ledger.setdefault((tenant, lineage, fingerprint), _Step())
+
+    def _keys(self, tenant: str, prefix: str) -> list[str]:
+        return sorted(key for owner, key in self._entries if owner == tenant and key.startswith(prefix))
+
+    def _looked_up(self, tenant: str, lineage: str, run_id: str, fingerprint: str, content_key: str) -> Known:
+        known = self._step(tenant, lineage, fingerprint).known() if fingerprint else Known()
+        return known.model_copy(update={"entry": self._usable(tenant, run_id, content_key)})
+
+    def _usable(self, tenant: str, run_id: str, content_key: str) -> ActionCacheEntry | None:
+        versions = self._entries.get((tenant, content_key), [])
+        active = [entry for entry in versions if entry.status is EntryStatus.ACTIVE]
+        own = [entry for entry in versions if entry.status is EntryStatus.CANDIDATE and entry.run_id == run_id]
+        return next(reversed(active or own), None)
+
+    def _commit(self, recording: Recording) -> bool:
+        """Whether the step is this epoch's; else its outcome is kept as late evidence."""
+        outcome, epoch = recording.outcome, recording.epoch
+        step = self._step(recording.tenant, recording.lineage, outcome.fingerprint)
+        if step.state == "COMMITTED" and (step.outcome == outcome or epoch >= step.epoch):
+            if step.outcome is None:
+                step.outcome = outcome
+            elif step.outcome != outcome:
+                step.late = outcome
+            return True
+        mine = epoch == step.epoch and step.state not in {"NOT_DONE", "ABANDONED", "COMMITTED"}
+        if not (step.state == "" or mine or (step.state == "NOT_DONE" and epoch > step.epoch)):
+            step.late, step.late_was_seen = outcome, False
+            return False
+        step.state, step.epoch, step.outcome = "COMMITTED", epoch, outcome
+        return True
+
+    def _count(self, recording: Recording) -> None:
+        outcome = recording.outcome
+        versions = self._entries.get((recording.tenant, outcome.content_key), [])
+        lookup, done = outcome.lookup, outcome.status is Status.DONE
+        if lookup.from_model:
+            return
+        if outcome.status is Status.MISSED:
+            counted = "misses"
+        elif lookup.healed:
+            counted = "heals"
+        elif lookup.hit or done:
+            counted = "hits"
+        else:
+            return
+        for index, entry in enumerate(versions):
+            if entry.version == recording.used_version:
+                change: dict[str, Any] = {counted: getattr(entry, counted) + 1}
+                if done:
+                    change["last_success"] = self._now()
+                versions[index] = entry.model_copy(update=change)
+
+    def _keep(self, tenant: str, run_id: str, entry: ActionCacheEntry) -> None:
+        versions = self._entries.setdefault((tenant, entry.content_key), [])
+        number = max((known.version for known in versions), default=0) + 1
+        fresh = {"version": number, "status": EntryStatus.CANDIDATE, "run_id": run_id}
+        kept = entry.model_copy(update={**fresh, "hits": 0, "misses": 0, "heals": 0, "last_success": 0.0})
+        own = [e for e in versions if e.status is EntryStatus.CANDIDATE and e.run_id == run_id]
+        if not own or _content_of(own[-1]) != _content_of(kept):
+            versions.append(kept)
+
+    def _promote(self, tenant: str, run_id: str, key: str) -> tuple[int, int]:
+        versions = self._entries.get((tenant, key), [])
+        own = [e for e in versions if e.status is EntryStatus.CANDIDATE and e.run_id == run_id]
+        ready = [entry for entry in own if not entry.hold]
+        held = int(len(ready) < len(own))
+        if not ready:
+            return int(any(e.status is EntryStatus.ACTIVE and e.run_id == run_id for e in versions)), held
+        for index, entry in enumerate(versions):
+            if entry is ready[-1]:
+                versions[index] = entry.model_copy(update={"status": EntryStatus.ACTIVE})
+            elif entry.status is EntryStatus.ACTIVE or entry in ready:
+                versions[index] = entry.model_copy(update={"status": EntryStatus.RETIRED})
+        return 1, held
+
+    def _append(self, tenant: str, lineage: str, line: Mapping[str, Any]) -> None:
+        at = self._now()
+        self._traces.setdefault((tenant, lineage), []).append({"at": at, "id": f"{int(at):016x}", **line})
+
+    def _now(self) -> float:
+        """Counts up: later is more, and a test runs the same every time."""
+        self._moment += 1
+        return float(self._moment)
+
+
+def _content_of(entry: ActionCacheEntry) -> ActionCacheEntry:
+    beside = {"version": 0, "status": EntryStatus.CANDIDATE, "hits": 0, "misses": 0, "heals": 0, "last_success": 0.0}
+    return entry.model_copy(update=beside)
+
+
+class FakeArtifacts:
+    """`Artifacts` in memory; a test may take a value out of `values`, or change it."""
+
+    def __init__(self) -> None:
+        self.values: dict[str, bytes] = {}
+
+    async def put(self, data: bytes) -> str:
+        """Store and return the SHA-256."""
+        digest = hashlib.sha256(data).hexdigest()
+        self.values[digest] = data
+        return digest
+
+    async def get(self, digest: str) -> bytes:
+        """The value, if it is there and unaltered."""
+        data = self.values.get(digest)
+        if data is None or hashlib.sha256(data).hexdigest() != digest:
+            raise ArtifactMissing(f"no artifact {digest!r}")
+        return data
+
+
+# ------------------------------------------------------------------------------------- model and secrets
+
+
+@dataclass(frozen=True)
+class Asked:
+    """One question to the model."""
+
+    instruction: str
+    action: str
+    page: str
+    ids: frozenset[str]
+
+
+class FakeProposer:
+    """A `TargetProposer` by script: an element id, None, or an error to raise for each question; then `otherwise`."""
+
+    def __init__(
+        self,
+        script: Iterable[str | ReplaywrightError | None] = (),
+        otherwise: Callable[[Asked], str | None] = lambda _asked: None,
+    ) -> None:
+        self.asked: list[Asked] = []
+        self._script = list(script)
+        self._otherwise = otherwise
+
+    async def propose(self, *, instruction: str, action: str, page: str, ids: frozenset[str]) -> Choice:
+        """The next answer of the script."""
+        asked = Asked(instruction, action, page, ids)
+        self.asked.append(asked)
+        answer = self._script.pop(0) if self._script else self._otherwise(asked)
+        if isinstance(answer, ReplaywrightError):
+            raise answer
+        return Choice(element_id=answer, usage=Usage(calls=1, input_tokens=100, output_tokens=5, model="fake"))
+
+
+class FakeSecrets:
+    """`Secrets` from a mapping."""
+
+    def __init__(self, values: Mapping[str, str] | None = None) -> None:
+        self._values = dict(values or {})
+
+    def resolve(self, name: str) -> str:
+        """The value."""
+        if not self._values.get(name):
+            raise SecretMissing(f"secret {name!r} has no value here; set REPLAYWRIGHT_SECRET_{name}")
+        return self._values[name]
+
+    def redact(self, text: str) -> str:
+        """`text` without the values."""
+        return redact(text, self._values)
+
+    def redact_data(self, value: Any) -> Any:
+        """`value` without the values."""
+        return redact_data(value, self._values)
+
+
+# ---------------------------------------------------------------------------------------------- browser
+
+
+@dataclass
+class FakeElement:
+    """One element of a scripted page, and what happens when it is clicked or gets a key."""
+
+    target: Target
+    value: str = ""
+    goes_to: str = ""
+    """URL of the page that opens."""
+    shows: str = ""
+    """Text that appears; `{{id}}` stands for the value of the page's element with that id."""
+    sends: tuple[UnsafeRequest, ...] = ()
+    visible: bool = True
+
+
+@dataclass
+class FakePage:
+    """A scripted page."""
+
+    elements: dict[str, FakeElement] = field(default_factory=dict)
+    """By id, as it stands in snapshots."""
+    title: str = ""
+    texts: tuple[str, ...] = ()
+    extracts: dict[str, Any] = field(default_factory=dict)
+    """What `extract` finds, by the name of the field."""
+
+
+@dataclass(frozen=True)
+class Dispatch:
+    """One input that reached a page."""
+
+    action: Action
+    element: str = ""
+    text: str = field(default="", repr=False)
+
+
+@dataclass
+class FakeSite:
+    """Scripted pages by URL, and everything that was done to them by all sessions."""
+
+    pages: dict[str, FakePage] = field(default_factory=dict)
+    dispatches: list[Dispatch] = field(default_factory=list)
+    fail_before: list[ReplaywrightError | None] = field(default_factory=list)
+    """For each action to come, an error to raise with nothing dispatched; None for none."""
+    fail_after: list[ReplaywrightError | None] = field(default_factory=list)
+    """For each action to come, an error to raise once the input has reached the page; None for none."""
+
+    def page(self, url: str) -> FakePage:
+        """The page at `url`, with or without its query; an empty one when none is scripted."""
+        return self.pages.get(url) or self.pages.get(url.partition("?")[0]) or FakePage()
+
+
+class FakeBrowserSession:
+    """A `BrowserSession` on a `FakeSite`. It finds elements with the domain's own decisions."""
+
+    def __init__(self, site: FakeSite, url: str = "about:blank") -> None:
+        self.site = site
+        self.is_lost = False
+        """While set, everything raises `SessionLost`."""
+        self._history = [url]
+        self._values: dict[str, str] = {}
+        self._shown: list[str] = []
+
+    @property
+    def url(self) -> str:
+        """URL of the current page."""
+        return self._history[-1]
+
+    async def perform(self, work: Work, before_dispatch: BeforeDispatch | None = None) -> Report:
+        """Find the element, act once, evaluate what is expected."""
+        self._must_live()
+        decision = self._find(work)
+        element_id = self._id_of(decision)
+        if names_element(work.step) and element_id is None:
+            return self._report(decision.lookup, snapshot=self._read())
+        before = self._evaluate(work.expect)
+        target = None if element_id is None else self._elements[element_id].target
+        if self._is_there_already(work, element_id):
+            after = self._evaluate(work.expect)
+            return self._report(decision.lookup, target=target, before=before, after=after)
+        _raise_next(self.site.fail_before)
+        if before_dispatch is not None:
+            await before_dispatch(target)
+        evidence = self._act(work, element_id)
+        _raise_next(self.site.fail_after)
+        after = self._evaluate(work.expect)
+        held = all(result.passed for result in after)
+        return self._report(
+            decision.lookup,
+            target=target,
+            acted=True,
+            before=before,
+            after=after,
+            evidence=evidence,
+            extracted=self._extracted(work),
+            snapshot=None if held else self._read(),
+        )
+
+    async def check(self, expect: Sequence[Predicate], timeout_ms: int) -> tuple[PredicateResult, ...]:
+        """Evaluate predicates at once: nothing changes on a scripted page by waiting."""
+        del timeout_ms
+        self._must_live()
+        return self._evaluate(expect)
+
+    async def snapshot(self) -> Snapshot:
+        """The current page."""
+        self._must_live()
+        return self._read()
+
+    async def storage_state(self) -> bytes:
+        """Nothing in it."""
+        self._must_live()
+        return b'{"cookies": [], "origins": []}'
+
+    async def restore(self, storage_state: bytes, url: str) -> None:
+        """Open `url`."""
+        del storage_state
+        self._must_live()
+        self._open(url)
+
+    async def detach(self) -> None:
+        """The page stays as it is."""
+
+    @property
+    def _elements(self) -> dict[str, FakeElement]:
+        return self.site.page(self.url).elements
+
+    def _must_live(self) -> None:
+        if self.is_lost:
+            raise SessionLost("the fake browser is gone")
+
+    def _find(self, work: Work) -> Decision:
+        visible = {key: element for key, element in self._elements.items() if element.visible}
+        if work.target is None:
+            if work.query is None:
+                return Decision(Lookup(reason="no_entry"))
+            found = [key for key, element in visible.items() if self._matches(work.query, key, element)]
+            if len(found) != 1:
+                return Decision(Lookup(reason="ambiguous" if found else "not_found", candidates=len(found)))
+            index = list(visible).index(found[0])
+            chosen = Candidate(index=index, tier="query", target=visible[found[0]].target)
+            return Decision(Lookup(hit=True, tier="query", candidates=1, score=1.0), chosen)
+        everything = [
+            Candidate(index=index, tier=_tier(work.target, element.target), target=element.target)
+            for index, element in enumerate(visible.values())
+        ]
+        identified = [candidate for candidate in everything if candidate.tier != "similarity"]
+        decision = decide_identified(work.target, identified, work.entry_version)
+        if not decision.lookup.hit and decision.lookup.reason != "ambiguous":
+            similar = decide_similar(work.target, everything, work.entry_version)
+            decision = similar if similar.lookup.hit or not identified else decision
+        if decision.lookup.healed and not work.heal:
+            return Decision(decision.lookup.model_copy(update={"hit": False, "healed": False, "reason": "heal_off"}))
+        return decision
+
+    def _id_of(self, decision: Decision) -> str | None:
+        if decision.chosen is None:
+            return None
+        return [key for key, element in self._elements.items() if element.visible][decision.chosen.index]
+
+    def _matches(self, query: ElementQuery, key: str, element: FakeElement) -> bool:
+        target = element.target
+        equal = {
+            (query.role, target.role),
+            (query.test_id, target.attributes.get("data-testid", "")),
+            (query.css, target.css),
+        }
+        same_text = {
+            (query.name, target.name),
+            (query.label, target.label),
+            (query.placeholder, target.attributes.get("placeholder", "")),
+        }
+        contained = {(query.name_contains, target.name), (query.text, target.text or self._value(key))}
+        return (
+            all(wanted is None or wanted == seen for wanted, seen in equal)
+            and all(wanted is None or normalise(wanted) == normalise(seen) for wanted, seen in same_text)
+            and all(wanted is None or text_matches(wanted, seen) for wanted, seen in contained)
+        )
+
+    def _value(self, key: str) -> str:
+        return self._values.get(key, self._elements[key].value)
+
+    def _is_there_already(self, work: Work, element_id: str | None) -> bool:
+        if element_id is None:
+            return False
+        match action_of(work.step):
+            case Action.FILL | Action.TYPE:
+                return self._value(element_id) == work.text
+            case Action.SELECT_OPTION:
+                assert isinstance(work.step, SelectOption)
+                return self._value(element_id) == work.step.value
+            case Action.CHECK:
+                return self._value(element_id) == "on"
+            case Action.UNCHECK:
+                return self._value(element_id) == ""
+            case _:
+                return False
+
+    def _act(self, work: Work, element_id: str | None) -> Evidence:
+        action = action_of(work.step)
+        self.site.dispatches.append(Dispatch(action, element_id or "", work.text))
+        match action:
+            case Action.GOTO:
+                assert isinstance(work.step, Goto)
+                self._open(work.step.url)
+                return Evidence(causes=(Cause.NEW_DOCUMENT,))
+            case Action.GO_BACK if len(self._history) > 1:
+                self._history.pop()
+                self._values, self._shown = {}, []
+                return Evidence(causes=(Cause.NEW_DOCUMENT,))
+            case Action.CLICK | Action.DOUBLE_CLICK | Action.PRESS if element_id is not None:
+                return self._react(self._elements[element_id])
+            case _ if element_id is not None:
+                self._set(work, element_id)
+        return Evidence(input_landed=None if element_id is None else True)
+
+    def _set(self, work: Work, element_id: str) -> None:
+        match action_of(work.step):
+            case Action.FILL | Action.TYPE:
+                self._values[element_id] = work.text
+            case Action.SELECT_OPTION:
+                assert isinstance(work.step, SelectOption)
+                self._values[element_id] = work.step.value
+            case Action.CHECK:
+                self._values[element_id] = "on"
+            case Action.UNCHECK:
+                self._values[element_id] = ""
+
+    def _react(self, element: FakeElement) -> Evidence:
+        text = fill(element.shows, {key: self._value(key) for key in self._elements})
+        if element.goes_to:
+            self._open(element.goes_to)
+        if text:
+            self._shown.append(text)
+        causes = (Cause.NEW_DOCUMENT,) if element.goes_to else ()
+        return Evidence(causes=causes, requests=element.sends, input_landed=True)
+
+    def _open(self, url: str) -> None:
+        self._history.append(url)
+        self._values, self._shown = {}, []
+
+    def _extracted(self, work: Work) -> dict[str, Any]:
+        if not isinstance(work.step, Extract):
+            return {}
+        found = self.site.page(self.url).extracts
+        return {name: found.get(name) for name in work.step.fields}
+
+    def _evaluate(self, expect: Sequence[Predicate]) -> tuple[PredicateResult, ...]:
+        probes = tuple((probe, self._answer(probe)) for probe in probes_of(expect))
+        context = AssertionContext(url=self.url, title=self.site.page(self.url).title, probes=probes)
+        return tuple(evaluate(predicate, context) for predicate in expect)
+
+    def _answer(self, probe: Probe) -> ProbeResult:
+        visible = {key: element for key, element in self._elements.items() if element.visible}
+        if isinstance(probe, ElementProbe):
+            found = [key for key, element in visible.items() if self._matches(probe.query, key, element)]
+            return ProbeResult(count=len(found), elements=tuple(self._state(key) for key in found[:3]))
+        if probe.within is not None:
+            inside = [key for key, element in visible.items() if self._matches(probe.within, key, element)]
+            return ProbeResult(count=sum(text_matches(probe.text, visible[key].target.text) for key in inside))
+        texts = [*self.site.page(self.url).texts, *self._shown]
+        texts += [element.target.text or element.target.name for element in visible.values()]
+        return ProbeResult(count=sum(text_matches(probe.text, text) for text in texts))
+
+    def _state(self, key: str) -> ElementState:
+        target = self._elements[key].target
+        is_password = target.attributes.get("type") == "password"
+        value = "" if is_password else self._value(key)
+        return ElementState(role=target.role, name=target.name, text=target.text, value=value)
+
+    def _read(self) -> Snapshot:
+        page = self.site.page(self.url)
+        elements = tuple(
+            Element(id=key, target=element.target, visible=element.visible, value=self._state(key).value)
+            for key, element in page.elements.items()
+        )
+        return Snapshot(url=self.url, title=page.title, elements=elements, node_count=len(elements))
+
+    def _report(self, lookup: Lookup, **fields: Any) -> Report:
+        return Report(lookup, url=self.url, title=self.site.page(self.url).title, evaluations=1, **fields)
+
+
+def _tier(recorded: Target, seen: Target) -> str:
+    """The first tier that would lead from the recording to `seen`; `similarity` when none does."""
+    identity = ("data-testid", "id", "name", "aria-label", "placeholder")
+    if recorded.xpath and recorded.xpath == seen.xpath:
+        return "xpath"
+    if any(recorded.attributes.get(key, "") == seen.attributes.get(key) for key in identity):
+        return "attributes"
+    if recorded.role == seen.role and recorded.name and normalise(recorded.name) == normalise(seen.name):
+        return "role_name"
+    if recorded.element_hash and recorded.element_hash == seen.element_hash:
+        return "hash"
+    return "similarity"
+
+
+def _raise_next(errors: list[ReplaywrightError | None]) -> None:
+    error = errors.pop(0) if errors else None
+    if error is not None:
+        raise error
+
+
+class FakeBrowsers:
+    """`Browsers` on one `FakeSite`: attaching again to an endpoint finds the page as it was left."""
+
+    def __init__(self, site: FakeSite | None = None) -> None:
+        self.site = FakeSite() if site is None else site
+        self.sessions: dict[str, FakeBrowserSession] = {}
+        """By endpoint."""
+
+    async def attach(self, endpoint: str) -> FakeBrowserSession:
+        """The session at `endpoint`, made when there is none."""
+        session = self.sessions.setdefault(endpoint, FakeBrowserSession(self.site))
+        if session.is_lost:
+            raise SessionLost(f"nothing answers at {endpoint}")
+        return session
+
+
+class FakeKeepers:
+    """`Keepers` of one host that start nothing; `dead` holds the ids of sessions whose keeper is gone."""
+
+    def __init__(self, host: str = "fake-host") -> None:
+        self.host = host
+        self.epochs: dict[str, int] = {}
+        """The highest epoch that has attached, by session."""
+        self.renewals: list[tuple[str, int]] = []
+        self.dead: set[str] = set()
+
+    async def launch(self, session_id: str) -> SessionRef:
+        """A session of this host."""
+        self.epochs[session_id] = 0
+        return SessionRef(session_id=session_id, host_queue=f"host-{self.host}", host=self.host, boot_id="fake-boot")
+
+    async def attach(self, session: SessionRef, epoch: int) -> str:
+        """The endpoint, unless a higher epoch has attached."""
+        self._must_own(session, epoch)
+        self.epochs[session.session_id] = epoch
+        return f"fake://{session.session_id}"
+
+    async def renew(self, session: SessionRef, epoch: int) -> None:
+        """Note the renewal."""
+        self._must_own(session, epoch)
+        self.renewals.append((session.session_id, epoch))
+
+    async def close(self, session: SessionRef) -> None:
+        """The session is gone from now on."""
+        self.dead.add(session.session_id)
+
+    def is_local(self, session: SessionRef) -> bool:
+        """Whether it is a session of this host."""
+        return session.host == self.host
+
+    def _must_own(self, session: SessionRef, epoch: int) -> None:
+        highest = self.epochs.get(session.session_id)
+        if highest is None or session.session_id in self.dead:
+            raise KeeperUnavailable(f"no keeper answers for session {session.session_id!r}")
+        if epoch < highest:
+            raise Fenced(f"session {session.session_id!r} belongs to epoch {highest}; mine is {epoch}")

@@ -1,0 +1,350 @@
+"""Faults of the connection and of the server, on servers of the tests' own."""
+
+import asyncio
+import contextlib
+import os
+import signal
+import tempfile
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable
+from pathlib import Path
+from typing import Self
+
+import pytest
+
+from cache.connection import Client, StoreReport, address_of, check_store, open_redis
+from cache.steps import RedisStepStore
+from replaywright.domain.actions import Action, Effect
+from replaywright.domain.entries import ActionCacheEntry
+from replaywright.domain.outcomes import Lookup, Status, StepOutcome
+from replaywright.errors import SettingsInvalid, StoreUnavailable
+from replaywright.ports import Recording
+from replaywright.stack.processes import free_port, start_child
+from replaywright.stack.redis import RedisServer, ask_redis, provide_redis, start_redis
+
+STEP = {"tenant": "acme", "lineage": "order-7", "fingerprint": "f" * 64}
+PAGE = {"tenant": "acme", "lineage": "order-7"}
+SEND = "a" * 64
+
+
+@pytest.fixture
+async def server(tmp_path: Path) -> AsyncIterator[RedisServer]:
+    """A server that a test may stop, freeze and misconfigure."""
+    server = await start_redis(provide_redis().path, folder=tmp_path / "data", log=tmp_path / "redis.log")
+    yield server
+    await server.child.stop()
+
+
+@contextlib.asynccontextmanager
+async def connected(url: str, read_timeout_s: float = 1.0) -> AsyncIterator[Client]:
+    client = open_redis(url, read_timeout_s=read_timeout_s)
+    try:
+        yield client
+    finally:
+        await client.aclose()
+
+
+def recording() -> Recording:
+    outcome = StepOutcome(
+        status=Status.DONE,
+        fingerprint=STEP["fingerprint"],
+        content_key=SEND,
+        lookup=Lookup(hit=True),
+        effect=Effect.COMMIT,
+    )
+    entry = ActionCacheEntry(content_key=SEND, action_type=Action.CLICK, tag="button")
+    fields = {"run_id": "run", "sequence": 1, "epoch": 1, "outcome": outcome, "entry": entry, "used_version": 1}
+    return Recording.model_validate({**PAGE, **fields, "next_fingerprint": "e" * 64, "next_content_key": SEND})
+
+
+async def test_a_stopped_server_is_reported_fast_and_used_again_when_it_is_back(tmp_path: Path) -> None:
+    binary, log, port = provide_redis().path, tmp_path / "redis.log", free_port()
+    server = await start_redis(binary, folder=tmp_path / "data", log=log, port=port)
+    async with connected(server.url) as client:
+        store = RedisStepStore(client)
+        await store.intend(**STEP, epoch=1, attempt="a")
+        await server.child.stop()
+
+        for call in (
+            lambda: store.look_up(**STEP, run_id="run", content_key=SEND),
+            lambda: store.record(recording()),
+            lambda: store.trace(**PAGE),
+        ):
+            start = time.monotonic()
+            with pytest.raises(
+                StoreUnavailable, match=rf"Redis at 127\.0\.0\.1:{port}/0: .*; see whether it runs"
+            ) as error:
+                await call()
+            assert time.monotonic() - start < 1
+            assert error.value.__cause__ is not None
+
+        again = await start_redis(binary, folder=tmp_path / "data", log=log, port=port)
+        assert (await store.look_up(**STEP, run_id="run", content_key=SEND)).state == "INTENT"
+        await store.record(recording())
+        await again.child.stop()
+
+
+async def test_a_frozen_server_is_reported_in_time_and_its_late_answer_is_not_taken_for_another(
+    server: RedisServer,
+) -> None:
+    async with connected(server.url, read_timeout_s=0.2) as client:
+        store = RedisStepStore(client)
+        await store.intend(**STEP, epoch=1, attempt="a")
+        os.kill(server.child.pid, signal.SIGSTOP)
+        try:
+            start = time.monotonic()
+            with pytest.raises(StoreUnavailable, match="does not answer in time"):
+                await store.look_up(**STEP, run_id="run", content_key="")
+            assert time.monotonic() - start < 1
+        finally:
+            os.kill(server.child.pid, signal.SIGCONT)
+
+        assert await store.trace(**PAGE) == []
+        assert (await store.look_up(**STEP, run_id="run", content_key="")).state == "INTENT"
+
+
+async def test_nothing_is_written_twice_when_a_reply_is_lost(server: RedisServer) -> None:
+    async with LosingReplies(server.url) as between, connected(between.url) as client:
+        store = RedisStepStore(client)
+        await store.record(recording())
+        await store.promote(tenant="acme", run_id="run", content_keys=[SEND])
+        for call in (
+            lambda: store.record(recording()),
+            lambda: store.append_trace(**PAGE, line={"kind": "note"}),
+            lambda: store.intend(**{**STEP, "fingerprint": "e" * 64}, epoch=1, attempt="a"),
+            lambda: store.dispatch(**{**STEP, "fingerprint": "e" * 64}, epoch=1, attempt="a"),
+        ):
+            between.lose = 1
+            await call()
+            assert between.lose == 0
+
+        [promoted, candidate] = await store.versions(tenant="acme", content_key=SEND)
+        assert (promoted.hits, candidate.hits) == (1, 0)
+        assert [line["kind"] for line in await store.trace(**PAGE)] == ["step", "step", "note"]
+
+
+class LosingReplies:
+    """A connection to the server that breaks after a request was passed on and before its reply is."""
+
+    def __init__(self, url: str) -> None:
+        self._target = int(url.rpartition(":")[2].partition("/")[0])
+        self.lose = 0
+        """Replies still to be lost."""
+        self.url = ""
+
+    async def __aenter__(self) -> Self:
+        self._server = await asyncio.start_server(self._pass_on, "127.0.0.1", 0)
+        self.url = f"redis://127.0.0.1:{self._server.sockets[0].getsockname()[1]}/0"
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        self._server.close()
+
+    async def _pass_on(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        behind, ahead = await asyncio.open_connection("127.0.0.1", self._target)
+
+        async def forth() -> None:
+            while data := await reader.read(65536):
+                ahead.write(data)
+            ahead.close()
+
+        async with asyncio.TaskGroup() as tasks:
+            tasks.create_task(forth())
+            while data := await behind.read(65536):
+                if self.lose:
+                    self.lose -= 1
+                    break
+                writer.write(data)
+            writer.close()
+            ahead.close()
+
+
+async def test_a_full_server_refuses_writes_and_still_answers(server: RedisServer) -> None:
+    async with connected(server.url) as client:
+        store = RedisStepStore(client)
+        await store.intend(**STEP, epoch=1, attempt="a")
+        await ask_redis(server.url, ("CONFIG", "SET", "maxmemory", "1"))
+
+        with pytest.raises(StoreUnavailable, match="raise `maxmemory`"):
+            await store.intend(**{**STEP, "fingerprint": "e" * 64}, epoch=1, attempt="a")
+        with pytest.raises(StoreUnavailable, match="raise `maxmemory`"):
+            await store.record(recording())
+
+        assert (await store.look_up(**STEP, run_id="run", content_key=SEND)).state == "INTENT"
+
+
+async def test_a_replica_refuses_writes(server: RedisServer) -> None:
+    async with connected(server.url) as client:
+        await ask_redis(server.url, ("REPLICAOF", "127.0.0.1", "1"))
+
+        with pytest.raises(StoreUnavailable, match="address of the primary"):
+            await RedisStepStore(client).intend(**STEP, epoch=1, attempt="a")
+
+        assert codes(await check_store(client)) == {"write_failed"}
+
+
+async def test_a_wrong_password_and_missing_rights_are_told_without_the_password(server: RedisServer) -> None:
+    await ask_redis(server.url, ("ACL", "SETUSER", "guest", "on", ">hunter2", "~nothing", "+ping"))
+    for credentials in ("guest:hunter2", "guest:hunter3"):
+        async with connected(server.url.replace("://", f"://{credentials}@")) as client:
+            with pytest.raises(StoreUnavailable, match="check user, password") as error:
+                await RedisStepStore(client).trace(**PAGE)
+
+            assert "hunter" not in str(error.value)
+            assert not (await check_store(client)).usable
+
+
+@pytest.mark.parametrize(
+    "url", ["", "localhost:6379", "http://hunter2@host", "redis://u:hunter2/x@host:6379/0", "redis://h:hunter2"]
+)
+def test_an_address_that_cannot_be_read_is_told_without_what_may_be_a_password(url: str) -> None:
+    with pytest.raises(SettingsInvalid, match="address of Redis") as error:
+        open_redis(url)
+
+    assert "hunter2" not in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("url", "address"),
+    [
+        ("redis://user:secret@redis.example:6380/3", "redis.example:6380/3"),
+        ("rediss://redis.example", "redis.example:6379/0"),
+        ("unix:///run/redis.sock?db=2", "unix:///run/redis.sock"),
+        ("redis+cluster://user:secret@10.0.0.1:7000", "cluster 10.0.0.1:7000"),
+        ("rediss+cluster://10.0.0.1:7000", "cluster 10.0.0.1:7000"),
+    ],
+)
+async def test_addresses_are_shown_without_credentials(url: str, address: str) -> None:
+    async with connected(url) as client:
+        assert address_of(client) == address
+
+
+async def test_a_unix_socket_works(tmp_path: Path) -> None:
+    with tempfile.TemporaryDirectory() as folder:  # a socket's path has 107 bytes at most: `tmp_path` may be too long
+        await work_over(Path(folder) / "socket", tmp_path)
+
+
+async def work_over(path: Path, folder: Path) -> None:
+    command = [str(provide_redis().path), "--port", "0", "--unixsocket", str(path), "--dir", str(folder)]
+    child = start_child("Redis", command, log=folder / "redis.log")
+    async with connected(f"unix://{path}") as client:
+        await child.wait_until(answers(client), 10)
+
+        await RedisStepStore(client).append_trace(**PAGE, line={"kind": "note"})
+
+        assert len(await RedisStepStore(client).trace(**PAGE)) == 1
+    await child.stop()
+
+
+def answers(client: Client) -> Callable[[], Awaitable[bool]]:
+    async def ready() -> bool:
+        return not codes(await check_store(client)) & {"unreachable", "write_failed"}
+
+    return ready
+
+
+async def test_a_cluster_takes_every_method(tmp_path: Path) -> None:
+    port = free_port()
+    folder = tmp_path / "data"
+    folder.mkdir()
+    arguments = ["--port", str(port), "--bind", "127.0.0.1", "--dir", str(folder), "--cluster-enabled", "yes"]
+    command = [str(provide_redis().path), *arguments, "--cluster-port", str(free_port())]
+    child = start_child("Redis", command, log=tmp_path / "redis.log")
+
+    async def has_slots() -> bool:
+        try:
+            await ask_redis(f"redis://127.0.0.1:{port}/0", ("CLUSTER", "ADDSLOTSRANGE", "0", "16383"))
+        except StoreUnavailable:
+            return False
+        return True
+
+    await child.wait_until(has_slots, 10)
+    async with connected(f"redis+cluster://127.0.0.1:{port}") as client:
+        await child.wait_until(answers(client), 10)
+        store = RedisStepStore(client)
+        await store.intend(**STEP, epoch=1, attempt="a")
+        await store.dispatch(**STEP, epoch=1, attempt="a")
+        known = await store.record(recording())
+        assert known.entry is not None
+        assert (await store.look_up(**STEP, run_id="run", content_key=SEND)).state == "COMMITTED"
+        other = {**STEP, "fingerprint": "e" * 64}
+        await store.fence(**other, epoch=2)
+        await store.settle(**other, epoch=2, state="NOT_DONE", who="probe")
+        assert await store.promote(tenant="acme", run_id="run", content_keys=[SEND, "b" * 64]) == (1, 0)
+        assert len(await store.entries(tenant="acme")) == 1
+        assert len(await store.versions(tenant="acme", content_key="a")) == 1
+        assert await store.invalidate(tenant="acme", content_key="a", reason="x") == 1
+        assert len(await store.trace(**PAGE)) == 1
+        report = await check_store(client)
+        assert report.commits_allowed
+        assert report.address == f"cluster 127.0.0.1:{port}"
+
+        await child.stop()
+        with pytest.raises(StoreUnavailable):
+            await store.look_up(**STEP, run_id="run", content_key=SEND)
+
+
+# ------------------------------------------------------------------------------------------ start check
+
+
+def codes(report: StoreReport) -> set[str]:
+    return {finding.code for finding in report.findings}
+
+
+async def test_the_start_check_finds_nothing_wrong_with_a_server_made_for_a_ledger(server: RedisServer) -> None:
+    async with connected(server.url) as client:
+        report = await check_store(client)
+
+        assert await client.execute_command("DBSIZE") == 0
+    assert codes(report) == set()
+    assert report.usable
+    assert report.commits_allowed
+    assert report.server in {"redis", "valkey"}
+    assert report.version[0].isdigit()
+    assert (report.maxmemory_policy, report.appendonly, report.appendfsync) == ("noeviction", True, "always")
+
+
+@pytest.mark.parametrize(
+    ("configuration", "code", "usable", "commits_allowed"),
+    [
+        (("maxmemory-policy", "allkeys-lru"), "evicts", True, False),
+        (("maxmemory-policy", "allkeys-random"), "evicts", True, False),
+        (("maxmemory-policy", "volatile-lru"), "evicts_finished", True, True),
+        (("appendfsync", "everysec"), "lazy_persistence", True, True),
+        (("appendonly", "no"), "not_persistent", True, True),
+        (("maxmemory", "1"), "write_failed", False, False),
+    ],
+)
+async def test_the_start_check_says_what_is_wrong_and_what_to_do(
+    server: RedisServer, configuration: tuple[str, str], code: str, usable: bool, commits_allowed: bool
+) -> None:
+    await ask_redis(server.url, ("CONFIG", "SET", *configuration))
+    async with connected(server.url) as client:
+        report = await check_store(client)
+
+    [finding] = report.findings
+    assert finding.code == code
+    assert finding.message
+    assert finding.remedy
+    assert (report.usable, report.commits_allowed) == (usable, commits_allowed)
+
+
+async def test_a_server_that_hides_its_configuration_can_be_checked(server: RedisServer) -> None:
+    await ask_redis(server.url, ("ACL", "SETUSER", "hosted", "on", ">pw", "~*", "+@all", "-config"))
+    async with connected(server.url.replace("://", "://hosted:pw@")) as client:
+        report = await check_store(client)
+
+    assert report.appendfsync == ""
+    assert report.commits_allowed
+
+
+async def test_the_start_check_reports_that_nothing_answers() -> None:
+    port = free_port()
+    async with connected(f"redis://127.0.0.1:{port}/0") as client:
+        report = await check_store(client)
+
+    [finding] = report.findings
+    assert finding.code == "unreachable"
+    assert f"127.0.0.1:{port}" in finding.message
+    assert not report.usable
+    assert not report.commits_allowed

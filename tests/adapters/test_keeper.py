@@ -1,0 +1,560 @@
+"""A session keeper with a real Chromium, seen from workers that come and go."""
+
+import asyncio
+import contextlib
+import inspect
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+import uuid
+from collections.abc import AsyncIterator, Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import psutil
+import pytest
+from playwright.async_api import Browser, Error, Page, Playwright, async_playwright
+
+from replaywright.errors import Fenced, KeeperRefused, KeeperUnavailable
+from replaywright.keeper.chromium import command_line
+from replaywright.keeper.client import (
+    KeeperClient,
+    KeeperHandle,
+    count_live,
+    launch_keeper,
+    list_live,
+    log_tail,
+    read_record,
+    reap,
+)
+from replaywright.keeper.identity import identify, is_alive
+from replaywright.keeper.protocol import GatePhase, KeeperOptions, SessionState
+
+CHROMIUM = shutil.which("chromium") or shutil.which("google-chrome") or ""
+ROOT = Path(__file__).parent.parent.parent
+
+pytestmark = pytest.mark.skipif(not CHROMIUM, reason="no Chromium on PATH")
+
+PAGE = b"""<!doctype html><title>Order</title><link rel=icon href=data:,>
+<form method=post action=/form><input name=who id=who><button id=send>Send</button></form>
+<button id=fetch onclick="fetch('/fetch', {method: 'POST', body: 'x'})
+  .then(r => r.text().then(t => { document.title = r.status + ' ' + t }), e => { document.title = 'failed' })">Fetch
+</button>"""
+
+
+@dataclass
+class Site:
+    """The judge: it knows what really arrived."""
+
+    posts: list[str] = field(default_factory=list)
+    port: int = 0
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.port}/"
+
+    async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        try:
+            head = (await reader.readuntil(b"\r\n\r\n")).decode()
+            method, path, _ = head.split(" ", 2)
+            body = b"<title>Sent</title>thanks" if method == "POST" else PAGE
+            if method == "POST":
+                self.posts.append(path)
+            writer.write(b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: %d\r\n\r\n" % len(body) + body)
+            await writer.drain()
+        except (ConnectionError, asyncio.IncompleteReadError, asyncio.CancelledError):
+            pass
+        finally:
+            writer.close()
+
+
+def options(**changes: object) -> KeeperOptions:
+    defaults = KeeperOptions(session_id=uuid.uuid4().hex, executable=CHROMIUM, no_sandbox=os.geteuid() == 0)
+    return defaults.model_copy(update=changes)
+
+
+async def until(condition: Callable[[], object], timeout_s: float = 15.0) -> None:
+    """Wait for a condition, which may be a coroutine function."""
+    deadline_s = time.monotonic() + timeout_s
+    while not (await held if inspect.isawaitable(held := condition()) else held):
+        assert time.monotonic() < deadline_s, "condition did not come true"
+        await asyncio.sleep(0.01)
+
+
+def run_unattended(arguments: list[str], process_group: int | None = None) -> subprocess.Popen[bytes]:
+    return subprocess.Popen(arguments, stdin=subprocess.PIPE, stderr=subprocess.DEVNULL, process_group=process_group)
+
+
+def processes_of(handle: KeeperHandle) -> list[psutil.Process]:
+    """The keeper and all of Chromium."""
+    keeper = psutil.Process(handle.record.keeper.pid)
+    return [keeper, *keeper.children(recursive=True)]
+
+
+def is_running(process: psutil.Process) -> bool:
+    with contextlib.suppress(psutil.NoSuchProcess):
+        return process.is_running() and process.status() != psutil.STATUS_ZOMBIE
+    return False
+
+
+@pytest.fixture
+async def site() -> AsyncIterator[Site]:
+    site = Site()
+    server = await asyncio.start_server(site.serve, "127.0.0.1", 0)
+    site.port = server.sockets[0].getsockname()[1]
+    yield site
+    server.close()
+
+
+@pytest.fixture
+async def sessions(tmp_path: Path) -> AsyncIterator[Path]:
+    """A directory for sessions whose keepers do not outlive the test."""
+    directory = tmp_path / "sessions"
+    yield directory
+    for record in list_live(directory):
+        os.kill(record.keeper.pid, signal.SIGKILL)
+    await until(lambda: count_live(directory) == 0)
+    reap(directory)
+
+
+@pytest.fixture(scope="session")
+async def playwright() -> AsyncIterator[Playwright]:
+    async with async_playwright() as running:
+        yield running
+
+
+@contextlib.asynccontextmanager
+async def driving(playwright: Playwright, keeper: KeeperClient, epoch: int) -> AsyncIterator[Browser]:
+    attachment = await keeper.attach(epoch, "test")
+    browser = await playwright.chromium.connect_over_cdp(attachment.websocket_url, timeout=10_000)
+    try:
+        yield browser
+    finally:
+        await browser.close()
+
+
+async def first_page(browser: Browser) -> Page:
+    return browser.contexts[0].pages[0]
+
+
+# ---- life ----------------------------------------------------------------------------------------------------------
+
+DOOMED_WORKER = """
+import asyncio, sys
+from pathlib import Path
+from playwright.async_api import async_playwright
+from replaywright.keeper.client import launch_keeper
+from replaywright.keeper.protocol import KeeperOptions
+
+async def main():
+    handle = await launch_keeper(Path(sys.argv[1]), KeeperOptions.model_validate_json(sys.argv[2]))
+    async with async_playwright() as playwright, await handle.connect() as keeper:
+        attachment = await keeper.attach(1, "doomed")
+        browser = await playwright.chromium.connect_over_cdp(attachment.endpoint_url)
+        page = browser.contexts[0].pages[0]
+        await page.goto(sys.argv[3])
+        await page.fill("#who", "Ada")
+        print("filled", flush=True)
+        await asyncio.Event().wait()
+
+asyncio.run(main())
+"""
+
+
+async def test_a_session_survives_the_kill_of_its_worker_and_another_finds_page_and_form_values(
+    sessions: Path, site: Site, playwright: Playwright
+) -> None:
+    arguments = [sys.executable, "-c", DOOMED_WORKER, str(sessions), options().model_dump_json(), site.url]
+    worker = await asyncio.create_subprocess_exec(
+        *arguments,
+        stdout=subprocess.PIPE,
+        start_new_session=True,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+    )
+    assert worker.stdout is not None
+    assert await asyncio.wait_for(worker.stdout.readline(), 30) == b"filled\n"
+    os.killpg(worker.pid, signal.SIGKILL)
+    await worker.wait()
+
+    (record,) = list_live(sessions)
+    async with await KeeperClient.connect(record.socket_path) as keeper, driving(playwright, keeper, 2) as browser:
+        page = await first_page(browser)
+        found = page.url, await page.input_value("#who")
+
+    assert found == (site.url, "Ada")
+
+
+async def test_a_keeper_says_who_it_is_and_has_no_child_but_chromium(sessions: Path) -> None:
+    handle = await launch_keeper(sessions, options(epoch=4))
+    async with await handle.connect() as keeper:
+        status = await keeper.status()
+
+    assert status.keeper == identify(status.keeper.pid)
+    assert status.chromium is not None
+    assert is_alive(status.chromium)
+    assert (status.epoch, status.state, status.chromium_alive) == (4, SessionState.READY, True)
+    assert os.getpgid(status.chromium.pid) == status.chromium.pid
+    assert psutil.Process(status.keeper.pid).ppid() != os.getpid()
+    assert count_live(sessions) == 1
+    assert (handle.directory.stat().st_mode & 0o777, handle.socket_path.stat().st_mode & 0o777) == (0o700, 0o600)
+
+
+async def test_close_leaves_no_process_and_no_file(sessions: Path, tmp_path: Path) -> None:
+    handle = await launch_keeper(sessions, options(), environment={**os.environ, "TMPDIR": str(tmp_path)})
+    processes = processes_of(handle)
+    async with await handle.connect() as keeper:
+        await keeper.close(0)
+        await keeper.wait_until_gone()
+    await until(lambda: not any(map(is_running, processes)))
+
+    assert len(processes) > 3
+    assert list(sessions.iterdir()) == []
+    assert list(tmp_path.glob("org.chromium*")) == []
+
+
+async def test_a_terminated_keeper_ends_its_browser_and_deletes_the_profile(sessions: Path) -> None:
+    handle = await launch_keeper(sessions, options())
+    processes = processes_of(handle)
+
+    os.kill(handle.record.keeper.pid, signal.SIGTERM)
+    await until(lambda: not any(map(is_running, processes)))
+
+    assert not Path(handle.record.profile).exists()
+    record = read_record(handle.directory)
+    assert record is not None
+    assert record.state is SessionState.ENDED
+
+
+async def test_a_killed_keeper_takes_chromium_with_it_and_the_next_worker_cleans_up(
+    sessions: Path, site: Site, playwright: Playwright
+) -> None:
+    handle = await launch_keeper(sessions, options())
+    alive = await launch_keeper(sessions, options())
+    async with await handle.connect() as keeper:
+        attachment = await keeper.attach(1)
+        browser = await playwright.chromium.connect_over_cdp(attachment.endpoint_url)
+        await (await first_page(browser)).goto(site.url)
+        processes = processes_of(handle)
+        os.kill(handle.record.keeper.pid, signal.SIGKILL)
+        with pytest.raises(KeeperUnavailable):
+            await keeper.status()
+    await until(lambda: not any(map(is_running, processes)))
+
+    reaped = reap(sessions)
+
+    assert reaped == [handle.record.session_id]
+    assert list(sessions.iterdir()) == [alive.directory]
+    assert count_live(sessions) == 1
+
+
+async def test_the_reaper_kills_a_browser_that_outlived_its_keeper(sessions: Path, tmp_path: Path) -> None:
+    handle = await launch_keeper(sessions, options())
+    os.kill(handle.record.keeper.pid, signal.SIGKILL)
+    await until(lambda: not is_alive(handle.record.chromium))
+    profile = Path(handle.record.profile)
+    # Another keeper's death signal did not reach its browser: the same profile, without a parent that would end it.
+    arguments = command_line(CHROMIUM, profile=str(profile), proxy_port=9, no_sandbox=os.geteuid() == 0)
+    orphan = run_unattended(arguments, process_group=0)
+    processes = [psutil.Process(orphan.pid)]
+    await until(lambda: len(processes[0].children(recursive=True)) > 2)
+    processes += processes[0].children(recursive=True)
+    unrelated = run_unattended([sys.executable, "-c", "input()", f"--user-data-dir={profile}-2"])
+
+    reaped = await asyncio.to_thread(reap, sessions)
+    orphan.communicate()
+
+    assert reaped == [handle.record.session_id]
+    assert unrelated.poll() is None
+    unrelated.communicate(b"\n")
+    await until(lambda: not any(map(is_running, processes)))
+    assert not handle.directory.exists()
+
+
+async def test_a_reused_pid_is_not_taken_for_ours(sessions: Path) -> None:
+    handle = await launch_keeper(sessions, options())
+    mine = identify(os.getpid())
+    assert mine is not None
+    os.kill(handle.record.keeper.pid, signal.SIGKILL)
+    await until(lambda: not is_alive(handle.record.keeper))
+    other = mine.model_copy(update={"start_ticks": mine.start_ticks - 1})
+    forged = handle.record.model_copy(update={"keeper": other, "chromium": other})
+    (handle.directory / "session.json").write_text(forged.model_dump_json())
+
+    reaped = reap(sessions)
+
+    assert reaped == [handle.record.session_id]
+
+
+async def test_other_hosts_sessions_and_starts_in_progress_are_left_alone(sessions: Path) -> None:
+    handle = await launch_keeper(sessions, options())
+    os.kill(handle.record.keeper.pid, signal.SIGKILL)
+    await until(lambda: not is_alive(handle.record.keeper))
+    forged = handle.record.model_copy(update={"host": "elsewhere"})
+    (handle.directory / "session.json").write_text(forged.model_dump_json())
+    (sessions / "starting").mkdir()
+
+    assert reap(sessions) == []
+    assert count_live(sessions) == 0
+
+
+async def test_nobody_renews_and_the_browser_is_ended_and_its_profile_deleted(sessions: Path) -> None:
+    handle = await launch_keeper(sessions, options(lease_s=0.2, orphan_ttl_s=0.6))
+    processes = processes_of(handle)
+
+    await until(lambda: not any(map(is_running, processes)))
+
+    assert not Path(handle.record.profile).exists()
+    assert "nobody wants this session" in log_tail(handle.directory)
+    assert reap(sessions) == [handle.record.session_id]
+
+
+async def test_a_lapsed_lease_refuses_its_holder_until_a_greater_epoch_adopts(sessions: Path) -> None:
+    handle = await launch_keeper(sessions, options(lease_s=0.1))
+    async with await handle.connect() as keeper:
+
+        async def has_lapsed() -> bool:
+            return (await keeper.status()).lease.lapsed
+
+        await until(has_lapsed)
+
+        with pytest.raises(Fenced):
+            await keeper.renew(0, 30)
+        with pytest.raises(Fenced):
+            await keeper.attach(0)
+        with pytest.raises(Fenced):
+            await keeper.arm("op", 0, 1000)
+        await keeper.attach(1, lease_s=30)
+        lease = await keeper.renew(1, 30)
+
+    assert (lease.lapsed, lease.holder_epoch) == (False, 1)
+
+
+async def test_a_dead_browser_is_told_and_the_black_box_stays_readable(
+    sessions: Path, site: Site, playwright: Playwright
+) -> None:
+    handle = await launch_keeper(sessions, options())
+    assert handle.record.chromium is not None
+    async with await handle.connect() as keeper:
+        async with driving(playwright, keeper, 1) as browser:
+            await (await first_page(browser)).goto(site.url)
+            os.kill(handle.record.chromium.pid, signal.SIGKILL)
+
+        async def is_dead() -> bool:
+            return not (await keeper.status()).chromium_alive
+
+        await until(is_dead)
+        status = await keeper.status()
+        report = await keeper.black_box()
+
+        assert status.state is SessionState.BROWSER_DEAD
+        assert site.port in {connection.port for connection in report.connections}
+        with pytest.raises(KeeperRefused, match="browser_dead"):
+            await keeper.attach(1)
+        with pytest.raises(KeeperRefused, match="browser_dead"):
+            await keeper.arm("op", 1, 1000)
+
+
+async def test_a_browser_that_does_not_start_is_an_error_with_the_log(sessions: Path) -> None:
+    with pytest.raises(KeeperUnavailable, match="no-such-browser"):
+        await launch_keeper(sessions, options(executable="/no-such-browser"))
+    with pytest.raises(KeeperUnavailable, match="with code 1"):
+        await launch_keeper(sessions, options(executable=shutil.which("false")))
+
+    assert list(sessions.iterdir()) == []
+
+
+async def test_a_browser_that_opens_no_port_in_time_is_ended(sessions: Path, tmp_path: Path) -> None:
+    mute = tmp_path / "mute"
+    mute.write_text("#!/bin/sh\nexec sleep 1000\n")
+    mute.chmod(0o700)
+
+    with pytest.raises(KeeperUnavailable, match="no debugging port within"):
+        await launch_keeper(sessions, options(executable=str(mute), browser_timeout_s=0.3))
+    with pytest.raises(KeeperUnavailable, match="proxy listens"):
+        await launch_keeper(sessions, options(executable=str(mute)), timeout_s=0.8)
+
+    assert list(sessions.iterdir()) == []
+
+
+async def test_a_deep_session_directory_does_not_overflow_the_socket_address(tmp_path: Path) -> None:
+    sessions = tmp_path / ("d" * 120)
+    handle = await launch_keeper(sessions, options())
+    async with await handle.connect() as keeper:
+        assert (await keeper.status()).chromium_alive
+        await keeper.close(0)
+        await keeper.wait_until_gone()
+
+
+# ---- epochs --------------------------------------------------------------------------------------------------------
+
+
+async def test_a_fence_cuts_the_old_cdp_connection_and_refuses_the_old_epoch(
+    sessions: Path, site: Site, playwright: Playwright
+) -> None:
+    handle = await launch_keeper(sessions, options())
+    async with await handle.connect() as keeper, await handle.connect() as successor:
+        async with driving(playwright, keeper, 1) as zombie:
+            page = await first_page(zombie)
+            await page.goto(site.url)
+            gone = asyncio.Event()
+            zombie.once("disconnected", lambda _: gone.set())
+
+            await successor.fence(2)
+            await asyncio.wait_for(gone.wait(), 5)
+
+            with pytest.raises(Error):
+                await page.click("#send", timeout=1000)
+        for refused in (keeper.attach(1), keeper.arm("op", 1, 1000), keeper.renew(1, 30), keeper.close(1)):
+            with pytest.raises(Fenced):
+                await refused
+        async with driving(playwright, successor, 2) as browser:
+            assert (await first_page(browser)).url == site.url
+    assert site.posts == []
+
+
+async def test_a_newer_attachment_closes_the_older_one_and_an_equal_one_does_not(
+    sessions: Path, playwright: Playwright
+) -> None:
+    handle = await launch_keeper(sessions, options())
+    async with (
+        await handle.connect() as keeper,
+        driving(playwright, keeper, 1) as old,
+        driving(playwright, keeper, 1) as equal,
+    ):
+        assert (old.is_connected(), equal.is_connected()) == (True, True)
+        async with driving(playwright, keeper, 2) as new:
+            await until(lambda: not old.is_connected() and not equal.is_connected())
+            assert new.is_connected()
+            assert (await keeper.status()).open_relays == 1
+
+
+async def test_a_request_of_another_version_or_without_sense_is_refused(
+    sessions: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    handle = await launch_keeper(sessions, options())
+    monkeypatch.chdir(handle.directory)
+    reader, writer = await asyncio.open_unix_connection("control.sock")
+    answers = []
+    for line in (b'{"version":99,"id":1,"op":"status"}\n', b'{"id":2,"op":"dance"}\n', b"[]\n"):
+        writer.write(line)
+        answers.append(await reader.readline())
+    writer.close()
+    await writer.wait_closed()
+
+    assert [b'"invalid"' in answer for answer in answers] == [True, True, True]
+    assert b"version 1, not 99" in answers[0]
+
+
+# ---- network -------------------------------------------------------------------------------------------------------
+
+
+async def test_the_proxy_is_the_only_way_out_even_to_loopback(
+    sessions: Path, site: Site, playwright: Playwright
+) -> None:
+    handle = await launch_keeper(sessions, options())
+    async with await handle.connect() as keeper, driving(playwright, keeper, 1) as browser:
+        page = await first_page(browser)
+        await page.goto(f"http://localhost:{site.port}/start?token=1")
+        await page.evaluate("new Promise(done => { new WebSocket('ws://' + location.host).onclose = () => done(1) })")
+        report = await keeper.black_box()
+        connections = psutil.Process(handle.record.keeper.pid).children(recursive=True)
+        remote = {
+            (address.raddr.ip, address.raddr.port)
+            for process in connections
+            for address in process.net_connections("inet")
+            if address.status == psutil.CONN_ESTABLISHED
+        }
+
+    told = [(one.kind, one.host, one.port, one.path) for one in report.connections]
+    assert ("http", "localhost", site.port, "/start") in told
+    assert ("tunnel", "localhost", site.port, "") in told
+    assert ("127.0.0.1", site.port) not in remote
+    assert {host for _, host, _, _ in told} == {"localhost"}, "something talked in the background"
+
+
+@pytest.mark.parametrize("button", ["#send", "#fetch"])
+async def test_a_held_post_survives_its_worker_and_a_permit_sends_exactly_one(
+    sessions: Path, site: Site, playwright: Playwright, button: str
+) -> None:
+    handle = await launch_keeper(sessions, options())
+    async with await handle.connect() as doomed, driving(playwright, doomed, 1) as browser:
+        page = await first_page(browser)
+        await page.goto(site.url)
+        await doomed.arm("op", 1, 20_000)
+        await page.click(button, no_wait_after=True)
+        held = await doomed.wait_held("op", 5000)
+        assert [one.method for one in held.held] == ["POST"]
+    assert site.posts == []
+
+    async with await handle.connect() as keeper:
+        await keeper.fence(2)
+        box = await keeper.black_box("op")
+        with pytest.raises(Fenced):
+            await keeper.permit("op", 1)
+        sent_before = list(site.posts)
+        permitted = await keeper.permit("op", 2)
+        await until(lambda: site.posts)
+        async with driving(playwright, keeper, 2) as browser:
+            page = await first_page(browser)
+            await page.wait_for_function("document.title.includes('Sent') || document.title.startsWith('200')")
+            record = await keeper.disarm("op", 2)
+            await page.goto(site.url)
+
+    assert box.operations[0].gated_bytes_up == 0
+    assert box.operations[0].phase is GatePhase.ARMED
+    assert sent_before == []
+    assert permitted.phase is GatePhase.PERMITTED
+    assert record.gated_bytes_up > 0
+    assert len(site.posts) == 1
+
+
+@pytest.mark.parametrize("button", ["#send", "#fetch"])
+async def test_a_cut_post_is_never_sent_not_even_after_the_gate_is_open_again(
+    sessions: Path, site: Site, playwright: Playwright, button: str
+) -> None:
+    handle = await launch_keeper(sessions, options())
+    async with await handle.connect() as keeper, driving(playwright, keeper, 1) as browser:
+        page = await first_page(browser)
+        await page.goto(site.url)
+        await keeper.arm("op", 1, 20_000)
+        await page.click(button, no_wait_after=True)
+        await keeper.wait_held("op", 5000)
+        await keeper.cut("op", 1)
+        await page.wait_for_function("document.title.startsWith('503')")
+        await keeper.disarm("op", 1)
+        await page.goto(site.url)
+        await page.wait_for_load_state("load")
+        record = (await keeper.black_box("op")).operations[0]
+
+        assert site.posts == []
+        assert (record.gated_bytes_up, record.reason) == (0, "asked")
+        await page.click(button)
+        await until(lambda: site.posts)
+
+    assert len(site.posts) == 1
+
+
+async def test_dispatch_by_passes_while_nobody_is_there_and_nothing_is_sent(
+    sessions: Path, site: Site, playwright: Playwright
+) -> None:
+    handle = await launch_keeper(sessions, options())
+    async with await handle.connect() as keeper, driving(playwright, keeper, 1) as browser:
+        page = await first_page(browser)
+        await page.goto(site.url)
+        await keeper.arm("op", 1, 400)
+        await page.click("#send", no_wait_after=True)
+    async with await handle.connect() as keeper:
+
+        async def is_decided() -> bool:
+            return (await keeper.black_box("op")).operations[0].phase is not GatePhase.ARMED
+
+        await until(is_decided)
+        record = (await keeper.black_box("op")).operations[0]
+        with pytest.raises(KeeperRefused, match="late"):
+            await keeper.permit("op", 2)
+
+    assert record.gated_bytes_up == 0
+    assert site.posts == []

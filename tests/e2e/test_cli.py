@@ -1,0 +1,341 @@
+"""The command line as a user has it: processes, the real stack, and the demo webmail with the model's stand-in."""
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+pytestmark = pytest.mark.slow
+
+ROOT = Path(__file__).parents[2]
+TASK = str(ROOT / "demo" / "send_mail.yaml")
+PASSWORD = "not-for-anybodys-eyes-4711"
+LIMIT_S = 120
+
+
+@dataclass
+class Site:
+    """The webmail and the stand-in, and the surroundings in which commands run."""
+
+    webmail: str
+    store: Path
+    home: Path
+    environment: dict[str, str]
+
+    def cli(self, *arguments: str, **environment: str) -> "subprocess.CompletedProcess[str]":
+        """Run one command to its end."""
+        return subprocess.run(
+            [sys.executable, "-m", "replaywright", *arguments],
+            env=self.environment | environment,
+            capture_output=True,
+            text=True,
+            timeout=LIMIT_S,
+            check=False,
+            stdin=subprocess.DEVNULL,
+        )
+
+    def run(self, *arguments: str, subject: str = "Hello", **environment: str) -> "subprocess.CompletedProcess[str]":
+        """Run the demo task."""
+        values = {"base_url": self.webmail, "to": "ada@example.com", "subject": subject, "body": "Hello Ada"}
+        pairs = [word for name, value in values.items() for word in ("-p", f"{name}={value}")]
+        return self.cli("run", TASK, *pairs, *arguments, **environment)
+
+    def sent(self) -> list[str]:
+        """Subjects of the mails that the site accepted."""
+        lines = (self.store / "sent.jsonl").read_text(encoding="utf-8").splitlines()
+        return [json.loads(line)["subject"] for line in lines]
+
+    def redesign(self, skin: str) -> None:
+        httpx.post(f"{self.webmail}/__admin__/skin", json={"skin": skin}, trust_env=False).raise_for_status()
+
+
+def served(module: str, *arguments: str) -> tuple["subprocess.Popen[str]", str]:
+    process = subprocess.Popen(
+        [sys.executable, "-m", module, "--port", "0", *arguments],
+        env=os.environ | {"WEBMAIL_PASSWORD": PASSWORD},
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stdout is not None
+    return process, json.loads(process.stdout.readline())["url"]
+
+
+def ended(process: "subprocess.Popen[str]", number: int = signal.SIGTERM) -> int:
+    if process.poll() is None:
+        process.send_signal(number)
+    try:
+        process.communicate(timeout=60)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.communicate()
+        raise
+    return process.returncode
+
+
+@pytest.fixture(scope="module")
+def site() -> Iterator[Site]:
+    # Not pytest's own folder: its long path leaves no room for the path of a socket.
+    with tempfile.TemporaryDirectory(prefix="rw-cli-", ignore_cleanup_errors=True) as folder:
+        home, store = Path(folder) / "home", Path(folder) / "webmail"
+        webmail, webmail_url = served("demo.webmail", "--store", str(store))
+        standin, standin_url = served("demo.standin")
+        kept = {name: value for name, value in os.environ.items() if not name.startswith("REPLAYWRIGHT_")}
+        kept.pop("TEMPORAL_ADDRESS", None)
+        yield Site(
+            webmail_url,
+            store,
+            home,
+            kept
+            | {
+                "COLUMNS": "300",
+                "NO_PROXY": "127.0.0.1,localhost",
+                "OPENAI_API_KEY": "stand-in",
+                "REPLAYWRIGHT_HOME": str(home),
+                "REPLAYWRIGHT_MODEL": "openai:stand-in",
+                "REPLAYWRIGHT_MODEL_BASE_URL": f"{standin_url}/v1",
+                "REPLAYWRIGHT_SECRET_PASSWORD": PASSWORD,
+            },
+        )
+        ended(webmail)
+        ended(standin)
+
+
+@pytest.fixture(scope="module")
+def up(site: Site) -> Iterator[Site]:
+    """`replaywright up`, started once; it must end well at the end."""
+    process = subprocess.Popen(
+        [sys.executable, "-m", "replaywright", "up"],
+        env=site.environment | {"PYTHONUNBUFFERED": "1"},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+    assert process.stdout is not None
+    said: list[str] = []
+    for line in process.stdout:
+        said.append(line)
+        if line.startswith("ready:"):
+            break
+    text = "".join(said)
+    assert process.poll() is None, text
+    assert all(part in text for part in ("Temporal UI  http://127.0.0.1:", "Redis", "Chromium", "openai:stand-in")), (
+        text
+    )
+    yield site
+    assert ended(process, signal.SIGINT) == 0
+    assert not (site.home / "stack.json").exists()
+
+
+@pytest.fixture(scope="module")
+def learned(up: Site) -> Site:
+    """The demo task has been learned."""
+    result = up.run("--json", subject="Learned")
+    assert result.returncode == 0, result.stderr
+    return up
+
+
+def test_a_run_without_a_stack_starts_one_for_its_time_and_says_so(site: Site) -> None:
+    if (site.home / "stack.json").exists():
+        pytest.skip("a stack is running already")
+
+    result = site.run(subject="On its own")
+
+    assert result.returncode == 0, result.stdout + result.stderr
+    assert "starting Temporal, Redis and a worker for the time of this run" in result.stdout
+    assert "a stand-in, no language model" in result.stdout
+    assert site.sent().count("On its own") == 1
+    assert not (site.home / "stack.json").exists()
+
+
+def test_a_second_up_says_that_one_is_running(up: Site) -> None:
+    result = up.cli("up")
+
+    assert result.returncode == 2
+    assert result.stderr.startswith("a stack is running already: Temporal UI http://127.0.0.1:")
+
+
+def test_json_is_one_object_and_the_rest_goes_to_standard_error(learned: Site) -> None:
+    result = learned.run("--json", "--id", "json-1", subject="As JSON")
+
+    said = json.loads(result.stdout)
+    assert result.returncode == said["exitStatus"] == 0
+    assert said["runId"] == "json-1"
+    assert said["status"] == "done"
+    assert said["url"].endswith("/workflows/json-1")
+    assert said["totals"]["usage"]["calls"] == 0
+    assert learned.sent().count("As JSON") == 1
+    assert "the log in button" in result.stderr
+
+
+def test_an_id_serves_once(learned: Site) -> None:
+    first, second = learned.run("--id", "once", subject="Once"), learned.run("--id", "once", subject="Twice")
+
+    assert (first.returncode, second.returncode) == (0, 2)
+    assert "there is a run with this id" in second.stderr
+    assert "Twice" not in learned.sent()
+
+
+def test_progress_without_a_terminal_is_one_line_for_each_step(learned: Site) -> None:
+    result = learned.run("--mode", "replay")
+
+    assert result.returncode == 0, result.stdout + result.stderr
+    assert len(re.findall(r"^✓ 00\d\d ", result.stdout, re.MULTILINE)) == 10
+    assert "0 model calls" in result.stdout
+    assert "http://127.0.0.1:" in result.stdout
+    assert "\x1b" not in result.stdout
+
+
+def test_runs_and_show_tell_what_happened(learned: Site) -> None:
+    assert learned.run("--id", "to-be-shown").returncode == 0
+
+    listed = json.loads(learned.cli("runs", "--json").stdout)["runs"]
+    table = learned.cli("runs", "--limit", "3").stdout
+    shown = learned.cli("show", "latest").stdout
+    machine = json.loads(learned.cli("show", "to-be", "--json").stdout)
+
+    assert listed[0]["runId"] == "to-be-shown"
+    assert (listed[0]["task"], listed[0]["status"]) == ("send-mail", "done")
+    assert "to-be-shown" in table
+    assert "run to-be-shown" in shown
+    assert "click the send button" in shown
+    assert "0 model calls" in shown
+    assert [step["sequence"] for step in machine["steps"]] == list(range(10))
+    assert machine["result"]["succeeded"] is True
+
+
+def test_no_command_prints_the_value_of_a_secret(learned: Site) -> None:
+    said = [learned.run(), learned.cli("show", "latest"), learned.cli("show", "latest", "--json")]
+    said += [learned.cli("runs"), learned.cli("cache", "list", "--json")]
+
+    assert not [result.args for result in said if PASSWORD in result.stdout + result.stderr]
+
+
+def test_a_detached_run_returns_at_once_and_can_be_looked_at(learned: Site) -> None:
+    result = learned.run("--detach", "--json", "--id", "detached", subject="Detached")
+    assert json.loads(result.stdout)["status"] == "started"
+
+    deadline = time.monotonic() + LIMIT_S
+    while (shown := json.loads(learned.cli("show", "detached", "--json").stdout))["result"] is None:
+        assert time.monotonic() < deadline, shown
+        time.sleep(0.2)
+
+    assert shown["status"] == "done"
+    assert learned.sent().count("Detached") == 1
+    assert "nothing to cancel" in learned.cli("cancel", "detached").stdout
+
+
+def test_resolve_says_when_nothing_waits(learned: Site) -> None:
+    assert learned.run("--id", "not-waiting").returncode == 0
+
+    result = learned.cli("resolve", "not-waiting", "--step", "10", "--done")
+
+    assert result.returncode == 2
+    assert len(result.stderr.splitlines()) == 1
+
+
+def test_an_unknown_run_is_bad_input(up: Site) -> None:
+    for command in (["show", "nobody"], ["cancel", "nobody"], ["resolve", "nobody", "--step", "1", "--done"]):
+        result = up.cli(*command)
+
+        assert (result.returncode, result.stderr) == (2, "there is no run 'nobody'; `replaywright runs` lists them\n")
+
+
+def test_ctrl_c_says_that_the_run_goes_on(learned: Site) -> None:
+    httpx.post(f"{learned.webmail}/__admin__/latency", json={"ms": 2000}, trust_env=False).raise_for_status()
+    values = ["-p", f"base_url={learned.webmail}", "-p", "to=ada@example.com", "-p", "subject=Left", "-p", "body=x"]
+    command = subprocess.Popen(
+        [sys.executable, "-m", "replaywright", "run", TASK, *values, "--id", "left"],
+        env=learned.environment | {"PYTHONUNBUFFERED": "1"},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert command.stdout is not None
+    lines = iter(command.stdout.readline, "")
+    assert any("0001 goto" in line for line in lines)
+
+    command.send_signal(signal.SIGINT)
+    said = next(line for line in lines if "the run goes on" in line)
+    command.send_signal(signal.SIGINT)
+    command.communicate(timeout=30)
+    cancelled = learned.cli("cancel", "left", "--reason", "a test")
+    httpx.post(f"{learned.webmail}/__admin__/latency", json={"ms": 0}, trust_env=False).raise_for_status()
+
+    assert "replaywright cancel left" in said
+    assert command.returncode == 130
+    assert "left: cancelled" in cancelled.stdout
+    assert json.loads(learned.cli("show", "left", "--json").stdout)["status"] == "cancelled"
+    assert "Left" not in learned.sent()
+
+
+def entries(site: Site) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = json.loads(site.cli("cache", "list", "--json").stdout)["entries"]
+    return found
+
+
+def test_the_cache_can_be_looked_at_and_an_entry_forgotten(learned: Site) -> None:
+    assert learned.run().returncode == 0
+    before = entries(learned)
+    key = next(e["contentKey"] for e in before if e["entry"]["instruction"] == "the compose link")
+
+    table = learned.cli("cache", "list").stdout
+    shown = learned.cli("cache", "show", key[:12]).stdout
+    forgotten = learned.cli("cache", "invalidate", key[:12], "--reason", "a test", "--yes")
+    without = learned.run("--mode", "replay", subject="Not without the entry")
+    again = learned.run("--json", subject="Learned again")
+
+    assert "the compose link" in table
+    assert f"{key}\n" in shown
+    assert "version 1: active" in shown
+    assert (forgotten.returncode, "1 entry forgotten" in forgotten.stdout) == (0, True)
+    assert without.returncode == 1
+    assert "the compose link" in without.stdout
+    assert "what to do: " in without.stdout
+    assert "Not without the entry" not in learned.sent()
+    assert again.returncode == 0
+    assert json.loads(again.stdout)["totals"]["usage"]["calls"] == 1
+
+
+def test_a_heal_can_fail_the_command_and_be_held_back_for_a_person(learned: Site) -> None:
+    learned.redesign("modern")
+    try:
+        off = learned.run("--mode", "replay", "--heal", "off", subject="No heal")
+        proposed = learned.run("--mode", "replay", "--heal", "propose", "--fail-on-heal", "--json", subject="Proposed")
+        held = json.loads(learned.cli("cache", "list", "--held", "--json").stdout)["entries"]
+        promoted = [learned.cli("cache", "promote", info["contentKey"]) for info in held]
+        left = json.loads(learned.cli("cache", "list", "--held", "--json").stdout)["entries"]
+        after = learned.run("--mode", "replay", "--heal", "off", "--json", subject="Promoted")
+    finally:
+        learned.redesign("classic")
+
+    assert off.returncode == 1, off.stdout
+    assert proposed.returncode == 3, proposed.stdout + proposed.stderr
+    assert json.loads(proposed.stdout)["held"] == len(held) > 0
+    assert [result.returncode for result in promoted] == [0] * len(held), promoted
+    assert left == []
+    assert after.returncode == 0, after.stderr
+    assert json.loads(after.stdout)["totals"]["heals"] == 0
+    assert learned.sent().count("No heal") == 0
+    assert learned.sent().count("Proposed") == learned.sent().count("Promoted") == 1
+
+
+def test_doctor_finds_everything(up: Site) -> None:
+    result = up.cli("doctor", "--json")
+
+    assert result.returncode == 0, result.stdout
+    assert {finding["component"] for finding in json.loads(result.stdout)["findings"]} >= {
+        "Chromium",
+        "Temporal",
+        "Redis",
+    }

@@ -1,0 +1,198 @@
+"""Help, version, schema, and how errors and endings become exit statuses."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+import yaml
+from temporalio.exceptions import ApplicationError, CancelledError, TerminatedError
+from typer.testing import CliRunner
+
+import replaywright
+from replaywright import errors
+from replaywright.cli import doctor
+from replaywright.cli.app import Exit, exit_status_of
+from replaywright.cli.commands import app
+from replaywright.cli.follow import Ending, ending_of
+from replaywright.cli.run import exit_status, failure_lines
+from replaywright.domain.runs import RunResult, Totals
+from replaywright.settings import Settings
+from replaywright.stack import Finding
+from replaywright.stack.doctor import Health
+
+ROOT = Path(__file__).parents[2]
+COMMANDS = ["demo", "doctor", "up", "run", "runs", "show", "resolve", "cancel", "schema", "version"]
+COMMANDS += ["cache list", "cache show", "cache promote", "cache invalidate"]
+
+
+def invoked(*arguments: str) -> Any:
+    return CliRunner().invoke(app, list(arguments), env={"COLUMNS": "100"})
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_command_explains_itself_with_an_example(command: str) -> None:
+    result = invoked(*command.split(), "--help")
+
+    assert result.exit_code == 0
+    assert f"Example: replaywright {command}" in " ".join(result.stdout.split())
+
+
+def test_the_help_lists_every_command() -> None:
+    text = invoked("--help").stdout
+
+    assert all(command.split()[0] in text for command in COMMANDS)
+
+
+@pytest.mark.parametrize("words", [["version"], ["--version"]])
+def test_the_version_is_printed(words: list[str]) -> None:
+    assert invoked(*words).stdout == f"replaywright {replaywright.__version__}\n"
+
+
+def test_an_unknown_option_is_bad_input() -> None:
+    assert invoked("run", "--no-such-option").exit_code == 2
+
+
+# --- schema -------------------------------------------------------------------------------------------------------
+
+
+def schema() -> dict[str, Any]:
+    result: dict[str, Any] = json.loads(invoked("schema").stdout)
+    return result
+
+
+def test_the_schema_accepts_the_demo_task() -> None:
+    task = yaml.safe_load((ROOT / "demo" / "send_mail.yaml").read_text())
+
+    jsonschema.Draft202012Validator.check_schema(schema())
+    jsonschema.validate(task, schema())
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"colour": "red"},
+        {"steps": []},
+        {"steps": [{"action": "clik", "instruction": "x"}]},
+        {"steps": [{"action": "click", "instruction": "x", "timeout": 1}]},
+        {"task": "Not A Name"},
+    ],
+)
+def test_the_schema_refuses_what_the_program_refuses(wrong: dict[str, Any]) -> None:
+    task = {"task": "greet", "steps": [{"action": "goto", "url": "/"}]}
+
+    with pytest.raises(jsonschema.ValidationError):
+        jsonschema.validate(task | wrong, schema())
+
+
+def test_the_schema_explains_fields_to_an_editor() -> None:
+    described = schema()
+
+    assert described["title"] == "Replaywright task"
+    assert "part of the run's id" in described["properties"]["task"]["description"]
+    assert "plain words" in described["$defs"]["Click"]["properties"]["instruction"]["description"]
+    assert "The budget of the step" in described["$defs"]["Goto"]["properties"]["timeout_ms"]["description"]
+
+
+# --- exit statuses ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("error", "status"),
+    [
+        (errors.InputInvalid("x"), Exit.BAD_INPUT),
+        (errors.SettingsInvalid("x"), Exit.BAD_INPUT),
+        (errors.SecretMissing("x"), Exit.BAD_INPUT),
+        (errors.StackFailed("x"), Exit.BAD_INPUT),
+        (errors.ChromiumMissing("x"), Exit.BAD_INPUT),
+        (errors.StoreUnavailable("x"), Exit.BAD_INPUT),
+        (errors.SessionLost("x"), Exit.FAILED),
+        (errors.ModelRefused("x"), Exit.FAILED),
+    ],
+)
+def test_errors_have_their_exit_status(error: errors.ReplaywrightError, status: Exit) -> None:
+    assert exit_status_of(error) is status
+
+
+@pytest.mark.parametrize(
+    ("ending", "fail_on_heal", "status"),
+    [
+        (Ending("done", RunResult(succeeded=True)), True, 0),
+        (Ending("done", RunResult(succeeded=True, totals=Totals(heals=1))), False, 0),
+        (Ending("done", RunResult(succeeded=True, totals=Totals(heals=1))), True, 3),
+        (Ending("failed", RunResult(succeeded=False, totals=Totals(heals=1))), True, 1),
+        (Ending("waiting", RunResult(succeeded=False)), True, 4),
+        (Ending("cancelled", RunResult(succeeded=False)), False, 1),
+        (Ending("terminated", RunResult(succeeded=False)), False, 1),
+        (Ending("timed_out", RunResult(succeeded=False)), False, 1),
+    ],
+)
+def test_endings_have_their_exit_status(ending: Ending, fail_on_heal: bool, status: int) -> None:
+    assert exit_status(ending, fail_on_heal=fail_on_heal) == status
+
+
+def test_a_bug_is_one_line_that_says_how_to_report_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(**_options: object) -> Settings:
+        raise ZeroDivisionError("oops")
+
+    monkeypatch.setattr(doctor, "load_settings", broken)
+
+    result = invoked("doctor")
+
+    assert result.exit_code == 1
+    [line] = result.stderr.splitlines()
+    assert line.startswith("unexpected ZeroDivisionError: oops")
+    assert "--debug" in line
+
+
+def test_a_bug_shows_its_traceback_with_debug(monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(**_options: object) -> Settings:
+        raise ZeroDivisionError("oops")
+
+    monkeypatch.setattr(doctor, "load_settings", broken)
+
+    assert "Traceback" in invoked("--debug", "doctor").stderr
+
+
+@pytest.mark.parametrize(("health", "status"), [(Health.OK, 0), (Health.WARNING, 0), (Health.FAILED, 1)])
+def test_doctor_fails_only_when_something_needed_is_missing(
+    monkeypatch: pytest.MonkeyPatch, health: Health, status: int
+) -> None:
+    async def found(_settings: Settings) -> tuple[Finding, ...]:
+        return (Finding(component="Redis", health=health, advice="start it"),)
+
+    monkeypatch.setattr(doctor, "diagnose", found)
+
+    result = invoked("doctor")
+
+    assert result.exit_code == status
+    assert "Redis: start it" in result.stdout
+
+
+# --- how a failed workflow is read --------------------------------------------------------------------------------
+
+
+def test_a_failed_run_brings_its_result_along() -> None:
+    result = RunResult(succeeded=False, failed_step=6, reason="ambiguous", message="two buttons")
+    details = result.model_dump(mode="json", by_alias=True)
+
+    ending = ending_of(ApplicationError("step 7: two buttons", details, type="TaskFailed"))
+
+    assert ending == Ending("failed", result)
+    assert failure_lines(ending.result) == ["step 7: two buttons (ambiguous)"]
+
+
+def test_a_failure_without_a_result_is_told_by_its_innermost_cause() -> None:
+    error = ApplicationError("activity failed", type="Outer")
+    error.__cause__ = ApplicationError("no such host", type="Inner")
+
+    ending = ending_of(error)
+
+    assert ending.status == "failed"
+    assert ending.result.message == "no such host"
+
+
+def test_cancelled_and_terminated_runs_are_told_apart() -> None:
+    assert ending_of(CancelledError()).status == "cancelled"
+    assert ending_of(TerminatedError("by an operator")).status == "terminated"

@@ -1,0 +1,160 @@
+"""No common encoding of a secret's value survives redaction."""
+
+import base64
+import html
+import json
+import string
+from collections.abc import Callable
+from urllib.parse import quote, quote_plus
+
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from replaywright.domain.redaction import Redactor, redact, redact_data
+
+AWKWARD = "aB3+/&<>\"'\\ %=?#_-\n\täß€中😀"
+VALUES = st.text(st.sampled_from(AWKWARD), min_size=4, max_size=16).filter(lambda value: value.strip())
+FILLER = st.text(st.sampled_from("xyz ,.:;()"), max_size=12)
+
+
+def lower_hex(text: str) -> str:
+    parts = quote(text, safe="").split("%")
+    return parts[0] + "".join("%" + part[:2].lower() + part[2:] for part in parts[1:])
+
+
+ENCODINGS: dict[str, Callable[[str], str]] = {
+    "raw": lambda value: value,
+    "percent, all": lambda value: quote(value, safe=""),
+    "percent, path": quote,
+    "percent, lower hex": lower_hex,
+    "percent, twice": lambda value: quote(quote(value, safe=""), safe=""),
+    "form": quote_plus,
+    "encodeURIComponent": lambda value: quote(value, safe="!'()*"),
+    "JSON": lambda value: json.dumps(value)[1:-1],
+    "JSON, not ascii": lambda value: json.dumps(value, ensure_ascii=False)[1:-1],
+    "JSON, upper hex": lambda value: (
+        "".join(f"\\u{ord(c):04X}" for c in value if ord(c) < 0x10000)
+        if all(ord(c) < 0x10000 for c in value)
+        else value
+    ),
+    "JSON in JSON": lambda value: json.dumps(json.dumps(value)[1:-1])[1:-1],
+    "JavaScript with escaped slashes": lambda value: json.dumps(value)[1:-1].replace("/", "\\/"),
+    "HTML": html.escape,
+    "HTML, text only": lambda value: html.escape(value, quote=False),
+    "HTML, decimal": lambda value: "".join(f"&#{ord(c)};" for c in value),
+    "HTML, hexadecimal": lambda value: "".join(f"&#x{ord(c):X};" for c in value),
+    "HTML twice": lambda value: html.escape(html.escape(value)),
+    "Python": lambda value: value.encode("unicode_escape").decode(),
+    "hexadecimal": lambda value: value.encode().hex(),
+    "hexadecimal, upper": lambda value: value.encode().hex().upper(),
+}
+
+
+@pytest.mark.parametrize("name", ENCODINGS)
+@settings(max_examples=40, deadline=None)
+@given(value=VALUES, before=FILLER, after=FILLER)
+def test_no_encoding_survives(name: str, value: str, before: str, after: str) -> None:
+    encoded = ENCODINGS[name](value)
+
+    redacted = redact(f"{before}{encoded}{after}", {"P": value})
+
+    assert redacted == f"{before}{{{{secret:P}}}}{after}"
+
+
+@settings(deadline=None)
+@given(value=VALUES, before=st.binary(max_size=9), after=st.binary(max_size=9), urlsafe=st.booleans())
+@example(value="hunter22", before=b"user:", after=b"", urlsafe=False)
+def test_base64_survives_at_no_alignment(value: str, before: bytes, after: bytes, urlsafe: bool) -> None:
+    encode = base64.urlsafe_b64encode if urlsafe else base64.b64encode
+    encoded = encode(before + value.encode() + after).decode()
+
+    redacted = redact(f"Basic {encoded}", {"P": value})
+
+    assert "{{secret:P}}" in redacted
+    left = redacted.removeprefix("Basic ").replace("{{secret:P}}", "").rstrip("=")
+    assert len(left) <= -(-len(before) * 8 // 6) + -(-len(after) * 8 // 6)
+
+
+@settings(deadline=None)
+@given(value=VALUES)
+def test_base64_survives_neither_line_breaks_nor_url_encoding(value: str) -> None:
+    encoded = base64.b64encode(value.encode()).decode().rstrip("=")
+    core = encoded[:-1]  # the last character may hold bits of what follows
+
+    assert core not in redact(quote(encoded, safe=""), {"P": value})
+    assert redact("\n".join(encoded), {"P": value}).startswith("{{secret:P}}")
+
+
+@settings(deadline=None)
+@given(value=VALUES, text=st.text(max_size=60))
+def test_redaction_is_done_at_once(value: str, text: str) -> None:
+    once = redact(f"{text}{value}{text}", {"PASSWORD": value})
+
+    assert redact(once, {"PASSWORD": value}) == once
+
+
+@settings(deadline=None)
+@given(text=st.text(max_size=80))
+def test_a_text_without_secrets_is_not_changed(text: str) -> None:
+    assert redact(text, {"P": "correct horse battery"}) == text
+    assert redact(text, {}) == text
+    assert redact(text, {"P": ""}) == text
+
+
+def test_the_longest_value_is_replaced_first() -> None:
+    secrets = {"SHORT": "hunter", "LONG": "hunter2-and-more"}
+
+    assert redact("hunter2-and-more hunter", secrets) == "{{secret:LONG}} {{secret:SHORT}}"
+
+
+def test_overlapping_values_go_whole() -> None:
+    assert redact("abcdefgh", {"A": "abcdef", "B": "defgh"}) == "{{secret:A}}"
+
+
+def test_a_value_that_overlaps_itself_goes_whole() -> None:
+    assert redact("abababab", {"A": "ababab"}) == "{{secret:A}}"
+
+
+def test_a_placeholder_is_not_redacted_again() -> None:
+    assert redact("{{secret:PASSWORD}} secret", {"PASSWORD": "secret"}) == "{{secret:PASSWORD}} {{secret:PASSWORD}}"
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("code 123.", "code {{secret:PIN}}."),
+        ("1234 and 0123 and a123", "1234 and 0123 and a123"),
+        ('{"pin": "123"}', '{"pin": "{{secret:PIN}}"}'),
+        ("a%20123&b", "a%20{{secret:PIN}}&b"),
+        (r"line\n123", r"line\n{{secret:PIN}}"),
+        ("%31%32%33", "{{secret:PIN}}"),
+    ],
+)
+def test_a_short_value_is_replaced_only_as_a_word(text: str, expected: str) -> None:
+    assert redact(text, {"PIN": "123"}) == expected
+
+
+def test_one_name_may_have_had_several_values() -> None:
+    redactor = Redactor([("P", "old-value"), ("P", "new-value")])
+
+    assert redactor.text("old-value, new-value") == "{{secret:P}}, {{secret:P}}"
+
+
+def test_data_is_redacted_in_keys_values_and_numbers() -> None:
+    data = {"hunter22": ["x hunter22", ("hunter22",), 123456, 1234567, True, None], "n": {"a": 1.5}}
+
+    redacted = redact_data(data, {"P": "hunter22", "PIN": "123456"})
+
+    assert redacted == {
+        "{{secret:P}}": ["x {{secret:P}}", ["{{secret:P}}"], "{{secret:PIN}}", 1234567, True, None],
+        "n": {"a": 1.5},
+    }
+
+
+@settings(deadline=None)
+@given(value=st.text(string.ascii_letters + string.digits + "\"'\\ä😀", min_size=4, max_size=12))
+def test_redacted_json_is_still_json(value: str) -> None:
+    dumped = json.dumps({"before": "x", "value": f"<{value}>", "list": [value]})
+
+    assert json.loads(redact(dumped, {"P": value}))["value"] == "<{{secret:P}}>"

@@ -1,0 +1,276 @@
+"""Task files: what is refused, and that every refusal names the place and what to do."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from replaywright.domain.actions import Action
+from replaywright.domain.tasks import (
+    Click,
+    Task,
+    action_of,
+    arguments_of,
+    bind_parameters,
+    names_element,
+    parse_task,
+    texts_of,
+)
+from replaywright.errors import InputInvalid
+
+ROOT = Path(__file__).parents[2]
+CLICK = {"action": "click", "instruction": "the send button"}
+
+
+def task(*steps: object, **fields: Any) -> dict[str, Any]:
+    return {"task": "send-mail", "url": "https://mail.example", "steps": list(steps or (CLICK,)), **fields}
+
+
+def fill_step(value: str) -> dict[str, str]:
+    return {"action": "fill", "instruction": "the field", "value": value}
+
+
+def expecting(*predicates: object) -> dict[str, Any]:
+    return {**CLICK, "expect": list(predicates)}
+
+
+def refusal(data: object) -> str:
+    with pytest.raises(InputInvalid) as caught:
+        parse_task(data, "mail.yaml")
+    return str(caught.value)
+
+
+ACTIONS = ", ".join(Action)
+REFUSALS = [
+    ([], "mail.yaml: expected a mapping with task and steps, found list"),
+    (None, "mail.yaml: expected a mapping with task and steps, found NoneType"),
+    ({"steps": [CLICK], "url": "x"}, "mail.yaml: task: this field is required"),
+    (
+        task(task="Send mail"),
+        r"mail.yaml: task: String should match pattern '^[a-z0-9][a-z0-9-]{0,62}$', found 'Send mail'",
+    ),
+    (task(steps=[]), "mail.yaml: steps: Tuple should have at least 1 item"),
+    (task(steps="click"), "mail.yaml: steps: should be a valid tuple, found 'click'"),
+    (task(stepz=[]), "mail.yaml: stepz: unknown field; see `replaywright schema`"),
+    (task(url=""), "url is missing: give a start URL, or begin with a goto step"),
+    (task({"action": "clik"}), f"mail.yaml: steps[0]: unknown action 'clik'; expected one of: {ACTIONS}"),
+    (task({"instruction": "x"}), f"mail.yaml: steps[0]: action is missing; expected one of: {ACTIONS}"),
+    (task({"action": "click"}), "mail.yaml: steps[0].instruction: this field is required"),
+    (
+        task(CLICK, {**CLICK, "instruction": ""}),
+        "mail.yaml: steps[1].instruction: String should have at least 1 character",
+    ),
+    (task({**CLICK, "valeu": "x"}), "mail.yaml: steps[0].valeu: unknown field; see `replaywright schema`"),
+    (task({**CLICK, "effect": "maybe"}), "mail.yaml: steps[0].effect: should be 'read', 'idempotent', 'commit' or"),
+    (
+        task({**CLICK, "timeout_ms": 1}),
+        "mail.yaml: steps[0].timeout_ms: should be greater than or equal to 100, found 1",
+    ),
+    (task({**CLICK, "target": {"roel": "button"}}), "mail.yaml: steps[0].target.roel: unknown field"),
+    (task({**CLICK, "target": {}}), "mail.yaml: steps[0].target: every element would match; give at least one of role"),
+    (task({"action": "goto", "url": ""}), "mail.yaml: steps[0].url: String should have at least 1 character"),
+    (
+        task({"action": "fill", "instruction": "x", "value": 5}),
+        "mail.yaml: steps[0].value: should be a valid string, found 5",
+    ),
+    (task({"action": "press", "keys": ""}), "mail.yaml: steps[0].keys: String should have at least 1 character"),
+    (task({"action": "scroll"}), "mail.yaml: steps[0]: say what to scroll to: an instruction, a target, or to:"),
+    (task({"action": "wait_for"}), "mail.yaml: steps[0]: wait_for needs expect: what to wait for"),
+    (task({"action": "switch_tab"}), "mail.yaml: steps[0]: name the tab by exactly one of: tab (latest | first)"),
+    (
+        task({"action": "switch_tab", "tab": "first", "url_contains": "x"}),
+        "mail.yaml: steps[0]: name the tab by exactly one of",
+    ),
+    (task({"action": "extract", "fields": {}}), "mail.yaml: steps[0].fields: Dictionary should have at least 1 item"),
+    (
+        task({"action": "extract", "fields": {"n": {"take": "attribute"}}}),
+        "mail.yaml: steps[0].fields.n: attribute belongs to take: attribute, which needs it",
+    ),
+    (task(expecting("sent")), "mail.yaml: steps[0].expect[0]: expected a mapping with one of the keys url_contains"),
+    (task(expecting({"url_contain": "x"})), "mail.yaml: steps[0].expect[0]: expected a mapping with one of the keys"),
+    (
+        task(CLICK, expecting({"url_contains": "x"}, {"exists": {"roel": "x"}})),
+        "mail.yaml: steps[1].expect[1].exists.roel: unknown field",
+    ),
+    (
+        task(expecting({"all_of": [{"not_": {"exists": {"roel": "x"}}}]})),
+        "mail.yaml: steps[0].expect[0].all_of[0].not_.exists.roel: unknown field",
+    ),
+    (task(verify=[{"url_matches": "("}]), "mail.yaml: verify[0].url_matches: not a regular expression (missing )"),
+    (task(parameters={"to name": {}}), "mail.yaml: parameters: 'to name' is no parameter name: use letters, digits"),
+    (task(parameters={"to": {"type": "mail"}}), "mail.yaml: parameters.to.type: should be 'text', 'email'"),
+    (task(parameters={"to": {"type": "choice"}}), "mail.yaml: parameters.to: choices belong to type 'choice'"),
+    (task(parameters={"to": {"choices": ["a"]}}), "mail.yaml: parameters.to: choices belong to type 'choice'"),
+    (
+        task(parameters={"to": {"type": "choice", "choices": ["a", "b"], "default": "c"}}),
+        "mail.yaml: parameters.to: default 'c' is none of the choices: a, b",
+    ),
+    (task(secrets=["MY-PASSWORD"]), "mail.yaml: secrets: 'MY-PASSWORD' is no secret's name: use letters, digits"),
+    (task(CLICK, fill_step("{{to}}")), "steps[1] uses undeclared parameter 'to'; add it under parameters"),
+    (task(url="{{base}}"), "url uses undeclared parameter 'base'; add it under parameters"),
+    (task(verify=[{"text_contains": "{{to}}"}]), "verify uses undeclared parameter 'to'; add it under parameters"),
+    (task(fill_step("{{secret:PASSWORD}}")), "steps[0] uses undeclared secret 'PASSWORD'; add it to secrets"),
+    (
+        task(fill_step("{{sekret:P}}")),
+        "steps[0] has '{{sekret:P}}', which is neither {{parameter}} nor {{secret:NAME}};",
+    ),
+    (
+        task({**CLICK, "instruction": "{{secret:P}}"}, secrets=["P"]),
+        "steps[0] uses a secret outside the value of a fill or type step",
+    ),
+    (
+        task({**fill_step("x"), "expect": [{"text_contains": "{{secret:P}}"}]}, secrets=["P"]),
+        "steps[0] uses a secret outside the value of a fill or type step",
+    ),
+    (
+        task({"action": "goto", "url": "https://x/?p={{secret:P}}"}, secrets=["P"]),
+        "steps[0] uses a secret outside the value of a fill or type step",
+    ),
+    (
+        task({"action": "select_option", "instruction": "x", "value": "{{secret:P}}"}, secrets=["P"]),
+        "steps[0] uses a secret outside the value of a fill or type step",
+    ),
+    (task(url="https://x/{{secret:P}}", secrets=["P"]), "url uses a secret; secrets may only be typed into fields"),
+    (
+        task(verify=[{"text_contains": "{{secret:P}}"}], secrets=["P"]),
+        "verify uses a secret; secrets may only be typed into fields",
+    ),
+]
+
+
+@pytest.mark.parametrize(("data", "message"), REFUSALS)
+def test_a_wrong_task_is_refused_in_one_line_with_place_and_remedy(data: object, message: str) -> None:
+    said = refusal(data)
+
+    assert message in said
+    assert said.startswith("mail.yaml: ")
+    assert "\n" not in said
+    assert "more)" not in said
+
+
+def test_several_mistakes_are_counted() -> None:
+    said = refusal(task({"action": "click"}, {"action": "clik"}))
+
+    assert said == "mail.yaml: steps[0].instruction: this field is required (and 1 more)"
+
+
+def test_long_values_are_not_repeated() -> None:
+    assert "aaa" not in refusal(task(task="A" + "a" * 100))
+
+
+def test_the_demo_task_is_valid_and_survives_its_json() -> None:
+    parsed = parse_task(yaml.safe_load((ROOT / "demo" / "send_mail.yaml").read_text()), "send_mail.yaml")
+
+    assert [step.action for step in parsed.steps[:3]] == ["goto", "fill", "fill"]
+    assert parse_task(parsed.model_dump(mode="json", exclude_none=True), "again") == parsed
+    assert Task.model_validate_json(parsed.model_dump_json()) == parsed
+
+
+def test_secrets_may_be_typed_into_fields() -> None:
+    typing = {"action": "type", "instruction": "the PIN field", "value": "{{secret:PIN}}"}
+
+    parsed = parse_task(task(fill_step("x{{ secret:P }}y"), typing, secrets=["P", "PIN"]), "f")
+
+    assert len(parsed.steps) == 2
+
+
+def test_a_task_that_begins_with_goto_needs_no_url() -> None:
+    assert parse_task(task({"action": "goto", "url": "https://x"}, url=""), "f").url == ""
+
+
+@settings(deadline=None)
+@given(
+    data=st.recursive(
+        st.none() | st.booleans() | st.integers() | st.text(max_size=8),
+        lambda inner: (
+            st.lists(inner, max_size=3)
+            | st.dictionaries(
+                st.sampled_from(["task", "url", "steps", "action", "expect", "exists", "x"]), inner, max_size=4
+            )
+        ),
+        max_leaves=12,
+    )
+)
+def test_whatever_a_file_holds_is_a_task_or_one_line(data: object) -> None:
+    try:
+        parse_task(data, "f")
+    except InputInvalid as exc:
+        assert len(str(exc).splitlines()) == 1
+
+
+# ---------------------------------------------------------------------------------------------- parameters
+
+PARAMETERS = {
+    "to": {"type": "email", "example": "ada@example.com"},
+    "count": {"type": "number", "default": "1"},
+    "day": {"type": "date", "default": "2026-01-31"},
+    "priority": {"type": "choice", "choices": ["Low", "High"], "default": "Low"},
+    "note": {"default": ""},
+}
+TASK = parse_task(task(parameters=PARAMETERS), "f")
+
+
+def test_given_values_win_over_defaults() -> None:
+    values = bind_parameters(TASK, {"to": "bob@example.com", "count": "2,5"})
+
+    assert values == {"to": "bob@example.com", "count": "2,5", "day": "2026-01-31", "priority": "Low", "note": ""}
+
+
+@pytest.mark.parametrize(
+    ("given_values", "message"),
+    [
+        ({}, "parameter 'to' of task 'send-mail' has no value; pass --param to=…, for example 'ada@example.com'"),
+        ({"too": "x"}, "--param too: task 'send-mail' has no such parameter; it has: count, day, note, priority, to"),
+        ({"to": "ada"}, "parameter 'to' is 'ada'; expected an e-mail address"),
+        ({"to": "a@b.c", "count": "many"}, "parameter 'count' is 'many'; expected a number"),
+        ({"to": "a@b.c", "day": "31.1.2026"}, "parameter 'day' is '31.1.2026'; expected a date as YYYY-MM-DD"),
+        ({"to": "a@b.c", "priority": "Urgent"}, "parameter 'priority' is 'Urgent'; expected one of: Low, High"),
+    ],
+)
+def test_a_wrong_value_names_parameter_and_expectation(given_values: dict[str, str], message: str) -> None:
+    with pytest.raises(InputInvalid) as caught:
+        bind_parameters(TASK, given_values)
+
+    assert str(caught.value) == message
+
+
+def test_a_task_without_parameters_says_so() -> None:
+    with pytest.raises(InputInvalid, match="it has: none"):
+        bind_parameters(parse_task(task(), "f"), {"x": "1"})
+
+
+# --------------------------------------------------------------------------------------------------- steps
+
+
+@pytest.mark.parametrize(
+    ("step", "expected"),
+    [
+        (CLICK, True),
+        ({"action": "press", "keys": "Enter"}, False),
+        ({"action": "press", "keys": "Enter", "instruction": "the search field"}, True),
+        ({"action": "extract", "fields": {"n": {}}}, False),
+        ({"action": "extract", "fields": {"n": {}}, "target": {"role": "table"}}, True),
+        ({"action": "scroll", "to": "bottom"}, False),
+        ({"action": "goto", "url": "https://x"}, False),
+        ({"action": "go_back"}, False),
+    ],
+)
+def test_whether_a_step_names_an_element(step: dict[str, Any], expected: bool) -> None:
+    assert names_element(parse_task(task(step), "f").steps[0]) is expected
+
+
+def test_arguments_are_what_the_action_is_done_with() -> None:
+    [step] = parse_task(
+        task({**fill_step("{{to}}"), "effect": "commit", "timeout_ms": 500}, parameters={"to": {}}), "f"
+    ).steps
+
+    assert arguments_of(step) == {"value": "{{to}}"}
+    assert action_of(step) is Action.FILL
+    assert arguments_of(Click(action="click", instruction="x")) == {}
+
+
+def test_all_texts_of_nested_data_are_found() -> None:
+    assert list(texts_of({"a": ["x", {"b": ("y",)}, 1, None], "c": "z"})) == ["x", "y", "z"]
