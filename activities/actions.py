@@ -30,7 +30,7 @@ from replaywright.domain.runs import (
 from replaywright.domain.targets import Target
 from replaywright.domain.tasks import Fill, Step, Type, action_of, arguments_of, names_element
 from replaywright.domain.templates import fill, generalise, parameters_in, secrets_in
-from replaywright.errors import ActionFailed, SessionLost, StoreUnavailable
+from replaywright.errors import ActionFailed, Fenced, SessionLost, StoreUnavailable
 from replaywright.ports import Artifacts, Known, Recording, Report, Secrets, StepStore, Work
 
 _log = logging.getLogger("replaywright.actions")
@@ -92,6 +92,11 @@ class Actions:
             before = await self._store.fence(**scope, epoch=asked.epoch)
             if before.outcome is not None:
                 return Resolution(verdict="done", reason="recorded", outcome=_from_ledger(before.outcome))
+            if before.state == "DAMAGED":
+                return Resolution(verdict="undecidable", reason="ledger_damaged")
+            if before.late is not None:
+                await self._store.settle(**scope, epoch=asked.epoch, state="COMMITTED", who="a late report of success")
+                return Resolution(verdict="done", reason="late", outcome=_from_ledger(before.late))
             if before.state in ("", "NOT_DONE"):
                 if before.state == "" and not await self._ledger_is_whole(asked):
                     return await self._undecidable(request, "ledger_lost")
@@ -130,9 +135,12 @@ class Actions:
         asked, verdict = request.action, request.verdict
         state = {"done": "COMMITTED", "not_done": "NOT_DONE", "abandon": "ABANDONED"}[verdict.verdict]
         scope = {"tenant": asked.tenant, "lineage": asked.lineage}
-        await self._store.settle(
-            **scope, fingerprint=asked.fingerprint, epoch=asked.epoch, state=state, who=verdict.who or "a person"
-        )
+        try:
+            await self._store.settle(
+                **scope, fingerprint=asked.fingerprint, epoch=asked.epoch, state=state, who=verdict.who or "a person"
+            )
+        except Fenced as exc:  # the record is gone or damaged: the word of the person stands in history and trace
+            _log.warning("the ledger does not take the decision on step %d: %s", asked.sequence, exc)
         line = {"kind": "person", **verdict.model_dump(by_alias=True)}
         await self._store.append_trace(**scope, line=line)
 
@@ -266,6 +274,9 @@ class _Performance:
         self._entry = known.entry if self._request.mode is not Mode.LEARN else None
         seen = None if self._entry is None else self._entry.effect
         self._effect = effect_of(action_of(self._step), self._request.step.effect, seen)
+        if known.state == "DAMAGED":
+            said = "the ledger's record of this step cannot be read: find out whether it took effect, then resolve it"
+            return self._ended(Status.REFUSED, "ledger_damaged", said)
         if known.state not in ("", "NOT_DONE", "RESOLVING") and not self._effect.repeatable:
             return self._ended(Status.IN_DOUBT, f"ledger_{known.state.lower()}", "an earlier attempt left its intent")
         try:

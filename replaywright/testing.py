@@ -700,7 +700,8 @@ class FakeKeepers:
     async def launch(self, session_id: str) -> SessionRef:
         """A session of this host."""
         self.epochs[session_id] = 0
-        return SessionRef(session_id=session_id, host_queue=f"host-{self.host}", host=self.host, boot_id="fake-boot")
+        queue = f"host-{self.host}"
+        return SessionRef(session_id=session_id, queue=queue, host_queue=queue, host=self.host, boot_id="fake-boot")
 
     async def attach(self, session: SessionRef, epoch: int) -> str:
         """The endpoint, unless a higher epoch has attached."""

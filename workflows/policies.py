@@ -27,7 +27,7 @@ COMMIT_ROUNDS = 3
 
 _LOST = frozenset({"SessionLost", "KeeperUnavailable", "KeeperRefused", "Fenced"})
 _LOST_WITH_WORKER = ["TemporalTimeout:Heartbeat", "TemporalTimeout:StartToClose"]
-_HOPELESS = ["InputInvalid", "SecretMissing", "PolicyBlocked", "ActionFailed", "ArtifactMissing"]
+_HOPELESS = ["InputInvalid", "SecretMissing", "PolicyBlocked", "ActionFailed", "ArtifactMissing", "ValueTooLarge"]
 
 REPEATABLE = RetryPolicy(
     initial_interval=timedelta(milliseconds=250),

@@ -275,7 +275,8 @@ class Tab:
         frame.unreachable = told.get("unreachableUrl", "")
         if frame.loader != told["loaderId"]:
             frame.loader = told["loaderId"]
-            frame.loaded = False
+            # A page out of the back/forward cache is complete as it is; its worlds were announced already.
+            frame.loaded = params.get("type") == "BackForwardCacheRestore"
             frame.title = ""
         frame.loading = ""
 

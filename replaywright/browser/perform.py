@@ -489,7 +489,7 @@ class StepRun:
             )
 
     async def _verified(self, lookup: Lookup, target: Target | None, *, acted: bool = True) -> Report:
-        after = await self.session.verified(self._expectation, self.deadline)
+        after = await self.session.verified(self._expectation, self.deadline, dispatched=self.dispatched)
         verified_at = time.monotonic()
         snapshot: Snapshot | None = None
         if not all(verdict.passed for verdict in after):

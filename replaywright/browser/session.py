@@ -199,13 +199,17 @@ class ChromiumSession:
         finally:
             self.attempt = None
 
-    async def verified(self, expectation: Expectation, deadline: Deadline) -> tuple[PredicateResult, ...]:
+    async def verified(
+        self, expectation: Expectation, deadline: Deadline, *, dispatched: bool = False
+    ) -> tuple[PredicateResult, ...]:
         """Wait until all predicates hold in the current tab, or time is up; the last verdicts."""
         verdicts: tuple[PredicateResult, ...] = ()
 
         def holds() -> bool:
             nonlocal verdicts
             tab = self.current
+            if expectation.attempt.failed:
+                raise ActionFailed("agent_failed", expectation.attempt.failed, dispatched=dispatched)
             expectation.ask(tab)
             verdicts = expectation.verdicts(tab)
             return not tab.main.loading and all(verdict.passed for verdict in verdicts)

@@ -21,11 +21,11 @@ TIERS = ("xpath", "xpath_variant", "attributes", "role_name", "hash", "similarit
 
 SAME_ROW = 0.5
 """Rows with less in common than this are rows of different things."""
-ACCEPT_SCORE = 0.60
+ACCEPT_SCORE = 0.50
 """A similarity below this is a miss."""
 ACCEPT_MARGIN = 0.08
 """The best must lead the second by this much."""
-IDENTIFIED_SCORE = 0.55
+IDENTIFIED_SCORE = 0.45
 """A candidate found by an identifier and confirmed by role and name needs only this."""
 SAME_NAME = 0.75
 """Names at least this similar count as the same wording."""
@@ -105,9 +105,10 @@ def agrees(recorded: Target, seen: Target) -> bool:
 
 
 def _overlap(left: Iterable[str], right: Iterable[str]) -> float:
+    """Share of words that both have. Signs and icons are no words; where there are no others, nothing differs."""
     a = frozenset().union(*(tokens(text) for text in left))
     b = frozenset().union(*(tokens(text) for text in right))
-    return len(a & b) / len(a | b) if a or b else 0.0
+    return len(a & b) / len(a | b) if a or b else 1.0
 
 
 def _ratio(left: str, right: str) -> float:
@@ -131,14 +132,14 @@ def similarity(recorded: Target, seen: Target) -> float:
     compare(0.5, recorded.text, name_similarity(recorded.text, seen.text))
     compare(0.5, attributes.get("type"), float(attributes.get("type") == seen.attributes.get("type")))
     for key in _STABLE:
-        compare(1.5, attributes.get(key), name_similarity(attributes.get(key, ""), seen.attributes.get(key, "")))
+        compare(1.0, attributes.get(key), name_similarity(attributes.get(key, ""), seen.attributes.get(key, "")))
     compare(0.75, attributes.get("id"), _ratio(attributes.get("id", ""), seen.attributes.get("id", "")))
     classes, seen_classes = attributes.get("class", "").split(), seen.attributes.get("class", "").split()
     compare(0.25, classes, _overlap(classes, seen_classes))
     compare(0.5, recorded.xpath, _ratio(recorded.xpath, seen.xpath))
     compare(1.0, recorded.neighbours, _overlap(recorded.neighbours, seen.neighbours))
     compare(0.75, recorded.container, _ratio(normalise(recorded.container), normalise(seen.container)))
-    compare(1.5, recorded.row, _overlap(recorded.row, seen.row))
+    compare(1.5, recorded.row and seen.row, _overlap(recorded.row, seen.row))
     total = sum(weight for weight, _ in parts)
     return sum(weight * value for weight, value in parts) / total if total else 0.0
 
@@ -190,6 +191,13 @@ def _other_row(recorded: Target, seen: Target) -> bool:
     return bool(left and right) and len(left & right) / len(left | right) < SAME_ROW
 
 
+def _was_beside(recorded: Target, seen: Target) -> bool:
+    """Whether `seen` bears the name of something that stood next to the recorded element: then it is that."""
+    own = {normalise(recorded.name), normalise(recorded.label), normalise(recorded.text)}
+    name = normalise(seen.name)
+    return name not in own and name in {normalise(text) for text in recorded.neighbours}
+
+
 def decide_identified(recorded: Target, candidates: Sequence[Candidate], entry_version: int = 0) -> Decision:
     """The verdict on what the tiers xpath to hash found: exactly one confirmed element, or a miss."""
 
@@ -233,12 +241,12 @@ def decide_similar(recorded: Target, candidates: Sequence[Candidate], entry_vers
         counted = {"candidates": len(candidates), "entry_version": entry_version, "tier": "similarity"}
         return Lookup.model_validate({**counted, **fields})
 
-    possible = [candidate for candidate in candidates if not _contradicts(recorded, candidate.target)]
+    scored = sorted(((similarity(recorded, c.target), c) for c in candidates), key=lambda pair: -pair[0])
+    possible = [pair for pair in scored if not _contradicts(recorded, pair[1].target)]
     if not possible:
         return Decision(lookup(reason="not_found"))
-    scored = sorted(((similarity(recorded, c.target), c) for c in possible), key=lambda pair: -pair[0])
-    best_score, best = scored[0]
-    runner_up = scored[1][0] if len(scored) > 1 else 0.0
+    best_score, best = possible[0]
+    runner_up = max((score for score, candidate in scored if candidate is not best), default=0.0)
     if best_score < ACCEPT_SCORE:
         return Decision(lookup(reason="low_score", score=best_score, runner_up=runner_up))
     if best_score - runner_up < ACCEPT_MARGIN:

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping
 from typing import Annotated, Any, Literal, TypeAlias
 
 from pydantic import Field, TypeAdapter, ValidationError, field_validator, model_validator
+from pydantic_core import ErrorDetails
 
 from replaywright.domain.actions import Action, Effect
 from replaywright.domain.base import Authored
@@ -330,7 +331,7 @@ class Task(Authored):
         return self
 
 
-def _remedy(error: Mapping[str, Any]) -> str:
+def _remedy(error: ErrorDetails) -> str:
     """What was expected, and what stood there if it is short enough to say."""
     match error["type"]:
         case "extra_forbidden":
@@ -360,6 +361,17 @@ def _place(location: Iterable[str | int]) -> str:
     return text or "the file"
 
 
+def _causes(errors: list[ErrorDetails]) -> list[ErrorDetails]:
+    """Without those that only follow from another: a list of which an item is wrong is also reported as too short."""
+    within = [error["loc"] for error in errors]
+    return [
+        error
+        for error in errors
+        if error["type"] != "too_short"
+        or not any(len(loc) > len(error["loc"]) and loc[: len(error["loc"])] == error["loc"] for loc in within)
+    ]
+
+
 def parse_task(data: Any, source: str) -> Task:
     """The task in `data` (parsed YAML or JSON).
 
@@ -371,8 +383,7 @@ def parse_task(data: Any, source: str) -> Task:
     try:
         return TypeAdapter(Task).validate_python(data)
     except ValidationError as exc:
-        # A list of which an item is wrong is also reported as too short.
-        errors = [error for error in exc.errors() if error["type"] != "too_short"] or exc.errors()
+        errors = _causes(exc.errors())
         first = errors[0]
         more = f" (and {len(errors) - 1} more)" if len(errors) > 1 else ""
         raise InputInvalid(f"{source}: {_place(first['loc'])}: {_remedy(first)}{more}") from exc

@@ -378,7 +378,7 @@ async def test_keys_that_arrive_elsewhere_are_stopped(agent: AgentPage) -> None:
 async def test_a_button_replaced_while_it_is_pressed_still_counts_as_landed(agent: AgentPage) -> None:
     await agent.show("<main><button>Send</button></main>")
     await agent.value(
-        "document.querySelector('button').onmousedown = (e) => { e.target.replaceWith(e.target.cloneNode(true)) }"
+        "{ document.querySelector('button').onmousedown = (e) => { e.target.replaceWith(e.target.cloneNode(true)) } }"
     )
     await agent.begin(query={"role": "button"}, need="click")
 
@@ -474,7 +474,7 @@ async def test_an_address_changed_by_the_history_interface_is_told(agent: AgentP
     ("query", "count"),
     [
         ({"role": "button", "name": "send"}, 1),
-        ({"role": "button", "nameContains": "draft"}, 2),
+        ({"role": "button", "name_contains": "draft"}, 2),
         ({"label": "Subject"}, 1),
         ({"placeholder": "find a PERSON"}, 1),
         ({"css": "input[type=radio]"}, 2),

@@ -44,7 +44,7 @@ def refusal(data: object) -> str:
 
 
 ACTIONS = ", ".join(Action)
-REFUSALS = [
+REFUSALS: list[tuple[object, str]] = [
     ([], "mail.yaml: expected a mapping with task and steps, found list"),
     (None, "mail.yaml: expected a mapping with task and steps, found NoneType"),
     ({"steps": [CLICK], "url": "x"}, "mail.yaml: task: this field is required"),
@@ -195,10 +195,13 @@ def test_a_task_that_begins_with_goto_needs_no_url() -> None:
     )
 )
 def test_whatever_a_file_holds_is_a_task_or_one_line(data: object) -> None:
+    said = ""
     try:
         parse_task(data, "f")
     except InputInvalid as exc:
-        assert len(str(exc).splitlines()) == 1
+        said = str(exc)
+
+    assert len(said.splitlines()) <= 1
 
 
 # ---------------------------------------------------------------------------------------------- parameters

@@ -48,6 +48,8 @@ class Attempt {
     this.total = 0;
     this.blockedBy = new Set();
     this.lastBox = null;
+    this.sameBoxes = 0;
+    this.refused = false;
     this.scrolls = 0;
     this.lastChange = this.started;
     this.lastSettled = 0;
@@ -181,7 +183,7 @@ class Attempt {
   look() {
     const reading = this.newReading();
     if (this.phase === "locating" && !this.find(reading)) return;
-    if (this.phase === "preparing" && !isConnected(this.element)) {
+    if (this.phase === "preparing" && this.element && !isConnected(this.element)) {
       // It was taken away while it was made ready: look again, from the start.
       this.forget();
       if (!this.find(reading)) return;
@@ -425,12 +427,10 @@ class Attempt {
     const box = [rect.x, rect.y, rect.width, rect.height].join();
     const before = this.lastBox;
     this.lastBox = box;
-    if (before !== null) {
-      if (before === box) return true;
-      this.scheduleLook();
-      return false;
-    }
-    if (!isAnimated(element)) return true;
+    this.sameBoxes = before === box ? this.sameBoxes + 1 : 0;
+    const animated = movingAnimations(element);
+    // The first frame of an animation shows its start, so an equal box in the next frame proves nothing yet.
+    if (animated ? this.sameBoxes >= 2 : before === null || before === box) return true;
     this.scheduleLook();
     return false;
   }
@@ -548,6 +548,7 @@ class Attempt {
 
   /** Whether the element still says what it said when it was ready; asked once, before the page sees the input. */
   isSame() {
+    if (this.refused) return false;
     if (this.checkedIdentity || !this.element) return true;
     this.checkedIdentity = true;
     this.onMutations(this.observer.takeRecords());
@@ -572,7 +573,7 @@ class Attempt {
 
   onHoverInput(event) {
     if (event.type !== "pointermove" && event.type !== "mousemove" && event.type !== "pointerover") return;
-    if (this.landed) return;
+    if (this.landed || this.refused) return;
     const path = event.composedPath();
     if (this.accepts(path)) {
       if (!this.isSame()) return this.intercept(event, path);
@@ -608,21 +609,20 @@ class Attempt {
       case "contextmenu":
         // A click without a pointer is one the browser makes itself: of a label for its control, of Enter for a button.
         if (event.pointerType === "" && event.detail === 0) return;
-        if (!this.pressed && !this.accepts(path)) return this.intercept(event, path);
+        if (this.refused || (!this.pressed && !this.accepts(path))) return this.intercept(event, path);
         if (!this.landed) this.land();
     }
   }
 
   intercept(event, path) {
     stopEvent(event);
-    if (event.type !== "pointerover" && event.type !== "pointermove" && event.type !== "mousemove") {
-      swallow(KEY_NEEDS.has(this.spec.need) ? "keys" : "pointer");
-    } else if (this.spec.need !== "hover") {
-      swallow("pointer");
-    }
+    if (/^(?:pointerdown|mousedown|touchstart)$/.test(event.type)) swallow("pointer");
+    else if (event.type === "keydown") swallow("keys");
+    // Whatever of this input is still on its way is refused as well, until the next attempt.
+    const first = !this.refused;
+    this.refused = true;
     const hit = path.find((node) => node instanceof Element);
-    this.armed = this.landed;
-    this.send("intercepted", { by: hit ? briefly(hit) : "" });
+    if (first) this.send("intercepted", { by: hit ? briefly(hit) : "" });
   }
 
   // ------------------------------------------------------------------------------------------ observing
@@ -693,7 +693,8 @@ function inNewTask(work) {
 }
 
 function stopEvent(event) {
-  event.preventDefault();
+  // A pointer event that is prevented takes the mouse events with it, but not what they do by default.
+  if (!event.type.startsWith("pointer")) event.preventDefault();
   event.stopImmediatePropagation();
 }
 
@@ -712,7 +713,7 @@ const SWALLOWED = {
 /** Whether this event belongs to a gesture that is being swallowed. */
 function isSwallowed(event) {
   if (!swallowing || !SWALLOWED[swallowing.kind].has(event.type)) return false;
-  if (event.type === "mouseup" || event.type === "keyup" || event.type === "touchend") {
+  if (/^(?:pointerup|mouseup|keyup|touchend)$/.test(event.type)) {
     // The click comes in the same task as the button going up.
     const ended = swallowing;
     inNewTask(() => {
@@ -923,16 +924,24 @@ function outerCover(point) {
   return null;
 }
 
-function isAnimated(element) {
-  for (const animation of Document.prototype.getAnimations.call(document)) {
-    if (animation.playState !== "running") continue;
-    const target = animation.effect?.target;
-    if (target && flatContains(target, element)) return true;
-  }
+/** What an animation may change without moving anything. */
+const RESTING = new Set(["offset", "computedOffset", "easing", "composite", "opacity", "color", "backgroundColor",
+  "backgroundPosition", "backgroundPositionX", "backgroundPositionY", "boxShadow", "borderColor", "borderTopColor",
+  "borderRightColor", "borderBottomColor", "borderLeftColor", "outlineColor", "textDecorationColor", "fill", "stroke",
+  "visibility", "filter", "backdropFilter", "caretColor"]);
+
+function moves(animation, element) {
+  if (animation.playState !== "running") return false;
+  const target = animation.effect?.target;
+  if (!target || !flatContains(target, element)) return false;
+  return animation.effect.getKeyframes().some((frame) => Object.keys(frame).some((name) => !RESTING.has(name)));
+}
+
+/** Whether an animation or transition that may move the element is running on it or around it. */
+function movingAnimations(element) {
+  const running = [...Document.prototype.getAnimations.call(document)];
   for (let root = getRoot(element); isShadowRoot(root); root = getRoot(hostOf(root))) {
-    const running = ShadowRoot.prototype.getAnimations.call(root);
-    if (running.some((animation) => animation.playState === "running" && animation.effect?.target &&
-      flatContains(animation.effect.target, element))) return true;
+    running.push(...ShadowRoot.prototype.getAnimations.call(root));
   }
-  return false;
+  return running.some((animation) => moves(animation, element));
 }

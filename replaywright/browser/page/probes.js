@@ -47,7 +47,7 @@ const isInAccessibilityTree = (element) => {
 function startingFrom(query, reading) {
   if (query.css) return Array.from(queryAll(document, query.css));
   const all = (selector) => reading.roots.flatMap((root) => Array.from(queryAll(root, selector)));
-  if (query.testId) return all(TEST_IDS.map((name) => `[${name}=${quoted(query.testId)}]`).join(","));
+  if (query.test_id) return all(TEST_IDS.map((name) => `[${name}=${quoted(query.test_id)}]`).join(","));
   if (query.role) {
     const role = ROLE_ALIASES[query.role] ?? query.role;
     return role ? byRole(role, "", reading) : all("*");
@@ -59,13 +59,13 @@ function startingFrom(query, reading) {
 
 function answersTo(element, query, reading) {
   if (query.role && roleOf(element, reading) !== (ROLE_ALIASES[query.role] ?? query.role)) return false;
-  if (query.testId && !TEST_IDS.some((name) => attr(element, name) === query.testId)) return false;
+  if (query.test_id && !TEST_IDS.some((name) => attr(element, name) === query.test_id)) return false;
   if (query.placeholder) {
     const placeholder = attr(element, "placeholder") || attr(element, "aria-placeholder");
     if (normalise(placeholder) !== normalise(query.placeholder)) return false;
   }
   if (given(query.name) && normalise(nameForQuery(element, query, reading)) !== normalise(query.name)) return false;
-  if (query.nameContains && !normalise(nameForQuery(element, query, reading)).includes(normalise(query.nameContains))) {
+  if (query.name_contains && !normalise(nameForQuery(element, query, reading)).includes(normalise(query.name_contains))) {
     return false;
   }
   if (query.label) {
@@ -82,7 +82,7 @@ const given = (value) => value !== null && value !== undefined;
 
 // What has no role has no accessible name, but a task that names nothing else means what it reads.
 const nameForQuery = (element, query, reading) =>
-  query.css || query.testId ? identityOf(element, reading).name : nameOf(element, reading);
+  query.css || query.test_id ? identityOf(element, reading).name : nameOf(element, reading);
 
 function readingText(element, reading) {
   reading.fullTexts ??= new Map();
@@ -95,14 +95,14 @@ function readingText(element, reading) {
 function findAll(query, reading) {
   if (!Object.values(query).some(given)) return [];
   let found;
-  const textOnly = query.text && !query.role && !query.css && !query.testId && !query.placeholder && !query.label;
+  const textOnly = query.text && !query.role && !query.css && !query.test_id && !query.placeholder && !query.label;
   if (textOnly) {
     found = innermostWith(query, reading);
   } else {
     found = startingFrom(query, reading).filter((element) => answersTo(element, query, reading));
     found = found.filter((element) => reading.isShown(element));
   }
-  if (found.length > 1 && (query.role || given(query.name) || query.nameContains)) {
+  if (found.length > 1 && (query.role || given(query.name) || query.name_contains)) {
     const accessible = found.filter(isInAccessibilityTree);
     if (accessible.length) found = accessible;
   }
@@ -152,7 +152,7 @@ const CONTROLS = "a[href],button,input,select,textarea,summary,[role],[tabindex]
 
 function nearestTo(query, reading) {
   const role = ROLE_ALIASES[query.role] ?? query.role;
-  const words = query.name ?? query.nameContains ?? query.text ?? query.label ?? query.placeholder ?? query.testId ?? "";
+  const words = query.name ?? query.name_contains ?? query.text ?? query.label ?? query.placeholder ?? query.test_id ?? "";
   const scored = [];
   let looked = 0;
   for (const root of reading.roots) {

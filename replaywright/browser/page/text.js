@@ -88,7 +88,8 @@ function readText(element, reading, limit = Infinity) {
     if (!isVisibleStyle(node, reading)) return visitHidden(node);
     const apart = !(display.startsWith("inline") || display === "contents" || display.startsWith("ruby"));
     if (apart) parts.push("\n");
-    for (const child of flatChildren(node)) visit(child);
+    const folded = tag === "details" && !has(node, "open");
+    for (const child of flatChildren(node)) if (!folded || isElement(child)) visit(child);
     if (apart) parts.push("\n");
   };
   // visibility: hidden can be undone by a descendant.

@@ -1,0 +1,971 @@
+"""The browser adapter against a real Chromium and a small real site."""
+
+import asyncio
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import AsyncIterator, Iterator
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+
+import httpx
+import pytest
+from pydantic import TypeAdapter
+
+from replaywright.browser.attach import ChromiumBrowsers
+from replaywright.browser.session import ChromiumSession
+from replaywright.domain.actions import Cause, Effect
+from replaywright.domain.predicates import Predicate
+from replaywright.domain.targets import ElementQuery, Target
+from replaywright.domain.tasks import Step
+from replaywright.errors import ActionFailed, SessionLost
+from replaywright.ports import Report, Work
+
+PAGES = Path(__file__).parent.parent / "pages"
+STEP: TypeAdapter[Step] = TypeAdapter(Step)
+PREDICATE: TypeAdapter[Predicate] = TypeAdapter(Predicate)
+
+
+@dataclass
+class Site:
+    """Serves tests/pages on two ports, so that there are two origins and, by host name, two sites."""
+
+    port: int = 0
+    other_port: int = 0
+    posts: list[str] = field(default_factory=list)
+
+    def url(self, page: str) -> str:
+        return f"http://127.0.0.1:{self.port}/{page}"
+
+
+def _handler(site: Site) -> type[BaseHTTPRequestHandler]:
+    class Handler(BaseHTTPRequestHandler):
+        def answer(self, status: int, body: bytes, **headers: str) -> None:
+            self.send_response(status)
+            self.send_header("Content-Type", headers.pop("content_type", "text/html; charset=utf-8"))
+            self.send_header("Content-Length", str(len(body)))
+            for name, value in headers.items():
+                self.send_header(name.replace("_", "-"), value)
+            self.end_headers()
+            self.wfile.write(body)
+
+        def do_GET(self) -> None:
+            parts = urlsplit(self.path)
+            name = parts.path.strip("/")
+            if name == "slow":
+                time.sleep(int(parse_qs(parts.query)["ms"][0]) / 1000)
+                self.answer(200, b"<title>Slow</title><h1>Slow page</h1>")
+            elif name == "download":
+                self.answer(
+                    200, b"a,b", Content_Disposition='attachment; filename="report.csv"', content_type="text/csv"
+                )
+            elif name == "loop":
+                self.answer(302, b"", Location="/loop")
+            elif name == "echo":
+                self.answer(200, b"ok")
+            elif name.startswith("status-"):
+                self.answer(int(name.removeprefix("status-")), b"<h1>Failed</h1>")
+            elif (PAGES / name).is_file():
+                self.answer(200, (PAGES / name).read_bytes())
+            else:
+                self.answer(404, b"<h1>Not found</h1>")
+
+        def do_POST(self) -> None:
+            self.rfile.read(int(self.headers.get("Content-Length") or 0))
+            site.posts.append(self.path)
+            if self.path.startswith("/submit"):
+                self.answer(303, b"", Location="/browser_second.html")
+            else:
+                self.answer(201, b"")
+
+        def log_message(self, format: str, *args: Any) -> None:  # noqa: A002
+            pass
+
+    return Handler
+
+
+@pytest.fixture(scope="module")
+def site() -> Iterator[Site]:
+    served = Site()
+    servers = [ThreadingHTTPServer(("127.0.0.1", 0), _handler(served)) for _ in range(2)]
+    served.port, served.other_port = (server.server_port for server in servers)
+    for server in servers:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+    yield served
+    for server in servers:
+        server.shutdown()
+        server.server_close()
+
+
+@pytest.fixture(scope="module")
+async def endpoint(chromium_path: Path, tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[str]:
+    async with _chromium(chromium_path, tmp_path_factory.mktemp("profile")) as address:
+        yield address
+
+
+class _chromium:  # noqa: N801
+    """A Chromium of its own, with strict site isolation: a frame of another site is another process."""
+
+    def __init__(self, path: Path, profile: Path) -> None:
+        self.path, self.profile = path, profile
+
+    async def __aenter__(self) -> str:
+        arguments = ["--headless=new", "--no-sandbox", "--remote-debugging-port=0", f"--user-data-dir={self.profile}"]
+        arguments += [
+            "--no-first-run",
+            "--disable-gpu",
+            "--site-per-process",
+            "--disable-popup-blocking",
+            "about:blank",
+        ]
+        self.process = subprocess.Popen(
+            [str(self.path), *arguments], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
+        )
+        assert self.process.stderr is not None
+        errors = self.process.stderr
+        while "DevTools listening on" not in (line := await asyncio.to_thread(errors.readline)):
+            assert line, "Chromium ended"
+        threading.Thread(target=errors.read, daemon=True).start()
+        return f"http://127.0.0.1:{urlsplit(line.split()[-1]).port}"
+
+    async def __aexit__(self, *_: object) -> None:
+        self.process.kill()
+        await asyncio.to_thread(self.process.wait)
+
+
+@pytest.fixture(scope="module")
+async def browsers() -> AsyncIterator[ChromiumBrowsers]:
+    shared = ChromiumBrowsers()
+    yield shared
+    await shared.close()
+
+
+@pytest.fixture
+async def session(endpoint: str, browsers: ChromiumBrowsers) -> AsyncIterator[ChromiumSession]:
+    attached = await browsers.attach(endpoint)
+    yield attached
+    await attached.detach()
+    async with httpx.AsyncClient() as http:  # leave one blank tab to the next test
+        await http.put(f"{endpoint}/json/new?about:blank")
+        tabs = [tab for tab in (await http.get(f"{endpoint}/json/list")).json() if tab["type"] == "page"]
+        for tab in tabs[1:]:
+            await http.get(f"{endpoint}/json/close/{tab['id']}")
+
+
+def work(action: str, target: dict[str, str] | Target | None = None, *, text: str | None = None, **more: Any) -> Work:
+    """A step as the activities hand it over: declared by a query, or recorded as a target."""
+    options = {key: more.pop(key) for key in tuple(more) if key in Work.__dataclass_fields__ and key != "expect"}
+    expect = tuple(PREDICATE.validate_python(one) for one in more.pop("expect", ()))
+    fields: dict[str, Any] = {"action": action, **more}
+    if target is not None or action in ("click", "double_click", "hover", "fill", "type", "select_option", "check"):
+        fields.setdefault("instruction", "the element")
+    if text is not None:
+        fields["value"] = "what is entered"
+    return Work(
+        step=STEP.validate_python(fields),
+        text=text or "",
+        target=target if isinstance(target, Target) else None,
+        query=ElementQuery(**target) if isinstance(target, dict) else None,
+        expect=expect,
+        **options,
+    )
+
+
+async def opened(session: ChromiumSession, site: Site, page: str) -> None:
+    await session.perform(work("goto", url=site.url(page)))
+
+
+def button(name: str) -> dict[str, str]:
+    return {"role": "button", "name": name}
+
+
+def link(name: str) -> dict[str, str]:
+    return {"role": "link", "name": name}
+
+
+def says(text: str) -> dict[str, Any]:
+    return {"text_contains": text}
+
+
+def holds(report: Report) -> bool:
+    return report.lookup.hit and all(verdict.passed for verdict in report.after)
+
+
+# ------------------------------------------------------------------------------------------------- acting
+
+
+async def test_a_click_reaches_the_element_and_its_expectation_is_awaited(session: ChromiumSession, site: Site) -> None:
+    await opened(session, site, "browser_basic.html")
+
+    report = await session.perform(work("click", button("Count"), expect=[says("count 1")]))
+
+    assert holds(report)
+    assert report.acted
+    assert [verdict.passed for verdict in report.before] == [False]
+    assert report.evidence.causes == (Cause.NOTHING,)
+    assert report.evidence.observed_effect is Effect.READ
+    assert report.evidence.input_landed is True
+    assert report.target is not None
+    assert report.target.name == "Count"
+
+
+@pytest.mark.parametrize("text", ["plain", 'Zoë\'s "mail" & <b>', "你好 🎉", "", "{{secret:X}} \\ \u2028"])
+async def test_fill_replaces_what_a_field_holds(session: ChromiumSession, site: Site, text: str) -> None:
+    await opened(session, site, "browser_basic.html")
+    await session.perform(work("fill", {"label": "Name"}, text="before"))
+
+    report = await session.perform(
+        work("fill", {"label": "Name"}, text=text, expect=[{"value_equals": text, "of": {"label": "Name"}}])
+    )
+
+    assert holds(report)
+    assert report.acted
+
+
+async def test_fill_keeps_line_breaks_and_sets_dates(session: ChromiumSession, site: Site) -> None:
+    await opened(session, site, "browser_basic.html")
+
+    notes = await session.perform(
+        work("fill", {"label": "Notes"}, text="a\nb", expect=[{"value_equals": "a\nb", "of": {"label": "Notes"}}])
+    )
+    day = await session.perform(
+        work(
+            "fill", {"label": "Day"}, text="2026-11-21", expect=[{"value_equals": "2026-11-21", "of": {"label": "Day"}}]
+        )
+    )
+
+    assert holds(notes)
+    assert holds(day)
+
+
+async def test_what_is_there_already_is_not_touched(session: ChromiumSession, site: Site) -> None:
+    await opened(session, site, "browser_basic.html")
+    await session.perform(work("fill", {"label": "Name"}, text="same"))
+    await session.perform(work("check", {"label": "Send a copy"}))
+
+    filled = await session.perform(work("fill", {"label": "Name"}, text="same"))
+    checked = await session.perform(work("check", {"label": "Send a copy"}))
+    selected = await session.perform(work("select_option", {"label": "Priority"}, value="Normal"))
+
+    assert [report.acted for report in (filled, checked, selected)] == [False, False, False]
+    assert all(report.lookup.hit for report in (filled, checked, selected))
+
+
+async def test_type_sends_keys(session: ChromiumSession, site: Site) -> None:
+    await opened(session, site, "browser_basic.html")
+    await session.perform(work("fill", {"label": "Typed"}, text="old"))
+
+    report = await session.perform(
+        work(
+            "type",
+            {"label": "Typed"},
+            text="Ab 1é!",
+            expect=[{"value_equals": "Ab 1é!", "of": {"label": "Typed"}}, says("A b 1 !")],
+        )
+    )
+
+    assert holds(report)
+
+
+async def test_an_input_mask_is_accepted_and_another_value_is_not(session: ChromiumSession, site: Site) -> None:
+    await opened(session, site, "browser_basic.html")
+
+    masked = await session.perform(work("fill", {"label": "Phone"}, text="5551234567"))
+    with pytest.raises(ActionFailed) as failed:
+        await session.perform(work("fill", {"label": "Stubborn"}, text="yes"))
+
+    assert masked.acted
+    assert failed.value.reason == "value_differs"
+    assert failed.value.dispatched
+
+
+async def test_check_uncheck_and_radio(session: ChromiumSession, site: Site) -> None:
+    await opened(session, site, "browser_basic.html")
+
+    on = await session.perform(work("check", {"label": "Send a copy"}, expect=[says("copy true")]))
+    off = await session.perform(work("uncheck", {"label": "Send a copy"}, expect=[says("copy false")]))
+    radio = await session.perform(work("check", {"label": "Big"}))
+
+    assert holds(on)
+    assert holds(off)
+    assert radio.acted
+
+
+async def test_select_by_label_and_by_value(session: ChromiumSession, site: Site) -> None:
+    await opened(session, site, "browser_basic.html")
+
+    by_label = await session.perform(
+        work("select_option", {"label": "Priority"}, value="High & urgent", expect=[says("priority h")])
+    )
+    by_value = await session.perform(
+        work("select_option", {"label": "Priority"}, value="l", expect=[says("priority l")])
+    )
+
+    assert holds(by_label)
+    assert holds(by_value)
+    assert by_label.evaluations == 1
+
+
+async def test_an_option_that_does_not_exist_is_named_as_such(session: ChromiumSession, site: Site) -> None:
+    await opened(session, site, "browser_basic.html")
+
+    with pytest.raises(ActionFailed, match="Low") as failed:
+        await session.perform(work("select_option", {"label": "Priority"}, value="Highest", timeout_ms=800))
+
+    assert failed.value.reason == "no_such_option"
+    assert not failed.value.dispatched
+
+
+async def test_a_select_waits_for_the_written_intent(session: ChromiumSession, site: Site) -> None:
+    await opened(session, site, "browser_basic.html")
+    seen: list[str] = []
+
+    async def refuse(target: Target | None) -> None:
+        seen.append(target.name if target else "")
+        raise SessionLost("fenced")
+
+    with pytest.raises(SessionLost, match="fenced"):
+        await session.perform(work("select_option", {"label": "Priority"}, value="Low"), refuse)
+    verdicts = await session.check([PREDICATE.validate_python(says("priority l"))], 300)
+
+    assert seen == ["Priority"]
+    assert [verdict.passed for verdict in verdicts] == [False]
+
+
+async def test_nothing_is_touched_when_the_dispatch_is_refused(session: ChromiumSession, site: Site) -> None:
+    await opened(session, site, "browser_basic.html")
+
+    async def refuse(_: Target | None) -> None:
+        raise SessionLost("fenced")
+
+    with pytest.raises(SessionLost, match="fenced"):
+        await session.perform(work("click", button("Count")), refuse)
+    report = await session.perform(work("click", button("Count"), expect=[says("count 1")]))
+
+    assert holds(report)
+
+
+async def test_hover_double_click_and_scroll(session: ChromiumSession, site: Site) -> None:
+    await opened(session, site, "browser_basic.html")
+
+    hovered = await session.perform(work("hover", button("Menu"), expect=[says("Menu content")]))
+    doubled = await session.perform(work("double_click", button("Twice"), expect=[says("double")]))
+    scrolled = await session.perform(work("scroll", button("Far down")))
+    bottom = await session.perform(work("scroll", to="bottom"))
+    top = await session.perform(work("scroll", to="top"))
+    far = await session.perform(work("click", button("Far down"), expect=[says("bottom")]))
+
+    assert holds(hovered)
+    assert holds(doubled)
+    assert holds(far)
+    assert scrolled.acted
+    assert bottom.acted
+    assert top.acted
+
+
+async def test_press_on_an_element_and_on_the_focus(session: ChromiumSession, site: Site) -> None:
+    await opened(session, site, "browser_basic.html")
+    await session.perform(work("fill", {"label": "Name"}, text="abc"))
+
+    await session.perform(work("press", {"label": "Name"}, keys="Control+A"))
+    emptied = await session.perform(
+        work("press", keys="Delete", expect=[{"value_equals": "", "of": {"label": "Name"}}])
+    )
+    entered = await session.perform(work("press", button("Count"), keys="Enter", expect=[says("count 1")]))
+
+    assert holds(emptied)
+    assert holds(entered)
+
+
+async def test_an_unknown_key_touches_nothing(session: ChromiumSession, site: Site) -> None:
+    await opened(session, site, "browser_basic.html")
+
+    with pytest.raises(ActionFailed, match="Entre") as failed:
+        await session.perform(work("press", keys="Entre"))
+
+    assert failed.value.reason == "unknown_key"
+    assert not failed.value.dispatched
+
+
+async def test_values_are_read_with_their_types(session: ChromiumSession, site: Site) -> None:
+    await opened(session, site, "browser_basic.html")
+    fields = {
+        "total": {"find": {"test_id": "total"}, "type": "number"},
+        "free": {"find": {"test_id": "free"}, "type": "boolean"},
+        "orders": {"take": "table", "find": {"role": "table", "name": "Orders"}},
+        "target": {"take": "attribute", "attribute": "href", "find": link("Slow page")},
+    }
+
+    report = await session.perform(work("extract", fields=fields))
+
+    assert report.extracted == {
+        "total": 1241.5,
+        "free": False,
+        "orders": [{"Item": "Tea", "Price": "1,234.50 €"}, {"Item": "Cake", "Price": "7 €"}],
+        "target": "/slow?ms=400",
+    }
+
+
+async def test_a_value_that_is_missing_or_of_another_type_is_an_error(session: ChromiumSession, site: Site) -> None:
+    await opened(session, site, "browser_basic.html")
+
+    with pytest.raises(ActionFailed, match="none") as missing:
+        await session.perform(work("extract", fields={"none": {"find": {"test_id": "nowhere"}}}))
+    with pytest.raises(ActionFailed, match="integer") as other:
+        await session.perform(work("extract", fields={"free": {"find": {"test_id": "free"}, "type": "integer"}}))
+
+    assert missing.value.reason == "extract_missing"
+    assert other.value.reason == "extract_type"
+
+
+async def test_values_of_one_element_are_read_in_one_evaluation(session: ChromiumSession, site: Site) -> None:
+    await opened(session, site, "browser_basic.html")
+
+    report = await session.perform(
+        work("extract", {"role": "table", "name": "Orders"}, fields={"rows": {"take": "table"}})
+    )
+
+    assert [row["Item"] for row in report.extracted["rows"]] == ["Tea", "Cake"]
+    assert report.evaluations == 1
+
+
+# ------------------------------------------------------------------------------------- what is certain
+
+
+async def recorded(session: ChromiumSession, site: Site, page: str, query: dict[str, str]) -> Target:
+    await opened(session, site, page)
+    report = await session.perform(work("hover", query))
+    assert report.target is not None
+    return report.target
+
+
+async def untouched(session: ChromiumSession) -> bool:
+    verdicts = await session.check([PREDICATE.validate_python(says("untouched"))], 1000)
+    return all(verdict.passed for verdict in verdicts)
+
+
+async def test_two_equal_buttons_are_a_miss_and_neither_is_clicked(session: ChromiumSession, site: Site) -> None:
+    target = await recorded(session, site, "browser_one.html", button("Send"))
+    target = target.model_copy(update={"attributes": {}, "css": "", "xpath": "/html/body/div[9]/button[1]"})
+    await opened(session, site, "browser_twins.html")
+
+    by_target = await session.perform(work("click", target))
+    by_query = await session.perform(work("click", button("Send"), timeout_ms=2000))
+
+    assert (by_target.lookup.hit, by_target.lookup.reason, by_target.acted) == (False, "ambiguous", False)
+    assert (by_query.lookup.hit, by_query.lookup.reason, by_query.acted) == (False, "ambiguous", False)
+    assert by_target.snapshot is not None
+    assert await untouched(session)
+
+
+async def test_an_xpath_that_now_points_at_another_control_is_a_miss(session: ChromiumSession, site: Site) -> None:
+    target = await recorded(session, site, "browser_one.html", button("Send"))
+    await opened(session, site, "browser_swapped.html")
+
+    report = await session.perform(work("click", target))
+
+    assert not report.lookup.hit
+    assert report.lookup.reason == "disagrees"
+    assert not report.acted
+    assert report.snapshot is not None
+    assert any(element.target.name == "Delete" for element in report.snapshot.elements)
+    assert await untouched(session)
+
+
+async def test_a_changed_element_is_healed_without_a_model(session: ChromiumSession, site: Site) -> None:
+    target = await recorded(session, site, "browser_one.html", button("Send"))
+    await opened(session, site, "browser_changed.html")
+
+    kept = await session.perform(work("click", target, heal=False))
+    healed = await session.perform(work("click", target, expect=[says("sent")]))
+
+    assert not kept.lookup.hit
+    assert not kept.acted
+    assert healed.lookup.healed
+    assert holds(healed)
+    assert healed.target is not None
+    assert healed.target.name == "Send message"
+
+
+async def test_an_unknown_element_is_a_miss_with_a_snapshot(session: ChromiumSession, site: Site) -> None:
+    await opened(session, site, "browser_one.html")
+
+    report = await session.perform(work("click"))
+
+    assert report.lookup.reason == "no_entry"
+    assert report.snapshot is not None
+    assert 'button "Send"' in report.snapshot.as_text()
+    assert await untouched(session)
+
+
+async def test_a_declared_element_that_is_not_there_is_not_found(session: ChromiumSession, site: Site) -> None:
+    await opened(session, site, "browser_one.html")
+
+    report = await session.perform(work("click", button("Pay"), timeout_ms=1000))
+
+    assert report.lookup.reason == "not_found"
+    assert not report.acted
+
+
+@pytest.mark.parametrize("page", ["browser_late.html", "browser_late.html?fetch"])
+async def test_an_element_that_comes_late_is_waited_for(session: ChromiumSession, site: Site, page: str) -> None:
+    target = await recorded(session, site, page, button("Send"))
+    await opened(session, site, page)
+
+    report = await session.perform(work("click", target, expect=[says("sent")]))
+
+    assert holds(report)
+    assert not report.lookup.healed
+
+
+async def test_a_covered_element_is_not_clicked_and_the_cover_is_named(session: ChromiumSession, site: Site) -> None:
+    await opened(session, site, "browser_covered.html")
+
+    with pytest.raises(ActionFailed, match="Cookies") as failed:
+        await session.perform(work("click", button("Send"), timeout_ms=800))
+
+    assert failed.value.reason == "covered"
+    assert not failed.value.dispatched
+    assert await untouched(session)
+
+
+async def test_a_cover_that_goes_away_is_waited_for(session: ChromiumSession, site: Site) -> None:
+    await opened(session, site, "browser_covered.html?until=500")
+
+    report = await session.perform(work("click", button("Send"), expect=[says("sent")]))
+
+    assert holds(report)
+
+
+async def test_input_that_would_meet_something_else_never_reaches_the_page(
+    session: ChromiumSession, site: Site
+) -> None:
+    await opened(session, site, "browser_moving.html")
+
+    with pytest.raises(ActionFailed, match="Trap") as failed:
+        await session.perform(work("click", button("Send"), timeout_ms=3000))
+
+    assert failed.value.reason in ("intercepted", "covered")
+    assert not failed.value.dispatched
+    assert await untouched(session)
+
+
+async def test_a_disabled_button_is_reported_as_disabled(session: ChromiumSession, site: Site) -> None:
+    await opened(session, site, "browser_basic.html")
+
+    with pytest.raises(ActionFailed, match="disabled") as failed:
+        await session.perform(work("click", button("Never"), timeout_ms=600))
+
+    assert failed.value.reason == "disabled"
+    assert not failed.value.dispatched
+
+
+async def test_an_expectation_that_does_not_hold_is_reported_with_a_snapshot(
+    session: ChromiumSession, site: Site
+) -> None:
+    await opened(session, site, "browser_basic.html")
+
+    report = await session.perform(work("click", button("Count"), expect=[says("count 7")], timeout_ms=700))
+
+    assert report.acted
+    assert [verdict.passed for verdict in report.after] == [False]
+    assert report.snapshot is not None
+
+
+# ------------------------------------------------------------------------------------------ consequences
+
+
+async def test_unsafe_requests_are_evidence_without_their_query(session: ChromiumSession, site: Site) -> None:
+    await opened(session, site, "browser_basic.html")
+
+    post = await session.perform(work("click", button("Post"), expect=[says("posted")]))
+    beacon = await session.perform(work("click", button("Beacon"), expect=[says("beacon sent")]))
+    fetch = await session.perform(work("click", button("Fetch"), expect=[says("fetched")]))
+
+    assert [(one.method, one.url, one.status, one.kind) for one in post.evidence.requests] == [
+        ("POST", site.url("sink"), 201, "request")
+    ]
+    assert [one.kind for one in beacon.evidence.requests] == ["beacon"]
+    assert post.evidence.observed_effect is Effect.COMMIT
+    assert fetch.evidence.observed_effect is Effect.READ
+    assert "private" not in repr(post.evidence) + repr(beacon.evidence)
+
+
+async def test_a_submitted_form_is_evidence_with_its_status(session: ChromiumSession, site: Site) -> None:
+    await opened(session, site, "browser_basic.html")
+
+    report = await session.perform(work("click", button("Submit"), expect=[{"url_contains": "/browser_second"}]))
+
+    assert holds(report)
+    assert report.evidence.causes == (Cause.NEW_DOCUMENT,)
+    assert [(one.method, one.url, one.status) for one in report.evidence.requests] == [
+        ("POST", site.url("submit"), 303)
+    ]
+
+
+@pytest.mark.parametrize("name", ["Second page", "Slow page"])
+async def test_a_navigation_is_awaited_while_learning(session: ChromiumSession, site: Site, name: str) -> None:
+    await opened(session, site, "browser_basic.html")
+
+    report = await session.perform(work("click", link(name)))
+
+    assert report.evidence.causes == (Cause.NEW_DOCUMENT,)
+    assert report.title in ("Second", "Slow")
+
+
+async def test_a_navigation_that_a_timer_starts_is_awaited_while_learning(session: ChromiumSession, site: Site) -> None:
+    await opened(session, site, "browser_basic.html")
+
+    report = await session.perform(work("click", button("Go later")))
+
+    assert report.evidence.causes == (Cause.NEW_DOCUMENT,)
+    assert report.title == "Second"
+
+
+async def test_a_replayed_click_awaits_the_recorded_navigation(session: ChromiumSession, site: Site) -> None:
+    target = await recorded(session, site, "browser_basic.html", link("Slow page"))
+
+    report = await session.perform(
+        work(
+            "click", target, causes=(Cause.NEW_DOCUMENT,), expect=[{"exists": {"role": "heading", "name": "Slow page"}}]
+        )
+    )
+
+    assert holds(report)
+    assert report.evaluations == 1
+
+
+async def test_a_change_of_address_without_a_document_is_seen(session: ChromiumSession, site: Site) -> None:
+    await opened(session, site, "browser_basic.html")
+
+    report = await session.perform(work("click", button("Push"), expect=[{"url_contains": "view=2"}]))
+
+    assert holds(report)
+    assert report.evidence.causes == (Cause.SAME_DOCUMENT,)
+
+
+async def test_dialogs_are_dismissed_and_recorded(session: ChromiumSession, site: Site) -> None:
+    await opened(session, site, "browser_basic.html")
+
+    report = await session.perform(work("click", button("Delete"), expect=[says("kept")]))
+
+    assert holds(report)
+    assert report.evidence.causes == (Cause.DIALOG,)
+    assert report.evidence.dialogs == ("confirm: Delete it?",)
+
+
+async def test_a_download_is_recorded(session: ChromiumSession, site: Site) -> None:
+    await opened(session, site, "browser_basic.html")
+
+    report = await session.perform(work("click", link("Report")))
+
+    assert report.evidence.downloads == ("report.csv",)
+    assert Cause.DOWNLOAD in report.evidence.causes
+    assert report.title == "Basic"
+
+
+@pytest.mark.parametrize("causes", [None, (Cause.POPUP,)])
+async def test_a_new_tab_becomes_the_current_one(
+    session: ChromiumSession, site: Site, causes: tuple[Cause, ...] | None
+) -> None:
+    await opened(session, site, "browser_basic.html")
+
+    popup = await session.perform(
+        work("click", link("New tab"), causes=causes, expect=[{"exists": {"role": "heading", "name": "Second page"}}])
+    )
+    first = await session.perform(work("switch_tab", url_contains="browser_basic"))
+    latest = await session.perform(work("switch_tab", tab="latest"))
+    closed = await session.perform(work("close_tab"))
+
+    assert holds(popup)
+    assert Cause.POPUP in popup.evidence.causes
+    assert [report.title for report in (popup, first, latest, closed)] == ["Second", "Basic", "Second", "Basic"]
+
+
+async def test_a_slow_popup_is_awaited(session: ChromiumSession, site: Site) -> None:
+    await opened(session, site, "browser_basic.html")
+
+    report = await session.perform(work("click", button("Slow popup"), expect=[says("Slow page")]))
+
+    assert holds(report)
+    assert report.title == "Slow"
+
+
+async def test_a_tab_that_closes_itself_gives_way_to_its_opener(session: ChromiumSession, site: Site) -> None:
+    await opened(session, site, "browser_basic.html")
+    await session.perform(work("click", link("New tab")))
+
+    report = await session.perform(work("click", button("Close me")))
+
+    assert report.title == "Basic"
+
+
+async def test_the_only_tab_is_not_closed(session: ChromiumSession, site: Site) -> None:
+    await opened(session, site, "browser_basic.html")
+
+    with pytest.raises(ActionFailed) as failed:
+        await session.perform(work("close_tab"))
+    with pytest.raises(ActionFailed) as missing:
+        await session.perform(work("switch_tab", url_contains="nowhere", timeout_ms=300))
+
+    assert failed.value.reason == "last_tab"
+    assert missing.value.reason == "no_such_tab"
+
+
+# -------------------------------------------------------------------------------------------- navigating
+
+
+async def test_goto_and_going_back(session: ChromiumSession, site: Site) -> None:
+    await opened(session, site, "browser_basic.html")
+
+    there = await session.perform(
+        work(
+            "goto", url=site.url("browser_second.html"), expect=[{"exists": {"role": "heading", "name": "Second page"}}]
+        )
+    )
+    back = await session.perform(work("go_back", expect=[says("nothing yet")]))
+
+    assert holds(there)
+    assert there.evaluations == 0
+    assert holds(back)
+    assert back.title == "Basic"
+
+
+@pytest.mark.parametrize(
+    ("address", "reason", "dispatched"),
+    [
+        ("file:///etc/passwd", "scheme_refused", False),
+        ("javascript:alert(1)", "scheme_refused", False),
+        ("status-404", "http_404", True),
+        ("status-500", "http_500", True),
+        ("loop", "navigation_failed", True),
+        ("http://127.0.0.1:1/", "navigation_failed", True),
+    ],
+)
+async def test_a_page_that_cannot_be_opened_says_why(
+    session: ChromiumSession, site: Site, address: str, reason: str, dispatched: bool
+) -> None:
+    url = address if ":" in address else site.url(address)
+
+    with pytest.raises(ActionFailed) as failed:
+        await session.perform(work("goto", url=url))
+
+    assert failed.value.reason == reason
+    assert failed.value.dispatched is dispatched
+
+
+async def test_a_server_that_does_not_answer_ends_with_the_budget(session: ChromiumSession, site: Site) -> None:
+    with pytest.raises(ActionFailed) as failed:
+        await session.perform(work("goto", url=site.url("slow?ms=2500"), timeout_ms=400))
+
+    assert failed.value.reason == "timeout"
+
+
+async def test_wait_for_waits_and_touches_nothing(session: ChromiumSession, site: Site) -> None:
+    await opened(session, site, "browser_late.html")
+
+    report = await session.perform(work("wait_for", expect=[{"exists": button("Send")}]))
+    unmet = await session.perform(work("wait_for", expect=[{"exists": button("Pay")}], timeout_ms=400))
+
+    assert holds(report)
+    assert [verdict.passed for verdict in unmet.after] == [False]
+    assert not unmet.acted
+
+
+# ----------------------------------------------------------------------------------- frames and shadow
+
+
+@pytest.mark.parametrize("where", ["near", "deep"])
+async def test_elements_inside_frames_are_found_again_and_clicked(
+    session: ChromiumSession, site: Site, where: str
+) -> None:
+    page = f"browser_frames.html?port={site.other_port}"
+    await opened(session, site, page)
+    await session.check([PREDICATE.validate_python({"exists": {"role": "heading", "name": "Frames"}})], 1000)
+    target = await _inside(session, where)
+
+    clicked = await session.perform(work("click", target, expect=[says(f"inner pressed ?{where}")]))
+    field = next(
+        element.target
+        for element in (await session.snapshot()).elements
+        if element.target.label == "Inside" and element.target.frame == target.frame
+    )
+    filled = await session.perform(work("fill", field, text="in a frame"))
+
+    assert holds(clicked)
+    assert filled.acted
+    assert clicked.target is not None
+    assert clicked.target.frame == target.frame
+    assert len(target.frame) == (1 if where == "near" else 2)
+
+
+async def _inside(session: ChromiumSession, where: str) -> Target:
+    """The button in a frame, once all frames are there."""
+    async with asyncio.timeout(10):
+        while True:
+            snapshot = await session.snapshot()
+            for element in snapshot.elements:
+                if element.target.name == "Press" and element.target.frame[-1].name == where:
+                    return element.target
+            await session.until(lambda: False, 0.1)
+
+
+async def test_a_click_into_a_covered_frame_is_refused(session: ChromiumSession, site: Site) -> None:
+    await opened(session, site, f"browser_frames.html?port={site.other_port}")
+    target = await _inside(session, "deep")
+    await opened(session, site, f"browser_frames.html?port={site.other_port}&covered#cover")
+    await _inside(session, "deep")
+
+    with pytest.raises(ActionFailed) as failed:
+        await session.perform(work("click", target, timeout_ms=2000))
+
+    assert failed.value.reason == "covered"
+    assert not failed.value.dispatched
+
+
+async def test_shadow_roots_are_part_of_the_page(session: ChromiumSession, site: Site) -> None:
+    await opened(session, site, "browser_shadow.html")
+
+    await session.perform(work("fill", {"label": "Subject"}, text="hello"))
+    report = await session.perform(work("click", button("Send"), expect=[says("sent hello")]))
+
+    assert holds(report)
+    assert report.target is not None
+    assert "#shadow" in report.target.xpath
+
+
+# ---------------------------------------------------------------------------------- cost and endurance
+
+
+async def test_a_replayed_step_costs_one_evaluation(session: ChromiumSession, site: Site) -> None:
+    count = await recorded(session, site, "browser_basic.html", button("Count"))
+    name = (await session.perform(work("fill", {"label": "Name"}, text="x"))).target
+    second = (await session.perform(work("hover", link("Second page")))).target
+    assert name is not None
+    assert second is not None
+
+    click = await session.perform(work("click", count, causes=(Cause.NOTHING,), expect=[says("count 1")]))
+    fill = await session.perform(
+        work("fill", name, text="y", causes=(Cause.NOTHING,), expect=[{"value_equals": "y", "of": {"label": "Name"}}])
+    )
+    leave = await session.perform(
+        work(
+            "click",
+            second,
+            causes=(Cause.NEW_DOCUMENT,),
+            expect=[{"exists": {"role": "heading", "name": "Second page"}}],
+        )
+    )
+
+    assert [holds(report) for report in (click, fill, leave)] == [True, True, True]
+    assert [report.evaluations for report in (click, fill, leave)] == [1, 1, 1]
+
+
+async def test_a_secret_is_not_read_back(session: ChromiumSession, site: Site) -> None:
+    await opened(session, site, "browser_basic.html")
+    secret = "hunter2-" + "x" * 8
+
+    report = await session.perform(
+        work("fill", {"label": "Name"}, text=secret, sensitive=True, expect=[says("never")], timeout_ms=600)
+    )
+    snapshot = await session.snapshot()
+    with pytest.raises(ActionFailed) as failed:
+        await session.perform(work("fill", {"label": "Stubborn"}, text=secret, sensitive=True))
+
+    assert secret not in repr(report)
+    assert secret not in snapshot.model_dump_json()
+    assert secret not in repr(failed.value) + str(failed.value.__context__) + str(failed.value.__cause__)
+
+
+async def test_storage_survives_into_another_browser(
+    session: ChromiumSession, site: Site, browsers: ChromiumBrowsers, chromium_path: Path, tmp_path: Path
+) -> None:
+    await opened(session, site, "browser_second.html")
+    await session.current.page.evaluate("document.cookie = 'user=ada; path=/'; localStorage.setItem('theme', 'dark')")
+
+    state = await session.storage_state()
+    async with _chromium(chromium_path, tmp_path / "other") as endpoint:
+        other = await browsers.attach(endpoint)
+        await other.restore(state, site.url("browser_basic.html"))
+        restored = await other.current.page.evaluate("[document.cookie, localStorage.getItem('theme')]")
+        report = await other.perform(work("click", button("Count"), expect=[says("count 1")]))
+        await other.detach()
+
+    assert restored == ["user=ada", "dark"]
+    assert holds(report)
+
+
+_KILLED = """
+import asyncio, sys
+from replaywright.browser.attach import ChromiumBrowsers
+from replaywright.domain.targets import ElementQuery
+from replaywright.domain.tasks import Fill, Goto
+from replaywright.ports import Work
+
+async def main(endpoint, url):
+    session = await ChromiumBrowsers().attach(endpoint)
+    await session.perform(Work(step=Goto(action="goto", url=url)))
+    step = Fill(action="fill", instruction="name", value="x")
+    await session.perform(Work(step=step, text="from the first", query=ElementQuery(label="Name")))
+    print("ready", flush=True)
+    await asyncio.Event().wait()
+
+asyncio.run(main(*sys.argv[1:]))
+"""
+
+
+async def test_a_successor_adopts_the_page_of_a_killed_worker(
+    browsers: ChromiumBrowsers, site: Site, chromium_path: Path, tmp_path: Path
+) -> None:
+    async with _chromium(chromium_path, tmp_path) as endpoint:
+        url = site.url("browser_basic.html")
+        first = await asyncio.create_subprocess_exec(
+            sys.executable, "-c", _KILLED, endpoint, url, stdout=asyncio.subprocess.PIPE
+        )
+        assert first.stdout is not None
+        async with asyncio.timeout(30):
+            assert await first.stdout.readline() == b"ready\n"
+        first.send_signal(signal.SIGKILL)
+        await first.wait()
+
+        session = await browsers.attach(endpoint)
+        name = {"value_equals": "from the first", "of": {"label": "Name"}}
+        verdicts = await session.check([PREDICATE.validate_python(name)], 2000)
+        report = await session.perform(work("click", button("Count"), expect=[says("count 1")]))
+        await session.detach()
+
+    assert session.tabs[0].url == url
+    assert [verdict.passed for verdict in verdicts] == [True]
+    assert holds(report)
+
+
+async def test_a_browser_that_dies_is_a_lost_session(
+    browsers: ChromiumBrowsers, site: Site, chromium_path: Path, tmp_path: Path
+) -> None:
+    chromium = _chromium(chromium_path, tmp_path)
+    async with chromium as endpoint:
+        session = await browsers.attach(endpoint)
+        await opened(session, site, "browser_basic.html")
+        waiting = asyncio.create_task(session.perform(work("wait_for", expect=[says("never")])))
+        await asyncio.sleep(0)
+        chromium.process.kill()
+        with pytest.raises(SessionLost):
+            await waiting
+        with pytest.raises(SessionLost):
+            await session.perform(work("click", button("Count")))
+        await session.detach()
+
+
+async def test_nothing_that_answers_is_a_lost_session(browsers: ChromiumBrowsers) -> None:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+
+    with pytest.raises(SessionLost, match=str(port)):
+        await browsers.attach(f"http://127.0.0.1:{port}")

@@ -1,0 +1,256 @@
+"""The tiers of locating find every candidate, and only what is certainly the recorded element goes on by itself."""
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+from playwright.async_api import Browser
+
+from replaywright.domain.matching import Candidate, agrees
+from replaywright.domain.targets import Target
+from tests.pages.harness import AgentPage, Json, agent_page, launched
+
+
+@pytest.fixture(scope="module")
+async def browser(chromium_path: Path) -> AsyncIterator[Browser]:
+    async with launched(chromium_path) as browser:
+        yield browser
+
+
+@pytest.fixture
+async def agent(browser: Browser) -> AsyncIterator[AgentPage]:
+    async with agent_page(browser) as agent:
+        yield agent
+
+
+def bare(target: Json, *kept: str) -> Json:
+    """The recording with nothing but these descriptors, and role, name and tag."""
+    return {key: value for key, value in target.items() if key in ("role", "name", "tag", *kept)}
+
+
+async def candidates(agent: AgentPage, target: Json) -> list[Candidate]:
+    """What the tiers found, whether or not one of them was certain."""
+    await agent.begin(target={**target, "elementHash": target.get("elementHash", "")}, need="read", settleMs=1)
+    told = await agent.message("settled")
+    return [Candidate.model_validate(candidate) for candidate in told["candidates"]]
+
+
+PAGE = (
+    "<main><form id='mail' aria-label='Mail'><div><p>One</p><button id='send' data-testid='send' name='do'>Send</button>"
+    "<button id='draft'>Save</button><a href='/sent?x=1'>Sent</a></div></form></main>"
+)
+
+
+async def test_an_unchanged_element_is_certain_by_its_xpath(agent: AgentPage) -> None:
+    await agent.show(PAGE)
+    target = await agent.describe("#send")
+
+    await agent.begin(target=target, need="click")
+    ready = await agent.message("ready")
+
+    assert ready["candidates"][0]["tier"] == "xpath"
+    assert Target.model_validate(ready["target"]) == Target.model_validate(target)
+
+
+@pytest.mark.parametrize(
+    ("kept", "tier"),
+    [
+        (("xpath",), "xpath"),
+        (("attributes",), "attributes"),
+        (("css",), "attributes"),
+        (("name",), "role_name"),
+    ],
+)
+async def test_each_tier_finds_the_element_by_itself(agent: AgentPage, kept: tuple[str, ...], tier: str) -> None:
+    await agent.show(PAGE)
+    target = await agent.describe("#send")
+
+    found = await candidates(agent, bare(target, *kept))
+
+    assert [(candidate.tier, candidate.target.name) for candidate in found] == [(tier, "Send")]
+
+
+async def test_the_hash_finds_an_element_without_a_name(agent: AgentPage) -> None:
+    await agent.show("<main><div><input type=text data-kind=x id=free></div></main>")
+    target = await agent.describe("input")
+    await agent.value("document.querySelector('main').prepend(document.querySelector('input'))")
+    await agent.value("document.querySelector('div').append(document.createElement('textarea'))")
+
+    await agent.begin(target=bare(target, "elementHash"), need="read")
+    ready = await agent.message("ready")
+
+    assert ready["candidates"][0]["tier"] == "hash"
+
+
+async def test_a_wrapper_and_a_new_sibling_are_bridged_by_path_variants(agent: AgentPage) -> None:
+    await agent.show(PAGE)
+    target = await agent.describe("a")
+    await agent.value("{ const s = document.createElement('section'); document.querySelector('main').replaceWith(s);"
+                      " s.innerHTML = '<form><div><a>Sent</a></div></form>' }")
+
+    found = await candidates(agent, {**bare(target, "xpath"), "name": "other", "role": "link"})
+
+    assert [candidate.tier for candidate in found] == ["xpath_variant"]
+
+
+async def test_an_identifier_that_lies_is_a_candidate_and_not_certain(agent: AgentPage) -> None:
+    await agent.show(PAGE)
+    target = await agent.describe("#send")
+    await agent.value("{ const [a, b] = document.querySelectorAll('button'); a.textContent = 'Save';"
+                      " b.textContent = 'Send'; a.removeAttribute('data-testid') }")
+
+    found = await candidates(agent, target)
+
+    recorded = Target.model_validate(target)
+    assert {candidate.target.name for candidate in found} == {"Send", "Save"}
+    assert [candidate.tier for candidate in found if agrees(recorded, candidate.target)] == ["role_name"]
+    assert not agent.heard("ready")
+
+
+async def test_the_edit_of_another_row_is_not_certain(agent: AgentPage) -> None:
+    await agent.open("orders.html")
+    target = await agent.describe("tbody tr:nth-child(2) button")
+    await agent.value("document.querySelectorAll('tbody tr').forEach((row, i) => { if (i === 1) row.remove() })")
+    await agent.value("document.querySelectorAll('tbody tr')[1].remove()")
+
+    found = await candidates(agent, target)
+
+    assert target["row"] == ["Bob", "Lamp", "open", "Edit Show"]
+    assert [candidate.target.row[0] for candidate in found] == ["Ada"]
+    assert not agent.heard("ready")
+
+
+async def test_rows_are_told_apart_by_their_content(agent: AgentPage) -> None:
+    await agent.open("orders.html")
+
+    rows = [(await agent.describe(f"tbody tr:nth-child({n}) button"))["row"][0] for n in (1, 2, 3)]
+    cards = [(await agent.describe(f"li:nth-child({n}) button"))["row"] for n in (1, 2)]
+
+    assert rows == ["Ada", "Bob", "Cleo"]
+    assert cards == [["Red", "10", "Buy"], ["Blue", "20", "Buy"]]
+
+
+async def test_twins_are_both_candidates(agent: AgentPage) -> None:
+    await agent.show("<button>Send</button><p>or</p><button>Send</button>")
+    target = await agent.describe("button")
+
+    found = await candidates(agent, target)
+
+    assert len(found) == 2
+    assert found[0].target.element_hash == found[1].target.element_hash
+
+
+async def test_the_candidate_that_python_chose_is_prepared(agent: AgentPage) -> None:
+    await agent.show("<button>Send</button><p>or</p><button onclick=\"document.title='second'\">Send</button>")
+    target = await agent.describe("button")
+    attempt = await agent.begin(target=target, need="click")
+    told = await agent.message("candidates")
+    second = next(c for c in told["candidates"] if c["target"]["xpath"].endswith("button[2]"))
+
+    await agent.call(f"replaywright.choose({attempt}, {second['index']})")
+    ready = await agent.message("ready")
+    await agent.click(ready["point"])
+
+    assert ready["index"] == second["index"]
+    assert (await agent.message("observed"))["title"] == "second"
+
+
+async def test_a_query_with_two_answers_is_not_certain(agent: AgentPage) -> None:
+    await agent.show("<button>Send</button><button>Send</button>")
+
+    await agent.begin(query={"role": "button", "name": "Send"}, need="click")
+    settled = await agent.message("settled")
+
+    assert len(settled["candidates"]) == 2
+    assert not agent.heard("ready")
+
+
+async def test_only_rendered_elements_count(agent: AgentPage) -> None:
+    await agent.show(
+        "<button hidden>Send</button><button style='visibility:hidden'>Send</button>"
+        "<div style='display:none'><button>Send</button></div><div style='display:contents'><button id=b>Send</button></div>"
+    )
+    target = await agent.describe("#b")
+
+    await agent.begin(target=target, need="click")
+
+    assert (await agent.message("ready"))["target"]["attributes"] == {"id": "b"}
+
+
+async def test_elements_in_nested_shadow_roots_are_found_by_every_tier(agent: AgentPage) -> None:
+    await agent.open("shadow.html")
+    root = "document.querySelector('mail-box').shadowRoot.querySelector('inner-bar').shadowRoot"
+    target = await agent.describe("button", root)
+
+    for kept in (("xpath",), ("css",), ("name",)):
+        found = await candidates(agent, bare(target, *kept))
+        assert [candidate.target.name for candidate in found] == ["Send"]
+    await agent.begin(target=target, need="click")
+    await agent.click((await agent.message("ready"))["point"])
+
+    assert target["xpath"] == "/html/body/main[1]/mail-box[1]/#shadow/form[1]/inner-bar[1]/#shadow/button[1]"
+    assert (await agent.message("observed"))["title"] == "sent"
+
+
+async def test_of_very_many_candidates_twenty_are_told_and_all_counted(agent: AgentPage) -> None:
+    await agent.show("<ul>" + "<li><button>Send</button></li>" * 50 + "</ul>")
+    target = await agent.describe("button")
+
+    await agent.begin(target=target, need="click")
+    told = await agent.message("candidates")
+
+    assert len(told["candidates"]) == 20
+    assert told["total"] == 50
+
+
+async def test_names_with_no_break_spaces_icons_and_quotes_are_the_same(agent: AgentPage) -> None:
+    await agent.show("<button>\ue001 Send\u00a0“now”</button>")
+    target = await agent.describe("button")
+    await agent.value("{ document.querySelector('button').textContent = 'send \"now\"' }")
+
+    await agent.begin(target=target, need="click")
+
+    assert (await agent.message("ready"))["target"]["name"] == 'send "now"'
+
+
+async def test_generated_identifiers_are_no_part_of_selectors_and_hashes(agent: AgentPage) -> None:
+    await agent.show("<form><button id='rcmbtn107'>Send</button></form>")
+    before = await agent.describe("button")
+    await agent.value("{ document.querySelector('button').id = 'rcmbtn108' }")
+    after = await agent.describe("button")
+
+    assert "rcmbtn" not in before["css"]
+    assert before["elementHash"] == after["elementHash"]
+
+
+async def test_a_description_has_everything_a_target_asks_for(agent: AgentPage) -> None:
+    await agent.open("form.html")
+
+    reference = Target.model_validate(await agent.describe("[name=reference]"))
+    subject = Target.model_validate(await agent.describe("[name=subject]"))
+    inbox = Target.model_validate(await agent.describe("a"))
+
+    assert (reference.role, reference.name, reference.label) == ("textbox", "", "Reference")
+    assert "value" not in reference.attributes
+    assert reference.container == 'table "Fields"'
+    assert subject.neighbours[0] == "Subject"
+    assert len(subject.neighbours) <= 8
+    assert subject.attributes["placeholder"] == "What it is about"
+    assert inbox.attributes["href"] == "/inbox"
+    assert inbox.container in ("list", 'navigation "Folders"')
+    assert reference.box is not None
+    assert reference.box.width > 0
+
+
+async def test_every_css_and_xpath_leads_back_to_its_element(agent: AgentPage) -> None:
+    await agent.open("form.html")
+    wrong = await agent.call(
+        "Array.from(document.querySelectorAll('body *')).filter((element) => {"
+        " const { css, xpath } = replaywright.describe(element);"
+        " const found = document.querySelectorAll(css);"
+        " const path = document.evaluate(xpath, document, null, 9, null).singleNodeValue;"
+        " return found.length !== 1 || found[0] !== element || path !== element })"
+        ".map((element) => replaywright.describe(element).css)"
+    )
+
+    assert wrong == []

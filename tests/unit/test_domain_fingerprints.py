@@ -1,0 +1,189 @@
+"""What a fingerprint and a content key depend on, and what not."""
+
+import hashlib
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from pydantic import TypeAdapter
+
+from replaywright.domain.fingerprints import content_key, digest, fingerprint, instruction_parameters, site_scope
+from replaywright.domain.outcomes import Costs, Lookup, Status, StepOutcome
+from replaywright.domain.tasks import Step
+
+URL = "https://mail.example/compose"
+ADAPTER: TypeAdapter[Any] = TypeAdapter(Step)
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(st.characters()),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=4), inner, max_size=3),
+    max_leaves=8,
+)
+
+
+def fill(**fields: Any) -> Any:
+    step = {"action": "fill", "instruction": "the To field", "value": "{{to}}"}
+    return ADAPTER.validate_python({**step, **fields})
+
+
+def mark(step: Any = None, previous: str = "", previous_outcome: str = "", **values: str) -> str:
+    return fingerprint(step or fill(), {"to": "ada", **values}, previous, previous_outcome)
+
+
+# ------------------------------------------------------------------------------------------------- digests
+
+
+def test_the_digest_is_sha256_over_rfc_8785() -> None:
+    value = {"b": [1.0, 1e21, "\u20ac", True, None], "a": {"\r": 1, "1": 0.1}, "aa": -0.0}
+    canonical = '{"a":{"\\r":1,"1":0.1},"aa":0,"b":[1,1e+21,"€",true,null]}'
+
+    assert digest(value) == hashlib.sha256(canonical.encode()).hexdigest()
+
+
+@settings(deadline=None)
+@given(value=JSON)
+def test_whatever_a_page_yields_has_a_digest(value: Any) -> None:
+    assert digest({"x": value}) == digest({"x": value})
+
+
+@settings(deadline=None)
+@given(value=st.dictionaries(st.text(max_size=4), st.integers(), max_size=6))
+def test_the_order_of_keys_does_not_matter(value: dict[str, int]) -> None:
+    assert digest(value) == digest(dict(reversed(value.items())))
+
+
+@pytest.mark.parametrize("number", [2**53, -(2**53), 10**30])
+def test_long_numbers_keep_every_digit(number: int) -> None:
+    assert digest([number]) != digest([number + 1])
+    assert digest([number]) != digest([str(number)])
+
+
+# -------------------------------------------------------------------------------------------- fingerprints
+
+
+def test_a_fingerprint_does_not_change_between_releases() -> None:
+    # A recorded run must find its ledger after an upgrade; whoever changes this raises VERSION.
+    canonical = (
+        '{"action":"fill","arguments":{"value":"ada"},"expectation":[],"instruction":"the To field",'
+        '"previous":"","previousOutcome":"","target":null,"v":1}'
+    )
+
+    assert mark() == hashlib.sha256(canonical.encode()).hexdigest()
+
+
+def test_values_are_in() -> None:
+    assert mark(to="bob") != mark()
+    assert mark(other="unused") == mark()
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"instruction": "the Cc field"},
+        {"value": "{{to}} "},
+        {"expect": [{"url_contains": "/compose"}]},
+        {"target": {"role": "textbox"}},
+        {"action": "type"},
+    ],
+)
+def test_what_the_step_says_is_in(change: dict[str, Any]) -> None:
+    assert mark(fill(**change)) != mark()
+
+
+@pytest.mark.parametrize("change", [{"timeout_ms": 500}, {"effect": "commit"}])
+def test_time_limits_and_effects_are_out(change: dict[str, Any]) -> None:
+    assert mark(fill(**change)) == mark()
+
+
+def test_secrets_are_in_by_name_only() -> None:
+    secret = fill(value="{{secret:PASSWORD}}")
+
+    assert mark(secret) != mark(fill(value="{{secret:PIN}}"))
+    assert mark(secret) == mark(fill(value="{{ secret: PASSWORD }}"))
+    assert mark(secret) != mark(to="{{secret:PASSWORD}}")
+
+
+def test_the_chain_is_in() -> None:
+    marks = {mark(), mark(previous="a"), mark(previous_outcome="a"), mark(previous="b", previous_outcome="a")}
+
+    assert len(marks) == 4
+
+
+def test_every_later_step_changes_with_an_earlier_one() -> None:
+    def chain(first: Any) -> list[str]:
+        marks = [""]
+        for step in (first, fill(), fill()):
+            marks.append(mark(step, marks[-1]))
+        return marks[1:]
+
+    assert not set(chain(fill())) & set(chain(fill(value="x")))
+    assert len(set(chain(fill()))) == 3
+
+
+def test_of_an_outcome_only_what_later_steps_depend_on_is_in() -> None:
+    done = StepOutcome(status=Status.DONE, extracted={"n": 1})
+
+    assert done.digest == done.model_copy(update={"costs": Costs(total_ms=3), "lookup": Lookup(healed=True)}).digest
+    assert done.digest == done.model_copy(update={"from_ledger": True, "url": "https://x", "message": "x"}).digest
+    assert done.digest != done.model_copy(update={"extracted": {"n": 2}}).digest
+    assert done.digest != done.model_copy(update={"status": Status.UNMET}).digest
+    assert StepOutcome(status=Status.DONE, extracted={"order": 12345678901234567890}).digest
+
+
+# -------------------------------------------------------------------------------------------- content keys
+
+
+def key(step: Any = None, tenant: str = "acme", url: str = URL) -> str:
+    return content_key(tenant, url, step or fill())
+
+
+def test_values_positions_and_expectations_are_out_of_the_content_key() -> None:
+    assert key() == key(fill(value="{{cc}}"))
+    assert key() == key(fill(expect=[{"url_contains": "x"}], timeout_ms=500, effect="commit"))
+    assert key() == key(fill(instruction="  THE to\u00a0field "))
+
+
+def test_tenant_site_action_and_instruction_are_in_the_content_key() -> None:
+    keys = {
+        key(),
+        key(tenant="other"),
+        key(url="https://mail.example/inbox"),
+        key(url="https://other.example/compose"),
+        key(fill(action="type")),
+        key(fill(instruction="the Cc field")),
+        key(fill(instruction="the {{to}} field")),
+        content_key("acme", URL, fill(), device="mobile"),
+    }
+
+    assert len(keys) == 8
+
+
+def test_two_keys_on_the_keyboard_share_no_entry() -> None:
+    # Otherwise the observation that Tab sends nothing would let Enter be repeated.
+    tab, enter = ({"action": "press", "keys": keys} for keys in ("Tab", "Enter"))
+
+    assert key(ADAPTER.validate_python(tab)) != key(ADAPTER.validate_python(enter))
+
+
+@pytest.mark.parametrize(
+    ("url", "scope"),
+    [
+        ("https://mail.example", "https://mail.example/"),
+        ("https://mail.example/inbox/?page=2#top", "https://mail.example/inbox"),
+        ("https://mail.example/message/123/reply", "https://mail.example/message/{id}/reply"),
+        ("https://x/a/0b8f2c4e-1d2e-4f50-9a77-1c2d3e4f5a6b", "https://x/a/{id}"),
+        ("https://x/a/deadbeef00", "https://x/a/{id}"),
+        ("https://x/v2/users", "https://x/v2/users"),
+        ("https://ada:hunter2@X.example:8443/a", "https://x.example:8443/a"),
+        ("http://[broken/a?b", "http://[broken/a"),
+        ("about:blank", "about://blank"),
+    ],
+)
+def test_a_site_is_origin_and_path_without_ids(url: str, scope: str) -> None:
+    assert site_scope(url) == scope
+
+
+def test_only_parameters_that_a_step_names_may_stand_in_its_recording() -> None:
+    step = fill(instruction="the {{kind}} field", expect=[{"text_contains": "{{subject}}"}])
+
+    assert instruction_parameters(step) == {"kind", "to", "subject"}

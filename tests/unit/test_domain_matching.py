@@ -1,0 +1,378 @@
+"""Which element is the recorded one, and when none certainly is."""
+
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from replaywright.domain.matching import (
+    Candidate,
+    Decision,
+    agrees,
+    decide_identified,
+    decide_similar,
+    name_similarity,
+    roles_compatible,
+    similarity,
+)
+from replaywright.domain.targets import FrameStep, Target
+from replaywright.domain.text import normalise, tokens
+
+COMPOSE: dict[str, Any] = {
+    "tag": "button",
+    "role": "button",
+    "name": "Send",
+    "text": "Send",
+    "attributes": {"id": "btn-7", "class": "btn primary", "type": "submit"},
+    "xpath": "/html/body/div[2]/form/div[5]/button[1]",
+    "css": "form button.primary",
+    "neighbours": ("Save as draft", "Message", "Priority"),
+    "container": 'form "Compose"',
+    "element_hash": "h-send",
+}
+LOGIN: dict[str, Any] = {
+    "tag": "button",
+    "role": "button",
+    "name": "Log in",
+    "text": "Log in",
+    "attributes": {"id": "login", "class": "btn", "type": "submit"},
+    "xpath": "/html/body/main/form/button",
+    "neighbours": ("User name", "Password"),
+    "container": 'form "Welcome"',
+    "element_hash": "h-login",
+}
+
+
+def target(base: dict[str, Any], **changes: Any) -> Target:
+    return Target.model_validate({**base, **changes})
+
+
+def candidates(*targets: Target, tier: str = "xpath") -> list[Candidate]:
+    return [Candidate(index=index, tier=tier, target=each) for index, each in enumerate(targets)]
+
+
+def identified(recorded: Target, *seen: Target) -> Decision:
+    return decide_identified(recorded, candidates(*seen))
+
+
+def similar(recorded: Target, *seen: Target) -> Decision:
+    return decide_similar(recorded, candidates(*seen, tier="similarity"))
+
+
+SEND = target(COMPOSE)
+LOG_IN = target(LOGIN)
+
+# ---------------------------------------------------------------------------------------------- identified
+
+
+def test_the_unchanged_element_is_found_and_not_healed() -> None:
+    decision = identified(SEND, SEND)
+
+    assert decision.chosen is not None
+    assert decision.chosen.index == 0
+    assert (decision.lookup.hit, decision.lookup.healed, decision.lookup.tier) == (True, False, "xpath")
+    assert decision.lookup.score == 1.0
+
+
+def test_an_element_with_another_hash_is_found_and_counts_as_healed() -> None:
+    moved = target(
+        COMPOSE, element_hash="h-2", attributes={"id": "x9", "class": "b"}, xpath="/html/body/main/button[2]"
+    )
+
+    assert identified(SEND, moved).lookup.healed
+
+
+def test_no_candidate_is_a_miss() -> None:
+    assert identified(SEND).lookup.reason == "not_found"
+    assert similar(SEND).lookup.reason == "not_found"
+
+
+@pytest.mark.parametrize("changes", [{"name": "Delete"}, {"name": ""}, {"role": "link"}, {"name": "Send later"}])
+def test_another_name_or_role_at_the_same_xpath_is_a_miss(changes: dict[str, Any]) -> None:
+    decision = identified(SEND, target(COMPOSE, **changes))
+
+    assert decision.chosen is None
+    assert decision.lookup.reason == "disagrees"
+
+
+def test_twins_are_ambiguous() -> None:
+    twin = target(COMPOSE, xpath="/html/body/div[2]/form/div[1]/button[1]")
+
+    decision = identified(SEND, SEND, twin)
+
+    assert decision.chosen is None
+    assert decision.lookup.reason == "ambiguous"
+    assert decision.lookup.runner_up > 0.9
+
+
+@settings(deadline=None)
+@given(count=st.integers(2, 5), start=st.integers(0, 4), data=st.data())
+def test_elements_that_differ_only_in_position_are_ambiguous(count: int, start: int, data: st.DataObject) -> None:
+    twins = [target(COMPOSE, xpath=f"/html/body/div[{start + n}]/button") for n in range(count)]
+    shuffled = data.draw(st.permutations(twins))
+
+    assert identified(SEND, *shuffled).lookup.reason == "ambiguous"
+    assert similar(SEND, *shuffled).lookup.reason == "ambiguous"
+
+
+def test_a_twin_in_another_dialog_is_told_apart() -> None:
+    other = target(COMPOSE, container='dialog "Feedback"', neighbours=("Rating",), attributes={"id": "btn-8"})
+
+    decision = identified(SEND, other, SEND)
+
+    assert decision.chosen is not None
+    assert decision.chosen.index == 1
+
+
+DELETE = target(COMPOSE, name="Delete", text="Delete", row=("Invoice 7", "12.50", "Delete"), element_hash="h-d")
+
+
+def in_row(*row: str) -> Target:
+    return target(COMPOSE, name="Delete", text="Delete", row=(*row, "Delete"), element_hash="h-d")
+
+
+def test_the_same_button_in_the_row_of_another_thing_is_a_miss() -> None:
+    assert identified(DELETE, in_row("Invoice 8", "99.00")).lookup.reason == "disagrees"
+    assert similar(DELETE, in_row("Invoice 8", "99.00")).chosen is None
+
+
+def test_the_button_in_the_same_row_is_found_wherever_the_row_went() -> None:
+    decision = identified(
+        DELETE, in_row("Invoice 8", "99.00"), in_row("Invoice 7", "12.50"), in_row("Invoice 9", "1.00")
+    )
+
+    assert decision.chosen is not None
+    assert decision.chosen.index == 1
+
+
+def test_a_row_of_which_a_little_changed_is_still_the_same() -> None:
+    recorded = target(COMPOSE, row=("Invoice 7", "Ada Lovelace", "3 days ago"))
+
+    assert identified(recorded, target(COMPOSE, row=("Invoice 7", "Ada Lovelace", "4 days ago"))).lookup.hit
+
+
+def test_nameless_fields_are_confirmed_by_their_attributes() -> None:
+    field = target({}, tag="input", role="textbox", attributes={"name": "q"}, xpath="/html/body/input")
+
+    assert agrees(field, field)
+    assert not agrees(field, target({}, tag="input", role="textbox", attributes={"name": "to"}))
+
+
+# ------------------------------------------------------------------------------------------------- similar
+
+REDESIGNED = {
+    "attributes": {"id": "e41", "class": "Button Button--main", "type": "submit"},
+    "xpath": "/html/body/main/section/footer/button[3]",
+    "css": "footer button",
+    "neighbours": ("Message", "Save draft"),
+    "element_hash": "h-new",
+}
+
+
+def test_a_longer_wording_heals() -> None:
+    decision = similar(SEND, target(COMPOSE, **REDESIGNED, name="Send message", text="Send message"))
+
+    assert decision.chosen is not None
+    assert (decision.lookup.hit, decision.lookup.healed, decision.lookup.tier) == (True, True, "similarity")
+
+
+def test_log_in_heals_to_sign_in_in_the_same_form() -> None:
+    changed = {**REDESIGNED, "neighbours": ("User name", "Password", "Trouble getting in?")}
+    sign_in = target(LOGIN, **changed, name="Sign in", text="Sign in")
+
+    assert similar(LOG_IN, sign_in, target(LOGIN, **REDESIGNED, role="link", tag="a", name="Help", text="Help")).chosen
+
+
+OPPOSITES = [
+    ("Send", "Discard"),
+    ("Send", "Cancel send"),
+    ("Send", "Don't send"),
+    ("Send", "Unsend"),
+    ("Send", "Send to all"),
+    ("Log in", "Log out"),
+    ("Subscribe", "Unsubscribe"),
+    ("Connect", "Disconnect"),
+    ("Senden", "Nicht senden"),
+    ("发送", "取消发送"),
+    ("Save", "Delete"),
+]
+
+
+@pytest.mark.parametrize(("recorded", "seen"), [*OPPOSITES, *((b, a) for a, b in OPPOSITES)])
+def test_what_does_the_opposite_never_heals_however_alike_it_is(recorded: str, seen: str) -> None:
+    # Everything but the name is the same, also what identifies: pages reuse ids, and forms share a button's name.
+    attributes = {"id": "b", "class": "btn", "type": "submit", "name": "action", "data-testid": "main"}
+    before, after = (target(COMPOSE, attributes=attributes, name=name, text=name) for name in (recorded, seen))
+
+    assert identified(before, after).chosen is None
+    assert similar(before, after).chosen is None
+
+
+@pytest.mark.parametrize("seen", ["Archive", "Preview", "Schedule", "Attach"])
+def test_another_word_does_not_heal_although_the_form_shares_its_buttons_name(seen: str) -> None:
+    attributes = {"name": "action", "type": "submit", "class": "btn"}
+
+    decision = similar(target(COMPOSE, attributes=attributes), target(COMPOSE, attributes=attributes, name=seen))
+
+    assert decision.chosen is None
+
+
+def test_one_radio_button_does_not_heal_to_another_of_its_group() -> None:
+    low, high = (
+        target({}, tag="input", role="radio", name=name, attributes={"name": "priority", "type": "radio"})
+        for name in ("Low", "High")
+    )
+
+    assert similar(low, high).chosen is None
+
+
+def test_a_field_heals_by_its_name_attribute_when_its_label_changed() -> None:
+    base = {"tag": "input", "role": "textbox", "container": 'form "New"'}
+    to, subject = ({"name": name, "id": name, "type": "text"} for name in ("to", "subject"))
+    recorded = target(base, name="To", label="To", attributes=to)
+
+    decision = similar(
+        recorded,
+        target(base, name="Subject", label="Subject", attributes=subject),
+        target(base, name="Recipient", label="Recipient", attributes=to),
+    )
+
+    assert decision.chosen is not None
+    assert decision.chosen.index == 1
+
+
+def test_a_nameless_button_does_not_heal_to_a_named_one() -> None:
+    icon = target(COMPOSE, name="", text="")
+
+    assert similar(icon, target(COMPOSE, name="Delete", text="Delete")).chosen is None
+
+
+def test_a_password_field_does_not_heal_to_a_plain_one() -> None:
+    base = {"tag": "input", "role": "textbox", "name": "Password", "label": "Password"}
+    password = target(base, attributes={"type": "password", "name": "pw"})
+
+    assert similar(password, target(base, attributes={"type": "text", "name": "pw"})).chosen is None
+
+
+def test_an_element_in_a_renamed_frame_is_still_judged_by_its_name() -> None:
+    recorded = target(COMPOSE, frame=(FrameStep(name="editor"),))
+    elsewhere = (FrameStep(name="editor-v2"),)
+
+    assert similar(recorded, target(COMPOSE, frame=elsewhere)).chosen is not None
+    assert similar(recorded, target(COMPOSE, frame=elsewhere, name="Archive")).chosen is None
+    assert similar(recorded, target(COMPOSE)).chosen is None
+
+
+def test_without_the_true_element_its_neighbours_are_no_answer() -> None:
+    others = [
+        target(COMPOSE, **REDESIGNED, name=name, text=name) for name in ("Save as draft", "Discard", "Attach a file")
+    ]
+
+    assert similar(SEND, *others).chosen is None
+
+
+# ---------------------------------------------------------------------------------------------- properties
+
+WORDS = st.sampled_from(["", "Send", "Send message", "Discard", "To", "log in", "Löschen", "送信", "\ue001 Send"])
+TARGETS = st.builds(
+    Target,
+    frame=st.sampled_from([(), (FrameStep(name="a"),), (FrameStep(index=1),)]),
+    tag=st.sampled_from(["", "button", "a", "input", "select"]),
+    role=st.sampled_from(["", "button", "link", "textbox", "combobox", "radio"]),
+    name=WORDS,
+    text=WORDS,
+    label=WORDS,
+    attributes=st.dictionaries(
+        st.sampled_from(["id", "class", "name", "type", "placeholder", "href", "data-testid"]),
+        st.sampled_from(["", "a", "to", "btn", "password", "a b"]),
+        max_size=4,
+    ),
+    xpath=st.sampled_from(["", "/html/body/a", "/html/body/div[1]/#shadow/b"]),
+    neighbours=st.lists(WORDS, max_size=2).map(tuple),
+    container=st.sampled_from(["", 'form "Compose"']),
+    row=st.lists(WORDS, max_size=2).map(tuple),
+    element_hash=st.sampled_from(["", "h1", "h2"]),
+)
+
+
+@settings(deadline=None)
+@given(recorded=TARGETS, seen=st.lists(TARGETS, max_size=4))
+def test_whatever_descriptors_are_missing_there_is_a_verdict(recorded: Target, seen: list[Target]) -> None:
+    for decision in (identified(recorded, *seen), similar(recorded, *seen)):
+        assert decision.lookup.hit == (decision.chosen is not None)
+        assert bool(decision.lookup.reason) != decision.lookup.hit
+        assert 0 <= decision.lookup.runner_up <= decision.lookup.score + 1e-9 <= 1 + 1e-6
+
+
+@settings(deadline=None)
+@given(recorded=TARGETS, seen=st.lists(TARGETS, max_size=4), data=st.data())
+def test_the_verdict_does_not_depend_on_the_order(recorded: Target, seen: list[Target], data: st.DataObject) -> None:
+    shuffled = data.draw(st.permutations(seen))
+
+    for decide in (identified, similar):
+        first, second = decide(recorded, *seen), decide(recorded, *shuffled)
+        assert first.lookup.hit == second.lookup.hit
+        assert (first.chosen and first.chosen.target) == (second.chosen and second.chosen.target)
+
+
+@settings(deadline=None)
+@given(recorded=TARGETS, seen=TARGETS)
+def test_similarity_is_between_0_and_1_and_1_for_the_same(recorded: Target, seen: Target) -> None:
+    assert 0 <= similarity(recorded, seen) <= 1 + 1e-9
+    assert (
+        similarity(recorded, recorded) == pytest.approx(1)
+        or recorded == Target()
+        or similarity(recorded, recorded) == 0
+    )
+
+
+@settings(deadline=None)
+@given(recorded=TARGETS, seen=TARGETS)
+def test_what_is_found_by_identifiers_has_the_recorded_role_and_name(recorded: Target, seen: Target) -> None:
+    decision = identified(recorded, seen)
+
+    if decision.chosen is not None:
+        assert decision.chosen.target.role == recorded.role
+        assert normalise(decision.chosen.target.name) == normalise(recorded.name)
+
+
+def test_signs_around_an_element_do_not_count_against_it() -> None:
+    bare = target(COMPOSE, neighbours=("•", "|"), row=("→",))
+
+    assert similarity(bare, bare) == pytest.approx(1)
+
+
+# --------------------------------------------------------------------------------------------------- names
+
+
+@pytest.mark.parametrize(
+    ("left", "right", "expected"),
+    [
+        ("Send", "\ue8f1\u00a0SEND ", 1.0),
+        ("It’s “here”", 'it\'s "here"', 1.0),
+        ("Send", "Send message", 0.9),
+        ("Send", "", 0.0),
+        ("", "", 1.0),
+    ],
+)
+def test_names_compare_as_a_reader_sees_them(left: str, right: str, expected: float) -> None:
+    assert name_similarity(left, right) == name_similarity(right, left) == expected
+
+
+@settings(deadline=None)
+@given(left=st.text(max_size=20), right=st.text(max_size=20))
+def test_name_similarity_is_symmetric_and_bounded(left: str, right: str) -> None:
+    assert name_similarity(left, right) == pytest.approx(name_similarity(right, left))
+    assert 0 <= name_similarity(left, right) <= name_similarity(left, left) == 1
+
+
+def test_roles_that_replace_each_other_in_redesigns_are_compatible() -> None:
+    assert roles_compatible("button", "link")
+    assert roles_compatible("combobox", "listbox")
+    assert not roles_compatible("button", "textbox")
+    assert not roles_compatible("checkbox", "radio")
+
+
+def test_words_of_scripts_without_spaces_are_characters() -> None:
+    assert tokens("送信 Send-now") == {"送", "信", "send", "now"}
