@@ -13,21 +13,24 @@ import os
 import signal
 import sys
 import uuid
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
-from replaywright.browser.attach import ChromiumBrowsers
 from temporalio.client import Client
 from temporalio.service import RPCError
 from temporalio.worker import Worker
 
 from activities.actions import Actions
+from activities.effects import EffectActivities
+from activities.knowledge import KnowledgeActivities
 from activities.model import ModelActivities
 from activities.sessions import Attachments, SessionActivities
 from cache.connection import open_redis, ping
 from cache.steps import RedisStepStore
 from replaywright.artifacts.store import ArtifactStore
+from replaywright.browser.attach import ChromiumBrowsers
 from replaywright.errors import ReplaywrightError, StackFailed
 from replaywright.keeper.client import reap
 from replaywright.keeper.identity import host_name
@@ -43,6 +46,8 @@ from workflows.policies import browser_queue, host_queue, model_queue
 
 _log = logging.getLogger("replaywright.worker")
 
+OPENED_AT_ONCE = 4
+"""Browsers that one worker starts at the same time; more would only make each of them slower."""
 ROLES = ("all", "workflow", "browser", "model")
 
 
@@ -131,20 +136,25 @@ async def _browser_workers(
     )
     sessions = SessionActivities(keepers, attachments, queue=queues[0], host_queue=queues[1])
     actions = Actions(attachments, store, artifacts, secrets)
+    effects = EffectActivities(attachments, store)
+    knowledge = KnowledgeActivities(attachments, store)
+    own: list[Callable[..., Any]] = [*actions.activities(), effects.resolve_step, knowledge.finish_run, sessions.close_session]
+    shared: list[Callable[..., Any]] = [sessions.open_session, sessions.recover_session, effects.settle_step]
+    served: tuple[tuple[str, list[Callable[..., Any]], int], ...] = (
+        (queues[0], own, settings.browser_limit * 2),
+        (queues[1], [sessions.recover_session], settings.browser_limit),
+        (queues[2], shared, OPENED_AT_ONCE),
+    )
     return [
         Worker(
             client,
             task_queue=queue,
-            activities=served,
+            activities=activities,
             max_concurrent_activities=places,
             graceful_shutdown_timeout=timedelta(seconds=30),
             max_heartbeat_throttle_interval=timedelta(milliseconds=500),
         )
-        for queue, served, places in (
-            (queues[0], [*actions.activities(), sessions.close_session], settings.browser_limit * 2),
-            (queues[1], [sessions.recover_session], settings.browser_limit),
-            (queues[2], [sessions.open_session, sessions.recover_session, actions.settle_step], 4),
-        )
+        for queue, activities, places in served
     ]
 
 

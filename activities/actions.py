@@ -13,36 +13,29 @@ from activities.killpoints import hit
 from activities.sessions import Attachment, Attachments
 from replaywright.domain.actions import Action, Effect, effect_of
 from replaywright.domain.entries import ActionCacheEntry
+from replaywright.domain.filling import filled_step, filled_target, general_target
 from replaywright.domain.fingerprints import content_key, fingerprint, instruction_parameters, site_scope
 from replaywright.domain.outcomes import Costs, Evidence, Lookup, Status, StepOutcome
-from replaywright.domain.predicates import PredicateResult, fill_predicate
 from replaywright.domain.runs import (
     ActionRequest,
-    Finished,
-    FinishRequest,
     Heal,
     Mode,
-    Resolution,
-    ResolveRequest,
-    SettleRequest,
     step_title,
 )
 from replaywright.domain.targets import Target
-from replaywright.domain.tasks import Fill, Step, Type, action_of, arguments_of, names_element
-from replaywright.domain.templates import fill, generalise, parameters_in, secrets_in
-from replaywright.errors import ActionFailed, Fenced, SessionLost, StoreUnavailable
+from replaywright.domain.tasks import Fill, Type, action_of, arguments_of, names_element
+from replaywright.domain.templates import fill, secrets_in
+from replaywright.errors import ActionFailed, SessionLost, StoreUnavailable
 from replaywright.ports import Artifacts, Known, Recording, Report, Secrets, StepStore, Work
 
 _log = logging.getLogger("replaywright.actions")
 
 RECORD_TRIES = 4
 """Writing an outcome is tried this often over about three seconds; then the outcome goes to Temporal alone."""
-RESOLVE_MS = 5_000
-"""How long a live page is given to show that a step in doubt took effect."""
 
 
 class Actions:
-    """Activities `browser.<action>`, `effect.verify` and `run.finish`."""
+    """Activities `browser.<action>`."""
 
     def __init__(self, attachments: Attachments, store: StepStore, artifacts: Artifacts, secrets: Secrets) -> None:
         self._attachments = attachments
@@ -52,7 +45,7 @@ class Actions:
 
     def activities(self) -> list[Callable[..., Awaitable[Any]]]:
         """All of them, one activity type per browser action, so that a run reads like a script in Temporal's UI."""
-        return [*(self._named(action) for action in Action), self.resolve_step, self.settle_step, self.finish_run]
+        return [self._named(action) for action in Action]
 
     def _named(self, action: Action) -> Callable[[ActionRequest], Awaitable[StepOutcome]]:
         @activity.defn(name=f"browser.{action}")
@@ -79,105 +72,6 @@ class Actions:
             except SessionLost:
                 await self._attachments.drop(request.session.session_id)
                 raise
-
-    @activity.defn(name="effect.verify")
-    async def resolve_step(self, request: ResolveRequest) -> Resolution:
-        """Decide by reading whether a commit step in doubt took effect; the attempt in doubt is fenced first.
-
-        Promise on a retry: starts again from the fence, with the same result unless the site has changed.
-        """
-        asked = request.action
-        scope = {"tenant": asked.tenant, "lineage": asked.lineage, "fingerprint": asked.fingerprint}
-        async with heartbeats(f"verifying step {asked.sequence}"):
-            before = await self._store.fence(**scope, epoch=asked.epoch)
-            if before.outcome is not None:
-                return Resolution(verdict="done", reason="recorded", outcome=_from_ledger(before.outcome))
-            if before.state == "DAMAGED":
-                return Resolution(verdict="undecidable", reason="ledger_damaged")
-            if before.late is not None:
-                await self._store.settle(**scope, epoch=asked.epoch, state="COMMITTED", who="a late report of success")
-                return Resolution(verdict="done", reason="late", outcome=_from_ledger(before.late))
-            if before.state in ("", "NOT_DONE"):
-                if before.state == "" and not await self._ledger_is_whole(asked):
-                    return await self._undecidable(request, "ledger_lost")
-                await self._store.settle(**scope, epoch=asked.epoch, state="NOT_DONE", who="ledger: no intent")
-                return Resolution(verdict="not_done", reason="no_intent")
-            if not request.adopted:
-                return await self._undecidable(request, "page_rebuilt")
-            expect = tuple(fill_predicate(predicate, asked.values) for predicate in asked.step.expect)
-            if not expect:
-                return await self._undecidable(request, "no_expectation")
-            held = await self._attachments.hold(asked.session, asked.epoch)
-            results = await held.browser.check(expect, RESOLVE_MS)
-            if not all(result.passed for result in results):
-                return await self._undecidable(request, "not_seen")
-            outcome = StepOutcome(
-                status=Status.DONE,
-                reason="resolved",
-                fingerprint=asked.fingerprint,
-                effect=Effect.COMMIT,
-                predicates=results,
-                url=held.browser.url,
-            )
-            await self._store.record(
-                _recording(asked, outcome, trace={"resolved": "the live page shows the expected state"})
-            )
-            return Resolution(verdict="done", reason="seen_on_live_page", outcome=outcome)
-
-    async def _ledger_is_whole(self, asked: ActionRequest) -> bool:
-        """Whether the record of the step before is still there: an emptied store says nothing about this one."""
-        lines = await self._store.trace(tenant=asked.tenant, lineage=asked.lineage)
-        return asked.sequence == 0 or any(line.get("sequence") == asked.sequence - 1 for line in lines)
-
-    @activity.defn(name="effect.settle")
-    async def settle_step(self, request: SettleRequest) -> None:
-        """Write a person's decision on a step in doubt to the ledger and the trace."""
-        asked, verdict = request.action, request.verdict
-        state = {"done": "COMMITTED", "not_done": "NOT_DONE", "abandon": "ABANDONED"}[verdict.verdict]
-        scope = {"tenant": asked.tenant, "lineage": asked.lineage}
-        try:
-            await self._store.settle(
-                **scope, fingerprint=asked.fingerprint, epoch=asked.epoch, state=state, who=verdict.who or "a person"
-            )
-        except Fenced as exc:  # the record is gone or damaged: the word of the person stands in history and trace
-            _log.warning("the ledger does not take the decision on step %d: %s", asked.sequence, exc)
-        line = {"kind": "person", **verdict.model_dump(by_alias=True)}
-        await self._store.append_trace(**scope, line=line)
-
-    async def _undecidable(self, request: ResolveRequest, reason: str) -> Resolution:
-        asked = request.action
-        await self._store.settle(
-            tenant=asked.tenant,
-            lineage=asked.lineage,
-            fingerprint=asked.fingerprint,
-            epoch=asked.epoch,
-            state="ESCALATED",
-            who=f"undecidable: {reason}",
-        )
-        return Resolution(verdict="undecidable", reason=reason)
-
-    @activity.defn(name="run.finish")
-    async def finish_run(self, request: FinishRequest) -> Finished:
-        """Check the task's final predicates and, if all hold, make what this run learned active."""
-        async with heartbeats("final verification"):
-            results: tuple[PredicateResult, ...] = ()
-            if request.verify:
-                held = await self._attachments.hold(request.session, request.epoch)
-                results = await held.browser.check(request.verify, RESOLVE_MS)
-            verified = all(result.passed for result in results)
-            promoted = held_back = 0
-            note = ""
-            if not request.verify:
-                note = "the task has no verify: without a final verification nothing learned is promoted"
-            elif not verified:
-                note = "the final verification failed: nothing learned is promoted"
-            else:
-                promoted, held_back = await self._store.promote(
-                    tenant=request.tenant, run_id=request.run_id, content_keys=request.content_keys
-                )
-            line = {"kind": "finish", "verified": verified, "promoted": promoted, "held": held_back, "note": note}
-            await self._store.append_trace(tenant=request.tenant, lineage=request.lineage, line=line)
-            return Finished(predicates=results, promoted=promoted, held=held_back, note=note)
 
     async def write(self, recording: Recording) -> Known:
         """Record an outcome, trying again for a while; without a store the outcome goes to Temporal alone."""
@@ -256,7 +150,7 @@ class _Performance:
         self._actions = actions
         self._request = request
         self._held = held
-        self._step = filled(request.step, request.values)
+        self._step = filled_step(request.step, request.values)
         self._key = content_key(request.tenant, held.browser.url, request.step)
         self._site = site_scope(held.browser.url)
         self._started = time.perf_counter()
@@ -270,7 +164,7 @@ class _Performance:
         hit("start", self._request.sequence)
         known = await self._known()
         if known.outcome is not None:
-            return _from_ledger(known.outcome)
+            return from_ledger(known.outcome)
         self._entry = known.entry if self._request.mode is not Mode.LEARN else None
         seen = None if self._entry is None else self._entry.effect
         self._effect = effect_of(action_of(self._step), self._request.step.effect, seen)
@@ -282,7 +176,7 @@ class _Performance:
         try:
             report = await self._held.browser.perform(self._work(), self._before_dispatch)
         except _AlreadyCommitted as signal:
-            return _from_ledger(signal.outcome)
+            return from_ledger(signal.outcome)
         except StoreUnavailable as exc:
             if self._effect.repeatable:
                 raise
@@ -318,7 +212,7 @@ class _Performance:
         request, entry = self._request, self._entry
         text, sensitive = self._actions.text_of(request)
         recorded = None if entry is None else entry.target
-        target = request.proposed or (None if recorded is None else _filled_target(recorded, request.values))
+        target = request.proposed or (None if recorded is None else filled_target(recorded, request.values))
         declared = getattr(self._step, "target", None)
         return Work(
             step=self._step,
@@ -393,7 +287,7 @@ class _Performance:
         following = ("", "")
         if outcome.status is Status.DONE and self._request.next_step is not None:
             following = self._next_keys(outcome)
-        recording = _recording(self._request, outcome, trace={"site": self._site}).model_copy(
+        recording = recording_of(self._request, outcome, trace={"site": self._site}).model_copy(
             update={
                 "entry": entry,
                 "used_version": 0 if self._entry is None else self._entry.version,
@@ -415,7 +309,7 @@ class _Performance:
             if not raised and (set(causes) <= set(old.causes) or not report.acted):
                 return None
         names = instruction_parameters(step)
-        target = Target() if report.target is None else _general(report.target, self._request.values, names)
+        target = Target() if report.target is None else general_target(report.target, self._request.values, names)
         kept = seen if old is None or old.effect is None or seen is None else max(seen, old.effect, key=_rank)
         healed = report.lookup.healed
         return ActionCacheEntry(
@@ -468,11 +362,13 @@ def _rank(effect: Effect) -> int:
     return effect.rank
 
 
-def _from_ledger(outcome: StepOutcome) -> StepOutcome:
+def from_ledger(outcome: StepOutcome) -> StepOutcome:
+    """The outcome, marked as one of an earlier attempt."""
     return outcome.model_copy(update={"from_ledger": True})
 
 
-def _recording(request: ActionRequest, outcome: StepOutcome, trace: dict[str, Any]) -> Recording:
+def recording_of(request: ActionRequest, outcome: StepOutcome, trace: dict[str, Any]) -> Recording:
+    """What is written of an outcome; `trace` adds to its line."""
     return Recording(
         run_id=request.run_id,
         lineage=request.lineage,
@@ -483,54 +379,3 @@ def _recording(request: ActionRequest, outcome: StepOutcome, trace: dict[str, An
         title=step_title(request.step),
         trace={**trace, "task": request.task, "usage": request.usage.model_dump(by_alias=True)},
     )
-
-
-def filled(step: Step, values: dict[str, str]) -> Step:
-    """The step with its parameters' values; the text that fill and type enter is left a template (see `Work.text`)."""
-    changes: dict[str, Any] = {"expect": tuple(fill_predicate(predicate, values) for predicate in step.expect)}
-    for name in ("url", "keys", "url_contains", "title_contains"):
-        if isinstance(text := getattr(step, name, None), str):
-            changes[name] = fill(text, values)
-    if step.action == "select_option":
-        changes["value"] = fill(step.value, values)
-    if (target := getattr(step, "target", None)) is not None:
-        changes["target"] = _filled_query(target, values)
-    if step.action == "extract":
-        changes["fields"] = {
-            key: field if field.find is None else field.model_copy(update={"find": _filled_query(field.find, values)})
-            for key, field in step.fields.items()
-        }
-    return step.model_copy(update=changes)
-
-
-def _filled_query(query: Any, values: dict[str, str]) -> Any:
-    return query.model_copy(update={k: fill(v, values) for k, v in query.model_dump(exclude_none=True).items()})
-
-
-def _over_texts(target: Target, change: Callable[[str], str]) -> Target:
-    return target.model_copy(
-        update={
-            "name": change(target.name),
-            "text": change(target.text),
-            "label": change(target.label),
-            "attributes": {key: change(value) for key, value in target.attributes.items()},
-            "neighbours": tuple(change(text) for text in target.neighbours),
-            "row": tuple(change(text) for text in target.row),
-            "css": change(target.css),
-        }
-    )
-
-
-def _filled_target(target: Target, values: dict[str, str]) -> Target:
-    """A recorded target with today's values; its hash is only kept when no value is part of the element."""
-
-    def today(text: str) -> str:
-        return fill(text, values) if parameters_in(text) <= values.keys() else text
-
-    now = _over_texts(target, today)
-    own = (target.name, *target.attributes.values())
-    return now.model_copy(update={"element_hash": ""}) if any("{{" in text for text in own) else now
-
-
-def _general(target: Target, values: dict[str, str], names: frozenset[str]) -> Target:
-    return _over_texts(target, lambda text: generalise(text, values, names)) if names else target

@@ -116,8 +116,8 @@ def _stroke(key: str, held: int) -> list[Mapping[str, Any]]:
         code, number, text = _NAMED[key]
     elif found := _character(key):
         code, number, shifted = found
-        if held & MODIFIERS["Shift"] and key.isalpha():
-            key = key.upper()
+        if held and key.isalpha():  # `Control+A` is written with a capital and means the key, without Shift
+            key = key.upper() if held & MODIFIERS["Shift"] else key.lower()
         elif shifted:
             held |= MODIFIERS["Shift"]
         text = key

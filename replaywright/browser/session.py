@@ -82,7 +82,11 @@ class ChromiumSession:
     def _on_page(self, page: Page) -> None:
         task = asyncio.create_task(self._take_popup(page))
         self._opening.add(task)
-        task.add_done_callback(self._opening.discard)
+        task.add_done_callback(self._opened)
+
+    def _opened(self, task: asyncio.Task[None]) -> None:
+        self._opening.discard(task)
+        self.pulse.beat()
 
     async def _take_popup(self, page: Page) -> None:
         recorder, opener = self.recorder, self._current

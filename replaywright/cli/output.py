@@ -47,8 +47,9 @@ _DIRECTIONS = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
 
 
 def print_line(text: str, *, style: str = "", console: Console | None = None) -> None:
-    """One line, never wrapped: it can be searched and cut by other programs."""
-    (console or standard_output()).print(Text(plain(text), style=style), soft_wrap=True)
+    """One line, never wrapped: it can be searched and cut by other programs. Spaces before it stay."""
+    indent = " " * (len(text) - len(text.lstrip(" ")))
+    (console or standard_output()).print(Text(indent + plain(text), style=style), soft_wrap=True)
 
 
 def print_line_as_is(text: str, console: Console | None = None) -> None:

@@ -299,12 +299,6 @@ class Task(Authored):
         return secrets
 
     @model_validator(mode="after")
-    def _starts_somewhere(self) -> "Task":
-        if not self.url and not isinstance(self.steps[0], Goto):
-            raise ValueError("url is missing: give a start URL, or begin with a goto step")
-        return self
-
-    @model_validator(mode="after")
     def _uses_only_what_it_declares(self) -> "Task":
         places: list[tuple[str, Any]] = [
             (f"steps[{index}]", step.model_dump(mode="json")) for index, step in enumerate(self.steps)

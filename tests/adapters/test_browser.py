@@ -3,11 +3,10 @@
 import asyncio
 import signal
 import socket
-import subprocess
 import sys
 import threading
 import time
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterator, Mapping
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -44,14 +43,23 @@ class Site:
         return f"http://127.0.0.1:{self.port}/{page}"
 
 
+NONE: Mapping[str, str] = {}
+ANSWERS: dict[str, tuple[int, bytes, Mapping[str, str]]] = {
+    "slow": (200, b"<title>Slow</title><h1>Slow page</h1>", NONE),
+    "download": (200, b"a,b", {"Content-Disposition": 'attachment; filename="report.csv"'}),
+    "loop": (302, b"", {"Location": "/loop"}),
+    "echo": (200, b"ok", NONE),
+}
+
+
 def _handler(site: Site) -> type[BaseHTTPRequestHandler]:
     class Handler(BaseHTTPRequestHandler):
-        def answer(self, status: int, body: bytes, **headers: str) -> None:
+        def answer(self, status: int, body: bytes, headers: Mapping[str, str] = NONE) -> None:
             self.send_response(status)
-            self.send_header("Content-Type", headers.pop("content_type", "text/html; charset=utf-8"))
+            self.send_header("Content-Type", "text/html; charset=utf-8")
             self.send_header("Content-Length", str(len(body)))
             for name, value in headers.items():
-                self.send_header(name.replace("_", "-"), value)
+                self.send_header(name, value)
             self.end_headers()
             self.wfile.write(body)
 
@@ -59,18 +67,12 @@ def _handler(site: Site) -> type[BaseHTTPRequestHandler]:
             parts = urlsplit(self.path)
             name = parts.path.strip("/")
             if name == "slow":
+                self.close_connection = True
                 time.sleep(int(parse_qs(parts.query)["ms"][0]) / 1000)
-                self.answer(200, b"<title>Slow</title><h1>Slow page</h1>")
-            elif name == "download":
-                self.answer(
-                    200, b"a,b", Content_Disposition='attachment; filename="report.csv"', content_type="text/csv"
-                )
-            elif name == "loop":
-                self.answer(302, b"", Location="/loop")
-            elif name == "echo":
-                self.answer(200, b"ok")
-            elif name.startswith("status-"):
+            if name.startswith("status-"):
                 self.answer(int(name.removeprefix("status-")), b"<h1>Failed</h1>")
+            elif name in ANSWERS:
+                self.answer(*ANSWERS[name])
             elif (PAGES / name).is_file():
                 self.answer(200, (PAGES / name).read_bytes())
             else:
@@ -80,7 +82,7 @@ def _handler(site: Site) -> type[BaseHTTPRequestHandler]:
             self.rfile.read(int(self.headers.get("Content-Length") or 0))
             site.posts.append(self.path)
             if self.path.startswith("/submit"):
-                self.answer(303, b"", Location="/browser_second.html")
+                self.answer(303, b"", {"Location": "/browser_second.html"})
             else:
                 self.answer(201, b"")
 
@@ -124,19 +126,21 @@ class _chromium:  # noqa: N801
             "--disable-popup-blocking",
             "about:blank",
         ]
-        self.process = subprocess.Popen(
-            [str(self.path), *arguments], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
+        self.process = await asyncio.create_subprocess_exec(
+            str(self.path), *arguments, stdout=asyncio.subprocess.DEVNULL, stderr=asyncio.subprocess.PIPE
         )
         assert self.process.stderr is not None
-        errors = self.process.stderr
-        while "DevTools listening on" not in (line := await asyncio.to_thread(errors.readline)):
-            assert line, "Chromium ended"
-        threading.Thread(target=errors.read, daemon=True).start()
-        return f"http://127.0.0.1:{urlsplit(line.split()[-1]).port}"
+        async with asyncio.timeout(60):
+            while b"DevTools listening on" not in (line := await self.process.stderr.readline()):
+                assert line, "Chromium ended"
+        self._rest = asyncio.create_task(self.process.stderr.read())
+        return f"http://127.0.0.1:{urlsplit(line.split()[-1].decode()).port}"
 
     async def __aexit__(self, *_: object) -> None:
-        self.process.kill()
-        await asyncio.to_thread(self.process.wait)
+        if self.process.returncode is None:
+            self.process.kill()
+        await self.process.wait()
+        await self._rest
 
 
 @pytest.fixture(scope="module")
@@ -162,7 +166,7 @@ def work(action: str, target: dict[str, str] | Target | None = None, *, text: st
     """A step as the activities hand it over: declared by a query, or recorded as a target."""
     options = {key: more.pop(key) for key in tuple(more) if key in Work.__dataclass_fields__ and key != "expect"}
     expect = tuple(PREDICATE.validate_python(one) for one in more.pop("expect", ()))
-    fields: dict[str, Any] = {"action": action, **more}
+    fields: dict[str, Any] = {"action": action, "expect": expect, **more}
     if target is not None or action in ("click", "double_click", "hover", "fill", "type", "select_option", "check"):
         fields.setdefault("instruction", "the element")
     if text is not None:

@@ -1,6 +1,8 @@
 """Help, version, schema, and how errors and endings become exit statuses."""
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -52,6 +54,16 @@ def test_the_version_is_printed(words: list[str]) -> None:
 
 def test_an_unknown_option_is_bad_input() -> None:
     assert invoked("run", "--no-such-option").exit_code == 2
+
+
+def test_the_process_ends_with_the_status_of_its_command() -> None:
+    def ended(*arguments: str) -> tuple[int, str]:
+        command = [sys.executable, "-m", "replaywright", *arguments]
+        result = subprocess.run(command, capture_output=True, text=True, check=False)
+        return result.returncode, result.stdout
+
+    assert ended("version") == (0, f"replaywright {replaywright.__version__}\n")
+    assert ended("run", "no/such.yaml") == (2, "")
 
 
 # --- schema -------------------------------------------------------------------------------------------------------

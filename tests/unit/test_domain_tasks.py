@@ -55,7 +55,6 @@ REFUSALS: list[tuple[object, str]] = [
     (task(steps=[]), "mail.yaml: steps: Tuple should have at least 1 item"),
     (task(steps="click"), "mail.yaml: steps: should be a valid tuple, found 'click'"),
     (task(stepz=[]), "mail.yaml: stepz: unknown field; see `replaywright schema`"),
-    (task(url=""), "url is missing: give a start URL, or begin with a goto step"),
     (task({"action": "clik"}), f"mail.yaml: steps[0]: unknown action 'clik'; expected one of: {ACTIONS}"),
     (task({"instruction": "x"}), f"mail.yaml: steps[0]: action is missing; expected one of: {ACTIONS}"),
     (task({"action": "click"}), "mail.yaml: steps[0].instruction: this field is required"),

@@ -1,0 +1,116 @@
+"""Deciding whether a commit step in doubt took effect: by the ledger, the live page, or a person."""
+
+import logging
+
+from temporalio import activity
+
+from activities.actions import from_ledger, recording_of
+from activities.heartbeats import heartbeats
+from activities.sessions import Attachments
+from replaywright.domain.actions import Effect
+from replaywright.domain.outcomes import Status, StepOutcome
+from replaywright.domain.predicates import fill_predicate
+from replaywright.domain.runs import ActionRequest, Resolution, ResolveRequest, SettleRequest
+from replaywright.errors import Fenced
+from replaywright.ports import Known, StepStore
+
+_log = logging.getLogger("replaywright.effects")
+
+RESOLVE_MS = 5_000
+"""How long a live page is given to show that a step in doubt took effect."""
+
+
+class EffectActivities:
+    """Activities `effect.verify` and `effect.settle`."""
+
+    def __init__(self, attachments: Attachments, store: StepStore) -> None:
+        self._attachments = attachments
+        self._store = store
+
+    @activity.defn(name="effect.verify")
+    async def resolve_step(self, request: ResolveRequest) -> Resolution:
+        """Decide by reading whether a commit step in doubt took effect; the attempt in doubt is fenced first.
+
+        Promise on a retry: starts again from the fence, with the same result unless the site has changed.
+        """
+        asked = request.action
+        scope = {"tenant": asked.tenant, "lineage": asked.lineage, "fingerprint": asked.fingerprint}
+        async with heartbeats(f"verifying step {asked.sequence}"):
+            before = await self._store.fence(**scope, epoch=asked.epoch)
+            if before.state == "DAMAGED":
+                return Resolution(verdict="undecidable", reason="ledger_damaged")
+            return await self._by_ledger(asked, before) or await self._by_page(request)
+
+    async def _by_ledger(self, asked: ActionRequest, before: Known) -> Resolution | None:
+        """The verdict if the record as it was before the fence gives one."""
+        scope = {"tenant": asked.tenant, "lineage": asked.lineage, "fingerprint": asked.fingerprint}
+        if before.outcome is not None:
+            return Resolution(verdict="done", reason="recorded", outcome=from_ledger(before.outcome))
+        if before.state == "COMMITTED":
+            done = StepOutcome(status=Status.DONE, reason="person", fingerprint=asked.fingerprint, effect=Effect.COMMIT)
+            return Resolution(verdict="done", reason="recorded", outcome=from_ledger(done))
+        if before.late is not None:
+            await self._store.settle(**scope, epoch=asked.epoch, state="COMMITTED", who="a late report of success")
+            return Resolution(verdict="done", reason="late", outcome=from_ledger(before.late))
+        if before.state not in ("", "NOT_DONE"):
+            return None
+        if before.state == "" and not await self._ledger_is_whole(asked):
+            return await self._undecidable(asked, "ledger_lost")
+        await self._store.settle(**scope, epoch=asked.epoch, state="NOT_DONE", who="ledger: no intent")
+        return Resolution(verdict="not_done", reason="no_intent")
+
+    async def _by_page(self, request: ResolveRequest) -> Resolution:
+        """The verdict of the live page: it can show that the step took effect, never that it did not."""
+        asked = request.action
+        if not request.adopted:
+            return await self._undecidable(asked, "page_rebuilt")
+        expect = tuple(fill_predicate(predicate, asked.values) for predicate in asked.step.expect)
+        if not expect:
+            return await self._undecidable(asked, "no_expectation")
+        held = await self._attachments.hold(asked.session, asked.epoch)
+        results = await held.browser.check(expect, RESOLVE_MS)
+        if not all(result.passed for result in results):
+            return await self._undecidable(asked, "not_seen")
+        outcome = StepOutcome(
+            status=Status.DONE,
+            reason="resolved",
+            fingerprint=asked.fingerprint,
+            effect=Effect.COMMIT,
+            predicates=results,
+            url=held.browser.url,
+        )
+        await self._store.record(
+            recording_of(asked, outcome, trace={"resolved": "the live page shows the expected state"})
+        )
+        return Resolution(verdict="done", reason="seen_on_live_page", outcome=outcome)
+
+    async def _ledger_is_whole(self, asked: ActionRequest) -> bool:
+        """Whether the record of the step before is still there: an emptied store says nothing about this one."""
+        lines = await self._store.trace(tenant=asked.tenant, lineage=asked.lineage)
+        return asked.sequence == 0 or any(line.get("sequence") == asked.sequence - 1 for line in lines)
+
+    @activity.defn(name="effect.settle")
+    async def settle_step(self, request: SettleRequest) -> None:
+        """Write a person's decision on a step in doubt to the ledger and the trace."""
+        asked, verdict = request.action, request.verdict
+        state = {"done": "COMMITTED", "not_done": "NOT_DONE", "abandon": "ABANDONED"}[verdict.verdict]
+        scope = {"tenant": asked.tenant, "lineage": asked.lineage}
+        try:
+            await self._store.settle(
+                **scope, fingerprint=asked.fingerprint, epoch=asked.epoch, state=state, who=verdict.who or "a person"
+            )
+        except Fenced as exc:  # the record is gone or damaged: the word of the person stands in history and trace
+            _log.warning("the ledger does not take the decision on step %d: %s", asked.sequence, exc)
+        line = {"kind": "person", **verdict.model_dump(by_alias=True)}
+        await self._store.append_trace(**scope, line=line)
+
+    async def _undecidable(self, asked: ActionRequest, reason: str) -> Resolution:
+        await self._store.settle(
+            tenant=asked.tenant,
+            lineage=asked.lineage,
+            fingerprint=asked.fingerprint,
+            epoch=asked.epoch,
+            state="ESCALATED",
+            who=f"undecidable: {reason}",
+        )
+        return Resolution(verdict="undecidable", reason=reason)

@@ -1,0 +1,43 @@
+"""What a finished run leaves behind for later ones."""
+
+from temporalio import activity
+
+from activities.heartbeats import heartbeats
+from activities.sessions import Attachments
+from replaywright.domain.predicates import PredicateResult
+from replaywright.domain.runs import Finished, FinishRequest
+from replaywright.ports import StepStore
+
+VERIFY_MS = 5_000
+"""How long the final predicates are given to become true."""
+
+
+class KnowledgeActivities:
+    """Activity `run.finish`."""
+
+    def __init__(self, attachments: Attachments, store: StepStore) -> None:
+        self._attachments = attachments
+        self._store = store
+
+    @activity.defn(name="run.finish")
+    async def finish_run(self, request: FinishRequest) -> Finished:
+        """Check the task's final predicates and, if all hold, make what this run learned active."""
+        async with heartbeats("final verification"):
+            results: tuple[PredicateResult, ...] = ()
+            if request.verify:
+                held = await self._attachments.hold(request.session, request.epoch)
+                results = await held.browser.check(request.verify, VERIFY_MS)
+            verified = all(result.passed for result in results)
+            promoted = held_back = 0
+            note = ""
+            if not request.verify:
+                note = "the task has no verify: without a final verification nothing learned is promoted"
+            elif not verified:
+                note = "the final verification failed: nothing learned is promoted"
+            else:
+                promoted, held_back = await self._store.promote(
+                    tenant=request.tenant, run_id=request.run_id, content_keys=request.content_keys
+                )
+            line = {"kind": "finish", "verified": verified, "promoted": promoted, "held": held_back, "note": note}
+            await self._store.append_trace(tenant=request.tenant, lineage=request.lineage, line=line)
+            return Finished(predicates=results, promoted=promoted, held=held_back, note=note)

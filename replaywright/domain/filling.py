@@ -1,0 +1,72 @@
+"""Steps and recorded targets as templates: today's values put in, and taken out again when something is recorded."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from replaywright.domain.predicates import fill_predicate
+from replaywright.domain.targets import ElementQuery, Target
+from replaywright.domain.tasks import Extract, ExtractField, SelectOption, Step
+from replaywright.domain.templates import fill, generalise, parameters_in
+
+
+def filled_step(step: Step, values: Mapping[str, str]) -> Step:
+    """The step with its parameters' values; the text that fill and type enter is left a template (see `ports.Work`)."""
+    changes: dict[str, Any] = {"expect": tuple(fill_predicate(predicate, values) for predicate in step.expect)}
+    for name in ("url", "keys", "url_contains", "title_contains"):
+        if isinstance(text := getattr(step, name, None), str):
+            changes[name] = fill(text, values)
+    if (target := getattr(step, "target", None)) is not None:
+        changes["target"] = _filled_query(target, values)
+    match step:
+        case SelectOption(value=value):
+            changes["value"] = fill(value, values)
+        case Extract(fields=fields):
+            changes["fields"] = {
+                key: field
+                if field.find is None
+                else field.model_copy(update={"find": _filled_query(field.find, values)})
+                for key, field in fields.items()
+            }
+        case _:
+            pass
+    return step.model_copy(update=changes)
+
+
+def filled_target(target: Target, values: Mapping[str, str]) -> Target:
+    """A recorded target with today's values; its hash is only kept when no value is part of the element."""
+
+    def today(text: str) -> str:
+        return fill(text, values) if parameters_in(text) <= values.keys() else text
+
+    own = (target.name, *target.attributes.values())
+    now = _over_texts(target, today)
+    return now.model_copy(update={"element_hash": ""}) if any("{{" in text for text in own) else now
+
+
+def general_target(target: Target, values: Mapping[str, str], names: frozenset[str]) -> Target:
+    """A target as it is recorded: the values of the parameters `names` become their names again."""
+    return _over_texts(target, lambda text: generalise(text, values, names)) if names else target
+
+
+def _filled_field(field: ExtractField, values: Mapping[str, str]) -> ExtractField:
+    if field.find is None:
+        return field
+    return field.model_copy(update={"find": _filled_query(field.find, values)})
+
+
+def _filled_query(query: ElementQuery, values: Mapping[str, str]) -> ElementQuery:
+    return query.model_copy(update={k: fill(v, values) for k, v in query.model_dump(exclude_none=True).items()})
+
+
+def _over_texts(target: Target, change: Callable[[str], str]) -> Target:
+    return target.model_copy(
+        update={
+            "name": change(target.name),
+            "text": change(target.text),
+            "label": change(target.label),
+            "attributes": {key: change(value) for key, value in target.attributes.items()},
+            "neighbours": tuple(change(text) for text in target.neighbours),
+            "row": tuple(change(text) for text in target.row),
+            "css": change(target.css),
+        }
+    )
