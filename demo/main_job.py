@@ -190,6 +190,7 @@ class MainJob:
                 break
             await asyncio.sleep(_POLL_S)
         pid = self.stage.kill_worker()
+        await self.stage.worker_ended()
         status = (await handle.describe()).status
         self._claim(
             "5",

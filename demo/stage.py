@@ -111,8 +111,8 @@ class Stage:
 
     # --- worker ---------------------------------------------------------------------------------------------------
 
-    async def start_worker(self) -> Child:
-        """Start the worker as a process of its own and return when it polls."""
+    async def start_worker(self, **variables: str) -> Child:
+        """Start the worker as a process of its own, with these variables too, and return when it polls."""
         log = self.home / "log" / f"worker-{len(self.worker_logs) + 1}.log"
         self.worker_logs.append(log)
         environment = self.stack.environment()
@@ -121,6 +121,7 @@ class Stage:
         if self.stand_in:
             # A real key is nothing that the stand-in should see.
             environment["OPENAI_API_KEY"] = "stand-in"
+        environment |= variables
         self._worker = await start_worker(environment, log=log)
         return self._worker
 
@@ -128,6 +129,15 @@ class Stage:
         """End the worker with SIGKILL, and return its process id."""
         self._worker.kill()
         return self._worker.pid
+
+    async def worker_ended(self, limit_s: float = 60) -> None:
+        """Return when the worker has died, of whatever.
+
+        Raises:
+            StackFailed: it still runs after the limit.
+        """
+        if not await self._worker.ended_within(limit_s):
+            raise StackFailed(f"the worker still runs after {limit_s:g} s\n{self._worker.log_tail()}")
 
     async def _end_worker(self) -> None:
         if hasattr(self, "_worker"):
@@ -140,6 +150,12 @@ class Stage:
         """Every message that the site accepted, from its own file."""
         lines = (self.home / "webmail" / "sent.jsonl").read_text(encoding="utf-8").splitlines()
         return [SentMessage.model_validate_json(line) for line in lines]
+
+    async def state(self) -> dict[str, object]:
+        """What the site says of itself: skin, latency, and counts of sent, drafts and discarded."""
+        async with httpx.AsyncClient(trust_env=False) as client:
+            answer = await client.get(f"{self.webmail}/__admin__/state")
+        return TypeAdapter(dict[str, object]).validate_json(answer.content)
 
     async def redesign(self, skin: str) -> None:
         """Give the site another look."""

@@ -274,11 +274,20 @@ class Tab:
         frame.name = told.get("name", "")
         frame.unreachable = told.get("unreachableUrl", "")
         if frame.loader != told["loaderId"]:
+            for child in self.children(frame):  # they belonged to the document before
+                self._forget(child.id)
             frame.loader = told["loaderId"]
             # A page out of the back/forward cache is complete as it is; its worlds were announced already.
             frame.loaded = params.get("type") == "BackForwardCacheRestore"
             frame.title = ""
+            if frame.loaded:
+                wire.post("Page.getFrameTree").add_done_callback(lambda told: self._regrow(wire, told))
         frame.loading = ""
+
+    def _regrow(self, wire: Wire, told: "asyncio.Task[Mapping[str, Any]]") -> None:
+        if not told.cancelled() and told.exception() is None:
+            self._grow(wire, told.result()["frameTree"])
+            self.pulse.beat()
 
     def _moved(self, _wire: Wire, params: Mapping[str, Any]) -> None:
         frame = self.frames.get(params["frameId"])

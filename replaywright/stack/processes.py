@@ -75,9 +75,9 @@ class Child:
         _owned.discard(self)
         if self.exit_status() is None:
             self._process.terminate()
-            if not await self._ended_within(grace_s):
+            if not await self.ended_within(grace_s):
                 self.kill()
-                await self._ended_within(grace_s)
+                await self.ended_within(grace_s)
 
     def kill(self) -> None:
         """End it and what it started at once."""
@@ -93,7 +93,7 @@ class Child:
         except OSError:
             return ""
 
-    async def _ended_within(self, limit_s: float) -> bool:
+    async def ended_within(self, limit_s: float) -> bool:
         deadline = time.monotonic() + limit_s
         while self.exit_status() is None:
             if time.monotonic() > deadline:
