@@ -262,10 +262,12 @@ class _Performance:
         )
         if self._request.reapply:
             return outcome
+        begun = time.perf_counter()
         known = await self._write(outcome, self._new_entry(report))
+        spent = {"recording_ms": _ms_since(begun), "total_ms": _ms_since(self._started)}
         self._keep_ahead(outcome, known)
         hit("recorded", self._request.sequence)
-        return outcome
+        return outcome.model_copy(update={"costs": outcome.costs.model_copy(update=spent)})
 
     def _keep_ahead(self, outcome: StepOutcome, known: Known) -> None:
         self._held.prefetched.clear()
@@ -353,9 +355,13 @@ class _Performance:
                 acting_ms=0.0 if report is None else round(report.acting_ms, 2),
                 verifying_ms=0.0 if report is None else round(report.verifying_ms, 2),
                 redis_ms=round(self._redis_s * 1000, 2),
-                total_ms=round((time.perf_counter() - self._started) * 1000, 2),
+                total_ms=_ms_since(self._started),
             ),
         )
+
+
+def _ms_since(begun: float) -> float:
+    return round((time.perf_counter() - begun) * 1000, 2)
 
 
 def _rank(effect: Effect) -> int:

@@ -32,6 +32,7 @@ from demo.stage import Stage
 from replaywright.cli.follow import handle_of
 from replaywright.cli.run import Order, start
 from replaywright.cli.taskfile import new_run_id, read_task
+from replaywright.domain.outcomes import Costs, StepOutcome
 from replaywright.domain.predicates import Predicate, TextContains, UrlContains, ValueEquals
 from replaywright.domain.tasks import Fill, Goto, SelectOption, Step, Task, bind_parameters, names_element
 from replaywright.domain.templates import fill
@@ -40,6 +41,8 @@ from replaywright.errors import StackFailed
 from replaywright.settings import load_settings
 
 LIMIT_MS = 10_000
+PARTS = ("redis", "recording", "locating", "acting", "verifying")
+"""What a step's own costs tell; the rest of its time is Temporal's."""
 CHROMIUM_ARGUMENTS = ("--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-sync")
 
 
@@ -49,12 +52,22 @@ class Shares:
 
     temporal: list[float] = field(default_factory=list)
     redis: list[float] = field(default_factory=list)
+    recording: list[float] = field(default_factory=list)
     locating: list[float] = field(default_factory=list)
     acting: list[float] = field(default_factory=list)
     verifying: list[float] = field(default_factory=list)
     other: list[float] = field(default_factory=list)
     evaluations: list[int] = field(default_factory=list)
     round_trips: list[int] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class Span:
+    """One activity, from scheduled to completed, in seconds; `costs` for browser actions."""
+
+    begun: float
+    ended: float
+    costs: Costs
 
 
 class Script:
@@ -125,24 +138,30 @@ async def replay(stage: Stage, task: Task, values: dict[str, str], shares: Share
     handle = handle_of(stage.place.client, order.run_id)
     result = await handle.result()
     history = await handle.fetch_history()
-    spans = activity_spans(history)
-    window = (spans["run.finish"][-1][1] - spans["session.open"][0][1]) * 1000
+    spans = await activity_spans(stage, history)
+    window = (spans["run.finish"][-1].ended - spans["session.open"][0].ended) * 1000
     if shares is not None:
-        await _share(stage, order.run_id, spans, shares)
+        _share(spans, shares)
     return window, result.totals.usage.calls
 
 
-def activity_spans(history: WorkflowHistory) -> dict[str, list[tuple[float, float]]]:
-    """Per activity type: when each was scheduled and completed, in seconds."""
+async def activity_spans(stage: Stage, history: WorkflowHistory) -> dict[str, list[Span]]:
+    """Per activity type: when each was scheduled and completed, in seconds, and the step outcome it returned."""
     scheduled: dict[int, tuple[str, float]] = {}
-    spans: dict[str, list[tuple[float, float]]] = {}
+    spans: dict[str, list[Span]] = {}
     for event in history.events:
         if event.event_type == EventType.EVENT_TYPE_ACTIVITY_TASK_SCHEDULED:
             name = event.activity_task_scheduled_event_attributes.activity_type.name
             scheduled[event.event_id] = (name, _seconds(event))
         elif event.event_type == EventType.EVENT_TYPE_ACTIVITY_TASK_COMPLETED:
-            name, begun = scheduled[event.activity_task_completed_event_attributes.scheduled_event_id]
-            spans.setdefault(name, []).append((begun, _seconds(event)))
+            completed = event.activity_task_completed_event_attributes
+            name, begun = scheduled[completed.scheduled_event_id]
+            costs = Costs()
+            if name.startswith("browser."):
+                converter = stage.place.client.data_converter
+                [outcome] = await converter.decode(completed.result.payloads, [StepOutcome])
+                costs = outcome.costs
+            spans.setdefault(name, []).append(Span(begun, _seconds(event), costs))
     return spans
 
 
@@ -150,24 +169,21 @@ def _seconds(event: HistoryEvent) -> float:
     return event.event_time.seconds + event.event_time.nanos / 1e9
 
 
-async def _share(stage: Stage, run_id: str, spans: dict[str, list[tuple[float, float]]], shares: Shares) -> None:
-    client = open_redis(stage.place.settings.redis_url or "")
-    try:
-        trace = await RedisStepStore(client).trace(tenant=stage.place.settings.tenant, lineage=run_id)
-    finally:
-        await client.aclose()
-    costs = [line["costs"] for line in trace if line.get("kind") == "step"]
-    steps = sorted(span for name, found in spans.items() if name.startswith("browser.") for span in found)
-    bounds = [spans["session.open"][0][1], *(end for _, end in steps)]
-    for begun, ended, cost in zip(bounds, bounds[1:], costs, strict=False):
-        total = cost.get("totalMs", 0.0)
-        known = {name: cost.get(f"{name}Ms", 0.0) for name in ("redis", "locating", "acting", "verifying")}
-        shares.temporal.append(max(0.0, (ended - begun) * 1000 - total))
+def _share(spans: dict[str, list[Span]], shares: Shares) -> None:
+    steps = sorted(
+        (span for name, found in spans.items() if name.startswith("browser.") for span in found), key=lambda s: s.ended
+    )
+    before = spans["session.open"][0].ended
+    for span in steps:
+        costs = span.costs
+        known = {name: getattr(costs, f"{name}_ms") for name in PARTS}
+        shares.temporal.append(max(0.0, (span.ended - before) * 1000 - costs.total_ms))
         for name, value in known.items():
             getattr(shares, name).append(value)
-        shares.other.append(max(0.0, total - sum(known.values())))
-        shares.evaluations.append(cost.get("evaluations", 0))
-        shares.round_trips.append(cost.get("redisRoundTrips", 0))
+        shares.other.append(max(0.0, costs.total_ms - sum(known.values())))
+        shares.evaluations.append(costs.evaluations)
+        shares.round_trips.append(costs.redis_round_trips)
+        before = span.ended
 
 
 def p95(values: Sequence[float]) -> float:
@@ -228,7 +244,7 @@ def _shown(
     parts = Table(title="where a replayed step's time goes, milliseconds per step")
     for column in ("part", "median", "mean"):
         parts.add_column(column, justify="left" if column == "part" else "right")
-    for name in ("temporal", "redis", "locating", "acting", "verifying", "other"):
+    for name in ("temporal", *PARTS, "other"):
         values = getattr(shares, name)
         parts.add_row(name, f"{statistics.median(values):.1f}", f"{statistics.mean(values):.1f}")
     console.print(parts)
@@ -245,7 +261,7 @@ def _shown(
         "rounds": len(script_ms),
         "mails": sent,
     }
-    for name in ("temporal", "redis", "locating", "acting", "verifying", "other"):
+    for name in ("temporal", *PARTS, "other"):
         figures[f"{name}_ms_per_step"] = round(statistics.mean(getattr(shares, name)), 2)
     return figures
 

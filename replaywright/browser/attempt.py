@@ -64,6 +64,8 @@ class Attempt:
 
     token: int
     probes: tuple[Probe, ...] = ()
+    frame_id: str = ""
+    """The frame that the element is looked for in; the others only answer probes."""
     path: tuple[FrameStep, ...] = ()
     """Of the frame that the attempt was begun in: goes into every description from there."""
     candidates: tuple[Candidate, ...] | None = None
@@ -87,11 +89,22 @@ class Attempt:
 
     def take(self, frame: Frame, message: Mapping[str, Any]) -> None:
         """Remember one message."""
+        if message["type"] == "observed":
+            if len(message["probes"]) == len(self.probes):
+                self._answer(frame, message["probes"])
+            if frame.id == self.frame_id:
+                self.value_ok = message.get("valueOk", self.value_ok)
+                self.state = message.get("state") or self.state
+        elif frame.id == self.frame_id or message["type"] == "failed":
+            self._take_news(frame, message)
+
+    def _take_news(self, frame: Frame, message: Mapping[str, Any]) -> None:
         self.heard += 1
         match message["type"]:
             case "candidates" | "settled":
                 self.candidates = self._candidates(message)
                 self.offers += 1
+                self.blocked = None
                 self.settled = message["type"] == "settled" or bool(message.get("settled"))
                 if self.settled and not self.settled_at:
                     self.settled_at = time.monotonic()
@@ -103,10 +116,6 @@ class Attempt:
                 self.landed = True
             case "intercepted":
                 self.intercepted = Blocked("intercepted", str(message.get("by") or ""))
-            case "observed":
-                self._answer(frame, message["probes"])
-                self.value_ok = message.get("valueOk", self.value_ok)
-                self.state = message.get("state") or self.state
             case "failed":
                 self.failed = str(message["reason"])
             case _:
@@ -197,7 +206,8 @@ class Expectation:
         for frame in tab.worlds():
             asked = self.attempt.asked.get(frame.id)
             if asked is None or asked.context != frame.context or time.monotonic() - asked.since > RENEW_S:
-                by_itself = frame.wire is self.preloaded and (asked is None or asked.context != frame.context)
+                is_new = asked is None or asked.context != frame.context
+                by_itself = is_new and frame.wire is self.preloaded and not frame.restored
                 self.attempt.expect_answer(frame, by_itself=by_itself)
                 if not by_itself:
                     tab.tell(frame, self.script)

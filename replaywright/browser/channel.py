@@ -36,6 +36,8 @@ class Frame:
     """Unique id of the agent's world in the present document; empty while there is none."""
     loaded: bool = False
     """Whether DOMContentLoaded has passed."""
+    restored: bool = False
+    """Whether the document came out of the back/forward cache: nothing runs anew in it."""
     loading: str = ""
     """The document that is on its way; empty when none is."""
     unreachable: str = ""
@@ -278,7 +280,7 @@ class Tab:
                 self._forget(child.id)
             frame.loader = told["loaderId"]
             # A page out of the back/forward cache is complete as it is; its worlds were announced already.
-            frame.loaded = params.get("type") == "BackForwardCacheRestore"
+            frame.restored = frame.loaded = params.get("type") == "BackForwardCacheRestore"
             frame.title = ""
             if frame.loaded:
                 wire.post("Page.getFrameTree").add_done_callback(lambda told: self._regrow(wire, told))

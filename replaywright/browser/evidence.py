@@ -14,6 +14,8 @@ SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS", "TRACE"})
 AWAITED_TYPES = frozenset({"Document", "XHR", "Fetch"})
 """Requests whose answers may change the page; pictures, fonts and event streams may take as long as they like."""
 TEXT_LIMIT = 200
+DIALOG_LIMIT = 20
+"""A page that opens one after the other fills no report."""
 
 
 def without_query(url: str) -> str:
@@ -78,6 +80,8 @@ class Recorder:
     downloads: list[str] = field(default_factory=list)
     popups: list[str] = field(default_factory=list)
     """Top frames of the tabs that the step opened."""
+    windows: int = 0
+    """How many windows the page asked for; each becomes a tab a moment later."""
     landed: bool | None = None
     navigating: str = ""
     """What was asked to be loaded and has not begun to: an announced navigation."""
@@ -96,7 +100,8 @@ class Recorder:
         """Note a dialog; leaving a page that wants to be asked first is no dialog of the step."""
         if kind != "beforeunload":
             self.saw(Cause.DIALOG)
-        self.dialogs.append(shorten(f"{kind}: {text}", TEXT_LIMIT))
+        if len(self.dialogs) < DIALOG_LIMIT:
+            self.dialogs.append(shorten(f"{kind}: {text}", TEXT_LIMIT))
 
     def hear(self, traffic: Traffic, method: str, params: Mapping[str, Any]) -> None:
         """Take what matters out of the protocol's events."""
@@ -115,6 +120,7 @@ class Recorder:
                     self.navigating = ""
                     self.saw(Cause.SAME_DOCUMENT)
             case "Page.windowOpen":
+                self.windows += 1
                 self.saw(Cause.POPUP)
             case "Page.downloadWillBegin":
                 self.navigating = ""

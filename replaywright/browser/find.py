@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from replaywright.browser import frames, snapshots
-from replaywright.browser.attempt import Attempt, Ready
+from replaywright.browser.attempt import SILENCE_S, Attempt, Ready
 from replaywright.browser.channel import Frame, Tab, script_for
 from replaywright.browser.waiting import Deadline
 from replaywright.browser.wire import WireFailed
@@ -101,17 +101,16 @@ class Finder:
             self._compared = True
             return await self._not_certain() or Missed(self._lookup)
         self._begin(frame)
-        while True:
+        while not self._deadline.passed:
             heard = self._attempt.heard
-            changed = await self._session.until(lambda: self._news(heard), self._pause())  # noqa: B023
-            if not changed and self._deadline.passed:
-                return self._out_of_time()
+            await self._session.until(lambda: self._news(heard), self._pause())  # noqa: B023
             if self._frame.context != self._context:
                 await self._begin_again()
                 continue
             outcome = await self._weigh()
             if outcome is not None:
                 return outcome
+        return await self._out_of_time()
 
     # ------------------------------------------------------------------------------------------- one look
 
@@ -133,12 +132,15 @@ class Finder:
         self._context = frame.context
         self._chosen = None
         self._attempt.restart()
+        self._attempt.frame_id = frame.id
         self._attempt.path = self._target.frame if self._target is not None else ()
         if not frame.context:
             return
+        self._ask_other_frames()
         target = None if self._target is None else self._target.model_dump(by_alias=True, exclude={"frame"})
         query = None if self._work.query is None else self._work.query.model_dump(by_alias=True, exclude_none=True)
         spec = {**self._spec, "attempt": self._attempt.token, "target": None if query else target, "query": query}
+        spec["probes"] = self._expectation.told_probes
         self._attempt.expect_answer(frame)
         self._tab.tell(frame, script_for("begin", spec), secret=bool(self._spec.get("text")))
         self._expectation.ask(self._tab)
@@ -176,12 +178,14 @@ class Finder:
         if attempt.failed:
             raise ActionFailed("agent_failed", f"the page could not be searched: {attempt.failed}", dispatched=False)
         if attempt.ready is not None:
+            await self._others_answered()
             decision = self._decide(attempt.ready.candidates)
             if decision.chosen is not None and decision.chosen.index == attempt.ready.index:
                 lookup = decision.lookup if self._chosen is None else self._chosen
                 return await self._found(lookup, attempt.ready)
             attempt.ready = None  # certain to the page, and not to us
             self._lookup = decision.lookup
+            self._compared = True
             self._tab.tell(self._frame, script_for("cancel"))
             return await self._not_certain()
         if attempt.candidates:
@@ -193,6 +197,8 @@ class Finder:
                     self._tab.tell(self._frame, script_for("choose", attempt.token, decision.chosen.index))
                 return None
         if attempt.blocked is not None or not attempt.settled:
+            return None
+        if self._work.query is not None and not attempt.candidates and await self._goes_elsewhere():
             return None
         if time.monotonic() < attempt.settled_at + self._patience_left():
             return None
@@ -212,21 +218,66 @@ class Finder:
 
     def _decide_declared(self, candidates: tuple[Candidate, ...]) -> Decision:
         lookup = Lookup(tier="query", candidates=len(candidates), entry_version=self._work.entry_version)
-        elsewhere = self._matches_elsewhere()
+        elsewhere = sum(self._matches_elsewhere().values())
         if len(candidates) == 1 and not elsewhere:
             return Decision(lookup.model_copy(update={"hit": True, "score": 1.0}), candidates[0])
         several = len(candidates) + elsewhere > 1
         return Decision(lookup.model_copy(update={"reason": "ambiguous" if several else "not_found"}))
 
-    def _matches_elsewhere(self) -> int:
-        """Matches of the declared element in other frames, as far as they have answered."""
-        query = self._work.query
+    # ------------------------------------------------------------------- a declared element in other frames
+
+    def _ask_other_frames(self) -> None:
+        """A declared element must be the only one on the whole page: have the other frames count theirs."""
+        query, attempt = self._work.query, self._attempt
+        if query is None or len(self._tab.worlds()) < 2:
+            return
+        probe = ElementProbe(query=query)
+        if probe not in attempt.probes:
+            attempt.probes = (*attempt.probes, probe)
+            attempt.asked.clear()
+
+    def _matches_elsewhere(self) -> dict[str, int]:
+        """How many elements match in the other frames, as far as they have answered; by frame id."""
         probes = self._attempt.probes
-        if query is None or ElementProbe(query=query) not in probes:
-            return 0
-        position = probes.index(ElementProbe(query=query))
-        answers = (asked.answers for frame_id, asked in self._attempt.asked.items() if frame_id != self._frame.id)
-        return sum(answer[position].count for answer in answers if answer is not None)
+        if self._work.query is None or ElementProbe(query=self._work.query) not in probes:
+            return {}
+        position = probes.index(ElementProbe(query=self._work.query))
+        counts: dict[str, int] = {}
+        for frame in self._tab.worlds():
+            asked = self._attempt.asked.get(frame.id)
+            if frame is not self._frame and asked is not None and asked.answers is not None:
+                counts[frame.id] = asked.answers[position].count
+        return {frame_id: count for frame_id, count in counts.items() if count}
+
+    async def _others_answered(self) -> None:
+        """Wait for the other frames' counts, not for long: a frame that hangs must not hold up the step."""
+        if self._work.query is None or len(self._tab.worlds()) < 2:
+            return
+
+        def answered() -> bool:
+            asked = [self._attempt.asked.get(frame.id) for frame in self._tab.worlds() if frame is not self._frame]
+            return all(one is not None and one.answers is not None for one in asked)
+
+        await self._session.until(answered, self._deadline.left(SILENCE_S))
+
+    async def _goes_elsewhere(self) -> bool:
+        """Whether the look-up goes on in another frame, the only one with a match."""
+        before = self._attempt.probes
+        self._ask_other_frames()
+        self._expectation.ask(self._tab)
+        if self._attempt.probes != before:  # frames have come since it began
+            self._begin(self._frame)
+            return True
+        await self._others_answered()
+        elsewhere = self._matches_elsewhere()
+        if list(elsewhere.values()) != [1]:
+            return False
+        self._tab.tell(self._frame, self._expectation.script)  # it only counts from now on
+        self._attempt.expect_answer(self._frame)
+        self._begin(self._tab.frames[next(iter(elsewhere))])
+        return True
+
+    # -------------------------------------------------------------------------------------------- the end
 
     async def _found(self, lookup: Lookup, ready: Ready) -> Found:
         if self._healed is not None:
@@ -291,13 +342,14 @@ class Finder:
             self._deadline.left(timeout_s),
         )
 
-    def _out_of_time(self) -> Found | Missed:
+    async def _out_of_time(self) -> Found | Missed:
         blocked = self._attempt.blocked
         if blocked is not None:
             raise ActionFailed(blocked.reason, _why(blocked.reason, blocked.by), dispatched=False)
         if not self._attempt.heard:
-            raise ActionFailed("timeout", "the page does not answer", dispatched=False)
-        return Missed(self._lookup)
+            state = "does not answer" if self._tab.main.loaded else "did not finish loading in time"
+            raise ActionFailed("timeout", f"the page {state}", dispatched=False)
+        return await self._missed(self._lookup)
 
 
 def _why(reason: str, by: str) -> str:

@@ -45,6 +45,10 @@ from replaywright.ports import BeforeDispatch, Report, Work
 if TYPE_CHECKING:
     from replaywright.browser.session import ChromiumSession
 
+UNRESPONSIVE_S = 10.0
+"""What a step may take beyond its budget when the browser does not answer; everything else ends within it."""
+AFTERMATH_S = 1.0
+"""Once an input is on its way, at least this long is spent on learning what became of it."""
 LANDING_GRACE_S = 0.5
 """After the browser has delivered an input: how long the agent's word that it arrived may still take."""
 EFFECT_S = 1.0
@@ -96,10 +100,13 @@ class StepRun:
         """The whole step within its budget; see `BrowserSession.perform`."""
         self.session.attempt = self._expectation.attempt
         self._expectation.attempt.on_ready = self._on_ready
+        limit = asyncio.timeout(self.deadline.left() + UNRESPONSIVE_S)
         try:
-            async with asyncio.timeout(self.deadline.left() + 10):
+            async with limit:
                 return await (self._on_element() if names_element(self.step) else self._on_page())
         except TimeoutError:
+            if not limit.expired():  # of the caller's `before_dispatch`
+                raise
             seconds = self.work.timeout_ms / 1000
             message = f"the page did not answer within the step's {seconds:g} s"
             raise ActionFailed("timeout", message, dispatched=self.dispatched) from None
@@ -194,6 +201,7 @@ class StepRun:
 
     def _go(self, frame: Frame) -> None:
         """From here on the page may be touched."""
+        self.deadline = Deadline(max(self.deadline.left(), AFTERMATH_S))
         self._arm()
         self._expectation.attempt.renew(frame)
         self.dispatched = True
@@ -247,7 +255,8 @@ class StepRun:
         """Wait until the browser has handed every event to the page."""
         for task in posted:
             task.add_done_callback(lambda _: self.session.pulse.beat())
-        await self.session.until(lambda: over() or all(task.done() for task in posted), self.deadline.left())
+        if not await self.session.until(lambda: over() or all(task.done() for task in posted), self.deadline.left()):
+            self._fail("timeout", "the page did not take the input in time")
 
     @property
     def _armed(self) -> Recorder:
@@ -453,6 +462,7 @@ class StepRun:
         recorder = self._armed
         main = self.session.current.main
         arriving = bool(recorder.navigating or main.loading) or not main.loaded or self.session.opening
+        arriving = arriving or recorder.windows > len(recorder.popups)
         return arriving or (self._frame.id in self._tab.frames and bool(self._frame.loading))
 
     async def _observe(self) -> None:
@@ -483,10 +493,7 @@ class StepRun:
             if self.deadline.passed or not (self._busy() or self._tab.traffic.busy(since=self._armed_at)):
                 return  # the page behaves differently now; what is expected of it decides
         if Cause.NEW_DOCUMENT in awaited or Cause.POPUP in awaited:
-            popup = Cause.POPUP not in awaited
-            await self.session.until(
-                lambda: (popup or bool(recorder.popups)) and not self._busy(), self.deadline.left()
-            )
+            await self.session.until(lambda: not self._busy(), self.deadline.left())
 
     async def _verified(self, lookup: Lookup, target: Target | None, *, acted: bool = True) -> Report:
         after = await self.session.verified(self._expectation, self.deadline, dispatched=self.dispatched)

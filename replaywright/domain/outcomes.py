@@ -82,6 +82,9 @@ class Costs(Record):
     acting_ms: float = 0.0
     verifying_ms: float = 0.0
     redis_ms: float = 0.0
+    """Looking up, and writing the intent of a commit step."""
+    recording_ms: float = 0.0
+    """Writing outcome, entry, statistics and trace; only known to the caller, not to what is written."""
     total_ms: float = 0.0
 
 

@@ -695,7 +695,7 @@ async def test_a_new_tab_becomes_the_current_one(
 async def test_a_slow_popup_is_awaited(session: ChromiumSession, site: Site) -> None:
     await opened(session, site, "browser_basic.html")
 
-    report = await session.perform(work("click", button("Slow popup"), expect=[says("Slow page")]))
+    report = await session.perform(work("click", button("Slow popup"), expect=[{"url_contains": "/slow"}]))
 
     assert holds(report)
     assert report.title == "Slow"
@@ -818,6 +818,25 @@ async def _inside(session: ChromiumSession, where: str) -> Target:
                 if element.target.name == "Press" and element.target.frame[-1].name == where:
                     return element.target
             await session.until(lambda: False, 0.1)
+
+
+async def test_a_declared_element_is_found_in_the_only_frame_that_has_it(session: ChromiumSession, site: Site) -> None:
+    await opened(session, site, "browser_nest.html")
+
+    report = await session.perform(work("click", button("Press"), expect=[says("inner pressed ?deep")]))
+
+    assert holds(report)
+    assert report.target is not None
+    assert [step.name for step in report.target.frame] == ["deep"]
+
+
+async def test_a_declared_element_in_two_frames_is_ambiguous(session: ChromiumSession, site: Site) -> None:
+    await opened(session, site, f"browser_frames.html?port={site.other_port}")
+    await _inside(session, "deep")
+
+    report = await session.perform(work("click", button("Press"), timeout_ms=2000))
+
+    assert (report.lookup.hit, report.lookup.reason, report.acted) == (False, "ambiguous", False)
 
 
 async def test_a_click_into_a_covered_frame_is_refused(session: ChromiumSession, site: Site) -> None:
@@ -964,6 +983,73 @@ async def test_a_browser_that_dies_is_a_lost_session(
         with pytest.raises(SessionLost):
             await session.perform(work("click", button("Count")))
         await session.detach()
+
+
+async def test_a_page_that_crashes_is_a_lost_session(
+    browsers: ChromiumBrowsers, site: Site, chromium_path: Path, tmp_path: Path
+) -> None:
+    async with _chromium(chromium_path, tmp_path) as endpoint:
+        session = await browsers.attach(endpoint)
+        await opened(session, site, "browser_basic.html")
+        session.current.wire.tell("Page.crash")
+        with pytest.raises(SessionLost, match="crashed"):
+            await session.perform(work("wait_for", expect=[says("never")]))
+        await session.detach()
+
+
+async def test_a_page_that_hangs_costs_no_more_than_the_budget(session: ChromiumSession, site: Site) -> None:
+    await opened(session, site, "browser_hung.html")
+
+    with pytest.raises(ActionFailed) as hung:
+        await session.perform(work("click", button("Hang"), timeout_ms=500))
+    with pytest.raises(ActionFailed) as next_one:
+        await session.perform(work("click", button("Hang"), timeout_ms=100))
+
+    assert (hung.value.reason, hung.value.dispatched) == ("timeout", True)
+    assert (next_one.value.reason, next_one.value.dispatched) == ("timeout", False)
+
+
+async def test_a_storm_of_dialogs_ends_with_the_budget(
+    browsers: ChromiumBrowsers, site: Site, chromium_path: Path, tmp_path: Path
+) -> None:
+    async with _chromium(chromium_path, tmp_path) as endpoint:
+        session = await browsers.attach(endpoint)
+        await opened(session, site, "browser_hung.html")
+        with pytest.raises(ActionFailed) as failed:
+            await session.perform(work("click", button("Storm"), timeout_ms=700))
+        await session.detach()
+
+    assert (failed.value.reason, failed.value.dispatched) == ("timeout", True)
+
+
+async def test_a_page_that_asks_before_it_is_left_is_left(session: ChromiumSession, site: Site) -> None:
+    await opened(session, site, "browser_hung.html")
+    await session.perform(work("click", button("Guard")))
+
+    report = await session.perform(work("click", link("Leave")))
+
+    assert report.title == "Second"
+    assert report.evidence.causes == (Cause.NEW_DOCUMENT,)
+
+
+async def test_attaching_waits_for_a_navigation_that_is_under_way_and_no_longer_than_it_may(
+    browsers: ChromiumBrowsers, site: Site, chromium_path: Path, tmp_path: Path
+) -> None:
+    hasty = ChromiumBrowsers(connect_timeout_s=0.5)
+    async with _chromium(chromium_path, tmp_path) as endpoint:
+        first = await browsers.attach(endpoint)
+        with pytest.raises(ActionFailed):
+            await first.perform(work("goto", url=site.url("slow?ms=2500"), timeout_ms=300))
+        await first.detach()
+
+        with pytest.raises(SessionLost):
+            await hasty.attach(endpoint)
+        session = await browsers.attach(endpoint)
+        verdicts = await session.check([PREDICATE.validate_python(says("Slow page"))], 3000)
+        await session.detach()
+    await hasty.close()
+
+    assert [verdict.passed for verdict in verdicts] == [True]
 
 
 async def test_nothing_that_answers_is_a_lost_session(browsers: ChromiumBrowsers) -> None:

@@ -76,7 +76,7 @@ async def test_the_hash_finds_an_element_without_a_name(agent: AgentPage) -> Non
     await agent.value("document.querySelector('main').prepend(document.querySelector('input'))")
     await agent.value("document.querySelector('div').append(document.createElement('textarea'))")
 
-    await agent.begin(target=bare(target, "elementHash"), need="read")
+    await agent.begin(target=bare(target, "elementHash", "container"), need="read")
     ready = await agent.message("ready")
 
     assert ready["candidates"][0]["tier"] == "hash"
