@@ -2,7 +2,7 @@
 
 `python worker.py --role all|workflow|browser|model`, or `replaywright-worker`.
 
-A team that runs a worker of its own takes `ReplaywrightPlugin` for the workflows and `workers` for the activities.
+A team that runs a worker of its own takes `ReplaywrightPlugin` instead.
 """
 
 import argparse
@@ -13,12 +13,13 @@ import os
 import signal
 import sys
 import uuid
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 from temporalio.client import Client
+from temporalio.contrib.pydantic import pydantic_data_converter
 from temporalio.service import RPCError
 from temporalio.worker import Worker
 
@@ -41,7 +42,7 @@ from replaywright.stack.chromium import find_chromium
 from replaywright.stack.workers import announce_ready
 from replaywright.vault.environment import EnvironmentSecrets
 from replaywright.vault.logs import RedactingFilter
-from workflows.plugin import ReplaywrightPlugin
+from workflows.plugin import WorkflowPlugin
 from workflows.policies import browser_queue, host_queue, model_queue
 
 _log = logging.getLogger("replaywright.worker")
@@ -52,7 +53,7 @@ ROLES = ("all", "workflow", "browser", "model")
 
 
 async def connect(settings: Settings) -> Client:
-    """A Temporal client with the plugin.
+    """A Temporal client that speaks our payloads; without workflows, so that activity workers do not poll for any.
 
     Raises:
         StackFailed: no server answers.
@@ -60,35 +61,70 @@ async def connect(settings: Settings) -> Client:
     address = settings.temporal_address or "localhost:7233"
     try:
         return await Client.connect(
-            address, namespace=settings.temporal_namespace, plugins=[ReplaywrightPlugin()], lazy=False
+            address, namespace=settings.temporal_namespace, data_converter=pydantic_data_converter
         )
     except (RPCError, RuntimeError) as exc:
         raise StackFailed(f"Temporal does not answer at {address}: set REPLAYWRIGHT_TEMPORAL_ADDRESS ({exc})") from exc
 
 
+class ReplaywrightPlugin(WorkflowPlugin):
+    """All of Replaywright as one argument, for a team's own worker and for the Replayer.
+
+        client = await Client.connect(address, plugins=[ReplaywrightPlugin()])
+        async with Worker(client, task_queue="replaywright", workflows=[OurWorkflow], activities=[our_activity]):
+            ...
+        await Replayer(workflows=[], plugins=[ReplaywrightPlugin()]).replay_workflow(history)
+
+    Every worker of that client serves the workflow `BrowserTask`; while one runs, this process also polls the queues
+    of the browser and model activities. They are derived from that worker's task queue.
+    """
+
+    def __init__(self, settings: Settings | None = None, role: str = "all") -> None:
+        super().__init__()
+        self._settings = settings
+        self._role = role
+
+    async def run_worker(self, worker: Worker, next: Callable[[Worker], Awaitable[None]]) -> None:  # noqa: A002 - Temporal's name
+        """Run the team's worker with the activities beside it."""
+        settings = self._settings or load_settings()
+        served = settings.model_copy(update={"task_queue": worker.task_queue})
+        client = await connect(served)  # a client of its own: on the team's, this plugin would start once more
+        async with activity_workers(served, client, self._role):
+            await super().run_worker(worker, next)
+
+
 @contextlib.asynccontextmanager
 async def workers(settings: Settings, client: Client, role: str = "all") -> AsyncIterator[None]:
     """Poll in this process, in the given role, until the block ends; then drain."""
+    async with activity_workers(settings, client, role):
+        if role not in ("all", "workflow"):
+            yield
+            return
+        async with Worker(
+            client,
+            task_queue=settings.task_queue,
+            plugins=[WorkflowPlugin()],
+            max_cached_workflows=500,
+            sticky_queue_schedule_to_start_timeout=timedelta(seconds=1),
+            no_remote_activities=True,
+        ):
+            yield
+
+
+@contextlib.asynccontextmanager
+async def activity_workers(settings: Settings, client: Client, role: str) -> AsyncIterator[None]:
+    """Poll the queues of the activities that belong to the role, until the block ends; then drain."""
     async with contextlib.AsyncExitStack() as exits:
         secrets = EnvironmentSecrets(os.environ)
         artifacts = ArtifactStore(settings.artifacts)
         built: list[Worker] = []
-        if role in ("all", "workflow"):
-            built.append(
-                Worker(
-                    client,
-                    task_queue=settings.task_queue,
-                    max_cached_workflows=500,
-                    sticky_queue_schedule_to_start_timeout=timedelta(seconds=1),
-                    no_remote_activities=True,
-                )
-            )
         if role in ("all", "browser"):
             built += await _browser_workers(settings, client, artifacts, secrets, exits)
         if role in ("all", "model"):
             executor = ModelExecutor(
                 settings.model, base_url=settings.model_base_url, timeout_s=settings.model_timeout_s
             )
+            exits.push_async_callback(executor.close)
             built.append(
                 Worker(
                     client,
@@ -138,7 +174,12 @@ async def _browser_workers(
     actions = Actions(attachments, store, artifacts, secrets)
     effects = EffectActivities(attachments, store)
     knowledge = KnowledgeActivities(attachments, store)
-    own: list[Callable[..., Any]] = [*actions.activities(), effects.resolve_step, knowledge.finish_run, sessions.close_session]
+    own: list[Callable[..., Any]] = [
+        *actions.activities(),
+        effects.resolve_step,
+        knowledge.finish_run,
+        sessions.close_session,
+    ]
     shared: list[Callable[..., Any]] = [sessions.open_session, sessions.recover_session, effects.settle_step]
     served: tuple[tuple[str, list[Callable[..., Any]], int], ...] = (
         (queues[0], own, settings.browser_limit * 2),

@@ -1,4 +1,4 @@
-"""Everything that a client, a worker or the Replayer needs to speak Replaywright, as one argument."""
+"""What a client, a workflow worker or the Replayer needs to speak Replaywright, as one argument."""
 
 import dataclasses
 
@@ -15,12 +15,10 @@ PASSED_THROUGH = ("pydantic", "pydantic_core", "rfc8785", "rapidfuzz", "replaywr
 """Modules that the workflow sandbox takes from outside: pure, and slow to load again for every workflow."""
 
 
-class ReplaywrightPlugin(SimplePlugin):
-    """Workflows, data converter and sandbox settings.
+class WorkflowPlugin(SimplePlugin):
+    """Workflows, data converter and sandbox settings; no activities, so that callers need no browser.
 
-    `Client.connect(..., plugins=[ReplaywrightPlugin()])` is enough for a caller and for a team's own workflow worker;
-    `Replayer(workflows=[], plugins=[ReplaywrightPlugin()])` replays recorded histories. A team's own payload
-    converter, codec and external storage stay.
+    A team's own payload converter, codec and external storage stay.
     """
 
     def __init__(self) -> None:

@@ -26,10 +26,8 @@ class ChromiumBrowsers:
         Raises:
             SessionLost: nothing answers there.
         """
-        driver = await self._started()
         try:
-            async with asyncio.timeout(self._connect_timeout_s):
-                browser = await driver.chromium.connect_over_cdp(endpoint)
+            browser = await self._connected(endpoint)
         except (PlaywrightError, TimeoutError) as exc:
             raise SessionLost(f"no browser answers at {endpoint!r}") from exc
         session = ChromiumSession(browser, browser.contexts[0])
@@ -39,6 +37,22 @@ class ChromiumBrowsers:
             await _disconnect(browser)
             raise SessionLost(f"the browser at {endpoint!r} shows no page that answers") from exc
         return session
+
+    async def _connected(self, endpoint: str) -> Browser:
+        driver = await self._started()
+        try:
+            async with asyncio.timeout(self._connect_timeout_s):
+                return await driver.chromium.connect_over_cdp(endpoint)
+        except PlaywrightError as exc:
+            if "has been closed" not in exc.message:
+                raise
+        # The driver's process has ended, and every session through it: a new one serves those that come.
+        async with self._starting:
+            if self._driver is driver:
+                self._driver = None
+        driver = await self._started()
+        async with asyncio.timeout(self._connect_timeout_s):
+            return await driver.chromium.connect_over_cdp(endpoint)
 
     async def _started(self) -> Playwright:
         async with self._starting:

@@ -18,6 +18,8 @@ from replaywright.browser.wire import Counts, Wire, WireFailed
 
 WORLD = "replaywright"
 BINDING = "__replaywright"
+CLOSING_S = 1.0
+"""How long the news that a page was closed may take after its connection has ended."""
 
 
 @dataclass(eq=False)
@@ -87,6 +89,7 @@ class Tab:
             "Page.frameStartedNavigating": self._starts,
             "Page.frameStoppedLoading": self._stopped,
             "Page.domContentEventFired": self._content_loaded,
+            "closed": self._wire_closed,
         }
 
     @property
@@ -309,6 +312,17 @@ class Tab:
     def _content_loaded(self, wire: Wire, _params: Mapping[str, Any]) -> None:
         if wire is self.wire:
             self.main.loaded = True
+
+    def _wire_closed(self, wire: Wire, _params: Mapping[str, Any]) -> None:
+        # Usually the news that the page was closed follows; if not, whoever waits must look again.
+        if wire is self.wire:
+            asyncio.get_running_loop().call_later(CLOSING_S + 0.05, self.pulse.beat)
+
+    @property
+    def unreachable(self) -> bool:
+        """Whether the connection to the page is gone although the page was not closed."""
+        closed_at = self.wire.closed_at
+        return not self.closed and closed_at > 0 and time.monotonic() - closed_at > CLOSING_S
 
     # ------------------------------------------------------------------------------------------- speaking
 

@@ -198,8 +198,10 @@ class Finder:
                 return None
         if attempt.blocked is not None or not attempt.settled:
             return None
-        if self._work.query is not None and not attempt.candidates and await self._goes_elsewhere():
-            return None
+        if self._work.query is not None and not attempt.candidates:
+            if await self._goes_elsewhere():
+                return None
+            self._lookup = self._decide_declared(()).lookup
         if time.monotonic() < attempt.settled_at + self._patience_left():
             return None
         if self._tab.traffic.busy() and time.monotonic() < attempt.settled_at + self._patience.network:

@@ -79,9 +79,9 @@ def parse(keys: str) -> tuple[tuple[str, ...], str]:
     Raises:
         ActionFailed: `unknown_key`.
     """
-    parts = [part or "+" for part in keys.split("+")] if keys != "+" else ["+"]
-    if keys.endswith("++"):
-        parts = [*parts[:-2], "+"]
+    parts = keys.split("+")
+    if parts[-2:] == ["", ""]:  # the key is + itself
+        parts[-2:] = ["+"]
     names = [_ALIASES.get(part, part) for part in parts]
     *modifiers, key = names
     known = key in _NAMED or key in MODIFIERS or (len(key) == 1 and key.isprintable())

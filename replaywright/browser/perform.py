@@ -556,7 +556,9 @@ def _error_of(sent: "asyncio.Task[Mapping[str, Any]]") -> str:
     if not sent.done() or sent.cancelled():
         return ""
     if (failed := sent.exception()) is not None:
-        return failed.message if isinstance(failed, WireFailed) else str(failed)
+        if isinstance(failed, WireFailed) and not failed.closed and not failed.timed_out:
+            return failed.message
+        raise failed
     return str(sent.result().get("errorText") or "")
 
 

@@ -12,7 +12,7 @@ from playwright.async_api import Error as PlaywrightError
 
 from replaywright.browser import snapshots
 from replaywright.browser.attempt import SILENCE_S, Attempt, Expectation
-from replaywright.browser.channel import Frame, Tab
+from replaywright.browser.channel import CLOSING_S, Frame, Tab
 from replaywright.browser.evidence import Recorder
 from replaywright.browser.perform import StepRun
 from replaywright.browser.waiting import Deadline, Pulse
@@ -123,6 +123,8 @@ class ChromiumSession:
             self._current = opener if opener in self.tabs else self.tabs[0]
         if self._current.crashed:
             raise SessionLost(f"the page at {self._current.url[:200]!r} crashed")
+        if self._current.unreachable:
+            raise SessionLost("the connection to the page is gone")
         return self._current
 
     def make_current(self, tab: Tab) -> None:
@@ -141,6 +143,13 @@ class ChromiumSession:
         if not self._browser.is_connected():
             raise SessionLost("the connection to the browser is closed")
 
+    async def _require_reachable(self) -> None:
+        """Raise `SessionLost` when that is why a step failed; news of what was closed may be a moment behind."""
+        tab = self._current
+        if tab is not None and tab.wire.closed_at and not tab.closed:
+            await self.until(lambda: tab.closed, CLOSING_S + 0.1)
+        _ = self.current
+
     def next_token(self) -> int:
         """An attempt's number, never used before."""
         self._token += 1
@@ -154,9 +163,10 @@ class ChromiumSession:
             self.attempt.take(frame, message)
 
     def event(self, tab: Tab, method: str, params: Mapping[str, Any]) -> None:
-        """Any event of the protocol."""
-        if self.recorder is not None:
-            self.recorder.hear(tab.traffic, method, params)
+        """Any event of the protocol; what other tabs do meanwhile is not the step's doing."""
+        recorder = self.recorder
+        if recorder is not None and tab.main.id in (recorder.top_id, *recorder.popups):
+            recorder.hear(tab.traffic, method, params)
 
     async def _on_dialog(self, dialog: Dialog) -> None:
         if self.recorder is not None:
@@ -186,10 +196,12 @@ class ChromiumSession:
         try:
             return await run.perform()
         except WireFailed as exc:
-            self.require_alive()
-            _ = self.current  # raises when the page is gone
+            await self._require_reachable()
             reason = "timeout" if exc.timed_out else "detached"
             raise ActionFailed(reason, str(exc), dispatched=run.dispatched) from None
+        except ActionFailed:
+            await self._require_reachable()
+            raise
         finally:
             self.recorder = None
             self.attempt = None

@@ -1,6 +1,7 @@
 """One CDP session: every command has a time limit, and its errors say nothing that was typed."""
 
 import asyncio
+import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -21,6 +22,11 @@ class WireFailed(Exception):
         self.message = message
         self.timed_out = timed_out
 
+    @property
+    def closed(self) -> bool:
+        """Whether there is no longer anyone to answer: the page, the browser, or the driver in between is gone."""
+        return "has been closed" in self.message or "Target closed" in self.message
+
 
 @dataclass
 class Counts:
@@ -39,6 +45,8 @@ class Wire:
         self._session = session
         self._listener = listener
         self._counts = counts
+        self.closed_at = 0.0
+        """When it was first seen that nobody answers any more; monotonic seconds, 0 while somebody does."""
         self._posted: set[asyncio.Task[Mapping[str, Any]]] = set()
         session.on("event", self._hear)
 
@@ -89,11 +97,15 @@ class Wire:
                 answer: Mapping[str, Any] = await self._session.send(method, dict(params))
                 return answer or {}
         except PlaywrightError as exc:
-            message = "failed" if secret else exc.message
+            message = exc.message if not secret or WireFailed(method, exc.message).closed else "failed"
         except TimeoutError:
             raise WireFailed(method, f"no answer in {COMMAND_TIMEOUT_S:g} s", timed_out=True) from None
         # Outside the handler: as its context, the original error would be printed with the parameters it repeats.
-        raise WireFailed(method, message)
+        failed = WireFailed(method, message)
+        if failed.closed and not self.closed_at:
+            self.closed_at = time.monotonic()
+            self._listener(self, "closed", {})
+        raise failed
 
     def _settled(self, task: asyncio.Task[Mapping[str, Any]]) -> None:
         self._posted.discard(task)

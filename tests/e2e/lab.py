@@ -71,6 +71,7 @@ class Lab:
     async def replace_worker(self, **variables: str) -> None:
         """Kill the worker and start another."""
         self.stage.kill_worker()
+        await self.stage.worker_ended()
         await self.stage.start_worker(**variables)
 
     async def learn(self) -> None:

@@ -20,7 +20,7 @@ from replaywright.domain.runs import (
     Usage,
 )
 from tests.workflows.scripted import BUTTON, Script, done, lost, missed, run_of, scripted, start, waiting
-from workflows.plugin import ReplaywrightPlugin
+from workflows.plugin import WorkflowPlugin
 from workflows.task import BrowserTask
 
 GOTO = {"action": "goto", "url": "http://site/"}
@@ -31,7 +31,7 @@ SEND = {"action": "click", "instruction": "the send button", "effect": "commit"}
 @pytest.fixture
 async def client(temporal_env: WorkflowEnvironment) -> Client:
     address = temporal_env.client.service_client.config.target_host
-    return await Client.connect(address, plugins=[ReplaywrightPlugin()])
+    return await Client.connect(address, plugins=[WorkflowPlugin()])
 
 
 def result_of(error: WorkflowFailureError) -> RunResult:
@@ -294,6 +294,6 @@ async def test_a_finished_run_replays_against_the_same_code(client: Client) -> N
         await handle.result()
     history = await handle.fetch_history()
 
-    outcome = await Replayer(workflows=[], plugins=[ReplaywrightPlugin()]).replay_workflow(history)
+    outcome = await Replayer(workflows=[], plugins=[WorkflowPlugin()]).replay_workflow(history)
 
     assert outcome.replay_failure is None

@@ -145,16 +145,20 @@ function deepActive() {
   return active;
 }
 
+const LABELS_GETTERS = Object.fromEntries(Object.entries({ input: HTMLInputElement, select: HTMLSelectElement,
+  textarea: HTMLTextAreaElement, button: HTMLButtonElement, meter: HTMLMeterElement, output: HTMLOutputElement,
+  progress: HTMLProgressElement }).map(([tag, type]) => [tag, getterOf(type.prototype, "labels")]));
+const labelsInDocument = () => Document.prototype.getElementsByTagName.call(document, "label");
+const NO_LABELS = Object.freeze([]);
+
 /** The <label> elements of a control, in document order. */
 function labelsOf(element) {
-  for (const type of [HTMLInputElement, HTMLSelectElement, HTMLTextAreaElement, HTMLButtonElement, HTMLMeterElement,
-    HTMLOutputElement, HTMLProgressElement]) {
-    if (element instanceof type) {
-      const labels = Object.getOwnPropertyDescriptor(type.prototype, "labels").get.call(element);
-      return labels ? Array.from(labels) : [];
-    }
-  }
-  return [];
+  const tag = tagOf(element);
+  if (!hasOwnProperty.call(LABELS_GETTERS, tag) || namespaceOf(element) !== HTML) return NO_LABELS;
+  // Finding labels walks the whole document for each control; the list of all labels is kept by the browser.
+  if (getRoot(element) === document && labelsInDocument().length === 0) return NO_LABELS;
+  const labels = LABELS_GETTERS[tag](element);
+  return labels && labels.length ? Array.from(labels) : NO_LABELS;
 }
 
 /** The control that a <label> belongs to. */
@@ -164,9 +168,9 @@ function controlOf(label) {
     : null;
 }
 
+const ownInputType = getterOf(HTMLInputElement.prototype, "type");
 const inputTypeOf = (element) =>
-  element instanceof HTMLInputElement ? getterOfInputType(element) : "";
-const getterOfInputType = getterOf(HTMLInputElement.prototype, "type");
+  tagOf(element) === "input" && namespaceOf(element) === HTML ? ownInputType(element) : "";
 const inputValueOf = getterOf(HTMLInputElement.prototype, "value");
 const inputCheckedOf = getterOf(HTMLInputElement.prototype, "checked");
 const textareaValueOf = getterOf(HTMLTextAreaElement.prototype, "value");
@@ -244,9 +248,9 @@ function isRendered(element, reading) {
 /** The box of a text node, or null when nothing of it is drawn. */
 function textBox(node) {
   if (!/\S/.test(dataOf(node))) return null;
-  const range = document_createRange();
+  const range = newRange();
   range.selectNodeContents(node);
   const rect = range.getBoundingClientRect();
   return rect.width > 0 && rect.height > 0 ? rect : null;
 }
-const document_createRange = () => Document.prototype.createRange.call(document);
+const newRange = () => Document.prototype.createRange.call(document);

@@ -4,6 +4,8 @@ const NAME_FROM_CONTENT = new Set(["button", "cell", "checkbox", "columnheader",
   "menuitem", "menuitemcheckbox", "menuitemradio", "option", "radio", "row", "rowheader", "switch", "tab", "tooltip",
   "treeitem"]);
 
+// A <tr> is left without a name, as Chromium does: its name would be everything that is in it, cell by cell.
+
 /** Roles that may not be named by the author: an aria-label on them is ignored. */
 const NAME_PROHIBITED = new Set(["caption", "code", "deletion", "emphasis", "insertion", "paragraph", "strong",
   "subscript", "superscript"]);
@@ -46,7 +48,9 @@ function computeName(element, context) {
     const byReference = nameByReference(element, context);
     if (byReference) return byReference;
   }
-  if (mode !== "root") {
+  // Only in a label for something else does a field stand for its value ("after [5] days"); anywhere else its value
+  // is what was typed, and that names nothing.
+  if (mode !== "root" && context.inLabel) {
     const value = embeddedValue(element, role, context);
     if (value !== null) return value;
   }
@@ -54,7 +58,7 @@ function computeName(element, context) {
   if (/\S/.test(label) && !NAME_PROHIBITED.has(role)) return label;
   const native = nativeName(element, role, context);
   if (native) return native;
-  const fromContent = mode !== "root" || NAME_FROM_CONTENT.has(role) || tagOf(element) === "summary";
+  const fromContent = mode !== "root" || (NAME_FROM_CONTENT.has(role) && tagOf(element) !== "tr");
   if (fromContent) {
     const content = nameFromContent(element, context);
     if (/\S/.test(content)) return content;
@@ -74,7 +78,7 @@ function nameByReference(element, context) {
     const target = byId(root, id);
     // The target may be the element itself: its seen-mark is lifted for this one visit.
     if (target) parts.push(computeName(target, { reading: context.reading, seen: new Set(), root: context.root,
-      mode: "reference", referenced: true }));
+      mode: "reference", referenced: true, inLabel: true }));
   }
   return collapse(parts.join(" "));
 }
@@ -125,7 +129,7 @@ function selectedLabels(select) {
 function labelsText(element, context) {
   const parts = labelsOf(element).map((label) =>
     computeName(label, { reading: context.reading, seen: new Set(context.seen), root: context.root, mode: "label",
-      referenced: context.referenced }));
+      referenced: context.referenced, inLabel: true }));
   return collapse(parts.join(" "));
 }
 

@@ -77,7 +77,7 @@ function computeRole(element) {
   if (explicit === "generic") return "";
   if (explicit === "image") return "img";
   if (explicit === "directory") return "list";
-  if ((explicit === "form" || explicit === "region") && !hasAuthorName(element)) return implicitRole(element);
+  if (explicit === "region" && !hasAuthorName(element)) return implicitRole(element);
   return explicit ?? implicitRole(element);
 }
 
@@ -109,7 +109,7 @@ function implicitRole(element) {
     case "aside":
       return hasAuthorName(element) || !isScoped(element, "article,aside,nav,section") ? "complementary" : "";
     case "form":
-      return hasAuthorName(element) ? "form" : "";
+      return "form";
     case "section":
       return hasAuthorName(element) ? "region" : "";
     case "header":
