@@ -172,8 +172,8 @@ async def _browser_workers(
     )
     sessions = SessionActivities(keepers, attachments, queue=queues[0], host_queue=queues[1])
     actions = Actions(attachments, store, artifacts, secrets)
-    effects = EffectActivities(attachments, store)
-    knowledge = KnowledgeActivities(attachments, store)
+    effects = EffectActivities(attachments, store, secrets)
+    knowledge = KnowledgeActivities(attachments, store, secrets)
     own: list[Callable[..., Any]] = [
         *actions.activities(),
         effects.resolve_step,

@@ -16,6 +16,7 @@ from replaywright.domain.entries import ActionCacheEntry
 from replaywright.domain.filling import filled_step, filled_target, general_target
 from replaywright.domain.fingerprints import content_key, fingerprint, instruction_parameters, site_scope
 from replaywright.domain.outcomes import Costs, Evidence, Lookup, Status, StepOutcome
+from replaywright.domain.redacted import redacted_outcome, redacted_snapshot, redacted_target
 from replaywright.domain.runs import (
     ActionRequest,
     Heal,
@@ -25,13 +26,17 @@ from replaywright.domain.runs import (
 from replaywright.domain.targets import Target
 from replaywright.domain.tasks import Fill, Type, action_of, arguments_of, names_element
 from replaywright.domain.templates import fill, secrets_in
-from replaywright.errors import ActionFailed, SessionLost, StoreUnavailable
-from replaywright.ports import Artifacts, Known, Recording, Report, Secrets, StepStore, Work
+from replaywright.errors import ActionFailed, ArtifactsUnavailable, SessionLost, StoreUnavailable
+from replaywright.ports import Artifacts, BeforeDispatch, Known, Recording, Report, Secrets, StepStore, Work
 
 _log = logging.getLogger("replaywright.actions")
 
 RECORD_TRIES = 4
-"""Writing an outcome is tried this often over about three seconds; then the outcome goes to Temporal alone."""
+"""Writing an outcome is tried this often; then the outcome goes to Temporal alone."""
+RECORD_PAUSE_S = 0.2
+"""Pause before the second try; each further one is twice as long."""
+SEEN_MS = 1_000
+"""How long a page is given to show that a repeatable step had taken effect before its worker was lost."""
 
 
 class Actions:
@@ -70,7 +75,7 @@ class Actions:
                 held = await self._attachments.hold(request.session, request.epoch)
                 return await _Performance(self, request, held).outcome()
             except SessionLost:
-                await self._attachments.drop(request.session.session_id)
+                await self._attachments.drop(request.session.session_id, request.epoch)
                 raise
 
     async def write(self, recording: Recording) -> Known:
@@ -82,7 +87,7 @@ class Actions:
                 if attempt == RECORD_TRIES - 1:
                     _log.warning("step %d of %s is not recorded: %s", recording.sequence, recording.lineage, exc)
                     return Known()
-                await asyncio.sleep(0.2 * 2**attempt)
+                await asyncio.sleep(RECORD_PAUSE_S * 2**attempt)
         raise AssertionError("unreachable")
 
     async def look_up(self, request: ActionRequest, key: str, held: Attachment) -> tuple[Known, int]:
@@ -100,28 +105,42 @@ class Actions:
         return known, 1
 
     async def intend(self, request: ActionRequest) -> Known:
-        """Write the intent of a commit step."""
-        info = activity.info()
+        """Write the intent of a commit step.
+
+        All tries under one epoch are one attempt: the workflow makes another one only when the one before came back
+        without having dispatched. So an intent that the store took after its writer had given up waiting is not
+        somebody else's.
+        """
         return await self._store.intend(
             tenant=request.tenant,
             lineage=request.lineage,
             fingerprint=request.fingerprint,
             epoch=request.epoch,
-            attempt=f"{info.workflow_run_id}/{info.activity_id}/{info.attempt}",
+            attempt=f"{activity.info().workflow_run_id}/{request.epoch}",
         )
 
     async def release(self, request: ActionRequest, who: str) -> None:
-        """Take back an intent that definitely led to nothing, under the next epoch: this attempt is over."""
+        """Take back an intent that definitely led to nothing, under the next epoch: this attempt is over.
+
+        Without a store the intent stays open, and a later run of this lineage has to ask whether it took effect.
+        """
         scope = {"tenant": request.tenant, "lineage": request.lineage, "fingerprint": request.fingerprint}
-        await self._store.fence(**scope, epoch=request.epoch + 1)
-        await self._store.settle(**scope, epoch=request.epoch + 1, state="NOT_DONE", who=who)
+        try:
+            await self._store.fence(**scope, epoch=request.epoch + 1)
+            await self._store.settle(**scope, epoch=request.epoch + 1, state="NOT_DONE", who=who)
+        except StoreUnavailable as exc:
+            _log.warning("the intent of step %d of %s stays open: %s", request.sequence, request.lineage, exc)
 
     async def keep_snapshot(self, report: Report) -> str:
-        """Store the report's snapshot, secrets removed; its digest, or "" when there is none."""
+        """Store the report's snapshot, secrets removed; its digest, or "" when there is none or no place for it."""
         if report.snapshot is None:
             return ""
-        text = self._secrets.redact(report.snapshot.model_dump_json(by_alias=True))
-        return await self._artifacts.put(text.encode())
+        text = redacted_snapshot(report.snapshot, self._secrets).model_dump_json(by_alias=True)
+        try:
+            return await self._artifacts.put(text.encode())
+        except ArtifactsUnavailable as exc:
+            _log.warning("the snapshot of %r is not kept: %s", report.snapshot.url, exc)
+            return ""
 
     def text_of(self, request: ActionRequest) -> tuple[str, bool]:
         """What a fill or type step enters, and whether a secret is in it."""
@@ -130,9 +149,10 @@ class Actions:
             return "", False
         return fill(step.value, request.values, self._secrets.resolve), bool(secrets_in(step.value))
 
-    def redacted(self, text: str) -> str:
-        """`text` without secret values."""
-        return self._secrets.redact(text)
+    @property
+    def secrets(self) -> Secrets:
+        """The secrets of this worker."""
+        return self._secrets
 
 
 class _AlreadyCommitted(Exception):
@@ -152,7 +172,8 @@ class _Performance:
         self._held = held
         self._step = filled_step(request.step, request.values)
         self._key = content_key(request.tenant, held.browser.url, request.step)
-        self._site = site_scope(held.browser.url)
+        self._left_at = held.browser.url
+        self._site = actions.secrets.redact(site_scope(held.browser.url))
         self._started = time.perf_counter()
         self._trips = 0
         self._redis_s = 0.0
@@ -162,19 +183,26 @@ class _Performance:
 
     async def outcome(self) -> StepOutcome:
         hit("start", self._request.sequence)
-        known = await self._known()
+        try:
+            known = await self._known()
+        except StoreUnavailable as exc:
+            if effect_of(action_of(self._step), self._request.step.effect, None).repeatable:
+                raise
+            return self._ended(Status.REFUSED, "store_unavailable", f"the ledger cannot be read: {exc}")
         if known.outcome is not None:
             return from_ledger(known.outcome)
-        self._entry = known.entry if self._request.mode is not Mode.LEARN else None
+        self._entry = known.entry if self._request.mode is not Mode.LEARN or self._request.reapply else None
         seen = None if self._entry is None else self._entry.effect
         self._effect = effect_of(action_of(self._step), self._request.step.effect, seen)
         if known.state == "DAMAGED":
             said = "the ledger's record of this step cannot be read: find out whether it took effect, then resolve it"
             return self._ended(Status.REFUSED, "ledger_damaged", said)
-        if known.state not in ("", "NOT_DONE", "RESOLVING") and not self._effect.repeatable:
+        own = self._request.waited and known.state == "INTENT" and known.epoch == self._request.epoch
+        if known.state not in ("", "NOT_DONE", "RESOLVING") and not own:
+            # Whatever this attempt would take the step for: an earlier one took it for a commit, and dispatched it or not.
             return self._ended(Status.IN_DOUBT, f"ledger_{known.state.lower()}", "an earlier attempt left its intent")
         try:
-            report = await self._held.browser.perform(self._work(), self._before_dispatch)
+            report = await self._held.browser.perform(self._work(), self._gate())
         except _AlreadyCommitted as signal:
             return from_ledger(signal.outcome)
         except StoreUnavailable as exc:
@@ -196,15 +224,17 @@ class _Performance:
         self._redis_s += time.perf_counter() - begun
         self._trips += trips
 
-    async def _before_dispatch(self, _target: Target | None) -> None:
+    def _gate(self) -> BeforeDispatch | None:
+        """What has to be done between finding and acting: for a commit step, writing its intent."""
+        return None if self._effect.repeatable or self._request.reapply else self._write_intent
+
+    async def _write_intent(self, _target: Target | None) -> None:
         hit("located", self._request.sequence)
-        if self._effect.repeatable or self._request.reapply:
-            return
         begun = time.perf_counter()
         known = await self._actions.intend(self._request)
         self._spent(begun, 1)
-        if known.outcome is not None:
-            raise _AlreadyCommitted(known.outcome)
+        if known.state == "COMMITTED":
+            raise _AlreadyCommitted(known.outcome or settled_outcome(self._request))
         self._intended = True
         hit("intended", self._request.sequence)
 
@@ -228,7 +258,7 @@ class _Performance:
         )
 
     async def _failed(self, exc: ActionFailed) -> StepOutcome:
-        message = self._actions.redacted(str(exc))
+        message = str(exc)
         if not exc.dispatched:
             if self._intended:
                 await self._actions.release(self._request, f"refused: {exc.reason}")
@@ -238,6 +268,8 @@ class _Performance:
 
     async def _recorded(self, report: Report) -> StepOutcome:
         if names_element(self._step) and not report.lookup.hit:
+            if await self._seen_after_loss():
+                return await self._done(report)
             missed = self._ended(Status.MISSED, report.lookup.reason, "", report)
             return await self._traced(missed.model_copy(update={"snapshot": await self._actions.keep_snapshot(report)}))
         unmet = next((result for result in report.after if not result.passed), None)
@@ -249,15 +281,24 @@ class _Performance:
         if self._intended and not doubtful:
             await self._actions.release(self._request, "the page sent nothing that changes anything")
         outcome = self._ended(Status.IN_DOUBT if doubtful else Status.UNMET, unmet.reason, message, report)
-        return await self._traced(outcome.model_copy(update={"snapshot": await self._actions.keep_snapshot(report)}))
+        # A step that was taken for repeatable and sent something is not performed a second time either.
+        raised = {"effect": max(self._effect, self._learned_effect(report), key=_rank)} if sent else {}
+        kept = {"snapshot": await self._actions.keep_snapshot(report)}
+        return await self._traced(outcome.model_copy(update={**raised, **kept}))
+
+    async def _seen_after_loss(self) -> bool:
+        """Whether an attempt that was lost had got so far that its element is gone and its expectation holds."""
+        if not (self._request.recovered and self._effect.repeatable and self._step.expect):
+            return False
+        results = await self._held.browser.check(self._step.expect, SEEN_MS)
+        return all(result.passed for result in results)
 
     async def _done(self, report: Report) -> StepOutcome:
-        raised = effect_of(action_of(self._step), self._request.step.effect, report.evidence.observed_effect)
+        self._left_at = report.url or self._held.browser.url
         outcome = self._ended(Status.DONE, "", "", report).model_copy(
             update={
-                "effect": raised if report.acted else self._effect,
+                "effect": self._learned_effect(report) if report.acted else self._effect,
                 "already_done": names_element(self._step) and not report.acted and report.lookup.hit,
-                "extracted": report.extracted,
             }
         )
         if self._request.reapply:
@@ -269,6 +310,12 @@ class _Performance:
         hit("recorded", self._request.sequence)
         return outcome.model_copy(update={"costs": outcome.costs.model_copy(update=spent)})
 
+    def _learned_effect(self, report: Report) -> Effect:
+        """The effect by all that is known now: what was declared, recorded and seen."""
+        recorded = None if self._entry is None else self._entry.effect
+        observed = max(report.evidence.observed_effect, recorded or Effect.READ, key=_rank)
+        return effect_of(action_of(self._step), self._request.step.effect, observed)
+
     def _keep_ahead(self, outcome: StepOutcome, known: Known) -> None:
         self._held.prefetched.clear()
         if self._request.next_step is not None and known != Known():
@@ -278,7 +325,7 @@ class _Performance:
         step = self._request.next_step
         assert step is not None
         mark = fingerprint(step, self._request.values, self._request.fingerprint, outcome.digest)
-        return mark, content_key(self._request.tenant, outcome.url, step)
+        return mark, content_key(self._request.tenant, self._left_at, step)
 
     async def _traced(self, outcome: StepOutcome) -> StepOutcome:
         """Record an outcome that is not the step's last word: statistics and trace only."""
@@ -302,7 +349,7 @@ class _Performance:
     def _new_entry(self, report: Report) -> ActionCacheEntry | None:
         """A new version of the cache entry when this step taught something, else None."""
         step, old = self._request.step, self._entry
-        if action_of(step) is Action.GOTO:
+        if action_of(step) is Action.GOTO or (names_element(step) and report.target is None):
             return None
         seen = report.evidence.observed_effect if report.acted else None
         causes = report.evidence.causes if report.acted else ()
@@ -311,7 +358,8 @@ class _Performance:
             if not raised and (set(causes) <= set(old.causes) or not report.acted):
                 return None
         names = instruction_parameters(step)
-        target = Target() if report.target is None else general_target(report.target, self._request.values, names)
+        seen_now = redacted_target(report.target or Target(), self._actions.secrets)
+        target = general_target(seen_now, self._request.values, names)
         kept = seen if old is None or old.effect is None or seen is None else max(seen, old.effect, key=_rank)
         healed = report.lookup.healed
         return ActionCacheEntry(
@@ -337,10 +385,10 @@ class _Performance:
             lookup = lookup.model_copy(update={"from_model": True, "healed": False})
         if self._entry is not None:
             lookup = lookup.model_copy(update={"entry_version": self._entry.version})
-        return StepOutcome(
+        outcome = StepOutcome(
             status=status,
             reason=reason,
-            message=self._actions.redacted(message)[:500],
+            message=message,
             fingerprint=self._request.fingerprint,
             content_key=self._key,
             effect=self._effect,
@@ -348,6 +396,7 @@ class _Performance:
             evidence=Evidence() if report is None else report.evidence,
             predicates=() if report is None else report.after,
             url=self._held.browser.url if report is None or not report.url else report.url,
+            extracted=report.extracted if report is not None and status is Status.DONE else {},
             costs=Costs(
                 evaluations=0 if report is None else report.evaluations,
                 redis_round_trips=self._trips + 1,
@@ -358,6 +407,8 @@ class _Performance:
                 total_ms=_ms_since(self._started),
             ),
         )
+        redacted = redacted_outcome(outcome, self._actions.secrets)
+        return redacted.model_copy(update={"message": redacted.message[:500]})
 
 
 def _ms_since(begun: float) -> float:
@@ -371,6 +422,11 @@ def _rank(effect: Effect) -> int:
 def from_ledger(outcome: StepOutcome) -> StepOutcome:
     """The outcome, marked as one of an earlier attempt."""
     return outcome.model_copy(update={"from_ledger": True})
+
+
+def settled_outcome(request: ActionRequest) -> StepOutcome:
+    """What is known of a step that a person declared done, and of which nothing else was recorded."""
+    return StepOutcome(status=Status.DONE, reason="person", fingerprint=request.fingerprint, effect=Effect.COMMIT)
 
 
 def recording_of(request: ActionRequest, outcome: StepOutcome, trace: dict[str, Any]) -> Recording:

@@ -4,15 +4,16 @@ import logging
 
 from temporalio import activity
 
-from activities.actions import from_ledger, recording_of
+from activities.actions import from_ledger, recording_of, settled_outcome
 from activities.heartbeats import heartbeats
 from activities.sessions import Attachments
 from replaywright.domain.actions import Effect
 from replaywright.domain.outcomes import Status, StepOutcome
 from replaywright.domain.predicates import fill_predicate
+from replaywright.domain.redacted import redacted_outcome
 from replaywright.domain.runs import ActionRequest, Resolution, ResolveRequest, SettleRequest
 from replaywright.errors import Fenced
-from replaywright.ports import Known, StepStore
+from replaywright.ports import Known, Secrets, StepStore
 
 _log = logging.getLogger("replaywright.effects")
 
@@ -23,9 +24,10 @@ RESOLVE_MS = 5_000
 class EffectActivities:
     """Activities `effect.verify` and `effect.settle`."""
 
-    def __init__(self, attachments: Attachments, store: StepStore) -> None:
+    def __init__(self, attachments: Attachments, store: StepStore, secrets: Secrets) -> None:
         self._attachments = attachments
         self._store = store
+        self._secrets = secrets
 
     @activity.defn(name="effect.verify")
     async def resolve_step(self, request: ResolveRequest) -> Resolution:
@@ -47,8 +49,7 @@ class EffectActivities:
         if before.outcome is not None:
             return Resolution(verdict="done", reason="recorded", outcome=from_ledger(before.outcome))
         if before.state == "COMMITTED":
-            done = StepOutcome(status=Status.DONE, reason="person", fingerprint=asked.fingerprint, effect=Effect.COMMIT)
-            return Resolution(verdict="done", reason="recorded", outcome=from_ledger(done))
+            return Resolution(verdict="done", reason="recorded", outcome=from_ledger(settled_outcome(asked)))
         if before.late is not None:
             await self._store.settle(**scope, epoch=asked.epoch, state="COMMITTED", who="a late report of success")
             return Resolution(verdict="done", reason="late", outcome=from_ledger(before.late))
@@ -79,6 +80,7 @@ class EffectActivities:
             predicates=results,
             url=held.browser.url,
         )
+        outcome = redacted_outcome(outcome, self._secrets)
         await self._store.record(
             recording_of(asked, outcome, trace={"resolved": "the live page shows the expected state"})
         )

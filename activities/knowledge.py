@@ -5,8 +5,9 @@ from temporalio import activity
 from activities.heartbeats import heartbeats
 from activities.sessions import Attachments
 from replaywright.domain.predicates import PredicateResult
+from replaywright.domain.redacted import redacted_results
 from replaywright.domain.runs import Finished, FinishRequest
-from replaywright.ports import StepStore
+from replaywright.ports import Secrets, StepStore
 
 VERIFY_MS = 5_000
 """How long the final predicates are given to become true."""
@@ -15,9 +16,10 @@ VERIFY_MS = 5_000
 class KnowledgeActivities:
     """Activity `run.finish`."""
 
-    def __init__(self, attachments: Attachments, store: StepStore) -> None:
+    def __init__(self, attachments: Attachments, store: StepStore, secrets: Secrets) -> None:
         self._attachments = attachments
         self._store = store
+        self._secrets = secrets
 
     @activity.defn(name="run.finish")
     async def finish_run(self, request: FinishRequest) -> Finished:
@@ -26,7 +28,7 @@ class KnowledgeActivities:
             results: tuple[PredicateResult, ...] = ()
             if request.verify:
                 held = await self._attachments.hold(request.session, request.epoch)
-                results = await held.browser.check(request.verify, VERIFY_MS)
+                results = redacted_results(await held.browser.check(request.verify, VERIFY_MS), self._secrets)
             verified = all(result.passed for result in results)
             promoted = held_back = 0
             note = ""

@@ -12,7 +12,7 @@ from temporalio import activity
 
 from activities.heartbeats import heartbeats
 from replaywright.domain.sessions import CloseSession, OpenSession, RecoverSession, SessionOpened, SessionRef
-from replaywright.errors import SessionLost, StoreUnavailable
+from replaywright.errors import Fenced, SessionLost, StoreUnavailable
 from replaywright.ports import Browsers, BrowserSession, Keepers, Known
 
 _log = logging.getLogger("replaywright.sessions")
@@ -45,11 +45,14 @@ class Attachments:
 
         Raises:
             SessionLost: no live browser is to be had for this session here.
+            Fenced: a newer attempt of this process holds it already.
         """
         async with self._lock:
             held = self._held.get(ref.session_id)
             if held is not None and held.epoch == epoch:
                 return held
+            if held is not None and held.epoch > epoch:
+                raise Fenced(f"session {ref.session_id} is held by epoch {held.epoch}; mine is {epoch}")
             await self._drop(ref.session_id)
             if not self._keepers.is_local(ref):
                 raise SessionLost(f"session {ref.session_id} lives on host {ref.host!r}, not on this one")
@@ -75,12 +78,14 @@ class Attachments:
                     await self._keepers.renew(held.ref, held.epoch)
                 except SessionLost as exc:
                     _log.warning("session %s is lost: %s", held.ref.session_id, exc)
-                    await self.drop(held.ref.session_id)
+                    await self.drop(held.ref.session_id, held.epoch)
 
-    async def drop(self, session_id: str) -> None:
-        """Let go of a session without ending it."""
+    async def drop(self, session_id: str, epoch: int | None = None) -> None:
+        """Let go of a session without ending it; with an epoch only if it is that one which holds it."""
         async with self._lock:
-            await self._drop(session_id)
+            held = self._held.get(session_id)
+            if held is not None and epoch in (None, held.epoch):
+                await self._drop(session_id)
 
     async def drop_all(self) -> None:
         """Let go of every session: the worker is leaving, the browsers stay."""

@@ -40,6 +40,8 @@ class Stage:
         """Of the webmail's account; the worker knows it as a secret."""
         self.worker_logs: list[Path] = []
         """One for each worker that was started."""
+        self.workers: list[Child] = []
+        """All that were started, the last one last; some may have ended."""
 
     async def __aenter__(self) -> Self:
         """Start all of it.
@@ -74,8 +76,8 @@ class Stage:
         self.webmail = await self._serve("webmail", "demo.webmail", "--store", str(self.home / "webmail"))
         self.stack = await self._exits.enter_async_context(Stack(settings, persistent=False, tell=self._tell))
         self.place = Place(await connect(self.stack.settings), self.stack.settings, "started")
-        self._exits.push_async_callback(self._end_worker)
-        self._worker = await self.start_worker()
+        self._exits.push_async_callback(self._end_workers)
+        await self.start_worker()
 
     async def _model(self) -> dict[str, str | None]:
         """Settings of the model: the configured one if it has a key, else the stand-in."""
@@ -111,8 +113,8 @@ class Stage:
 
     # --- worker ---------------------------------------------------------------------------------------------------
 
-    async def start_worker(self, **variables: str) -> Child:
-        """Start the worker as a process of its own, with these variables too, and return when it polls."""
+    async def start_worker(self, *, role: str = "all", **variables: str) -> Child:
+        """Start a worker as a process of its own, with these variables too, and return when it polls."""
         log = self.home / "log" / f"worker-{len(self.worker_logs) + 1}.log"
         self.worker_logs.append(log)
         environment = self.stack.environment()
@@ -122,13 +124,19 @@ class Stage:
             # A real key is nothing that the stand-in should see.
             environment["OPENAI_API_KEY"] = "stand-in"
         environment |= variables
-        self._worker = await start_worker(environment, log=log)
-        return self._worker
+        worker = await start_worker(environment, log=log, role=role)
+        self.workers.append(worker)
+        return worker
+
+    @property
+    def worker(self) -> Child:
+        """The one that was started last."""
+        return self.workers[-1]
 
     def kill_worker(self) -> int:
-        """End the worker with SIGKILL, and return its process id."""
-        self._worker.kill()
-        return self._worker.pid
+        """End the worker that was started last with SIGKILL, and return its process id."""
+        self.worker.kill()
+        return self.worker.pid
 
     async def worker_ended(self, limit_s: float = 60) -> None:
         """Return when the worker has died, of whatever.
@@ -136,13 +144,13 @@ class Stage:
         Raises:
             StackFailed: it still runs after the limit.
         """
-        if not await self._worker.ended_within(limit_s):
-            raise StackFailed(f"the worker still runs after {limit_s:g} s\n{self._worker.log_tail()}")
+        if not await self.worker.ended_within(limit_s):
+            raise StackFailed(f"the worker still runs after {limit_s:g} s\n{self.worker.log_tail()}")
 
-    async def _end_worker(self) -> None:
-        if hasattr(self, "_worker"):
+    async def _end_workers(self) -> None:
+        for worker in self.workers:
             with contextlib.suppress(StackFailed):
-                await stop_worker(self._worker)
+                await stop_worker(worker)
 
     # --- what the site and the model saw --------------------------------------------------------------------------
 

@@ -34,6 +34,7 @@ from replaywright.domain.templates import fill
 from replaywright.domain.text import normalise
 from replaywright.errors import (
     ArtifactMissing,
+    ArtifactsUnavailable,
     Fenced,
     InputInvalid,
     KeeperUnavailable,
@@ -73,6 +74,8 @@ class FakeStepStore:
     def __init__(self) -> None:
         self.is_away = False
         """While set, every method raises `StoreUnavailable`."""
+        self.fails: dict[str, list[ReplaywrightError | None]] = {}
+        """By method, for each call to come: an error to raise with nothing done; None for none."""
         self.calls: list[str] = []
         """Names of the methods called, one for each round trip."""
         self.audit: list[tuple[str, str, str]] = []
@@ -121,7 +124,7 @@ class FakeStepStore:
         """Raise the epoch and set RESOLVING; see the port."""
         self._called("fence")
         step = self._step(tenant, lineage, fingerprint)
-        if step.state == "COMMITTED":
+        if step.state in {"COMMITTED", "DAMAGED"}:
             return step.known()
         is_open = step.state in {"INTENT", "DISPATCHED", "ABANDONED"}
         if epoch < step.epoch or (epoch == step.epoch and is_open):
@@ -198,6 +201,12 @@ class FakeStepStore:
         self.calls.append(name)
         if self.is_away:
             raise StoreUnavailable("the fake store is away")
+        _raise_next(self.fails.get(name, []))
+
+    def damage(self, *, tenant: str, lineage: str, fingerprint: str) -> None:
+        """Make the ledger's record of a step unreadable."""
+        step = self._step(tenant, lineage, fingerprint)
+        step.state, step.epoch, step.attempt, step.outcome, step.late = "DAMAGED", 0, "", None, None
 
     def _step(self, tenant: str, lineage: str, fingerprint: str) -> _Step:
         return self._ledger.setdefault((tenant, lineage, fingerprint), _Step())
@@ -219,6 +228,8 @@ class FakeStepStore:
         """Whether the step is this epoch's; else its outcome is kept as late evidence."""
         outcome, epoch = recording.outcome, recording.epoch
         step = self._step(recording.tenant, recording.lineage, outcome.fingerprint)
+        if step.state == "DAMAGED":
+            return False
         if step.state == "COMMITTED" and (step.outcome == outcome or epoch >= step.epoch):
             if step.outcome is None:
                 step.outcome = outcome
@@ -296,19 +307,27 @@ class FakeArtifacts:
 
     def __init__(self) -> None:
         self.values: dict[str, bytes] = {}
+        self.is_away = False
+        """While set, every method raises `ArtifactsUnavailable`."""
 
     async def put(self, data: bytes) -> str:
         """Store and return the SHA-256."""
+        self._must_answer()
         digest = hashlib.sha256(data).hexdigest()
         self.values[digest] = data
         return digest
 
     async def get(self, digest: str) -> bytes:
         """The value, if it is there and unaltered."""
+        self._must_answer()
         data = self.values.get(digest)
         if data is None or hashlib.sha256(data).hexdigest() != digest:
             raise ArtifactMissing(f"no artifact {digest!r}")
         return data
+
+    def _must_answer(self) -> None:
+        if self.is_away:
+            raise ArtifactsUnavailable("the fake artifact store is away")
 
 
 # ------------------------------------------------------------------------------------- model and secrets
@@ -428,6 +447,10 @@ class FakeBrowserSession:
         self.site = site
         self.is_lost = False
         """While set, everything raises `SessionLost`."""
+        self.detached = 0
+        """How often it was let go of."""
+        self.works: list[Work] = []
+        """What it was asked to do, oldest first."""
         self._history = [url]
         self._values: dict[str, str] = {}
         self._shown: list[str] = []
@@ -439,6 +462,7 @@ class FakeBrowserSession:
 
     async def perform(self, work: Work, before_dispatch: BeforeDispatch | None = None) -> Report:
         """Find the element, act once, evaluate what is expected."""
+        self.works.append(work)
         self._must_live()
         decision = self._find(work)
         element_id = self._id_of(decision)
@@ -491,6 +515,7 @@ class FakeBrowserSession:
 
     async def detach(self) -> None:
         """The page stays as it is."""
+        self.detached += 1
 
     @property
     def _elements(self) -> dict[str, FakeElement]:
@@ -695,6 +720,8 @@ class FakeKeepers:
         self.epochs: dict[str, int] = {}
         """The highest epoch that has attached, by session."""
         self.renewals: list[tuple[str, int]] = []
+        self.attached: list[tuple[str, int]] = []
+        """Session and epoch of every attachment that was granted."""
         self.dead: set[str] = set()
 
     async def launch(self, session_id: str) -> SessionRef:
@@ -707,6 +734,7 @@ class FakeKeepers:
         """The endpoint, unless a higher epoch has attached."""
         self._must_own(session, epoch)
         self.epochs[session.session_id] = epoch
+        self.attached.append((session.session_id, epoch))
         return f"fake://{session.session_id}"
 
     async def renew(self, session: SessionRef, epoch: int) -> None:
@@ -715,8 +743,9 @@ class FakeKeepers:
         self.renewals.append((session.session_id, epoch))
 
     async def close(self, session: SessionRef) -> None:
-        """The session is gone from now on."""
-        self.dead.add(session.session_id)
+        """The session is gone from now on, unless a newer epoch owns it."""
+        if session.epoch >= self.epochs.get(session.session_id, 0):
+            self.dead.add(session.session_id)
 
     def is_local(self, session: SessionRef) -> bool:
         """Whether it is a session of this host."""

@@ -36,6 +36,7 @@ class Attempt:
         self._proposed: Target | None = None
         self._usage = Usage()
         self._recovered = False
+        self._waited = False
         self._suffix = ""
         self._tries = 0
         self.sequence = sequence
@@ -58,8 +59,13 @@ class Attempt:
 
     def after_loss(self) -> None:
         """Prepare another attempt after the worker or browser was lost: the ledger is asked first."""
-        self._recovered = True
+        self._recovered, self._waited = True, False
         self.again("resume")
+
+    def after_wait(self) -> None:
+        """Prepare another attempt after one that dispatched nothing, because the store was away."""
+        self._waited = True
+        self.again("redis")
 
     def activity_id(self, purpose: str = "") -> str:
         """Sequence and fingerprint, so that replaying a history checks the fingerprints too."""
@@ -84,6 +90,7 @@ class Attempt:
             usage=self._usage,
             next_step=None if reapply else self._next_step,
             recovered=self._recovered,
+            waited=self._waited,
             reapply=reapply,
         )
 

@@ -22,6 +22,8 @@ STORE_TRIES = 150
 """A commit step that was not dispatched for want of the store is tried again this often: about five minutes."""
 TARGET_ROUNDS = 2
 """How often the model is asked for the same step before it counts as failed."""
+LOSSES_PER_STEP = 10
+"""A step during which worker or browser are lost more often than this is not tried again."""
 COMMIT_ROUNDS = 3
 """How often a commit step may be dispatched anew after it was verified absent."""
 

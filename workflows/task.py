@@ -215,12 +215,13 @@ class BrowserTask:
 
     async def _decided(self, attempt: Attempt) -> StepOutcome:
         """An outcome that is not in doubt: losses are recovered from, doubts resolved, by a person if need be."""
-        waits = rounds = 0
+        waits = rounds = losses = 0
         while True:
             try:
                 outcome = await attempt.perform()
             except ActivityError as error:
-                if not policies.is_loss(error):
+                losses += 1
+                if not policies.is_loss(error) or losses > policies.LOSSES_PER_STEP:
                     raise
                 await self._recover()
                 attempt.after_loss()
@@ -231,22 +232,22 @@ class BrowserTask:
                 waits += 1
                 self._doing = f"{attempt.title}: waiting for Redis"
                 await workflow.sleep(policies.STORE_PAUSE, summary="no intent can be written, so nothing is dispatched")
-                attempt.again("redis")
+                attempt.after_wait()
                 continue
             if outcome.status is not Status.IN_DOUBT:
                 return outcome
-            resolved = await self._resolved(attempt)
-            if resolved is not None:
-                return resolved
-            rounds += 1
+            resolution = await self._resolved(attempt)
+            if resolution.outcome is not None:
+                return resolution.outcome
+            rounds += resolution.reason != "no_intent"  # then nothing had been dispatched
             if rounds >= policies.COMMIT_ROUNDS:
                 said = f"was verified absent after {rounds} dispatches"
                 return outcome.model_copy(update={"status": Status.REFUSED, "message": said})
             self._browser.raise_epoch()
             attempt.again("commit")
 
-    async def _resolved(self, attempt: Attempt) -> StepOutcome | None:
-        """The outcome of a commit step in doubt if it took effect, None if it certainly did not."""
+    async def _resolved(self, attempt: Attempt) -> Resolution:
+        """Whether a commit step in doubt took effect: with its outcome if it did, without if it certainly did not."""
         self._doing = f"{attempt.title}: did it take effect?"
         self._show()
         self._browser.raise_epoch()
@@ -263,15 +264,11 @@ class BrowserTask:
         )
         fenced = attempt.request()
         attempt.after_loss()
-        match resolution.verdict:
-            case "done":
-                return resolution.outcome
-            case "not_done":
-                return None
-            case _:
-                return await self._ask_person(attempt, fenced, resolution.reason)
+        if resolution.verdict == "undecidable":
+            return await self._ask_person(attempt, fenced, resolution.reason)
+        return resolution
 
-    async def _ask_person(self, attempt: Attempt, asked: ActionRequest, reason: str) -> StepOutcome | None:
+    async def _ask_person(self, attempt: Attempt, asked: ActionRequest, reason: str) -> Resolution:
         self._waiting_for = (
             f"step {attempt.sequence + 1} ({attempt.title}) may or may not have taken effect ({reason}): "
             "look at the site, then answer"
@@ -295,11 +292,12 @@ class BrowserTask:
         if verdict.verdict == "abandon":
             raise _TaskFailed("abandoned", f"{verdict.who or 'a person'} abandoned the step in doubt: {verdict.why}")
         if verdict.verdict == "not_done":
-            return None
+            return Resolution(verdict="not_done", reason="person")
         said = f"{verdict.who or 'a person'} says that it took effect: {verdict.why}"
-        return StepOutcome(
+        outcome = StepOutcome(
             status=Status.DONE, reason="person", message=said, fingerprint=attempt.mark, effect=Effect.COMMIT
         )
+        return Resolution(verdict="done", reason="person", outcome=outcome)
 
     async def _on_session(self, call: Callable[[], Awaitable[_Result]]) -> _Result:
         """Run something that only reads, on whatever worker has the session, as often as that is lost."""

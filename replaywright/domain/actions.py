@@ -77,10 +77,13 @@ _DERIVED = {
 def effect_of(action: Action, declared: Effect | None, observed: Effect | None) -> Effect:
     """The effect that a step is treated with.
 
-    Declared wins, but what was seen can raise it. Undeclared, the action decides: a click, a key press
-    and going back (it may re-submit a form) count as `commit` until they were *observed* to send
-    nothing unsafe; then the observation counts.
+    Declared wins. A declared `read` is raised by what was seen; a declared `idempotent` is not: that a step sends
+    something is what the word says, and that it may be sent again is for its author to know (logging in). Undeclared,
+    the action decides: a click, a key press and going back (it may re-submit a form) count as `commit` until they
+    were *observed* to send nothing unsafe; then the observation counts.
     """
+    if declared is Effect.READ and observed is not None:
+        return observed
     if declared is not None:
-        return declared if observed is None else max(declared, observed, key=lambda effect: effect.rank)
+        return declared
     return _DERIVED[action] if observed is None else observed

@@ -79,6 +79,9 @@ class ActionRequest(Record):
     """The step after this one: its cache entry is fetched along with the recording of this one."""
     recovered: bool = False
     """An earlier attempt may have begun: the ledger must be asked afresh."""
+    waited: bool = False
+    """A try under this epoch came back without having dispatched, for want of the store: an open intent of this epoch
+    is its own, taken by the store after the try had given up."""
     reapply: bool = False
     """Bring a rebuilt browser forward: the step was done before, so the ledger is neither asked nor written."""
 

@@ -274,7 +274,7 @@ class Task(Authored):
     """Short name, lower case with dashes: part of the run's id."""
     goal: str = ""
     url: str = ""
-    """Start URL, opened before the first step; may be empty when the first step is a goto."""
+    """Start URL, opened before the first step; may only be empty when the first step is a goto."""
     parameters: dict[str, Parameter] = Field(default_factory=dict)
     secrets: tuple[str, ...] = ()
     """Names of the secrets that steps may use as `{{secret:NAME}}`."""
@@ -297,6 +297,12 @@ class Task(Authored):
             if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name):
                 raise ValueError(f"{name!r} is no secret's name: use letters, digits and underscores")
         return secrets
+
+    @model_validator(mode="after")
+    def _opens_a_page(self) -> "Task":
+        if not self.url and not isinstance(self.steps[0], Goto):
+            raise ValueError("url is missing: give the page to start on, or make steps[0] a goto")
+        return self
 
     @model_validator(mode="after")
     def _uses_only_what_it_declares(self) -> "Task":

@@ -5,16 +5,23 @@ from collections.abc import AsyncIterator
 import pytest
 
 from demo.stage import Stage
-from replaywright.settings import load_settings
-from tests.e2e.lab import Lab
+from replaywright.settings import Settings, load_settings
+from tests.e2e.lab import FREEZE, Lab
 
 
 @pytest.fixture(scope="module")
-async def lab() -> AsyncIterator[Lab]:
+def lab_settings() -> Settings:
+    """What the stage is built from; a module may have its own."""
+    return load_settings()
+
+
+@pytest.fixture(scope="module")
+async def lab(lab_settings: Settings, tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Lab]:
     """The demo's task, learned on the classic skin."""
     with pytest.MonkeyPatch.context() as environment:
         environment.delenv("REPLAYWRIGHT_MODEL", raising=False)
-        async with Stage(load_settings(), tell=lambda _text: None) as stage:
+        environment.setenv(FREEZE, str(tmp_path_factory.mktemp("lab") / "freeze"))
+        async with Stage(lab_settings, tell=lambda _text: None) as stage:
             lab = Lab(stage)
             await lab.learn()
             yield lab

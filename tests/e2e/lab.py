@@ -1,11 +1,19 @@
-"""One stage for many runs of the demo's task: start it, kill its worker at a point, see what became of it."""
+"""One stage for many runs of the demo's task: start it, kill or freeze its worker at a point, see what became of it."""
 
+import asyncio
+import dataclasses
+import inspect
 import itertools
+import os
+import signal
+import time
 from collections import Counter
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import psutil
 from temporalio.client import WorkflowHandle
 
 from cache.connection import open_redis
@@ -13,13 +21,31 @@ from cache.steps import RedisStepStore
 from demo.main_job import TASK_FILE
 from demo.stage import Stage
 from demo.webmail.store import SentMessage
-from replaywright.cli.follow import Ending, follow, handle_of
+from replaywright.cli.connect import Place
+from replaywright.cli.follow import Ending, follow, handle_of, progress_of
 from replaywright.cli.run import Order, start
 from replaywright.cli.taskfile import new_run_id, read_task
-from replaywright.domain.runs import Mode, RunResult
+from replaywright.domain.runs import Mode, PersonVerdict, Progress, RunResult
 from replaywright.domain.tasks import Task, bind_parameters
+from replaywright.keeper.client import list_live
+from replaywright.keeper.protocol import SessionRecord
+from replaywright.stack import Child
 
 KILL = "REPLAYWRIGHT_INTERNAL_KILL"
+FREEZE = "REPLAYWRIGHT_INTERNAL_FREEZE"
+
+_POLL_S = 0.02
+
+
+async def until(what: str, holds: Callable[[], bool | Awaitable[bool]], limit_s: float = 30) -> None:
+    """Return as soon as the condition holds; it has to, within the limit."""
+    deadline = time.monotonic() + limit_s
+    while True:
+        held = holds()
+        if await held if inspect.isawaitable(held) else held:
+            return
+        assert time.monotonic() < deadline, f"not within {limit_s:g} s: {what}"
+        await asyncio.sleep(_POLL_S)
 
 
 @dataclass
@@ -29,6 +55,20 @@ class Lab:
     stage: Stage
     numbers: "itertools.count[int]" = field(default_factory=itertools.count)
     task: Task = field(default_factory=lambda: read_task(str(TASK_FILE)))
+    tenant: str = ""
+    """Empty for the stage's own."""
+
+    @property
+    def place(self) -> Place:
+        """Where runs are started."""
+        place = self.stage.place
+        if not self.tenant:
+            return place
+        return dataclasses.replace(place, settings=place.settings.model_copy(update={"tenant": self.tenant}))
+
+    def apart(self, task: Task | None = None) -> "Lab":
+        """The same stage for another tenant: nothing is learned there."""
+        return Lab(self.stage, self.numbers, task or self.task, f"tenant-{next(self.numbers)}")
 
     def order(self, task: Task | None = None, **fields: Any) -> Order:
         """A run with a subject that no other run has."""
@@ -39,7 +79,7 @@ class Lab:
 
     async def run(self, order: Order) -> Ending:
         """Start a run and follow it until it ends or waits for a person."""
-        await start(self.stage.place, order)
+        await start(self.place, order)
         return await self.follow(order)
 
     async def follow(self, order: Order) -> Ending:
@@ -56,7 +96,7 @@ class Lab:
 
     async def trace(self, order: Order) -> list[dict[str, Any]]:
         """The run's trace."""
-        settings = self.stage.place.settings
+        settings = self.place.settings
         client = open_redis(settings.redis_url or "")
         try:
             return await RedisStepStore(client).trace(tenant=settings.tenant, lineage=order.run_id)
@@ -67,6 +107,60 @@ class Lab:
         """How often each step's success was recorded, by number."""
         lines = await self.trace(order)
         return Counter(line["sequence"] for line in lines if line["kind"] == "step" and line["status"] == "done")
+
+    async def progress(self, order: Order) -> Progress:
+        """What the run says of itself now; empty when no worker answers."""
+        return await progress_of(self.handle(order)) or Progress()
+
+    async def with_person(self, order: Order) -> Ending:
+        """Follow a run to its end; a person who looks into the site's store decides what is in doubt."""
+        ending = await self.follow(order)
+        while ending.status == "waiting":
+            assert ending.progress is not None
+            verdict = PersonVerdict(
+                sequence=ending.progress.step,
+                verdict="done" if self.mails(order) else "not_done",
+                who="the test",
+                why="the site's store",
+            )
+            await self.handle(order).execute_update("resolve_step", verdict)
+            ending = await self.follow(order)
+        return ending
+
+    def assert_one_right_mail(self, order: Order) -> None:
+        """The site stored exactly what the run was asked to send, once."""
+        wanted = {name: value for name, value in order.values.items() if name != "base_url"} | {"cc": ""}
+        assert [{name: getattr(mail, name) for name in wanted} for mail in self.mails(order)] == [wanted]
+
+    # --- faults ---------------------------------------------------------------------------------------------------
+
+    async def frozen_at(self, worker: Child, point: str, sequence: int, order: Order) -> None:
+        """Start the run, and return when the worker has stopped itself at the point of the step; `thaw` it soon."""
+        self.freeze_file.write_text(f"{point}:{sequence}")
+        await start(self.place, order)
+        await until(
+            f"the worker stops at {point} of step {sequence}",
+            lambda: psutil.Process(worker.pid).status() == psutil.STATUS_STOPPED,
+        )
+
+    @staticmethod
+    def thaw(worker: Child) -> None:
+        """Let a frozen worker go on."""
+        os.killpg(worker.pid, signal.SIGCONT)
+
+    @property
+    def freeze_file(self) -> Path:
+        """Where a worker looks for what it is to freeze at."""
+        return Path(os.environ[FREEZE])
+
+    def sessions(self) -> list[SessionRecord]:
+        """The keepers that live."""
+        return list_live(self.stage.home / "sessions")
+
+    async def session(self) -> SessionRecord:
+        """The only keeper that lives: the one of the run under way."""
+        await until("only one keeper lives", lambda: len(self.sessions()) == 1)
+        return self.sessions()[0]
 
     async def replace_worker(self, **variables: str) -> None:
         """Kill the worker and start another."""

@@ -31,9 +31,18 @@ def test_what_was_declared_is_never_lowered(action: Action, declared: Effect, ob
     assert effect in (declared, observed)
 
 
-@given(action=st.sampled_from(Action), declared=MAYBE, observed=EFFECTS)
-def test_what_was_seen_is_never_lowered_either(action: Action, declared: Effect | None, observed: Effect) -> None:
-    assert effect_of(action, declared, observed).rank >= observed.rank
+@given(action=st.sampled_from(Action), declared=st.sampled_from([None, Effect.READ]), observed=EFFECTS)
+def test_what_was_seen_is_not_lowered_by_the_action_or_by_a_declared_read(
+    action: Action, declared: Effect | None, observed: Effect
+) -> None:
+    assert effect_of(action, declared, observed) is observed
+
+
+@given(action=st.sampled_from(Action), observed=MAYBE)
+def test_a_step_declared_idempotent_stays_repeatable_whatever_it_is_seen_to_send(
+    action: Action, observed: Effect | None
+) -> None:
+    assert effect_of(action, Effect.IDEMPOTENT, observed) is Effect.IDEMPOTENT
 
 
 def test_an_undeclared_click_that_was_seen_to_send_nothing_may_be_repeated() -> None:

@@ -70,6 +70,11 @@ REFUSALS: list[tuple[object, str]] = [
     ),
     (task({**CLICK, "target": {"roel": "button"}}), "mail.yaml: steps[0].target.roel: unknown field"),
     (task({**CLICK, "target": {}}), "mail.yaml: steps[0].target: every element would match; give at least one of role"),
+    (task(CLICK, url=""), "mail.yaml: the file: url is missing: give the page to start on, or make steps[0] a goto"),
+    (
+        {"task": "t", "steps": [CLICK, {"action": "goto", "url": "/"}]},
+        "mail.yaml: the file: url is missing: give the page to start on, or make steps[0] a goto",
+    ),
     (task({"action": "goto", "url": ""}), "mail.yaml: steps[0].url: String should have at least 1 character"),
     (
         task({"action": "fill", "instruction": "x", "value": 5}),

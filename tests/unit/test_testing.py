@@ -6,20 +6,22 @@ import pytest
 from pydantic import TypeAdapter
 
 from replaywright.domain.actions import Action, Cause, Effect
-from replaywright.domain.outcomes import UnsafeRequest
+from replaywright.domain.outcomes import Status, StepOutcome, UnsafeRequest
 from replaywright.domain.targets import ElementQuery, Target
 from replaywright.domain.tasks import Step
 from replaywright.errors import (
     ActionFailed,
+    ArtifactsUnavailable,
     Fenced,
     KeeperUnavailable,
     ModelRateLimited,
     SessionLost,
     StoreUnavailable,
 )
-from replaywright.ports import Work
+from replaywright.ports import Recording, Work
 from replaywright.testing import (
     Dispatch,
+    FakeArtifacts,
     FakeBrowsers,
     FakeBrowserSession,
     FakeElement,
@@ -35,6 +37,7 @@ SENT = "https://mail.example/sent"
 TO = Target(tag="input", role="textbox", name="To", xpath="/form/input", element_hash="h-to")
 SEND = Target(tag="button", role="button", name="Send", xpath="/form/button", element_hash="h-send")
 POST = UnsafeRequest(method="POST", url="https://mail.example/send")
+STEP = {"tenant": "a", "lineage": "l", "fingerprint": "f"}
 ADAPTER: TypeAdapter[Any] = TypeAdapter(Step)
 
 
@@ -159,7 +162,9 @@ async def test_a_keeper_obeys_the_highest_epoch_until_it_is_gone() -> None:
         await keepers.attach(session, 1)
     with pytest.raises(Fenced):
         await keepers.renew(session, 1)
-    await keepers.close(session)
+    await keepers.close(session.model_copy(update={"epoch": 1}))
+    await keepers.renew(session, 2)
+    await keepers.close(session.model_copy(update={"epoch": 2}))
     with pytest.raises(KeeperUnavailable):
         await keepers.attach(session, 3)
     assert keepers.is_local(session)
@@ -177,6 +182,54 @@ async def test_a_scripted_model_answers_in_order_and_remembers_the_questions() -
 
     assert (first.element_id, last.element_id, first.usage.calls) == ("e1", "e8", 1)
     assert len(proposer.asked) == 3
+
+
+@pytest.fixture
+def damaged() -> FakeStepStore:
+    store = FakeStepStore()
+    store.damage(**STEP)
+    return store
+
+
+async def test_nothing_is_done_on_a_damaged_record(damaged: FakeStepStore) -> None:
+    recording = Recording(
+        run_id="r",
+        sequence=0,
+        epoch=0,
+        outcome=StepOutcome(status=Status.DONE, fingerprint="f"),
+        tenant="a",
+        lineage="l",
+    )
+
+    with pytest.raises(Fenced):
+        await damaged.intend(**STEP, epoch=1, attempt="a")
+    with pytest.raises(Fenced):
+        await damaged.record(recording)
+    with pytest.raises(Fenced):
+        await damaged.settle(**STEP, epoch=0, state="NOT_DONE", who="ada")
+
+    assert (await damaged.fence(**STEP, epoch=2)).state == "DAMAGED"
+    assert (await damaged.look_up(**STEP, run_id="r", content_key="")).state == "DAMAGED"
+
+
+async def test_a_store_fails_as_scripted() -> None:
+    store = FakeStepStore()
+    store.fails["trace"] = [None, StoreUnavailable("away")]
+
+    assert await store.trace(tenant="a", lineage="l") == []
+    with pytest.raises(StoreUnavailable):
+        await store.trace(tenant="a", lineage="l")
+    assert await store.trace(tenant="a", lineage="l") == []
+
+
+async def test_artifacts_that_are_away_say_so() -> None:
+    artifacts = FakeArtifacts()
+    artifacts.is_away = True
+
+    with pytest.raises(ArtifactsUnavailable):
+        await artifacts.put(b"x")
+    with pytest.raises(ArtifactsUnavailable):
+        await artifacts.get("0" * 64)
 
 
 async def test_a_store_that_is_away_says_so() -> None:

@@ -19,7 +19,7 @@ from replaywright.domain.runs import (
     RunResult,
     Usage,
 )
-from tests.workflows.scripted import BUTTON, Script, done, lost, missed, run_of, scripted, start, waiting
+from tests.workflows.scripted import BUTTON, Script, after_goto, done, lost, missed, run_of, scripted, start, waiting
 from workflows.plugin import WorkflowPlugin
 from workflows.task import BrowserTask
 
@@ -74,20 +74,20 @@ async def test_a_miss_asks_the_model_for_this_one_element(client: Client) -> Non
 
 
 async def test_a_recording_that_leads_nowhere_counts_as_a_fallback(client: Client) -> None:
-    script = Script(perform=lambda r, call: done(r) if r.proposed else missed("not_found"))
+    script = Script(perform=after_goto(lambda r, call: done(r) if r.proposed else missed("not_found")))
 
     async with scripted(client, script) as queue:
-        result = await (await start(client, queue, run_of(FILL))).result()
+        result = await (await start(client, queue, run_of(GOTO, FILL))).result()
 
     assert result.totals.fallbacks == 1
 
 
 async def test_replay_mode_fails_on_a_miss_without_a_model_call(client: Client) -> None:
-    script = Script(perform=lambda r, call: missed("ambiguous"))
+    script = Script(perform=after_goto(lambda r, call: missed("ambiguous")))
 
     async with scripted(client, script) as queue:
         with pytest.raises(WorkflowFailureError) as failure:
-            await (await start(client, queue, run_of(FILL, mode=Mode.REPLAY))).result()
+            await (await start(client, queue, run_of(GOTO, FILL, mode=Mode.REPLAY))).result()
 
     assert result_of(failure.value).reason == "ambiguous"
     assert not script.proposed
@@ -95,13 +95,15 @@ async def test_replay_mode_fails_on_a_miss_without_a_model_call(client: Client) 
 
 
 async def test_a_model_that_names_no_element_fails_the_step(client: Client) -> None:
-    script = Script(perform=lambda r, call: missed("ambiguous"), propose=lambda r: Proposal(usage=Usage(calls=1)))
+    script = Script(
+        perform=after_goto(lambda r, call: missed("ambiguous")), propose=lambda r: Proposal(usage=Usage(calls=1))
+    )
 
     async with scripted(client, script) as queue:
         with pytest.raises(WorkflowFailureError) as failure:
-            await (await start(client, queue, run_of(FILL))).result()
+            await (await start(client, queue, run_of(GOTO, FILL))).result()
 
-    assert result_of(failure.value).failed_step == 0
+    assert result_of(failure.value).failed_step == 1
     assert len(script.proposed) == 1
 
 
@@ -172,79 +174,79 @@ async def test_a_lost_commit_step_is_verified_and_never_simply_repeated(client: 
 
 
 async def test_a_commit_step_verified_absent_is_dispatched_under_a_higher_epoch(client: Client) -> None:
-    script = loses_once(0)
+    script = loses_once(1)
     script.verify = lambda _request: Resolution(verdict="not_done", reason="no_intent")
 
     async with scripted(client, script) as queue:
-        await (await start(client, queue, run_of(SEND))).result()
+        await (await start(client, queue, run_of(GOTO, SEND))).result()
 
-    assert len(script.performed) == 2
-    assert script.performed[1].epoch > script.verified[0].action.epoch
+    assert [request.sequence for request in script.performed] == [0, 1, 1]
+    assert script.performed[2].epoch > script.verified[0].action.epoch
 
 
 async def test_an_undecidable_step_waits_for_a_person_who_says_that_it_is_done(client: Client) -> None:
-    script = loses_once(0)
+    script = loses_once(1)
 
     async with scripted(client, script) as queue:
-        handle = await start(client, queue, run_of(SEND))
+        handle = await start(client, queue, run_of(GOTO, SEND))
         await waiting(handle)
         with pytest.raises(WorkflowUpdateFailedError):
             await handle.execute_update(BrowserTask.resolve_step, PersonVerdict(sequence=5, verdict="done"))
         await handle.execute_update(
-            BrowserTask.resolve_step, PersonVerdict(sequence=0, verdict="done", who="Ada", why="it is in Sent")
+            BrowserTask.resolve_step, PersonVerdict(sequence=1, verdict="done", who="Ada", why="it is in Sent")
         )
         result = await handle.result()
 
     assert result.succeeded
-    assert len(script.performed) == 1
+    assert [request.sequence for request in script.performed] == [0, 1]
     assert script.settled[0].verdict.who == "Ada"
 
 
 async def test_a_person_who_says_not_done_has_it_dispatched_once_more(client: Client) -> None:
-    script = loses_once(0)
+    script = loses_once(1)
 
     async with scripted(client, script) as queue:
-        handle = await start(client, queue, run_of(SEND))
+        handle = await start(client, queue, run_of(GOTO, SEND))
         await waiting(handle)
-        await handle.execute_update(BrowserTask.resolve_step, PersonVerdict(sequence=0, verdict="not_done"))
+        await handle.execute_update(BrowserTask.resolve_step, PersonVerdict(sequence=1, verdict="not_done"))
         result = await handle.result()
 
     assert result.succeeded
-    assert len(script.performed) == 2
+    assert [request.sequence for request in script.performed] == [0, 1, 1]
 
 
 async def test_a_commit_step_without_a_store_waits_and_is_tried_again(client: Client) -> None:
     refused = StepOutcome(status=Status.REFUSED, reason="store_unavailable", effect=Effect.COMMIT)
-    script = Script(perform=lambda r, call: refused if call == 0 else done(r))
+    script = Script(perform=after_goto(lambda r, call: refused if call == 0 else done(r)))
 
     async with scripted(client, script) as queue:
-        result = await (await start(client, queue, run_of(SEND))).result()
+        result = await (await start(client, queue, run_of(GOTO, SEND))).result()
 
     assert result.succeeded
-    assert len(script.performed) == 2
+    assert [request.sequence for request in script.performed] == [0, 1, 1]
 
 
 async def test_an_unmet_expectation_of_a_repeatable_step_is_tried_once_more(client: Client) -> None:
     unmet = StepOutcome(status=Status.UNMET, reason="value_differs", effect=Effect.IDEMPOTENT)
-    script = Script(perform=lambda r, call: unmet)
+    script = Script(perform=after_goto(lambda r, call: unmet))
 
     async with scripted(client, script) as queue:
         with pytest.raises(WorkflowFailureError) as failure:
-            await (await start(client, queue, run_of(FILL))).result()
+            await (await start(client, queue, run_of(GOTO, FILL))).result()
 
     assert result_of(failure.value).reason == "value_differs"
-    assert len(script.performed) == 2
+    assert [request.sequence for request in script.performed] == [0, 1, 1]
 
 
 async def test_an_unmet_expectation_of_a_commit_step_is_not_tried_again(client: Client) -> None:
     unmet = StepOutcome(status=Status.UNMET, reason="text_missing", effect=Effect.COMMIT)
-    script = Script(perform=lambda r, call: unmet)
+    script = Script(perform=after_goto(lambda r, call: unmet))
 
     async with scripted(client, script) as queue:
         with pytest.raises(WorkflowFailureError):
-            await (await start(client, queue, run_of(SEND))).result()
+            await (await start(client, queue, run_of(GOTO, SEND))).result()
 
-    assert len(script.performed) == 1
+    assert [request.sequence for request in script.performed] == [0, 1]
 
 
 async def test_a_failed_final_verification_fails_the_run(client: Client) -> None:
@@ -259,10 +261,10 @@ async def test_a_failed_final_verification_fails_the_run(client: Client) -> None
 
 
 async def test_a_cancelled_run_gives_its_browser_back(client: Client) -> None:
-    script = loses_once(0)
+    script = loses_once(1)
 
     async with scripted(client, script) as queue:
-        handle = await start(client, queue, run_of(SEND))
+        handle = await start(client, queue, run_of(GOTO, SEND))
         await waiting(handle)
         await handle.cancel()
         with pytest.raises(WorkflowFailureError):
@@ -275,7 +277,7 @@ async def test_a_run_of_a_thousand_steps_continues_as_new_and_keeps_its_chain(cl
     script = Script()
 
     async with scripted(client, script) as queue:
-        handle = await start(client, queue, run_of(*[FILL] * 1000))
+        handle = await start(client, queue, run_of(GOTO, *[FILL] * 999))
         result = await handle.result()
 
     assert result.totals.steps == 1000

@@ -610,7 +610,12 @@ class Attempt {
         // A click without a pointer is one the browser makes itself: of a label for its control, of Enter for a button.
         if (event.pointerType === "" && event.detail === 0) return;
         if (this.refused || (!this.pressed && !this.accepts(path))) return this.intercept(event, path);
-        if (!this.landed) this.land();
+        if (!this.landed) {
+          // The last listener of the page has run when this one does; the next task may wait for a frame to be drawn.
+          const seen = () => this.guarded(() => this.phase === "landing" && this.beginObserving());
+          if (event.type === "click") addEventListener("click", seen, { once: true });
+          this.land();
+        }
     }
   }
 

@@ -1,0 +1,78 @@
+"""What is kept of a page without secret values.
+
+Only texts that come from a page are searched. Numbers, codes and digests are left as they are: a short secret may
+occur in them by chance, and without it they would be of no use.
+"""
+
+from collections.abc import Callable
+from typing import Any, Protocol
+
+from replaywright.domain.filling import changed_target
+from replaywright.domain.outcomes import Evidence, StepOutcome
+from replaywright.domain.predicates import PredicateResult
+from replaywright.domain.snapshots import Snapshot
+from replaywright.domain.targets import FrameStep, Target
+
+
+class Redacts(Protocol):
+    """Knows the secrets; see `replaywright.ports.Secrets`."""
+
+    def redact(self, text: str) -> str:
+        """`text` with every known secret replaced by its name."""
+
+    def redact_data(self, value: Any) -> Any:
+        """JSON-like data with every known secret replaced."""
+
+
+def redacted_target(target: Target, secrets: Redacts) -> Target:
+    """The target without secret values."""
+    frame = tuple(_redacted_hop(hop, secrets.redact) for hop in target.frame)
+    return changed_target(target, secrets.redact).model_copy(update={"frame": frame})
+
+
+def redacted_snapshot(snapshot: Snapshot, secrets: Redacts) -> Snapshot:
+    """The snapshot without secret values; it stays a snapshot that can be read back."""
+    elements = tuple(
+        element.model_copy(
+            update={
+                "target": redacted_target(element.target, secrets),
+                "value": secrets.redact(element.value),
+                "options": _all(element.options, secrets.redact),
+            }
+        )
+        for element in snapshot.elements
+    )
+    page = {"url": secrets.redact(snapshot.url), "title": secrets.redact(snapshot.title)}
+    return snapshot.model_copy(update={**page, "elements": elements, "notes": _all(snapshot.notes, secrets.redact)})
+
+
+def redacted_results(results: tuple[PredicateResult, ...], secrets: Redacts) -> tuple[PredicateResult, ...]:
+    """Verdicts whose details hold no secret value, whatever the page showed."""
+    return tuple(result.model_copy(update={"details": secrets.redact_data(result.details)}) for result in results)
+
+
+def redacted_outcome(outcome: StepOutcome, secrets: Redacts) -> StepOutcome:
+    """The outcome without secret values: message, evidence, verdicts, URL and what was read from the page."""
+    return outcome.model_copy(
+        update={
+            "message": secrets.redact(outcome.message),
+            "evidence": _redacted_evidence(outcome.evidence, secrets.redact),
+            "predicates": redacted_results(outcome.predicates, secrets),
+            "url": secrets.redact(outcome.url),
+            "extracted": secrets.redact_data(outcome.extracted),
+        }
+    )
+
+
+def _redacted_evidence(evidence: Evidence, redact: Callable[[str], str]) -> Evidence:
+    requests = tuple(request.model_copy(update={"url": redact(request.url)}) for request in evidence.requests)
+    texts = {"dialogs": _all(evidence.dialogs, redact), "downloads": _all(evidence.downloads, redact)}
+    return evidence.model_copy(update={"requests": requests, **texts})
+
+
+def _redacted_hop(hop: FrameStep, redact: Callable[[str], str]) -> FrameStep:
+    return hop.model_copy(update={"name": redact(hop.name), "title": redact(hop.title), "url": redact(hop.url)})
+
+
+def _all(texts: tuple[str, ...], redact: Callable[[str], str]) -> tuple[str, ...]:
+    return tuple(redact(text) for text in texts)

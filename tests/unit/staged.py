@@ -1,0 +1,184 @@
+"""A worker's activities on fakes: one small mail site, one session on it."""
+
+import dataclasses
+import json
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+from pydantic import TypeAdapter
+from temporalio.testing import ActivityEnvironment
+
+from activities.actions import Actions
+from activities.effects import EffectActivities
+from activities.knowledge import KnowledgeActivities
+from activities.sessions import Attachments, SessionActivities
+from replaywright.domain.entries import ActionCacheEntry
+from replaywright.domain.fingerprints import fingerprint
+from replaywright.domain.outcomes import StepOutcome, UnsafeRequest
+from replaywright.domain.runs import ActionRequest
+from replaywright.domain.sessions import SessionRef
+from replaywright.domain.targets import Target
+from replaywright.domain.tasks import Step
+from replaywright.testing import (
+    Dispatch,
+    FakeArtifacts,
+    FakeBrowsers,
+    FakeBrowserSession,
+    FakeElement,
+    FakeKeepers,
+    FakePage,
+    FakeSecrets,
+    FakeSite,
+    FakeStepStore,
+)
+
+COMPOSE = "https://mail.example/compose"
+SENT = "https://mail.example/sent"
+POST = UnsafeRequest(method="POST", url="https://mail.example/send")
+PASSWORD = "correct horse"
+PIN = "12"
+"""Short, and part of many numbers."""
+SESSION = SessionRef(session_id="s1", queue="q", host_queue="host-q", host="fake-host", boot_id="fake-boot")
+
+TO = Target(tag="input", role="textbox", name="To", xpath="/form/input[1]", element_hash="h-to")
+SECRET_FIELD = Target(
+    tag="input", role="textbox", name="Password", attributes={"type": "password"}, xpath="/form/input[2]"
+)
+SEND = Target(tag="button", role="button", name="Send", xpath="/form/button[1]", element_hash="h-send")
+HELP = Target(tag="button", role="button", name="Help", xpath="/form/button[2]", element_hash="h-help")
+
+_Result = TypeVar("_Result")
+_STEPS: TypeAdapter[Step] = TypeAdapter(Step)
+
+
+def step(action: str, instruction: str, **fields: Any) -> Step:
+    return _STEPS.validate_python({"action": action, "instruction": instruction, **fields})
+
+
+FILL_TO = step("fill", "the To field", value="{{to}}")
+FILL_SECRET = step("fill", "the password field", value="{{secret:PASSWORD}}")
+CLICK_SEND = step("click", "the send button", expect=[{"text_contains": "Message sent"}])
+CLICK_HELP = step("click", "the help button", expect=[{"text_contains": "How to write"}])
+
+
+def mail_site() -> FakeSite:
+    elements = {
+        "to": FakeElement(TO),
+        "password": FakeElement(SECRET_FIELD),
+        "send": FakeElement(SEND, goes_to=SENT, shows="Message sent to {{to}}", sends=(POST,)),
+        "help": FakeElement(HELP, shows="How to write a message"),
+    }
+    return FakeSite({COMPOSE: FakePage(elements, title="Compose"), SENT: FakePage(title="Sent")})
+
+
+async def run_activity(call: Callable[..., Awaitable[_Result]], *arguments: object, attempt: int = 1) -> _Result:
+    """The result of an activity's function, called as by a worker."""
+    environment = ActivityEnvironment()
+    environment.info = dataclasses.replace(environment.info, attempt=attempt)
+    result: Awaitable[_Result] = environment.run(call, *arguments)
+    return await result
+
+
+@dataclass
+class Stage:
+    """Everything that the activities are given, and the activities."""
+
+    site: FakeSite = field(default_factory=mail_site)
+    store: FakeStepStore = field(default_factory=FakeStepStore)
+    artifacts: FakeArtifacts = field(default_factory=FakeArtifacts)
+    keepers: FakeKeepers = field(default_factory=FakeKeepers)
+    secrets: FakeSecrets = field(default_factory=lambda: FakeSecrets({"PASSWORD": PASSWORD, "PIN": PIN}))
+
+    def __post_init__(self) -> None:
+        self.browsers = FakeBrowsers(self.site)
+        self.keepers.epochs[SESSION.session_id] = 0
+        self.open(COMPOSE)
+        self.attachments = Attachments(self.keepers, self.browsers)
+        self.actions = Actions(self.attachments, self.store, self.artifacts, self.secrets)
+        self.effects = EffectActivities(self.attachments, self.store, self.secrets)
+        self.knowledge = KnowledgeActivities(self.attachments, self.store, self.secrets)
+        self.sessions = SessionActivities(self.keepers, self.attachments, queue="mine", host_queue="host-mine")
+
+    def open(self, url: str) -> FakeBrowserSession:
+        """Begin at `url`, in a browser that shows nothing of before."""
+        self.browser = self.browsers.sessions[f"fake://{SESSION.session_id}"] = FakeBrowserSession(self.site, url)
+        return self.browser
+
+    async def perform(self, request: ActionRequest, *, attempt: int = 1, from_url: str = "") -> StepOutcome:
+        """One call of `browser.<action>`; `from_url` starts in a fresh browser there."""
+        if from_url:
+            self.open(from_url)
+            await self.attachments.drop_all()
+        return await run_activity(self.actions.perform_action, request, attempt=attempt)
+
+    async def learn(self, request: ActionRequest) -> ActionCacheEntry:
+        """Perform and promote: what a verified run leaves behind; the browser is as fresh as before."""
+        outcome = await self.perform(request)
+        assert outcome.status == "done", outcome
+        await self.store.promote(tenant=request.tenant, run_id=request.run_id, content_keys=[outcome.content_key])
+        self.open(COMPOSE)
+        await self.attachments.drop_all()
+        self.store.calls.clear()
+        self.site.dispatches.clear()
+        return (await self.versions(outcome))[-1]
+
+    async def versions(self, outcome: StepOutcome) -> list[ActionCacheEntry]:
+        """All that is recorded for the step of this outcome."""
+        versions = await self.store.versions(tenant="acme", content_key=outcome.content_key)
+        del self.store.calls[-1]
+        return versions
+
+    async def lines(self) -> list[dict[str, Any]]:
+        """The trace of the lineage."""
+        lines = await self.store.trace(tenant="acme", lineage="l1")
+        del self.store.calls[-1]
+        return lines
+
+    async def state(self, request: ActionRequest) -> str:
+        """The ledger's state of a step."""
+        scope = {"tenant": request.tenant, "lineage": request.lineage, "fingerprint": request.fingerprint}
+        known = await self.store.look_up(**scope, run_id="", content_key="")
+        del self.store.calls[-1]
+        return known.state
+
+    async def intend(self, request: ActionRequest, attempt: str = "an earlier attempt") -> None:
+        """Leave the intent of an attempt that then died."""
+        scope = {"tenant": request.tenant, "lineage": request.lineage, "fingerprint": request.fingerprint}
+        await self.store.intend(**scope, epoch=request.epoch, attempt=attempt)
+        self.store.calls.clear()
+
+    async def kept(self) -> str:
+        """Everything that was written anywhere, as one text."""
+        infos = await self.store.entries(tenant="acme")
+        entries = [e for i in infos for e in await self.store.versions(tenant="acme", content_key=i.content_key)]
+        texts = [json.dumps(await self.lines()), *(entry.model_dump_json() for entry in entries)]
+        return "\n".join([*texts, *(value.decode() for value in self.artifacts.values.values())])
+
+    @property
+    def inputs(self) -> list[Dispatch]:
+        """What reached the site."""
+        return self.site.dispatches
+
+
+def request(wanted: Step, sequence: int = 1, **fields: Any) -> ActionRequest:
+    """What the workflow asks for this step of run r1; fields as in `ActionRequest`."""
+    values = fields.pop("values", {"to": "ada@example.com"})
+    defaults: dict[str, Any] = {
+        "run_id": "r1",
+        "lineage": "l1",
+        "tenant": "acme",
+        "task": "send-mail",
+        "session": SESSION,
+        "sequence": sequence,
+        "step": wanted,
+        "values": values,
+        "fingerprint": fingerprint(wanted, values, str(sequence), ""),
+        "epoch": 1,
+    }
+    return ActionRequest.model_validate({**defaults, **fields})
+
+
+def of_run(run_id: str, asked: ActionRequest) -> ActionRequest:
+    """The same step in another run, with a lineage of its own."""
+    return asked.model_copy(update={"run_id": run_id, "lineage": f"l-{run_id}", "proposed": None})

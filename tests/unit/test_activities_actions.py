@@ -1,0 +1,805 @@
+"""What `browser.<action>` promises: found or missed, dispatched at most once, recorded, and no secret kept."""
+
+import logging
+from typing import Any
+
+import pytest
+
+from replaywright.domain.actions import Action, Effect
+from replaywright.domain.entries import EntryStatus
+from replaywright.domain.fingerprints import fingerprint
+from replaywright.domain.outcomes import Status, UnsafeRequest
+from replaywright.domain.runs import ActionRequest, Heal, Mode
+from replaywright.domain.snapshots import Snapshot
+from replaywright.domain.targets import Target
+from replaywright.domain.tasks import Step
+from replaywright.errors import (
+    ActionFailed,
+    Fenced,
+    InputInvalid,
+    SecretMissing,
+    SessionLost,
+    StoreUnavailable,
+)
+from replaywright.ports import Known
+from replaywright.testing import Dispatch, FakeElement, FakePage, FakeSecrets
+from tests.unit.staged import (
+    CLICK_HELP,
+    CLICK_SEND,
+    COMPOSE,
+    FILL_SECRET,
+    FILL_TO,
+    HELP,
+    PASSWORD,
+    PIN,
+    POST,
+    SECRET_FIELD,
+    SEND,
+    SENT,
+    TO,
+    Stage,
+    of_run,
+    request,
+    step,
+)
+
+AWAY = StoreUnavailable("the fake store is away")
+NEVER = [{"text_contains": "no page says this"}]
+
+
+@pytest.fixture
+def stage(monkeypatch: pytest.MonkeyPatch) -> Stage:
+    monkeypatch.setattr("activities.actions.RECORD_PAUSE_S", 0)
+    return Stage()
+
+
+def learned(wanted: Step, target: Target, **fields: Any) -> ActionRequest:
+    return request(wanted, proposed=target, **fields)
+
+
+def failure(*, dispatched: bool) -> ActionFailed:
+    return ActionFailed("timeout", f"covered; {PASSWORD} was typed", dispatched=dispatched)
+
+
+def test_every_action_is_an_activity_of_its_own(stage: Stage) -> None:
+    named = [activity.__temporal_activity_definition.name for activity in stage.actions.activities()]  # type: ignore[attr-defined]
+
+    assert named == [f"browser.{action}" for action in Action]
+
+
+# ---------------------------------------------------------------------------------- recorded outcomes
+
+
+@pytest.mark.parametrize(("wanted", "target"), [(FILL_TO, TO), (CLICK_SEND, SEND)])
+async def test_an_outcome_in_the_ledger_is_returned_and_nothing_is_touched(
+    stage: Stage, wanted: Step, target: Target
+) -> None:
+    asked = learned(wanted, target)
+    first = await stage.perform(asked)
+    stage.store.calls.clear()
+    fresh = stage.open(COMPOSE)
+
+    again = await stage.perform(asked.model_copy(update={"epoch": 2, "recovered": True}))
+
+    assert again.model_copy(update={"costs": first.costs}) == first.model_copy(update={"from_ledger": True})
+    assert (len(stage.inputs), fresh.works) == (1, [])
+    assert stage.store.calls == ["look_up"]
+
+
+async def test_an_outcome_recorded_between_look_up_and_intent_is_returned(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = learned(CLICK_SEND, SEND)
+    first = await stage.perform(asked)
+    stage.open(COMPOSE)
+    monkeypatch.setattr(stage.store, "look_up", nothing_known)
+
+    again = await stage.perform(asked.model_copy(update={"epoch": 2}))
+
+    assert (again.from_ledger, again.evidence) == (True, first.evidence)
+    assert len(stage.inputs) == 1
+
+
+async def nothing_known(**_asked: str) -> Known:
+    return Known()
+
+
+async def test_a_step_that_a_person_settled_meanwhile_is_not_dispatched(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = learned(CLICK_SEND, SEND)
+    await settled_by_a_person(stage, asked)
+    monkeypatch.setattr(stage.store, "look_up", nothing_known)
+
+    outcome = await stage.perform(asked.model_copy(update={"epoch": 3}))
+
+    assert (outcome.status, outcome.reason, outcome.from_ledger) == (Status.DONE, "person", True)
+    assert stage.inputs == []
+
+
+async def test_a_step_that_a_person_settled_before_is_left_to_the_resolution(stage: Stage) -> None:
+    asked = learned(CLICK_SEND, SEND)
+    await settled_by_a_person(stage, asked)
+
+    outcome = await stage.perform(asked.model_copy(update={"epoch": 3}))
+
+    assert (outcome.status, outcome.reason) == (Status.IN_DOUBT, "ledger_committed")
+    assert stage.inputs == []
+
+
+async def settled_by_a_person(stage: Stage, asked: ActionRequest) -> None:
+    scope = {"tenant": asked.tenant, "lineage": asked.lineage, "fingerprint": asked.fingerprint}
+    await stage.intend(asked)
+    await stage.store.fence(**scope, epoch=2)
+    await stage.store.settle(**scope, epoch=2, state="COMMITTED", who="Ada")
+
+
+# --------------------------------------------------------------------------------------------- misses
+
+
+async def test_a_miss_keeps_a_snapshot_and_dispatches_nothing(stage: Stage) -> None:
+    outcome = await stage.perform(request(CLICK_SEND))
+
+    snapshot = Snapshot.model_validate_json(await stage.artifacts.get(outcome.snapshot))
+    assert (outcome.status, outcome.reason, outcome.lookup.hit) == (Status.MISSED, "no_entry", False)
+    assert [element.id for element in snapshot.elements] == ["to", "password", "send", "help"]
+    assert stage.inputs == []
+    assert stage.store.calls == ["look_up", "record"]
+    assert [line["status"] for line in await stage.lines()] == ["missed"]
+    assert await stage.versions(outcome) == []
+
+
+async def test_two_equal_buttons_are_a_miss(stage: Stage) -> None:
+    await stage.learn(learned(CLICK_SEND, SEND))
+    twin = SEND.model_copy(update={"xpath": "/header/button"})
+    stage.site.pages[COMPOSE].elements["twin"] = FakeElement(twin)
+
+    outcome = await stage.perform(of_run("r2", request(CLICK_SEND)))
+
+    assert (outcome.status, outcome.reason) == (Status.MISSED, "ambiguous")
+    assert stage.inputs == []
+
+
+async def test_a_snapshot_holds_no_secret_and_can_be_read_back_whatever_the_secret_is(stage: Stage) -> None:
+    stage.site.pages[COMPOSE].elements["note"] = FakeElement(
+        Target(tag="p", text=f"It is {PASSWORD}, then {PIN}", row=(PIN,), attributes={"title": PASSWORD}), value=PIN
+    )
+
+    outcome = await stage.perform(request(CLICK_SEND))
+
+    text = (await stage.artifacts.get(outcome.snapshot)).decode()
+    note = Snapshot.model_validate_json(text).element("note")
+    assert note is not None
+    assert note.target.text == "It is {{secret:PASSWORD}}, then {{secret:PIN}}"
+    assert (note.target.row, note.value) == (("{{secret:PIN}}",), "{{secret:PIN}}")
+    assert PASSWORD not in text
+
+
+async def test_a_run_goes_on_without_a_snapshot_that_cannot_be_kept(
+    stage: Stage, caplog: pytest.LogCaptureFixture
+) -> None:
+    stage.artifacts.is_away = True
+
+    with caplog.at_level(logging.WARNING):
+        missed = await stage.perform(request(CLICK_SEND))
+        unmet = await stage.perform(learned(step("fill", "the To field", value="x", expect=NEVER), TO))
+
+    assert (missed.status, missed.snapshot) == (Status.MISSED, "")
+    assert (unmet.status, unmet.snapshot) == (Status.UNMET, "")
+    assert "is not kept" in caplog.text
+
+
+# --------------------------------------------------------------------------------------- what is learned
+
+
+async def test_a_verified_step_leaves_a_candidate_with_templates_instead_of_values(stage: Stage) -> None:
+    delete = Target(
+        tag="button",
+        role="button",
+        name="Delete ada@example.com",
+        row=("Ada", "ada@example.com"),
+        neighbours=("ada@example.com",),
+        container='listitem "ada@example.com"',
+        attributes={"title": "Delete ada@example.com"},
+        css="[title='Delete ada@example.com']",
+        element_hash="h-delete",
+    )
+    stage.site.pages[COMPOSE].elements["delete"] = FakeElement(delete)
+    wanted = step("click", "the delete button of {{to}}", expect=[{"exists": {"name_contains": "{{to}}"}}])
+
+    outcome = await stage.perform(learned(wanted, delete))
+
+    [entry] = await stage.versions(outcome)
+    assert (entry.status, entry.origin, entry.run_id) == (EntryStatus.CANDIDATE, "model", "r1")
+    assert (entry.name, entry.row) == ("Delete {{to}}", ("Ada", "{{to}}"))
+    assert entry.expectation == ({"exists": {"name_contains": "{{to}}"}},)
+    assert "ada@example.com" not in entry.model_dump_json()
+
+
+async def test_a_recorded_target_means_todays_value(stage: Stage) -> None:
+    def row_of(address: str) -> FakeElement:
+        return FakeElement(Target(tag="button", role="button", name=f"Delete {address}", row=(address,)))
+
+    elements = stage.site.pages[COMPOSE].elements
+    elements["ada"], elements["bob"] = row_of("ada@example.com"), row_of("bob@example.com")
+    wanted = step("click", "the delete button of {{to}}")
+    await stage.learn(learned(wanted, elements["ada"].target))
+
+    outcome = await stage.perform(of_run("r2", request(wanted, values={"to": "bob@example.com"})))
+
+    assert outcome.status is Status.DONE
+    assert stage.inputs == [Dispatch(Action.CLICK, "bob")]
+
+
+async def test_what_is_typed_is_recorded_as_a_template(stage: Stage) -> None:
+    outcome = await stage.perform(learned(FILL_TO, TO))
+
+    [entry] = await stage.versions(outcome)
+    assert stage.inputs == [Dispatch(Action.FILL, "to", "ada@example.com")]
+    assert (entry.arguments, entry.method, entry.site) == ({"value": "{{to}}"}, "fill", COMPOSE)
+    assert (await stage.lines())[0]["title"] == "fill the To field = {{to}}"
+
+
+@pytest.mark.parametrize(
+    ("wanted", "target"),
+    [
+        (FILL_TO.model_copy(update={"expect": step("hover", "x", expect=NEVER).expect}), TO),
+        (CLICK_SEND.model_copy(update={"expect": step("hover", "x", expect=NEVER).expect}), SEND),
+    ],
+)
+async def test_a_failed_step_is_not_remembered(stage: Stage, wanted: Step, target: Target) -> None:
+    outcome = await stage.perform(learned(wanted, target))
+
+    assert outcome.status in (Status.UNMET, Status.IN_DOUBT)
+    assert await stage.versions(outcome) == []
+
+
+@pytest.mark.parametrize("dispatched", [False, True])
+async def test_an_action_that_could_not_be_done_is_not_remembered(stage: Stage, dispatched: bool) -> None:
+    stage.site.fail_after = [failure(dispatched=dispatched)]
+
+    outcome = await stage.perform(learned(CLICK_SEND, SEND))
+
+    assert await stage.versions(outcome) == []
+
+
+async def test_nothing_new_is_stored_when_nothing_was_learned(stage: Stage) -> None:
+    entry = await stage.learn(learned(FILL_TO, TO))
+
+    outcome = await stage.perform(of_run("r2", request(FILL_TO)))
+
+    [same] = await stage.versions(outcome)
+    assert (same.version, same.hits) == (entry.version, 1)
+
+
+async def test_a_wanted_state_that_is_there_is_left_as_it_is(stage: Stage) -> None:
+    stage.site.pages[COMPOSE].elements["to"].value = "ada@example.com"
+
+    outcome = await stage.perform(learned(FILL_TO, TO))
+
+    assert (outcome.status, outcome.already_done) == (Status.DONE, True)
+    assert stage.inputs == []
+
+
+async def test_an_opened_page_leaves_no_entry(stage: Stage) -> None:
+    outcome = await stage.perform(request(step("goto", "", url=SENT), 0))
+
+    assert (outcome.status, outcome.url) == (Status.DONE, SENT)
+    assert await stage.versions(outcome) == []
+
+
+# -------------------------------------------------------------------------------------------- secrets
+
+
+async def test_no_secret_is_in_outcome_entry_trace_or_snapshot(stage: Stage) -> None:
+    leaky = Target(
+        tag="button",
+        role="button",
+        name="Show",
+        text=PASSWORD,
+        row=(f"is {PASSWORD}",),
+        neighbours=(PASSWORD,),
+        container=f"form {PASSWORD}",
+        attributes={"title": PASSWORD, "data-test": PASSWORD},
+        css=f"[title='{PASSWORD}']",
+    )
+    leak = UnsafeRequest(method="POST", url=f"https://mail.example/{PASSWORD}")
+    secret_url = f"{SENT}?q={PASSWORD}"
+    stage.site.pages[COMPOSE].elements["show"] = FakeElement(leaky, goes_to=secret_url, sends=(leak,))
+    stage.site.pages[SENT] = FakePage(title=PASSWORD, texts=(PASSWORD,), extracts={"seen": f"it is {PASSWORD}"})
+    filled = learned(FILL_SECRET, SECRET_FIELD)
+    shown = learned(step("click", "the show button", expect=[{"url_contains": "/sent"}]), leaky, sequence=2)
+    read = request(step("extract", "", fields={"seen": {}}), 3)
+    missed = request(step("click", "the button that is not there"), 4)
+    unmet = request(step("wait_for", "", expect=[{"url_contains": "/nowhere"}]), 5)
+
+    outcomes = [await stage.perform(asked) for asked in (filled, shown, read, missed, unmet)]
+
+    assert [outcome.status for outcome in outcomes] == ["done", "done", "done", "missed", "unmet"]
+    assert outcomes[2].extracted == {"seen": "it is {{secret:PASSWORD}}"}
+    assert stage.inputs[0] == Dispatch(Action.FILL, "password", PASSWORD)
+    everything = await stage.kept() + "".join(outcome.model_dump_json() for outcome in outcomes)
+    assert "{{secret:PASSWORD}}" in everything
+    assert FakeSecrets({"PASSWORD": PASSWORD}).redact(everything) == everything
+
+
+async def test_an_errors_message_loses_its_secret(stage: Stage) -> None:
+    stage.site.fail_before = [failure(dispatched=False)]
+
+    outcome = await stage.perform(learned(FILL_SECRET, SECRET_FIELD))
+
+    assert outcome.message == "covered; {{secret:PASSWORD}} was typed"
+
+
+async def test_codes_and_digests_survive_a_secret_that_occurs_in_them(stage: Stage) -> None:
+    asked = learned(CLICK_SEND, SEND)
+    unlucky = Stage(secrets=FakeSecrets({"A": "done", "B": asked.fingerprint[:4], "C": "1"}))
+
+    outcome = await unlucky.perform(asked)
+
+    assert (outcome.status, outcome.fingerprint) == (Status.DONE, asked.fingerprint)
+    assert await unlucky.state(asked) == "COMMITTED"
+
+
+@pytest.mark.parametrize(("wanted", "sensitive"), [(FILL_TO, False), (FILL_SECRET, True)])
+async def test_the_browser_is_told_what_is_sensitive(stage: Stage, wanted: Step, sensitive: bool) -> None:
+    await stage.perform(learned(wanted, TO))
+
+    assert [work.sensitive for work in stage.browser.works] == [sensitive]
+
+
+async def test_a_secret_without_a_value_stops_the_step_before_anything_is_done(stage: Stage) -> None:
+    wanted = step("fill", "the To field", value="{{secret:TOKEN}}")
+
+    with pytest.raises(SecretMissing):
+        await stage.perform(learned(wanted, TO))
+
+    assert stage.inputs == []
+
+
+async def test_a_declared_element_that_its_parameters_leave_empty_is_refused(stage: Stage) -> None:
+    wanted = step("click", "the button", target={"name": "{{to}}"})
+
+    with pytest.raises(InputInvalid, match="parameters are all empty"):
+        await stage.perform(request(wanted, values={"to": ""}))
+
+    assert stage.inputs == []
+
+
+# --------------------------------------------------------------------------------------------- effects
+
+
+async def test_a_click_that_was_seen_to_send_nothing_becomes_a_read(stage: Stage) -> None:
+    asked = learned(CLICK_HELP, HELP)
+    entry = await stage.learn(asked)
+
+    outcome = await stage.perform(of_run("r2", asked))
+
+    assert (entry.effect, outcome.effect, outcome.status) == (Effect.READ, Effect.READ, Status.DONE)
+    assert stage.store.calls == ["look_up", "record"]
+
+
+async def test_a_click_that_sends_something_unsafe_stays_a_commit(stage: Stage) -> None:
+    asked = learned(CLICK_SEND, SEND)
+    entry = await stage.learn(asked)
+
+    outcome = await stage.perform(of_run("r2", asked))
+
+    assert (entry.effect, outcome.effect) == (Effect.COMMIT, Effect.COMMIT)
+    assert stage.store.calls == ["look_up", "intend", "record"]
+
+
+async def test_a_click_that_sends_something_for_the_first_time_is_raised_for_all_later_runs(stage: Stage) -> None:
+    asked = learned(CLICK_HELP, HELP)
+    await stage.learn(asked)
+    stage.site.pages[COMPOSE].elements["help"].sends = (POST,)
+
+    raised = await stage.perform(of_run("r2", asked))
+
+    assert raised.effect is Effect.COMMIT
+    assert [entry.effect for entry in await stage.versions(raised)] == [Effect.READ, Effect.COMMIT]
+
+
+async def test_a_commit_step_that_sent_nothing_once_stays_a_commit(stage: Stage) -> None:
+    asked = learned(CLICK_SEND, SEND)
+    await stage.learn(asked)
+    stage.site.pages[COMPOSE].elements["send"].sends = ()
+
+    outcome = await stage.perform(of_run("r2", asked))
+
+    assert outcome.effect is Effect.COMMIT
+    assert {entry.effect for entry in await stage.versions(outcome)} == {Effect.COMMIT}
+
+
+@pytest.mark.parametrize("declared", [Effect.COMMIT, Effect.IRREVERSIBLE])
+async def test_a_declared_effect_is_lowered_neither_by_the_cache_nor_by_what_is_seen(
+    stage: Stage, declared: Effect
+) -> None:
+    asked = learned(CLICK_HELP.model_copy(update={"effect": declared}), HELP)
+    entry = await stage.learn(asked)
+
+    outcome = await stage.perform(of_run("r2", asked))
+
+    assert entry.effect is Effect.READ
+    assert outcome.effect is declared
+    assert "intend" in stage.store.calls
+
+
+# ----------------------------------------------------------------------------------------------- modes
+
+
+@pytest.mark.parametrize(
+    ("heal", "status", "held"), [(Heal.OFF, "missed", None), (Heal.PROPOSE, "done", True), (Heal.AUTO, "done", False)]
+)
+async def test_a_changed_element_is_healed_only_as_far_as_the_run_may(
+    stage: Stage, heal: Heal, status: str, held: bool | None
+) -> None:
+    asked = learned(CLICK_SEND, SEND)
+    await stage.learn(asked)
+    renamed = SEND.model_copy(update={"name": "Send message", "xpath": "/main/button", "element_hash": "h2"})
+    stage.site.pages[COMPOSE].elements["send"].target = renamed
+
+    outcome = await stage.perform(of_run("r2", asked).model_copy(update={"heal": heal}))
+
+    newer = [entry for entry in await stage.versions(outcome) if entry.run_id == "r2"]
+    assert outcome.status == status
+    assert [(entry.name, entry.origin, entry.hold) for entry in newer] == (
+        [] if held is None else [("Send message", "heal", held)]
+    )
+    assert len(stage.inputs) == (0 if held is None else 1)
+
+
+async def test_learning_ignores_the_cache(stage: Stage) -> None:
+    asked = learned(CLICK_SEND, SEND)
+    await stage.learn(asked)
+
+    outcome = await stage.perform(of_run("r2", asked).model_copy(update={"mode": Mode.LEARN}))
+
+    assert (outcome.status, outcome.reason) == (Status.MISSED, "no_entry")
+
+
+@pytest.mark.parametrize("mode", [Mode.AUTO, Mode.LEARN])
+async def test_a_rebuilt_browser_is_brought_forward_with_what_the_run_learned(stage: Stage, mode: Mode) -> None:
+    asked = learned(FILL_TO, TO, mode=mode)
+    await stage.perform(asked)
+    stage.store.calls.clear()
+    again = asked.model_copy(update={"proposed": None, "reapply": True, "epoch": 2})
+
+    outcome = await stage.perform(again, from_url=COMPOSE)
+
+    assert (outcome.status, outcome.from_ledger) == (Status.DONE, False)
+    assert len(stage.inputs) == 2
+    assert stage.store.calls == ["look_up"]
+    assert len(await stage.versions(outcome)) == 1
+
+
+# ------------------------------------------------------------------------------------------ the intent
+
+
+async def test_a_commit_step_writes_its_intent_when_the_element_is_ready_and_before_any_input(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    inputs_at_intent: list[int] = []
+    intend = stage.store.intend
+
+    async def watched(**asked: Any) -> Known:
+        inputs_at_intent.append(len(stage.inputs))
+        return await intend(**asked)
+
+    monkeypatch.setattr(stage.store, "intend", watched)
+    stage.site.fail_before = [failure(dispatched=False)]
+
+    not_ready = await stage.perform(learned(CLICK_SEND, SEND))
+    intents_before = list(inputs_at_intent)
+    ready = await stage.perform(learned(CLICK_SEND, SEND))
+
+    assert (not_ready.status, intents_before) == (Status.REFUSED, [])
+    assert (ready.status, inputs_at_intent, len(stage.inputs)) == (Status.DONE, [0], 1)
+
+
+async def test_without_a_store_for_the_intent_nothing_is_dispatched(stage: Stage) -> None:
+    stage.store.fails["intend"] = [AWAY]
+
+    outcome = await stage.perform(learned(CLICK_SEND, SEND))
+
+    assert (outcome.status, outcome.reason) == (Status.REFUSED, "store_unavailable")
+    assert stage.inputs == []
+
+
+async def test_a_commit_step_whose_ledger_cannot_be_read_is_refused_so_that_the_run_can_wait(stage: Stage) -> None:
+    stage.store.is_away = True
+
+    outcome = await stage.perform(learned(CLICK_SEND, SEND))
+
+    assert (outcome.status, outcome.reason) == (Status.REFUSED, "store_unavailable")
+    assert stage.browser.works == []
+
+
+async def test_a_repeatable_step_whose_ledger_cannot_be_read_is_left_to_temporals_retry(stage: Stage) -> None:
+    stage.store.is_away = True
+
+    with pytest.raises(StoreUnavailable):
+        await stage.perform(learned(FILL_TO, TO))
+
+    assert stage.browser.works == []
+
+
+async def test_a_fenced_attempt_dispatches_nothing_and_lets_go_of_the_browser(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = learned(CLICK_SEND, SEND)
+    await stage.store.fence(tenant="acme", lineage="l1", fingerprint=asked.fingerprint, epoch=2)
+    monkeypatch.setattr(stage.store, "look_up", nothing_known)
+
+    with pytest.raises(Fenced):
+        await stage.perform(asked)
+
+    assert stage.inputs == []
+    assert stage.browser.detached == 1
+
+
+async def test_an_open_intent_of_an_earlier_attempt_is_in_doubt_and_untouched(stage: Stage) -> None:
+    asked = learned(CLICK_SEND, SEND)
+    await stage.intend(asked)
+
+    outcome = await stage.perform(asked.model_copy(update={"epoch": 2, "recovered": True}))
+
+    assert (outcome.status, outcome.reason, outcome.effect) == (Status.IN_DOUBT, "ledger_intent", Effect.COMMIT)
+    assert stage.browser.works == []
+
+
+async def test_an_open_intent_does_not_stop_a_step_that_may_be_repeated(stage: Stage) -> None:
+    asked = learned(FILL_TO, TO)
+    await stage.intend(asked)
+
+    outcome = await stage.perform(asked)
+
+    assert outcome.status is Status.DONE
+
+
+@pytest.mark.parametrize(("wanted", "target"), [(FILL_TO, TO), (CLICK_SEND, SEND)])
+async def test_nothing_is_dispatched_on_a_damaged_record(stage: Stage, wanted: Step, target: Target) -> None:
+    asked = learned(wanted, target)
+    stage.store.damage(tenant="acme", lineage="l1", fingerprint=asked.fingerprint)
+
+    outcome = await stage.perform(asked)
+
+    assert (outcome.status, outcome.reason) == (Status.REFUSED, "ledger_damaged")
+    assert stage.browser.works == []
+
+
+# ------------------------------------------------------------------------------------------- failures
+
+
+@pytest.mark.parametrize(
+    ("wanted", "target", "dispatched", "status", "state"),
+    [
+        (FILL_TO, TO, False, Status.REFUSED, ""),
+        (FILL_TO, TO, True, Status.UNMET, ""),
+        (CLICK_SEND, SEND, False, Status.REFUSED, "NOT_DONE"),
+        (CLICK_SEND, SEND, True, Status.IN_DOUBT, "INTENT"),
+    ],
+)
+async def test_a_failed_action_is_in_doubt_only_if_input_may_have_reached_a_commit(
+    stage: Stage, *, wanted: Step, target: Target, dispatched: bool, status: Status, state: str
+) -> None:
+    asked = learned(wanted, target)
+    stage.site.fail_after = [failure(dispatched=dispatched)]
+
+    outcome = await stage.perform(asked)
+
+    assert (outcome.status, outcome.reason) == (status, "timeout")
+    assert await stage.state(asked) == state
+    assert (await stage.lines())[-1]["status"] == status
+
+
+async def test_after_a_refusal_the_next_epoch_may_dispatch(stage: Stage) -> None:
+    asked = learned(CLICK_SEND, SEND)
+    stage.site.fail_after = [failure(dispatched=False)]
+    await stage.perform(asked)
+
+    outcome = await stage.perform(asked.model_copy(update={"epoch": 3}), from_url=COMPOSE)
+
+    assert outcome.status is Status.DONE
+
+
+async def test_an_intent_that_cannot_be_taken_back_stays_open_and_the_outcome_is_returned(
+    stage: Stage, caplog: pytest.LogCaptureFixture
+) -> None:
+    asked = learned(CLICK_SEND, SEND)
+    stage.site.fail_after = [failure(dispatched=False)]
+    stage.store.fails["fence"] = [AWAY]
+
+    with caplog.at_level(logging.WARNING):
+        outcome = await stage.perform(asked)
+
+    assert outcome.status is Status.REFUSED
+    assert await stage.state(asked) == "INTENT"
+    assert "stays open" in caplog.text
+
+
+@pytest.mark.parametrize(
+    ("sends", "status", "state"), [((POST,), Status.IN_DOUBT, "INTENT"), ((), Status.UNMET, "NOT_DONE")]
+)
+async def test_an_unmet_expectation_of_a_commit_is_in_doubt_if_something_was_sent(
+    stage: Stage, sends: tuple[UnsafeRequest, ...], status: Status, state: str
+) -> None:
+    stage.site.pages[COMPOSE].elements["send"].sends = sends
+    asked = learned(step("click", "the send button", expect=NEVER), SEND)
+
+    outcome = await stage.perform(asked)
+
+    assert (outcome.status, outcome.reason, outcome.effect) == (status, "text_missing", Effect.COMMIT)
+    assert "no page says this" in outcome.message
+    assert outcome.snapshot in stage.artifacts.values
+    assert await stage.state(asked) == state
+
+
+async def test_an_unmet_expectation_of_a_repeatable_step_may_be_tried_again(stage: Stage) -> None:
+    outcome = await stage.perform(learned(FILL_TO.model_copy(update={"expect": CLICK_SEND.expect}), TO))
+
+    assert (outcome.status, outcome.effect) == (Status.UNMET, Effect.IDEMPOTENT)
+
+
+async def test_a_click_taken_for_a_read_that_sends_something_and_fails_is_no_longer_repeatable(stage: Stage) -> None:
+    asked = learned(CLICK_HELP, HELP)
+    await stage.learn(asked)
+    stage.site.pages[COMPOSE].elements["help"] = FakeElement(HELP, sends=(POST,))
+
+    outcome = await stage.perform(of_run("r2", asked))
+
+    assert (outcome.status, outcome.effect) == (Status.UNMET, Effect.COMMIT)
+
+
+async def test_a_lost_browser_is_let_go_of_and_attached_again(stage: Stage) -> None:
+    stage.site.fail_before = [SessionLost("crashed")]
+
+    with pytest.raises(SessionLost):
+        await stage.perform(learned(FILL_TO, TO))
+    outcome = await stage.perform(learned(FILL_TO, TO))
+
+    assert outcome.status is Status.DONE
+    assert stage.keepers.attached == [("s1", 1), ("s1", 1)]
+
+
+GONE = step("click", "the help button", effect="idempotent", expect=[{"text_contains": "How to write"}])
+
+
+@pytest.mark.parametrize(("recovered", "status"), [(True, Status.DONE), (False, Status.MISSED)])
+async def test_a_repeatable_step_whose_element_went_with_its_success_is_done_after_a_loss(
+    stage: Stage, recovered: bool, status: Status
+) -> None:
+    stage.site.pages[COMPOSE] = FakePage(texts=("How to write a message",))
+
+    outcome = await stage.perform(request(GONE, recovered=recovered))
+
+    assert outcome.status is status
+    assert stage.inputs == []
+    assert await stage.versions(outcome) == []
+
+
+async def test_an_old_attempt_that_fails_does_not_take_the_browser_from_the_new_one(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    look_up = stage.store.look_up
+
+    async def meanwhile(**asked: str) -> Known:
+        monkeypatch.setattr(stage.store, "look_up", look_up)
+        await stage.perform(learned(FILL_TO, TO, epoch=2))
+        raise SessionLost("its connection was cut")
+
+    monkeypatch.setattr(stage.store, "look_up", meanwhile)
+
+    with pytest.raises(SessionLost):
+        await stage.perform(learned(FILL_SECRET, SECRET_FIELD, sequence=2))
+    await stage.perform(learned(CLICK_HELP, HELP, sequence=3, epoch=2))
+
+    assert stage.keepers.attached == [("s1", 1), ("s1", 2)]
+
+
+# ------------------------------------------------------------------------------------------- recording
+
+
+async def test_an_outcome_that_cannot_be_recorded_is_still_returned(
+    stage: Stage, caplog: pytest.LogCaptureFixture
+) -> None:
+    stage.store.fails["record"] = [AWAY] * 9
+
+    with caplog.at_level(logging.WARNING):
+        outcome = await stage.perform(learned(FILL_TO, TO))
+
+    assert outcome.status is Status.DONE
+    assert stage.store.calls.count("record") == 4
+    assert "is not recorded" in caplog.text
+
+
+async def test_recording_is_tried_again_until_the_store_is_back(stage: Stage) -> None:
+    asked = learned(CLICK_SEND, SEND)
+    stage.store.fails["record"] = [AWAY, AWAY]
+
+    await stage.perform(asked)
+
+    assert await stage.state(asked) == "COMMITTED"
+    assert len(stage.inputs) == 1
+
+
+async def test_a_success_that_is_fenced_while_recording_is_kept_as_late_evidence(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = learned(CLICK_SEND, SEND)
+    intend = stage.store.intend
+
+    async def overtaken(**scope: Any) -> Known:
+        granted = await intend(**scope)
+        await stage.store.fence(tenant="acme", lineage="l1", fingerprint=asked.fingerprint, epoch=2)
+        return granted
+
+    monkeypatch.setattr(stage.store, "intend", overtaken)
+
+    with pytest.raises(Fenced):
+        await stage.perform(asked)
+
+    known = await stage.store.look_up(
+        tenant="acme", lineage="l1", fingerprint=asked.fingerprint, run_id="r1", content_key=""
+    )
+    assert (known.state, known.late is not None) == ("RESOLVING", True)
+
+
+# ---------------------------------------------------------------------------------------- round trips
+
+
+async def replayed(stage: Stage) -> tuple[ActionRequest, ActionRequest]:
+    """Two learned steps of a second run; the first has been performed."""
+    await stage.learn(learned(FILL_TO, TO))
+    await stage.learn(learned(CLICK_SEND, SEND, sequence=2))
+    first = of_run("r2", request(FILL_TO)).model_copy(update={"next_step": CLICK_SEND})
+    done = await stage.perform(first)
+    second = of_run("r2", request(CLICK_SEND, 2)).model_copy(
+        update={"fingerprint": fingerprint(CLICK_SEND, first.values, first.fingerprint, done.digest)}
+    )
+    return first, second
+
+
+async def test_a_replayed_step_takes_two_round_trips_at_most(stage: Stage) -> None:
+    _, second = await replayed(stage)
+    first_calls = list(stage.store.calls)
+    stage.store.calls.clear()
+
+    outcome = await stage.perform(second)
+
+    assert first_calls == ["look_up", "record"]
+    assert stage.store.calls == ["intend", "record"]
+    assert (outcome.status, outcome.costs.redis_round_trips, outcome.costs.evaluations) == (Status.DONE, 2, 1)
+
+
+@pytest.mark.parametrize(("change", "attempt"), [({"recovered": True}, 1), ({}, 2), ({"epoch": 2}, 1)])
+async def test_what_was_fetched_ahead_counts_for_an_untroubled_first_attempt_only(
+    stage: Stage, change: dict[str, Any], attempt: int
+) -> None:
+    _, second = await replayed(stage)
+    stage.store.calls.clear()
+
+    await stage.perform(second.model_copy(update=change), attempt=attempt)
+
+    assert stage.store.calls == ["look_up", "intend", "record"]
+
+
+async def test_what_was_fetched_ahead_is_used_once(stage: Stage) -> None:
+    _, second = await replayed(stage)
+    stage.store.calls.clear()
+    stage.site.fail_before = [failure(dispatched=False)]
+
+    await stage.perform(second)
+    await stage.perform(second)
+
+    assert stage.store.calls == ["record", "look_up", "intend", "record"]
+
+
+async def test_nothing_is_fetched_ahead_while_the_store_is_away(stage: Stage) -> None:
+    await stage.learn(learned(CLICK_SEND, SEND, sequence=2))
+    stage.store.fails["record"] = [AWAY] * 4
+
+    await stage.perform(learned(FILL_TO, TO, next_step=CLICK_SEND))
+
+    held = await stage.attachments.hold(request(FILL_TO).session, 1)
+    assert held.prefetched == {}

@@ -1,0 +1,106 @@
+"""The model names an element id and nothing else; the target comes from the snapshot."""
+
+from datetime import timedelta
+
+import pytest
+from temporalio.exceptions import ApplicationError
+
+from activities.model import ModelActivities
+from replaywright.domain.outcomes import Lookup
+from replaywright.domain.runs import Proposal, ProposeRequest
+from replaywright.domain.snapshots import Element, Snapshot
+from replaywright.domain.targets import Target
+from replaywright.errors import (
+    ArtifactMissing,
+    ArtifactsUnavailable,
+    ModelFailed,
+    ModelMisconfigured,
+    ModelRateLimited,
+    ModelRefused,
+    ModelUnavailable,
+)
+from replaywright.testing import FakeArtifacts, FakeProposer
+from tests.unit.staged import SEND, TO, run_activity
+
+PAGE = Snapshot(
+    url="https://mail.example/compose",
+    elements=(
+        Element(id="e1", target=TO),
+        Element(id="e2", target=SEND),
+        Element(id="e3", target=Target(tag="h1", role="heading", name="Compose"), actionable=False),
+    ),
+)
+
+
+async def proposed(proposer: FakeProposer, *, artifacts: FakeArtifacts | None = None) -> Proposal:
+    store = artifacts or FakeArtifacts()
+    digest = await store.put(PAGE.model_dump_json(by_alias=True).encode())
+    return await asked_for(proposer, store, digest)
+
+
+async def asked_for(proposer: FakeProposer, artifacts: FakeArtifacts, digest: str) -> Proposal:
+    request = ProposeRequest(
+        run_id="r1",
+        lineage="l1",
+        sequence=2,
+        instruction="the send button",
+        action="click",
+        snapshot=digest,
+        missed=Lookup(reason="no_entry"),
+    )
+    return await run_activity(ModelActivities(proposer, artifacts).propose_target, request)
+
+
+async def test_the_target_is_derived_from_the_snapshot_by_the_named_id() -> None:
+    proposer = FakeProposer(["e2"])
+
+    proposal = await proposed(proposer)
+
+    assert (proposal.target, proposal.element_id) == (SEND, "e2")
+    assert (proposal.usage.calls, proposal.stand_in) == (1, False)
+
+
+async def test_the_model_is_asked_with_the_page_and_may_choose_what_can_be_acted_on() -> None:
+    proposer = FakeProposer(["e2"])
+
+    await proposed(proposer)
+
+    [asked] = proposer.asked
+    assert (asked.instruction, asked.action, asked.page) == ("the send button", "click", PAGE.as_text())
+    assert asked.ids == {"e1", "e2"}
+
+
+@pytest.mark.parametrize(("answer", "element_id"), [(None, ""), ("e99", "e99")])
+async def test_no_element_or_an_unknown_one_is_no_target(answer: str | None, element_id: str) -> None:
+    proposal = await proposed(FakeProposer([answer]))
+
+    assert (proposal.target, proposal.element_id, proposal.usage.calls) == (None, element_id, 1)
+
+
+@pytest.mark.parametrize(("wait", "delay"), [(7.5, timedelta(seconds=7.5)), (None, None)])
+async def test_a_rate_limit_carries_the_providers_wait_to_the_retry(
+    wait: float | None, delay: timedelta | None
+) -> None:
+    with pytest.raises(ApplicationError) as caught:
+        await proposed(FakeProposer([ModelRateLimited("slow down", retry_after_s=wait)]))
+
+    assert (caught.value.type, caught.value.next_retry_delay) == ("ModelRateLimited", delay)
+    assert not caught.value.non_retryable
+
+
+@pytest.mark.parametrize("kind", [ModelMisconfigured, ModelUnavailable, ModelRefused])
+async def test_every_other_failure_keeps_its_kind_for_the_retry_policy(kind: type[ModelFailed]) -> None:
+    with pytest.raises(kind):
+        await proposed(FakeProposer([kind("no")]))
+
+
+async def test_without_its_snapshot_the_model_is_not_asked() -> None:
+    proposer, artifacts = FakeProposer(["e2"]), FakeArtifacts()
+
+    with pytest.raises(ArtifactMissing):
+        await asked_for(proposer, artifacts, "0" * 64)
+    artifacts.is_away = True
+    with pytest.raises(ArtifactsUnavailable):
+        await asked_for(proposer, artifacts, "0" * 64)
+
+    assert proposer.asked == []

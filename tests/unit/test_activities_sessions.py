@@ -1,0 +1,291 @@
+"""Sessions: attached once for each epoch, adopted when alive, opened anew when not, leased only after a proof."""
+
+import asyncio
+import contextlib
+import logging
+from collections.abc import AsyncIterator, Awaitable, Callable
+
+import pytest
+
+from replaywright.domain.sessions import CloseSession, OpenSession, RecoverSession, SessionOpened, SessionRef
+from replaywright.errors import Fenced, KeeperUnavailable, SessionLost, StoreUnavailable
+from tests.unit.staged import COMPOSE, SESSION, Stage, run_activity
+
+
+@pytest.fixture
+def stage() -> Stage:
+    return Stage()
+
+
+async def recovered(stage: Stage, epoch: int = 2, lost: SessionRef = SESSION) -> SessionOpened:
+    request = RecoverSession(run_id="r1", tenant="acme", lost=lost, epoch=epoch)
+    return await run_activity(stage.sessions.recover_session, request)
+
+
+async def closed(stage: Stage, session: SessionRef = SESSION) -> None:
+    await run_activity(stage.sessions.close_session, CloseSession(session=session))
+
+
+# ------------------------------------------------------------------------------------------ attaching
+
+
+async def test_a_session_is_attached_once_for_each_epoch(stage: Stage) -> None:
+    first, second = await stage.attachments.hold(SESSION, 1), await stage.attachments.hold(SESSION, 1)
+
+    assert first is second
+    assert stage.keepers.attached == [("s1", 1)]
+
+
+async def test_steps_that_ask_at_the_same_time_share_one_attachment(stage: Stage) -> None:
+    held = await asyncio.gather(*(stage.attachments.hold(SESSION, 1) for _ in range(3)))
+
+    assert held[0] is held[1] is held[2]
+    assert stage.keepers.attached == [("s1", 1)]
+
+
+async def test_a_new_epoch_detaches_the_old_and_forgets_what_was_fetched_ahead(stage: Stage) -> None:
+    old = await stage.attachments.hold(SESSION, 1)
+
+    new = await stage.attachments.hold(SESSION, 2)
+
+    assert (new.epoch, new is old, new.prefetched) == (2, False, {})
+    assert stage.browser.detached == 1
+    assert stage.keepers.attached == [("s1", 1), ("s1", 2)]
+
+
+async def test_an_old_epoch_is_refused_and_takes_nothing_from_the_new(stage: Stage) -> None:
+    new = await stage.attachments.hold(SESSION, 2)
+
+    with pytest.raises(Fenced):
+        await stage.attachments.hold(SESSION, 1)
+    await stage.attachments.drop("s1", 1)
+
+    assert await stage.attachments.hold(SESSION, 2) is new
+    assert stage.browser.detached == 0
+
+
+async def test_a_session_of_another_host_is_not_attached(stage: Stage) -> None:
+    with pytest.raises(SessionLost, match="elsewhere"):
+        await stage.attachments.hold(SESSION.model_copy(update={"host": "elsewhere"}), 1)
+
+    assert stage.keepers.attached == []
+
+
+async def test_a_browser_that_cannot_be_attached_is_not_held(stage: Stage) -> None:
+    stage.browser.is_lost = True
+    with pytest.raises(SessionLost):
+        await stage.attachments.hold(SESSION, 1)
+    stage.browser.is_lost = False
+
+    assert (await stage.attachments.hold(SESSION, 1)).browser is stage.browser
+
+
+async def test_a_worker_that_leaves_lets_go_of_every_session_and_ends_none(stage: Stage) -> None:
+    await stage.attachments.hold(SESSION, 1)
+
+    await stage.attachments.drop_all()
+
+    assert stage.browser.detached == 1
+    assert stage.keepers.dead == set()
+
+
+async def test_letting_go_of_a_browser_that_is_gone_is_no_error(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def gone() -> None:
+        raise SessionLost("gone")
+
+    await stage.attachments.hold(SESSION, 1)
+    monkeypatch.setattr(stage.browser, "detach", gone)
+
+    await stage.attachments.drop("s1")
+    await stage.attachments.drop("s1")
+
+    await stage.attachments.hold(SESSION, 1)
+    assert stage.keepers.attached == [("s1", 1), ("s1", 1)]
+
+
+# ----------------------------------------------------------------------------------- open, adopt, close
+
+
+async def test_an_opened_session_belongs_to_this_worker_and_is_attached(stage: Stage) -> None:
+    opened = await run_activity(stage.sessions.open_session, OpenSession(run_id="r1", lineage="l1", tenant="acme"))
+
+    session = opened.session
+    assert (session.queue, session.host_queue, session.host, session.epoch) == ("mine", "host-mine", "fake-host", 1)
+    assert (opened.adopted, opened.url) == (False, "about:blank")
+    assert stage.keepers.attached == [(session.session_id, 1)]
+
+
+async def test_opening_again_starts_a_session_of_its_own(stage: Stage) -> None:
+    request = OpenSession(run_id="r1", lineage="l1", tenant="acme")
+
+    first = await run_activity(stage.sessions.open_session, request)
+    second = await run_activity(stage.sessions.open_session, request)
+
+    assert first.session.session_id != second.session.session_id
+
+
+async def test_a_live_browser_is_adopted_with_its_page(stage: Stage) -> None:
+    opened = await recovered(stage)
+
+    assert (opened.adopted, opened.url) == (True, COMPOSE)
+    assert (opened.session.session_id, opened.session.epoch, opened.session.queue) == ("s1", 2, "mine")
+    assert stage.keepers.attached == [("s1", 2)]
+
+
+async def test_adopting_again_changes_nothing(stage: Stage) -> None:
+    assert await recovered(stage) == await recovered(stage)
+    assert stage.keepers.attached == [("s1", 2)]
+
+
+async def test_a_dead_browser_is_replaced_by_an_empty_one_and_its_keeper_ended(
+    stage: Stage, caplog: pytest.LogCaptureFixture
+) -> None:
+    stage.browser.is_lost = True
+
+    with caplog.at_level(logging.WARNING):
+        opened = await recovered(stage)
+
+    assert (opened.adopted, opened.url, opened.session.epoch) == (False, "about:blank", 2)
+    assert opened.session.session_id != "s1"
+    assert stage.keepers.dead == {"s1"}
+    assert "could not be adopted" in caplog.text
+
+
+async def test_a_browser_on_another_host_is_left_alone_and_a_new_one_opened(stage: Stage) -> None:
+    opened = await recovered(stage, lost=SESSION.model_copy(update={"host": "elsewhere"}))
+
+    assert (opened.adopted, opened.session.host, opened.session.epoch) == (False, "fake-host", 2)
+    assert stage.keepers.dead == set()
+
+
+async def test_a_recovery_that_was_overtaken_does_not_end_the_newer_ones_browser(stage: Stage) -> None:
+    await stage.keepers.attach(SESSION, 5)
+
+    opened = await recovered(stage, epoch=2)
+
+    assert not opened.adopted
+    assert stage.keepers.dead == set()
+
+
+async def test_a_closed_session_is_let_go_of_and_ended(stage: Stage) -> None:
+    await stage.attachments.hold(SESSION, 1)
+
+    await closed(stage)
+
+    assert stage.browser.detached == 1
+    assert stage.keepers.dead == {"s1"}
+
+
+async def test_closing_what_is_gone_or_elsewhere_does_nothing(stage: Stage) -> None:
+    await closed(stage)
+    await closed(stage)
+    await closed(stage, SESSION.model_copy(update={"session_id": "s2", "host": "elsewhere"}))
+
+    assert stage.keepers.dead == {"s1"}
+
+
+# --------------------------------------------------------------------------------------------- leases
+
+
+class Proof:
+    """What the lease task asks before each renewal; a test lets it through once at a time."""
+
+    def __init__(self) -> None:
+        self.error: StoreUnavailable | None = None
+        self._asked = asyncio.Event()
+        self._let_through = asyncio.Event()
+
+    async def __call__(self) -> None:
+        self._asked.set()
+        await self._let_through.wait()
+        self._let_through.clear()
+        if self.error is not None:
+            raise self.error
+
+    async def one_round(self) -> None:
+        """Return when one round of renewals is over: the next one begins."""
+        await self._asked.wait()
+        self._asked.clear()
+        self._let_through.set()
+        await self._asked.wait()
+
+
+@contextlib.asynccontextmanager
+async def leasing(stage: Stage, proof: Callable[[], Awaitable[None]]) -> AsyncIterator[None]:
+    task = asyncio.create_task(stage.attachments.keep_leases(proof))
+    try:
+        yield
+    finally:
+        task.cancel()
+        with contextlib.suppress(asyncio.CancelledError):
+            await task
+
+
+@pytest.fixture
+def proof(monkeypatch: pytest.MonkeyPatch) -> Proof:
+    monkeypatch.setattr("activities.sessions.RENEW_EVERY_S", 0)
+    return Proof()
+
+
+async def test_leases_are_renewed_after_a_proof(stage: Stage, proof: Proof) -> None:
+    await stage.attachments.hold(SESSION, 1)
+
+    async with leasing(stage, proof):
+        before = list(stage.keepers.renewals)
+        await proof.one_round()
+        await proof.one_round()
+
+    assert before == []
+    assert stage.keepers.renewals == [("s1", 1), ("s1", 1)]
+
+
+async def test_a_worker_that_is_cut_off_renews_nothing_until_it_is_back(
+    stage: Stage, proof: Proof, caplog: pytest.LogCaptureFixture
+) -> None:
+    await stage.attachments.hold(SESSION, 1)
+    proof.error = StoreUnavailable("away")
+
+    with caplog.at_level(logging.WARNING):
+        async with leasing(stage, proof):
+            await proof.one_round()
+            while_away = list(stage.keepers.renewals)
+            proof.error = None
+            await proof.one_round()
+
+    assert (while_away, stage.keepers.renewals) == ([], [("s1", 1)])
+    assert "leases are not renewed" in caplog.text
+
+
+async def test_a_session_whose_lease_is_lost_is_let_go_of_and_the_others_stay(stage: Stage, proof: Proof) -> None:
+    await stage.attachments.hold(SESSION, 1)
+    other = await stage.keepers.launch("s2")
+    await stage.attachments.hold(other, 1)
+    stage.keepers.dead.add("s1")
+
+    async with leasing(stage, proof):
+        await proof.one_round()
+
+    assert stage.browser.detached == 1
+    assert stage.keepers.renewals == [("s2", 1)]
+    with pytest.raises(KeeperUnavailable):
+        await stage.attachments.hold(SESSION, 1)
+
+
+async def test_a_lease_lost_to_a_newer_attempt_of_this_worker_does_not_detach_it(
+    stage: Stage, proof: Proof, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await stage.attachments.hold(SESSION, 1)
+    renew = stage.keepers.renew
+
+    async def overtaken(session: SessionRef, epoch: int) -> None:
+        monkeypatch.setattr(stage.keepers, "renew", renew)
+        await stage.attachments.hold(session, 2)
+        raise Fenced(f"epoch {epoch} is over")
+
+    monkeypatch.setattr(stage.keepers, "renew", overtaken)
+
+    async with leasing(stage, proof):
+        await proof.one_round()
+
+    assert (await stage.attachments.hold(SESSION, 2)).epoch == 2
+    assert stage.keepers.attached == [("s1", 1), ("s1", 2)]

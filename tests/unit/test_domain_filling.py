@@ -1,0 +1,101 @@
+"""Templates in steps and recorded targets: today's values go in, and come out again when something is recorded."""
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pydantic import TypeAdapter
+
+from replaywright.domain.filling import filled_step, filled_target, general_target
+from replaywright.domain.predicates import TextContains
+from replaywright.domain.targets import ElementQuery, Target
+from replaywright.domain.tasks import Extract, Step
+from replaywright.errors import InputInvalid
+
+STEPS: TypeAdapter[Step] = TypeAdapter(Step)
+VALUES = {"to": "ada@example.com"}
+ROW = Target(
+    tag="button",
+    role="button",
+    name="Delete ada@example.com",
+    text="ada@example.com",
+    label="ada@example.com",
+    attributes={"title": "Delete ada@example.com"},
+    css="[title='Delete ada@example.com']",
+    neighbours=("ada@example.com", "Bob"),
+    container='listitem "ada@example.com"',
+    row=("ada@example.com", "Monday"),
+    element_hash="h",
+)
+
+
+def step(**fields: Any) -> Step:
+    return STEPS.validate_python({"action": "click", "instruction": "the button", **fields})
+
+
+def test_a_step_is_filled_wherever_it_names_a_parameter() -> None:
+    filled = filled_step(step(target={"name": "To {{to}}"}, expect=[{"text_contains": "{{to}}"}]), VALUES)
+
+    assert getattr(filled, "target", None) == ElementQuery(name="To ada@example.com")
+    assert filled.expect == (TextContains(text_contains="ada@example.com"),)
+
+
+def test_what_is_typed_stays_a_template_and_what_is_chosen_does_not() -> None:
+    typed = filled_step(step(action="fill", value="{{to}}"), VALUES)
+    chosen = filled_step(step(action="select_option", value="{{to}}"), VALUES)
+
+    assert (getattr(typed, "value", ""), getattr(chosen, "value", "")) == ("{{to}}", "ada@example.com")
+
+
+def test_the_fields_to_read_are_filled() -> None:
+    fields = {"a": {"find": {"name": "{{to}}"}}, "b": {}}
+
+    filled = filled_step(step(action="extract", instruction="", fields=fields), VALUES)
+
+    assert isinstance(filled, Extract)
+    assert (filled.fields["a"].find, filled.fields["b"].find) == (ElementQuery(name="ada@example.com"), None)
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"target": {"name": "{{to}}"}},
+        {"action": "extract", "instruction": "", "fields": {"a": {"find": {"text": "{{to}}"}}}},
+        {"expect": [{"exists": {"name": "{{to}}"}}]},
+    ],
+)
+def test_a_query_of_which_nothing_is_left_is_refused_instead_of_matching_everything(fields: dict[str, Any]) -> None:
+    with pytest.raises(InputInvalid, match="its parameters are all empty"):
+        filled_step(step(**fields), {"to": ""})
+
+
+def test_a_recorded_target_holds_no_value_of_its_steps_parameters() -> None:
+    general = general_target(ROW, VALUES, frozenset({"to"}))
+
+    assert "ada@example.com" not in general.model_dump_json()
+    assert (general.name, general.row, general.neighbours) == (
+        "Delete {{to}}",
+        ("{{to}}", "Monday"),
+        ("{{to}}", "Bob"),
+    )
+
+
+def test_values_of_parameters_that_the_step_does_not_name_stay() -> None:
+    assert general_target(ROW, VALUES, frozenset()) == ROW
+
+
+@given(st.emails())
+def test_todays_value_stands_where_the_recorded_one_stood(address: str) -> None:
+    today = filled_target(general_target(ROW, VALUES, frozenset({"to"})), {"to": address})
+
+    assert (today.name, today.container) == (f"Delete {address}", f'listitem "{address}"')
+    assert today.element_hash == ""
+
+
+def test_the_hash_of_an_element_without_values_is_kept() -> None:
+    assert filled_target(Target(tag="button", name="Send", element_hash="h"), VALUES).element_hash == "h"
+
+
+def test_a_parameter_that_has_no_value_any_more_stays_a_template() -> None:
+    assert filled_target(Target(tag="button", name="{{cc}}"), VALUES).name == "{{cc}}"

@@ -1,0 +1,78 @@
+"""What is kept of a page holds no secret, and stays what it was otherwise."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from replaywright.domain.actions import Effect
+from replaywright.domain.outcomes import Evidence, Status, StepOutcome, UnsafeRequest
+from replaywright.domain.predicates import PredicateResult
+from replaywright.domain.redacted import redacted_outcome, redacted_snapshot, redacted_target
+from replaywright.domain.snapshots import Element, Snapshot
+from replaywright.domain.targets import Box, FrameStep, Target
+from replaywright.testing import FakeSecrets
+
+SECRET = "hunter2!"
+GONE = "{{secret:P}}"
+SECRETS = FakeSecrets({"P": SECRET})
+TARGET = Target(
+    frame=(FrameStep(name=SECRET, title=SECRET, url=f"https://x/{SECRET}"),),
+    tag="button",
+    role="button",
+    name=SECRET,
+    text=SECRET,
+    label=SECRET,
+    attributes={"title": SECRET},
+    css=f"[title='{SECRET}']",
+    neighbours=(SECRET,),
+    container=SECRET,
+    row=(SECRET,),
+    element_hash="0" * 64,
+    box=Box(x=1, y=2, width=30, height=4),
+)
+PAGE = Snapshot(
+    url=f"https://x/?{SECRET}",
+    title=SECRET,
+    elements=(Element(id="e1", target=TARGET, value=SECRET, options=(SECRET,)),),
+    notes=(SECRET,),
+    node_count=30,
+)
+OUTCOME = StepOutcome(
+    status=Status.UNMET,
+    message=SECRET,
+    fingerprint="30" * 32,
+    effect=Effect.COMMIT,
+    url=f"https://x/?{SECRET}",
+    evidence=Evidence(
+        requests=(UnsafeRequest(method="POST", url=f"https://x/{SECRET}"),), dialogs=(SECRET,), downloads=(SECRET,)
+    ),
+    predicates=(PredicateResult(passed=False, reason="value_differs", details={"actual": SECRET}),),
+    extracted={"rows": [{SECRET: SECRET}]},
+)
+
+
+def test_no_text_of_a_target_a_snapshot_or_an_outcome_keeps_a_secret() -> None:
+    target, page = redacted_target(TARGET, SECRETS), redacted_snapshot(PAGE, SECRETS)
+    outcome = redacted_outcome(OUTCOME, SECRETS)
+
+    for kept in (target, page, outcome):
+        assert SECRET not in kept.model_dump_json()
+        assert GONE in kept.model_dump_json()
+    assert outcome.extracted == {"rows": [{GONE: GONE}]}
+    assert outcome.evidence.observed_effect is Effect.COMMIT
+
+
+@given(st.sampled_from(["30", "1", "3030", "commit", "unmet", "button", "0000", "e1"]))
+def test_numbers_codes_and_digests_are_left_as_they_are(secret: str) -> None:
+    secrets = FakeSecrets({"P": secret})
+
+    page, outcome = redacted_snapshot(PAGE, secrets), redacted_outcome(OUTCOME, secrets)
+
+    assert Snapshot.model_validate_json(page.model_dump_json()) == page
+    assert (outcome.status, outcome.fingerprint, outcome.effect) == (Status.UNMET, "30" * 32, Effect.COMMIT)
+    [element] = page.elements
+    assert (element.id, element.target.element_hash, element.target.box) == ("e1", "0" * 64, TARGET.box)
+
+
+def test_without_a_secret_nothing_changes() -> None:
+    assert redacted_snapshot(PAGE, FakeSecrets()) == PAGE
+    assert redacted_outcome(OUTCOME, FakeSecrets()) == OUTCOME
