@@ -2,7 +2,7 @@
 
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test check format lock bench-replay clean
+.PHONY: help setup demo test check format lock bench-replay record-histories clean
 
 BIN := .venv/bin
 ARGS ?=
@@ -11,7 +11,7 @@ INSTALLED := .venv/installed.stamp
 BROWSER := .venv/chromium.stamp
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-18s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 setup: $(INSTALLED) $(BROWSER) ## create .venv, install the locked dependencies, find or install a Chromium
 
@@ -37,6 +37,9 @@ lock: $(INSTALLED) ## resolve the newest allowed versions into requirements.lock
 
 bench-replay: setup ## compare a replay with a plain Playwright script
 	$(BIN)/python bench/replay.py $(ARGS)
+
+record-histories: setup ## record the histories that the replay test replays (on purpose only)
+	$(BIN)/python -m tests.replay.record
 
 clean: ## remove .venv and what tools leave behind
 	rm -rf .venv .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis build dist

@@ -217,6 +217,8 @@ class BrowserTask:
         """An outcome that is not in doubt: losses are recovered from, doubts resolved, by a person if need be."""
         waits = rounds = losses = 0
         while True:
+            if workflow.cancellation_reason() is not None:  # a step that ended all the same has swallowed the request
+                raise asyncio.CancelledError
             try:
                 outcome = await attempt.perform()
             except ActivityError as error:

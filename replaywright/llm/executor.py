@@ -4,6 +4,7 @@ Requests are not repeated here, neither by us nor by the provider's SDK: Tempora
 the error. The one exception is an answer that cannot be used: the model is told so once, in the same conversation.
 """
 
+import asyncio
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -26,12 +27,8 @@ from pydantic_ai.exceptions import (
 )
 from pydantic_ai.messages import ModelMessage, ModelResponse
 from pydantic_ai.models import Model, ModelRequestParameters, infer_model
-from pydantic_ai.models.anthropic import AnthropicModel
-from pydantic_ai.models.openai import OpenAIChatModel
 from pydantic_ai.models.wrapper import WrapperModel
 from pydantic_ai.providers import infer_provider_class
-from pydantic_ai.providers.anthropic import AnthropicProvider
-from pydantic_ai.providers.openai import OpenAIProvider
 from pydantic_ai.usage import RunUsage
 
 from replaywright.domain.runs import Usage
@@ -118,7 +115,7 @@ class ModelExecutor:
 
     async def propose(self, *, instruction: str, action: str, page: str, ids: frozenset[str]) -> Choice:
         """Choose among `ids`; see `TargetProposer`."""
-        counted = _Counted(self._ready())
+        counted = _Counted(await self._ready())
         tokens = RunUsage()
         response: ModelResponse | None = None
         try:
@@ -156,10 +153,11 @@ class ModelExecutor:
     async def __aexit__(self, *_: object) -> None:
         await self.close()
 
-    def _ready(self) -> Model:
+    async def _ready(self) -> Model:
         if self._model is None:
             try:
-                self._model = _make(self._name, self._base_url, self._api_key)
+                # In a thread: importing a provider's SDK would hold up the heartbeats of everything else here.
+                self._model = await asyncio.to_thread(_make, self._name, self._base_url, self._api_key)
             except (UserError, ImportError) as exc:
                 raise ModelMisconfigured(self._what_to_set(str(exc))) from exc
         return self._model
@@ -209,12 +207,19 @@ def _make(name: str, base_url: str | None, api_key: str | None) -> Model:
     if base_url is None:
         return infer_model(name)
     provider, _, rest = name.partition(":")
+    # A provider's SDK takes one to two seconds to import; a worker that only replays has no use for it.
     if provider == "anthropic":
+        from pydantic_ai.models.anthropic import AnthropicModel  # noqa: PLC0415
+        from pydantic_ai.providers.anthropic import AnthropicProvider  # noqa: PLC0415
+
         return AnthropicModel(rest, provider=AnthropicProvider(base_url=base_url, api_key=api_key))
     try:
         infer_provider_class(provider)
     except (ValueError, ImportError):
         rest = name  # a local server's own name, such as `llama3:8b`
+    from pydantic_ai.models.openai import OpenAIChatModel  # noqa: PLC0415
+    from pydantic_ai.providers.openai import OpenAIProvider  # noqa: PLC0415
+
     return OpenAIChatModel(rest or name, provider=OpenAIProvider(base_url=base_url, api_key=api_key))
 
 

@@ -176,7 +176,7 @@ async def test_with_the_browser_or_its_keeper_killed_before_the_send_step_anothe
     await until("no browser is left", lambda: session.chromium is not None and not is_alive(session.chromium))
 
 
-@pytest.mark.parametrize("point", ["located", "recorded"])
+@pytest.mark.parametrize("point", ["acted", "recorded"])
 async def test_a_run_that_is_cancelled_inside_a_step_goes_no_further_and_gives_its_browser_back(
     lab: Lab, worker: Child, point: str
 ) -> None:
@@ -236,7 +236,7 @@ async def test_a_worker_that_is_asked_to_end_drains_and_another_goes_on_in_the_s
     lab: Lab, worker: Child
 ) -> None:
     order = lab.order()
-    await lab.frozen_at(worker, "located", PRIORITY, order)
+    await lab.frozen_at(worker, "acted", PRIORITY, order)
     session = await lab.session()
     os.kill(worker.pid, signal.SIGTERM)
     successor = lab.stage.start_worker()

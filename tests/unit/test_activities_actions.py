@@ -795,6 +795,17 @@ async def test_what_was_fetched_ahead_is_used_once(stage: Stage) -> None:
     assert stage.store.calls == ["record", "look_up", "intend", "record"]
 
 
+async def test_what_was_fetched_ahead_for_a_step_that_did_not_come_is_forgotten(stage: Stage) -> None:
+    _, second = await replayed(stage)
+    held = await stage.attachments.hold(second.session, 1)
+    fetched = list(held.prefetched)
+
+    await stage.perform(of_run("r2", request(CLICK_HELP, 3, proposed=HELP)).model_copy(update={"proposed": HELP}))
+
+    assert [mark for mark, _ in fetched] == [second.fingerprint]
+    assert held.prefetched == {}
+
+
 async def test_nothing_is_fetched_ahead_while_the_store_is_away(stage: Stage) -> None:
     await stage.learn(learned(CLICK_SEND, SEND, sequence=2))
     stage.store.fails["record"] = [AWAY] * 4

@@ -174,15 +174,16 @@ async def test_a_live_page_that_shows_the_expected_state_proves_the_step(stage: 
     assert stage.inputs == []
 
 
-async def test_an_expectation_is_looked_for_with_todays_values(stage: Stage) -> None:
+@pytest.mark.parametrize(("to", "reason"), [("ada@example.com", "seen_on_live_page"), ("bob@example.com", "not_seen")])
+async def test_an_expectation_is_looked_for_with_todays_values(stage: Stage, to: str, reason: str) -> None:
     wanted = step("click", "the send button", expect=[{"text_contains": "sent to {{to}}"}])
-    asked = DOUBTED.model_copy(update={"step": wanted, "values": {"to": "bob@example.com"}})
+    asked = DOUBTED.model_copy(update={"step": wanted, "values": {"to": to}})
     await stage.intend(DOUBTED)
     show_success(stage)
 
     resolution = await resolved(stage, asked=asked)
 
-    assert resolution.reason == "not_seen"
+    assert resolution.reason == reason
 
 
 @pytest.mark.parametrize(

@@ -204,10 +204,11 @@ class Proof:
 
     async def one_round(self) -> None:
         """Return when one round of renewals is over: the next one begins."""
-        await self._asked.wait()
-        self._asked.clear()
-        self._let_through.set()
-        await self._asked.wait()
+        async with asyncio.timeout(10):
+            await self._asked.wait()
+            self._asked.clear()
+            self._let_through.set()
+            await self._asked.wait()
 
 
 @contextlib.asynccontextmanager
