@@ -199,7 +199,7 @@ class _Performance:
             return self._ended(Status.REFUSED, "ledger_damaged", said)
         own = self._request.waited and known.state == "INTENT" and known.epoch == self._request.epoch
         if known.state not in ("", "NOT_DONE", "RESOLVING") and not own:
-            # Whatever this attempt would take the step for: an earlier one took it for a commit, and dispatched it or not.
+            # Whatever this attempt takes the step for: an earlier one took it for a commit.
             return self._ended(Status.IN_DOUBT, f"ledger_{known.state.lower()}", "an earlier attempt left its intent")
         try:
             report = await self._held.browser.perform(self._work(), self._gate())

@@ -4,8 +4,8 @@
 there for that step, unless the file exists already (it is created first, so a restarted worker passes). Without these
 variables a point costs two dictionary look-ups.
 
-`REPLAYWRIGHT_INTERNAL_FREEZE=<file>` arms what the file says, `<point>:<sequence>`, at any time: the process removes the
-file and stops itself with SIGSTOP, until somebody sends SIGCONT.
+`REPLAYWRIGHT_INTERNAL_FREEZE=<file>` arms what the file says, `<point>:<sequence>`, at any time: the process removes
+the file and stops itself with SIGSTOP, until somebody sends SIGCONT.
 """
 
 import contextlib

@@ -37,6 +37,7 @@ with workflow.unsafe.imports_passed_through():
         step_title,
     )
     from replaywright.domain.tasks import Goto, Step, names_element
+    from replaywright.domain.templates import fill
 
 _Result = TypeVar("_Result")
 
@@ -194,7 +195,7 @@ class BrowserTask:
                 run_id=workflow.info().workflow_id,
                 lineage=self._lineage,
                 sequence=attempt.sequence,
-                instruction=attempt.step.instruction,
+                instruction=fill(attempt.step.instruction, self._run.values),
                 action=attempt.step.action,
                 snapshot=outcome.snapshot,
                 missed=outcome.lookup,

@@ -94,6 +94,7 @@ class Child:
             return ""
 
     async def ended_within(self, limit_s: float) -> bool:
+        """Whether it has ended before `limit_s` seconds have passed."""
         deadline = time.monotonic() + limit_s
         while self.exit_status() is None:
             if time.monotonic() > deadline:

@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from replaywright.cli.follow import Ending
-from replaywright.cli.run import Order, start
+from replaywright.cli.run import Order
 from replaywright.keeper.identity import is_alive
 from replaywright.settings import Settings, load_settings
 from replaywright.stack import Child
@@ -250,7 +250,7 @@ async def test_a_worker_that_is_asked_to_end_drains_and_another_goes_on_in_the_s
     assert await worker.ended_within(40)
     assert worker.exit_status() == 0
     assert {line["epoch"] for line in await lab.trace(order) if line["kind"] == "step"} == {1, 2}
-    assert not is_alive(session.keeper)
+    await until("the browser that was adopted has ended", lambda: not is_alive(session.keeper))
 
 
 async def test_three_processes_with_a_role_each_do_the_main_flow(lab: Lab, worker: Child) -> None:

@@ -548,13 +548,46 @@ async def test_an_open_intent_of_an_earlier_attempt_is_in_doubt_and_untouched(st
     assert stage.browser.works == []
 
 
-async def test_an_open_intent_does_not_stop_a_step_that_may_be_repeated(stage: Stage) -> None:
+async def test_an_open_intent_is_in_doubt_though_the_step_now_counts_as_repeatable(stage: Stage) -> None:
     asked = learned(FILL_TO, TO)
+    await stage.intend(asked)
+
+    outcome = await stage.perform(asked.model_copy(update={"epoch": 2, "recovered": True}))
+
+    assert (outcome.status, outcome.reason) == (Status.IN_DOUBT, "ledger_intent")
+    assert stage.browser.works == []
+
+
+@pytest.mark.parametrize(("epoch", "status"), [(1, Status.DONE), (2, Status.IN_DOUBT)])
+async def test_an_intent_whose_answer_was_lost_is_this_attempts_own_after_the_wait(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch, epoch: int, status: Status
+) -> None:
+    asked = learned(CLICK_SEND, SEND)
+    intend = stage.store.intend
+
+    async def answers_too_late(**scope: Any) -> Known:
+        monkeypatch.setattr(stage.store, "intend", intend)
+        await intend(**scope)
+        raise AWAY
+
+    monkeypatch.setattr(stage.store, "intend", answers_too_late)
+    refused = await stage.perform(asked)
+    state = await stage.state(asked)
+
+    outcome = await stage.perform(asked.model_copy(update={"waited": True, "epoch": epoch}))
+
+    assert (refused.reason, state, outcome.status) == ("store_unavailable", "INTENT", status)
+    assert len(stage.inputs) == (1 if status is Status.DONE else 0)
+
+
+async def test_an_open_intent_counts_as_own_only_after_a_wait(stage: Stage) -> None:
+    asked = learned(CLICK_SEND, SEND)
     await stage.intend(asked)
 
     outcome = await stage.perform(asked)
 
-    assert outcome.status is Status.DONE
+    assert outcome.status is Status.IN_DOUBT
+    assert stage.browser.works == []
 
 
 @pytest.mark.parametrize(("wanted", "target"), [(FILL_TO, TO), (CLICK_SEND, SEND)])
