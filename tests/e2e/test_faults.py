@@ -199,7 +199,7 @@ async def test_a_run_that_is_cancelled_inside_a_step_goes_no_further_and_gives_i
 
 @pytest.mark.parametrize(
     ("point", "sequence"),
-    [("start", PRIORITY), ("acted", PRIORITY), ("located", SEND), ("intended", SEND), ("acted", SEND)],
+    [("start", PRIORITY), ("located", SEND), ("intended", SEND), ("acted", SEND)],
 )
 async def test_a_worker_that_wakes_up_after_another_took_over_does_nothing_any_more(
     lab: Lab, worker: Child, point: str, sequence: int

@@ -304,9 +304,9 @@ async def test_no_secret_is_in_outcome_entry_trace_or_snapshot(stage: Stage) -> 
         css=f"[title='{PASSWORD}']",
     )
     leak = UnsafeRequest(method="POST", url=f"https://mail.example/{PASSWORD}")
-    secret_url = f"{SENT}?q={PASSWORD}"
+    secret_url = f"{SENT}/{PASSWORD}"
     stage.site.pages[COMPOSE].elements["show"] = FakeElement(leaky, goes_to=secret_url, sends=(leak,))
-    stage.site.pages[SENT] = FakePage(title=PASSWORD, texts=(PASSWORD,), extracts={"seen": f"it is {PASSWORD}"})
+    stage.site.pages[secret_url] = FakePage(title=PASSWORD, texts=(PASSWORD,), extracts={"seen": f"it is {PASSWORD}"})
     filled = learned(FILL_SECRET, SECRET_FIELD)
     shown = learned(step("click", "the show button", expect=[{"url_contains": "/sent"}]), leaky, sequence=2)
     read = request(step("extract", "", fields={"seen": {}}), 3)
