@@ -195,10 +195,10 @@ class _Performance:
         seen = None if self._entry is None else self._entry.effect
         self._effect = effect_of(action_of(self._step), self._request.step.effect, seen)
         if known.state == "DAMAGED":
-            said = "the ledger's record of this step cannot be read: find out whether it took effect, then resolve it"
+            said = "the ledger's record of this step cannot be read: find out if it took effect, then delete the record"
             return self._ended(Status.REFUSED, "ledger_damaged", said)
         own = self._request.waited and known.state == "INTENT" and known.epoch == self._request.epoch
-        if known.state not in ("", "NOT_DONE", "RESOLVING") and not own:
+        if known.state not in ("", "NOT_DONE") and not own:
             # Whatever this attempt takes the step for: an earlier one took it for a commit.
             return self._ended(Status.IN_DOUBT, f"ledger_{known.state.lower()}", "an earlier attempt left its intent")
         try:

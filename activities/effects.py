@@ -97,14 +97,19 @@ class EffectActivities:
         asked, verdict = request.action, request.verdict
         state = {"done": "COMMITTED", "not_done": "NOT_DONE", "abandon": "ABANDONED"}[verdict.verdict]
         scope = {"tenant": asked.tenant, "lineage": asked.lineage}
-        try:
-            await self._store.settle(
-                **scope, fingerprint=asked.fingerprint, epoch=asked.epoch, state=state, who=verdict.who or "a person"
-            )
-        except Fenced as exc:  # the record is gone or damaged: the word of the person stands in history and trace
-            _log.warning("the ledger does not take the decision on step %d: %s", asked.sequence, exc)
-        line = {"kind": "person", **verdict.model_dump(by_alias=True)}
-        await self._store.append_trace(**scope, line=line)
+        async with heartbeats(f"settling step {asked.sequence}"):
+            try:
+                await self._store.settle(
+                    **scope,
+                    fingerprint=asked.fingerprint,
+                    epoch=asked.epoch,
+                    state=state,
+                    who=verdict.who or "a person",
+                )
+            except Fenced as exc:  # the record is gone or damaged: the word of the person stands in history and trace
+                _log.warning("the ledger does not take the decision on step %d: %s", asked.sequence, exc)
+            line = {"kind": "person", **verdict.model_dump(by_alias=True)}
+            await self._store.append_trace(**scope, line=line)
 
     async def _undecidable(self, asked: ActionRequest, reason: str) -> Resolution:
         await self._store.settle(

@@ -5,6 +5,7 @@ import contextlib
 import logging
 import socket
 import uuid
+from collections import defaultdict
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 
@@ -38,7 +39,8 @@ class Attachments:
         self._keepers = keepers
         self._browsers = browsers
         self._held: dict[str, Attachment] = {}
-        self._lock = asyncio.Lock()
+        self._locks: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
+        """One a session: a browser that is slow to answer must not hold up the others."""
 
     async def hold(self, ref: SessionRef, epoch: int) -> Attachment:
         """The attachment for this epoch, made if need be.
@@ -47,7 +49,7 @@ class Attachments:
             SessionLost: no live browser is to be had for this session here.
             Fenced: a newer attempt of this process holds it already.
         """
-        async with self._lock:
+        async with self._locks[ref.session_id]:
             held = self._held.get(ref.session_id)
             if held is not None and held.epoch == epoch:
                 return held
@@ -82,16 +84,17 @@ class Attachments:
 
     async def drop(self, session_id: str, epoch: int | None = None) -> None:
         """Let go of a session without ending it; with an epoch only if it is that one which holds it."""
-        async with self._lock:
+        async with self._locks[session_id]:
             held = self._held.get(session_id)
             if held is not None and epoch in (None, held.epoch):
                 await self._drop(session_id)
+        if session_id not in self._held and not self._locks[session_id].locked():
+            del self._locks[session_id]
 
     async def drop_all(self) -> None:
         """Let go of every session: the worker is leaving, the browsers stay."""
-        async with self._lock:
-            for session_id in list(self._held):
-                await self._drop(session_id)
+        for session_id in list(self._held):
+            await self.drop(session_id)
 
     async def _drop(self, session_id: str) -> None:
         held = self._held.pop(session_id, None)

@@ -97,6 +97,7 @@ def content_key(tenant: str, url: str, step: Step, device: str = "desktop") -> s
 
     What is typed is no part of it; what else the action is done with is: Tab and Enter are not the same press.
     """
+    target = getattr(step, "target", None)
     return digest(
         {
             "v": VERSION,
@@ -105,6 +106,7 @@ def content_key(tenant: str, url: str, step: Step, device: str = "desktop") -> s
             "action": step.action,
             "instruction": normalise(step.instruction),
             "arguments": {key: value for key, value in arguments_of(step).items() if key != "value"},
+            "target": None if target is None else target.model_dump(exclude_none=True),
             "device": device,
         }
     )

@@ -156,7 +156,6 @@ class FinishRequest(Record):
     """With the parameters' values filled in."""
     content_keys: tuple[str, ...] = ()
     """Of all steps performed: candidates written under these by this run become active."""
-    succeeded: bool = True
 
 
 class Finished(Record):
