@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import logging
 import socket
+import time
 import uuid
 from collections import defaultdict
 from collections.abc import Awaitable, Callable
@@ -19,6 +20,8 @@ from replaywright.ports import Browsers, BrowserSession, Keepers, Known
 _log = logging.getLogger("replaywright.sessions")
 
 RENEW_EVERY_S = 5.0
+UNUSED_S = 120.0
+"""A browser that no step has used for so long after it was opened is not asked for any more."""
 
 
 @dataclass
@@ -30,6 +33,9 @@ class Attachment:
     browser: BrowserSession
     prefetched: dict[tuple[str, str], Known] = field(default_factory=dict)
     """What the last step's recording looked up for the next one, by fingerprint and content key."""
+    opened_at: float = field(default_factory=time.monotonic)
+    is_used: bool = False
+    """Whether a step came after the opening: one that nobody waited for any more is left to the keeper's deadline."""
 
 
 class Attachments:
@@ -52,6 +58,7 @@ class Attachments:
         async with self._locks[ref.session_id]:
             held = self._held.get(ref.session_id)
             if held is not None and held.epoch == epoch:
+                held.is_used = True
                 return held
             if held is not None and held.epoch > epoch:
                 raise Fenced(f"session {ref.session_id} is held by epoch {held.epoch}; mine is {epoch}")
@@ -76,6 +83,8 @@ class Attachments:
                 _log.warning("leases are not renewed: %s", exc)
                 continue
             for held in list(self._held.values()):
+                if not held.is_used and time.monotonic() - held.opened_at > UNUSED_S:
+                    continue
                 try:
                     await self._keepers.renew(held.ref, held.epoch)
                 except SessionLost as exc:

@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from replaywright.cli.follow import Ending
-from replaywright.cli.run import Order
+from replaywright.cli.run import Order, start
 from replaywright.keeper.identity import is_alive
 from replaywright.settings import Settings, load_settings
 from replaywright.stack import Child
@@ -191,6 +191,22 @@ async def test_a_run_that_is_cancelled_inside_a_step_goes_no_further_and_gives_i
     assert ending.status == "cancelled"
     await until("no keeper is left", lambda: lab.sessions() == [])
     await until("no browser is left", lambda: session.chromium is not None and not is_alive(session.chromium))
+    assert lab.mails(order) == []
+
+
+async def test_a_run_that_is_cancelled_while_its_browser_starts_leaves_no_browser_behind(
+    lab: Lab, worker: Child
+) -> None:
+    order = lab.order()
+    await until("the browsers before have ended", lambda: lab.sessions() == [])
+    await start(lab.place, order)
+    await until("a keeper starts", lambda: lab.sessions() != [])
+    await lab.handle(order).cancel()
+
+    ending = await lab.follow(order)
+
+    assert ending.status == "cancelled"
+    await until("no keeper is left", lambda: lab.sessions() == [])
     assert lab.mails(order) == []
 
 

@@ -290,3 +290,20 @@ async def test_a_lease_lost_to_a_newer_attempt_of_this_worker_does_not_detach_it
 
     assert (await stage.attachments.hold(SESSION, 2)).epoch == 2
     assert stage.keepers.attached == [("s1", 1), ("s1", 2)]
+
+
+async def test_a_browser_that_no_step_uses_is_left_to_its_keepers_deadline(
+    stage: Stage, proof: Proof, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("activities.sessions.UNUSED_S", -1)
+    await stage.attachments.hold(SESSION, 1)
+
+    async with leasing(stage, proof):
+        await proof.one_round()
+        unused = list(stage.keepers.renewals)
+        await stage.attachments.hold(SESSION, 1)
+        await proof.one_round()
+        await proof.one_round()
+
+    assert unused == []
+    assert set(stage.keepers.renewals) == {("s1", 1)}
