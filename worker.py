@@ -149,8 +149,11 @@ async def _browser_workers(
     exits.push_async_callback(redis.aclose)
     store = RedisStepStore(redis)
     sessions_dir = settings.home / "sessions"
-    await asyncio.to_thread(reap, sessions_dir)
-    chromium = await asyncio.to_thread(find_chromium, settings.chromium)
+    browsers = ChromiumBrowsers()
+    exits.push_async_callback(browsers.close)
+    _, chromium, _ = await asyncio.gather(
+        asyncio.to_thread(reap, sessions_dir), asyncio.to_thread(find_chromium, settings.chromium), browsers.start()
+    )
     keepers = LocalKeepers(
         sessions_dir,
         chromium.path,
@@ -159,8 +162,6 @@ async def _browser_workers(
         lease_s=settings.lease_s,
         limit=settings.browser_limit,
     )
-    browsers = ChromiumBrowsers()
-    exits.push_async_callback(browsers.close)
     attachments = Attachments(keepers, browsers)
     exits.push_async_callback(attachments.drop_all)
     leases = asyncio.create_task(attachments.keep_leases(lambda: ping(redis)))

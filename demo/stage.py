@@ -1,5 +1,6 @@
 """Everything that the demo runs on: stack, webmail, model, worker. Fresh every time, and gone afterwards."""
 
+import asyncio
 import contextlib
 import json
 import os
@@ -69,11 +70,11 @@ class Stage:
             )
         )
         name = f"demo-{secrets.token_hex(4)}"
-        model = await self._model()
+        webmail = self._serve("webmail", "demo.webmail", "--store", str(self.home / "webmail"))
+        model, self.webmail = await asyncio.gather(self._model(), webmail)
         settings = self._given.model_copy(
             update={"home": self.home, "artifacts_url": None, "tenant": name, "task_queue": name, **model}
         )
-        self.webmail = await self._serve("webmail", "demo.webmail", "--store", str(self.home / "webmail"))
         self.stack = await self._exits.enter_async_context(Stack(settings, persistent=False, tell=self._tell))
         self.place = Place(await connect(self.stack.settings), self.stack.settings, "started")
         self._exits.push_async_callback(self._end_workers)

@@ -54,6 +54,10 @@ class ChromiumBrowsers:
         async with asyncio.timeout(self._connect_timeout_s):
             return await driver.chromium.connect_over_cdp(endpoint)
 
+    async def start(self) -> None:
+        """Start the driver now rather than with the first session, which would wait for it."""
+        await self._started()
+
     async def _started(self) -> Playwright:
         async with self._starting:
             if self._driver is None:

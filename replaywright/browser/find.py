@@ -28,7 +28,7 @@ class Patience:
 
     network: float = 5.0
     """For requests that are under way and may bring it."""
-    heal: float = 0.4
+    heal: float = 0.15
     """Before a changed element is looked for by similarity."""
     miss: float = 1.5
     """Before the look-up is a miss."""
