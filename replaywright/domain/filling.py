@@ -43,8 +43,15 @@ def filled_target(target: Target, values: Mapping[str, str]) -> Target:
 
 
 def general_target(target: Target, values: Mapping[str, str], names: frozenset[str]) -> Target:
-    """A target as it is recorded: the values of the parameters `names` become their names again."""
-    return changed_target(target, lambda text: generalise(text, values, names)) if names else target
+    """A target as it is recorded: the values of the parameters `names` become their names again.
+
+    Of a row that a parameter names, only the cells with the parameter are kept: the others are of today's row.
+    """
+    if not names:
+        return target
+    general = changed_target(target, lambda text: generalise(text, values, names))
+    naming = tuple(cell for cell in general.row if parameters_in(cell))
+    return general.model_copy(update={"row": naming}) if naming else general
 
 
 def changed_target(target: Target, change: Callable[[str], str]) -> Target:

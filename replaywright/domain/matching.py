@@ -19,8 +19,8 @@ from replaywright.domain.text import normalise, tokens
 
 TIERS = ("xpath", "xpath_variant", "attributes", "role_name", "hash", "similarity")
 
-SAME_ROW = 0.5
-"""Rows with less in common than this are rows of different things."""
+SAME_ROW = 0.7
+"""A row that holds a smaller share of the recorded row's words is about something else."""
 ACCEPT_SCORE = 0.50
 """A similarity below this is a miss."""
 ACCEPT_MARGIN = 0.08
@@ -158,6 +158,8 @@ def _contradicts(recorded: Target, seen: Target) -> bool:
         return False
     if not recorded.name:
         return bool(seen.name)
+    if _was_beside(recorded, seen):
+        return True
     named = name_similarity(recorded.name, seen.name)
     shared = bool(tokens(recorded.name) & tokens(seen.name))
     return named < SAME_NAME and not (shared and named >= 0.5)
@@ -188,7 +190,7 @@ def _other_row(recorded: Target, seen: Target) -> bool:
     own = tokens(recorded.name) | tokens(seen.name)
     left = frozenset().union(*(tokens(text) for text in recorded.row)) - own
     right = frozenset().union(*(tokens(text) for text in seen.row)) - own
-    return bool(left and right) and len(left & right) / len(left | right) < SAME_ROW
+    return bool(left and right) and len(left & right) / len(left) < SAME_ROW
 
 
 def _was_beside(recorded: Target, seen: Target) -> bool:

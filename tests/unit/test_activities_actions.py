@@ -211,7 +211,7 @@ async def test_a_verified_step_leaves_a_candidate_with_templates_instead_of_valu
 
     [entry] = await stage.versions(outcome)
     assert (entry.status, entry.origin, entry.run_id) == (EntryStatus.CANDIDATE, "model", "r1")
-    assert (entry.name, entry.row) == ("Delete {{to}}", ("Ada", "{{to}}"))
+    assert (entry.name, entry.row) == ("Delete {{to}}", ("{{to}}",))
     assert entry.expectation == ({"exists": {"name_contains": "{{to}}"}},)
     assert "ada@example.com" not in entry.model_dump_json()
 

@@ -76,7 +76,7 @@ def test_a_recorded_target_holds_no_value_of_its_steps_parameters() -> None:
     assert "ada@example.com" not in general.model_dump_json()
     assert (general.name, general.row, general.neighbours) == (
         "Delete {{to}}",
-        ("{{to}}", "Monday"),
+        ("{{to}}",),
         ("{{to}}", "Bob"),
     )
 

@@ -146,6 +146,31 @@ def test_the_button_in_the_same_row_is_found_wherever_the_row_went() -> None:
     assert decision.chosen.index == 1
 
 
+def test_a_row_that_shares_all_but_its_number_is_another_row() -> None:
+    recorded = target(COMPOSE, name="Delete", text="Delete", row=("Invoice 7", "open", "Delete"))
+
+    assert (
+        identified(recorded, recorded.model_copy(update={"row": ("Invoice 8", "open", "Delete")})).lookup.reason
+        == "disagrees"
+    )
+
+
+def test_of_a_row_that_a_parameter_names_only_that_has_to_be_there() -> None:
+    recorded = target(COMPOSE, name="Edit", text="Edit", row=("Ada Lovelace",), element_hash="h-e")
+    ada = recorded.model_copy(update={"row": ("Ada Lovelace", "ada@example.com", "admin", "Edit")})
+    bob = recorded.model_copy(update={"row": ("Bob", "bob@example.com", "admin", "Edit")})
+
+    assert identified(recorded, bob, ada).chosen == candidates(bob, ada)[1]
+    assert identified(recorded, bob).lookup.reason == "disagrees"
+
+
+def test_what_stood_beside_the_recorded_element_is_not_it() -> None:
+    recorded = target(COMPOSE, name="Save", text="Save", neighbours=("Save as draft", "Cancel"), element_hash="h-s")
+    draft = target(COMPOSE, name="Save as draft", text="Save as draft", neighbours=("Cancel",), element_hash="h-t")
+
+    assert similar(recorded, draft).lookup.reason == "not_found"
+
+
 def test_a_row_of_which_a_little_changed_is_still_the_same() -> None:
     recorded = target(COMPOSE, row=("Invoice 7", "Ada Lovelace", "3 days ago"))
 
