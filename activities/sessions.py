@@ -14,7 +14,7 @@ from temporalio import activity
 
 from activities.heartbeats import heartbeats
 from replaywright.domain.sessions import CloseSession, OpenSession, RecoverSession, SessionOpened, SessionRef
-from replaywright.errors import Fenced, SessionLost, StoreUnavailable
+from replaywright.errors import Fenced, ReplaywrightError, SessionLost, StoreUnavailable
 from replaywright.ports import Browsers, BrowserSession, Keepers, Known
 
 _log = logging.getLogger("replaywright.sessions")
@@ -151,14 +151,31 @@ class SessionActivities:
     @activity.defn(name="session.close")
     async def close_session(self, request: CloseSession) -> None:
         """End the browser and its keeper; nothing happens when they are gone."""
-        await self._attachments.drop(request.session.session_id)
-        if self._keepers.is_local(request.session):
-            await self._keepers.close(request.session)
+        await self._give_back(request.session)
 
     async def _open(self, epoch: int) -> SessionOpened:
+        """A new browser; when the activity is cancelled on the way, it is given back before that is told."""
+        opening = asyncio.create_task(self._opened(epoch))
+        try:
+            return await asyncio.shield(opening)
+        except asyncio.CancelledError:
+            with contextlib.suppress(ReplaywrightError):  # then there is nothing to give back
+                await self._give_back((await opening).session)
+            raise
+
+    async def _opened(self, epoch: int) -> SessionOpened:
         ref = self._mine(await self._keepers.launch(uuid.uuid4().hex[:12]), epoch)
-        held = await self._attachments.hold(ref, epoch)
+        try:
+            held = await self._attachments.hold(ref, epoch)
+        except SessionLost:
+            await self._keepers.close(ref)
+            raise
         return SessionOpened(session=ref, url=held.browser.url)
+
+    async def _give_back(self, ref: SessionRef) -> None:
+        await self._attachments.drop(ref.session_id)
+        if self._keepers.is_local(ref):
+            await self._keepers.close(ref)
 
     def _mine(self, ref: SessionRef, epoch: int) -> SessionRef:
         return ref.model_copy(

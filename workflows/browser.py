@@ -62,6 +62,7 @@ class Browser:
                 start_to_close_timeout=policies.OPEN_LIMIT,
                 heartbeat_timeout=policies.HEARTBEAT,
                 retry_policy=policies.ONCE,
+                cancellation_type=workflow.ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
             )
         except ActivityError as error:
             if not policies.is_loss(error):
@@ -139,5 +140,6 @@ class Browser:
             start_to_close_timeout=policies.OPEN_LIMIT,
             heartbeat_timeout=policies.HEARTBEAT,
             retry_policy=policies.OPENING,
+            cancellation_type=workflow.ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
         )
         return opened

@@ -307,3 +307,42 @@ async def test_a_browser_that_no_step_uses_is_left_to_its_keepers_deadline(
 
     assert unused == []
     assert set(stage.keepers.renewals) == {("s1", 1)}
+
+
+async def test_an_opening_that_is_cancelled_on_the_way_gives_its_browser_back(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    launched, go_on = asyncio.Event(), asyncio.Event()
+    launch = stage.keepers.launch
+
+    async def slow(session_id: str) -> SessionRef:
+        launched.set()
+        await go_on.wait()
+        return await launch(session_id)
+
+    monkeypatch.setattr(stage.keepers, "launch", slow)
+    request = OpenSession(run_id="r1", lineage="r1", tenant="acme")
+    opening = asyncio.create_task(run_activity(stage.sessions.open_session, request))
+    await launched.wait()
+
+    opening.cancel()
+    go_on.set()
+    with pytest.raises(asyncio.CancelledError):
+        await opening
+
+    assert stage.keepers.dead == set(stage.keepers.epochs) - {SESSION.session_id}
+    assert len(stage.keepers.dead) == 1
+
+
+async def test_a_browser_that_cannot_be_attached_to_is_not_left_behind(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def refused(_endpoint: str) -> None:
+        raise SessionLost("nothing answers")
+
+    monkeypatch.setattr(stage.browsers, "attach", refused)
+
+    with pytest.raises(SessionLost):
+        await run_activity(stage.sessions.open_session, OpenSession(run_id="r1", lineage="r1", tenant="acme"))
+
+    assert stage.keepers.dead == set(stage.keepers.epochs) - {SESSION.session_id}
