@@ -81,6 +81,9 @@ def find_chromium(
             return found
     if install and configured is None:
         for source, command in _installations():
+            has_build = any(kind == "playwright" for kind, _ in _candidates(None, surroundings))
+            if "install-deps" in command and not has_build:
+                continue  # many libraries for a build that is not there
             if tell is not None:
                 tell(f"installing Chromium: {' '.join(command)}")
             attempts.append(Attempt(where=" ".join(command), result=_install(command)))
