@@ -32,11 +32,11 @@ from replaywright.keeper.client import (
 )
 from replaywright.keeper.identity import identify, is_alive
 from replaywright.keeper.protocol import GatePhase, KeeperOptions, SessionState
+from replaywright.settings import load_settings
+from replaywright.stack.chromium import find_chromium
 
-CHROMIUM = shutil.which("chromium") or shutil.which("google-chrome") or ""
+CHROMIUM = str(find_chromium(load_settings().chromium, install=False).path)
 ROOT = Path(__file__).parent.parent.parent
-
-pytestmark = pytest.mark.skipif(not CHROMIUM, reason="no Chromium on PATH")
 
 PAGE = b"""<!doctype html><title>Order</title><link rel=icon href=data:,>
 <form method=post action=/form><input name=who id=who><button id=send>Send</button></form>

@@ -3,7 +3,6 @@
 import json
 import os
 import re
-import shutil
 import signal
 import subprocess
 import sys
@@ -68,10 +67,10 @@ def client(url: str) -> Iterator[httpx.Client]:
 
 
 @pytest.fixture(scope="module")
-async def browser() -> AsyncIterator[Browser]:
+async def browser(chromium_path: Path) -> AsyncIterator[Browser]:
     async with async_playwright() as playwright:
         browser = await playwright.chromium.launch(
-            executable_path=shutil.which("chromium"), args=["--no-sandbox", "--no-first-run", "--disable-sync"]
+            executable_path=chromium_path, args=["--no-sandbox", "--no-first-run", "--disable-sync"]
         )
         yield browser
         await browser.close()
