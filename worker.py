@@ -94,9 +94,11 @@ class ReplaywrightPlugin(WorkflowPlugin):
 
 
 @contextlib.asynccontextmanager
-async def workers(settings: Settings, client: Client, role: str = "all") -> AsyncIterator[None]:
+async def workers(
+    settings: Settings, client: Client, role: str = "all", secrets: EnvironmentSecrets | None = None
+) -> AsyncIterator[None]:
     """Poll in this process, in the given role, until the block ends; then drain."""
-    async with activity_workers(settings, client, role):
+    async with activity_workers(settings, client, role, secrets):
         if role not in ("all", "workflow"):
             yield
             return
@@ -112,10 +114,12 @@ async def workers(settings: Settings, client: Client, role: str = "all") -> Asyn
 
 
 @contextlib.asynccontextmanager
-async def activity_workers(settings: Settings, client: Client, role: str) -> AsyncIterator[None]:
+async def activity_workers(
+    settings: Settings, client: Client, role: str, secrets: EnvironmentSecrets | None = None
+) -> AsyncIterator[None]:
     """Poll the queues of the activities that belong to the role, until the block ends; then drain."""
     async with contextlib.AsyncExitStack() as exits:
-        secrets = EnvironmentSecrets(os.environ)
+        secrets = secrets or EnvironmentSecrets(os.environ)
         artifacts = ArtifactStore(settings.artifacts)
         built: list[Worker] = []
         if role in ("all", "browser"):
@@ -203,13 +207,14 @@ async def _browser_workers(
 async def _serve(role: str) -> None:
     settings = load_settings()
     logging.basicConfig(level=settings.log_level, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
+    secrets = EnvironmentSecrets(os.environ)
     for handler in logging.getLogger().handlers:
-        handler.addFilter(RedactingFilter(EnvironmentSecrets(os.environ)))
+        handler.addFilter(RedactingFilter(secrets))
     stop = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, stop.set)
     client = await connect(settings)
-    async with workers(settings, client, role):
+    async with workers(settings, client, role, secrets):
         _log.info("polling %r as %s", settings.task_queue, role)
         if ready := os.environ.get(READY_FILE_VARIABLE):
             announce_ready(Path(ready), pid=os.getpid(), role=role)

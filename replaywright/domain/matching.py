@@ -17,8 +17,6 @@ from replaywright.domain.outcomes import Lookup
 from replaywright.domain.targets import Target
 from replaywright.domain.text import normalise, tokens
 
-TIERS = ("xpath", "xpath_variant", "attributes", "role_name", "hash", "similarity")
-
 SAME_ROW = 0.7
 """A row that holds a smaller share of the recorded row's words is about something else."""
 ACCEPT_SCORE = 0.50

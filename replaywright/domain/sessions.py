@@ -19,23 +19,12 @@ class SessionRef(Record):
     """Rises with every adoption, rebuild and resolution; an older epoch is refused everywhere."""
 
 
-class Checkpoint(Record):
-    """Where a rebuilt session starts from."""
-
-    sequence: int = -1
-    """Number of the last verified step; -1 before the first."""
-    url: str = ""
-    storage_state: str = ""
-    """Digest of cookies and storage in the artifact store; empty when there is none yet."""
-
-
 class OpenSession(Record):
     """Ask for a browser."""
 
     run_id: str
     lineage: str
     tenant: str
-    start_url: str = ""
 
 
 class RecoverSession(Record):

@@ -1,7 +1,5 @@
 """The pruned, structured reading of a page."""
 
-from pydantic import Field
-
 from replaywright.domain.base import Record
 from replaywright.domain.targets import Target
 from replaywright.domain.text import shorten
@@ -87,10 +85,3 @@ def _plain(text: str) -> str:
 
 def _quoted(text: str, limit: int = 80) -> str:
     return f'"{shorten(_plain(text), limit)}"'
-
-
-class SnapshotRef(Record):
-    """Where a snapshot lies in the artifact store."""
-
-    digest: str = Field(description="SHA-256, hexadecimal")
-    elements: int = 0
