@@ -706,7 +706,7 @@ function stopEvent(event) {
 /** Swallows the rest of a gesture. Ends after the button or key is up again, or after two seconds. */
 function swallow(kind) {
   clearTimeout(swallowing?.timer);
-  swallowing = { kind, timer: setTimeout(() => (swallowing = null), 2000) };
+  swallowing = { kind, released: false, timer: setTimeout(() => (swallowing = null), 2000) };
 }
 
 const SWALLOWED = {
@@ -718,17 +718,24 @@ const SWALLOWED = {
 /** Whether this event belongs to a gesture that is being swallowed. */
 function isSwallowed(event) {
   if (!swallowing || !SWALLOWED[swallowing.kind].has(event.type)) return false;
+  if (swallowing.released && /^(?:pointerdown|touchstart|keydown)$/.test(event.type)) {
+    // The next gesture has begun: input may overtake the task that was to end this one.
+    endSwallowing(swallowing);
+    return false;
+  }
   if (/^(?:pointerup|mouseup|keyup|touchend)$/.test(event.type)) {
+    swallowing.released = true;
     // The click comes in the same task as the button going up.
     const ended = swallowing;
-    inNewTask(() => {
-      if (swallowing === ended) {
-        clearTimeout(ended.timer);
-        swallowing = null;
-      }
-    });
+    inNewTask(() => endSwallowing(ended));
   }
   return true;
+}
+
+function endSwallowing(gesture) {
+  if (swallowing !== gesture) return;
+  clearTimeout(gesture.timer);
+  swallowing = null;
 }
 
 function isDisabled(element) {
