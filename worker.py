@@ -16,7 +16,7 @@ import uuid
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from datetime import timedelta
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 from temporalio.client import Client
 from temporalio.contrib.pydantic import pydantic_data_converter
@@ -39,6 +39,7 @@ from replaywright.keeper.local import LocalKeepers
 from replaywright.llm.executor import ModelExecutor
 from replaywright.settings import READY_FILE_VARIABLE, Settings, load_settings
 from replaywright.stack.chromium import find_chromium
+from replaywright.stack.processes import leave
 from replaywright.stack.workers import announce_ready
 from replaywright.vault.environment import EnvironmentSecrets
 from replaywright.vault.logs import RedactingFilter
@@ -222,8 +223,8 @@ async def _serve(role: str) -> None:
         _log.info("draining: steps under way may end, browsers stay")
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Entry point of `replaywright-worker`."""
+def main(arguments: Sequence[str] | None = None) -> NoReturn:
+    """Entry point of `replaywright-worker`: serve until SIGTERM or SIGINT, drain, and exit."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0], prog="replaywright-worker")
     parser.add_argument("--role", choices=ROLES, default="all", help="what this process does (default: %(default)s)")
     given = parser.parse_args(arguments)
@@ -231,9 +232,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         asyncio.run(_serve(given.role))
     except ReplaywrightError as exc:
         print(f"replaywright-worker: {exc}", file=sys.stderr)
-        return 2
-    return 0
+        leave(2)
+    leave(0)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()
