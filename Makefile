@@ -2,7 +2,7 @@
 
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test check format lock bench-replay record-histories clean
+.PHONY: help setup demo test check format lock bench-locate bench-miniwob bench-replay bench-snapshot record-histories clean
 
 BIN := .venv/bin
 ARGS ?=
@@ -34,15 +34,29 @@ format: $(INSTALLED) ## put the code into its form
 
 lock: $(INSTALLED) ## resolve the newest allowed versions into requirements.lock
 	$(BIN)/pip-compile --quiet --upgrade --output-file=requirements.lock pyproject.toml
+	for name in django-old django-new; do \
+		$(BIN)/pip-compile --quiet --upgrade --no-config --generate-hashes --allow-unsafe --strip-extras --no-annotate \
+			--no-header --no-emit-index-url --no-emit-find-links --no-emit-trusted-host --no-emit-options \
+			--output-file=bench/requirements/$$name.txt bench/requirements/$$name.in || exit 1; \
+	done
 
 bench-replay: setup ## compare a replay with a plain Playwright script
 	$(BIN)/python bench/replay.py $(ARGS)
 
+bench-snapshot: setup ## measure snapshots: page time beside a bare walk, tokens beside the raw HTML, recall
+	$(BIN)/python -m bench.snapshot $(ARGS)
+
+bench-locate: setup ## find recorded elements on changed pages: found, missed, wrong, per tier and threshold
+	$(BIN)/python -m bench.locate $(ARGS)
+
+bench-miniwob: setup ## record and replay tasks of MiniWoB++, judged by their own rewards
+	$(BIN)/python -m bench.miniwob $(ARGS)
+
 record-histories: setup ## record the histories that the replay test replays (on purpose only)
 	$(BIN)/python -m tests.replay.record
 
-clean: ## remove .venv and what tools leave behind
-	rm -rf .venv .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis build dist
+clean: ## remove .venv, .environments and what tools leave behind
+	rm -rf .venv .environments .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis build dist
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(BIN)/python:

@@ -154,7 +154,9 @@ async def _browser_workers(
     exits.push_async_callback(redis.aclose)
     store = RedisStepStore(redis)
     sessions_dir = settings.home / "sessions"
-    browsers = ChromiumBrowsers()
+    browsers = ChromiumBrowsers(
+        download_limit_bytes=settings.max_download_mb * 1024 * 1024, upload_roots=settings.upload_folders
+    )
     exits.push_async_callback(browsers.close)
     _, chromium, _ = await asyncio.gather(
         asyncio.to_thread(reap, sessions_dir), asyncio.to_thread(find_chromium, settings.chromium), browsers.start()

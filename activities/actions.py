@@ -4,17 +4,26 @@ import asyncio
 import logging
 import time
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from typing import Any
 
 from temporalio import activity
 
+from activities.downloads import keep_downloads, not_kept
 from activities.heartbeats import heartbeats
 from activities.killpoints import hit
 from activities.sessions import Attachment, Attachments
 from replaywright.domain.actions import Action, Effect, effect_of
 from replaywright.domain.entries import ActionCacheEntry
-from replaywright.domain.filling import filled_step, filled_target, general_target
-from replaywright.domain.fingerprints import content_key, fingerprint, instruction_parameters, site_scope
+from replaywright.domain.filling import filled_step, filled_target, general_target, unseen_parameters
+from replaywright.domain.fingerprints import (
+    content_key,
+    digest,
+    fingerprint,
+    instruction_parameters,
+    naming_parameters,
+    site_scope,
+)
 from replaywright.domain.outcomes import Costs, Evidence, Lookup, Status, StepOutcome
 from replaywright.domain.redacted import redacted_outcome, redacted_snapshot, redacted_target
 from replaywright.domain.runs import (
@@ -24,7 +33,7 @@ from replaywright.domain.runs import (
     step_title,
 )
 from replaywright.domain.targets import Target
-from replaywright.domain.tasks import Fill, Type, action_of, arguments_of, names_element
+from replaywright.domain.tasks import Fill, Paste, Type, action_of, arguments_of, names_element
 from replaywright.domain.templates import fill, secrets_in
 from replaywright.errors import ActionFailed, ArtifactsUnavailable, SessionLost, StoreUnavailable
 from replaywright.ports import Artifacts, BeforeDispatch, Known, Recording, Report, Secrets, StepStore, Work
@@ -35,6 +44,7 @@ RECORD_TRIES = 4
 """Writing an outcome is tried this often; then the outcome goes to Temporal alone."""
 RECORD_PAUSE_S = 0.2
 """Pause before the second try; each further one is twice as long."""
+_NOTHING_SEEN = Evidence()
 SEEN_MS = 1_000
 """How long a page is given to show that a repeatable step had taken effect before its worker was lost."""
 
@@ -142,10 +152,23 @@ class Actions:
             _log.warning("the snapshot of %r is not kept: %s", report.snapshot.url, exc)
             return ""
 
+    async def keep_files(self, report: Report, held: Attachment) -> Report:
+        """The report with what was downloaded as evidence: each file is an artifact, or its verdict says why not."""
+        if not report.downloads:
+            return report
+        files = await keep_downloads(report, held.browser, self._artifacts)
+        evidence = report.evidence.model_copy(update={"files": tuple(files)})
+        return replace(report, evidence=evidence, after=(*report.after, *not_kept(files)))
+
+    def dialog_text_of(self, request: ActionRequest) -> str | None:
+        """What the step answers prompts with, secrets resolved."""
+        text = request.step.dialog_text
+        return None if text is None else fill(text, request.values, self._secrets.resolve)
+
     def text_of(self, request: ActionRequest) -> tuple[str, bool]:
-        """What a fill or type step enters, and whether a secret is in it."""
+        """What a fill, type or paste step enters, and whether a secret is in it."""
         step = request.step
-        if not isinstance(step, Fill | Type):
+        if not isinstance(step, Fill | Type | Paste):
             return "", False
         return fill(step.value, request.values, self._secrets.resolve), bool(secrets_in(step.value))
 
@@ -202,7 +225,7 @@ class _Performance:
             # Whatever this attempt takes the step for: an earlier one took it for a commit.
             return self._ended(Status.IN_DOUBT, f"ledger_{known.state.lower()}", "an earlier attempt left its intent")
         try:
-            report = await self._held.browser.perform(self._work(), self._gate())
+            report = await self._performed()
         except _AlreadyCommitted as signal:
             return from_ledger(signal.outcome)
         except StoreUnavailable as exc:
@@ -212,7 +235,34 @@ class _Performance:
         except ActionFailed as exc:
             return await self._failed(exc)
         hit("acted", self._request.sequence)
-        return await self._recorded(report)
+        return await self._recorded(await self._actions.keep_files(report, self._held))
+
+    async def _performed(self) -> Report:
+        """Act on what was recorded; if that is not certain, on what the task itself declares, which needs no model.
+
+        Only if it declares what the element is called, or if it is called nothing: an identifier alone may be that of
+        something else by now, which a name, a label or a row that was recorded would have told. What is found so is as
+        much of a heal as any other: the page is not what was recorded.
+        """
+        work, begun = self._work(), time.perf_counter()
+        report = await self._held.browser.perform(work, self._gate())
+        declared = getattr(self._step, "target", None)
+        replayed = work.target is not None and self._request.proposed is None
+        left_ms = work.timeout_ms - int(_ms_since(begun))
+        if report.lookup.hit or not (replayed and work.heal) or left_ms <= 0:
+            return report
+        if declared is None or work.target is None or not (declared.says_what_it_is or _is_nameless(work.target)):
+            return report
+        again = replace(work, target=None, query=declared, causes=None, timeout_ms=left_ms)
+        second = await self._held.browser.perform(again, self._gate())
+        if not second.lookup.hit:
+            return report
+        return replace(
+            second,
+            lookup=second.lookup.model_copy(update={"healed": True}),
+            evaluations=report.evaluations + second.evaluations,
+            locating_ms=report.locating_ms + second.locating_ms,
+        )
 
     async def _known(self) -> Known:
         begun = time.perf_counter()
@@ -241,13 +291,14 @@ class _Performance:
     def _work(self) -> Work:
         request, entry = self._request, self._entry
         text, sensitive = self._actions.text_of(request)
-        recorded = None if entry is None else entry.target
+        recorded = None if entry is None or not self._serves(entry) else entry.target
         target = request.proposed or (None if recorded is None else filled_target(recorded, request.values))
         declared = getattr(self._step, "target", None)
         return Work(
             step=self._step,
             text=text,
-            sensitive=sensitive,
+            sensitive=sensitive or bool(secrets_in(request.step.dialog_text or "")),
+            dialog_text=self._actions.dialog_text_of(request),
             target=target,
             query=declared if target is None else None,
             entry_version=0 if entry is None else entry.version,
@@ -257,14 +308,24 @@ class _Performance:
             timeout_ms=self._step.timeout_ms,
         )
 
+    def _serves(self, entry: ActionCacheEntry) -> bool:
+        """Whether the recording is of the element that today's values name.
+
+        An element that the task declares by its parameters is looked for as declared: nothing could say it better.
+        """
+        declared = getattr(self._request.step, "target", None)
+        if declared is not None and naming_parameters(self._request.step):
+            return False
+        return all(digest(self._request.values.get(name, "")) == value for name, value in entry.bound.items())
+
     async def _failed(self, exc: ActionFailed) -> StepOutcome:
-        message = str(exc)
+        message, seen = str(exc), self._held.browser.last_evidence
         if not exc.dispatched:
             if self._intended:
                 await self._actions.release(self._request, f"refused: {exc.reason}")
-            return await self._traced(self._ended(Status.REFUSED, exc.reason, message))
+            return await self._traced(self._ended(Status.REFUSED, exc.reason, message, seen=seen))
         status = Status.UNMET if self._effect.repeatable else Status.IN_DOUBT
-        return await self._traced(self._ended(status, exc.reason, message))
+        return await self._traced(self._ended(status, exc.reason, message, seen=seen))
 
     async def _recorded(self, report: Report) -> StepOutcome:
         if names_element(self._step) and not report.lookup.hit:
@@ -357,9 +418,9 @@ class _Performance:
             raised = seen is not None and (old.effect is None or seen.rank > old.effect.rank)
             if not raised and (set(causes) <= set(old.causes) or not report.acted):
                 return None
-        names = instruction_parameters(step)
+        names, naming = instruction_parameters(step), naming_parameters(step)
         seen_now = redacted_target(report.target or Target(), self._actions.secrets)
-        target = general_target(seen_now, self._request.values, names)
+        target = general_target(seen_now, self._request.values, names, naming)
         kept = seen if old is None or old.effect is None or seen is None else max(seen, old.effect, key=_rank)
         healed = report.lookup.healed
         return ActionCacheEntry(
@@ -376,10 +437,13 @@ class _Performance:
             expectation=tuple(p.model_dump(mode="json", exclude_none=True) for p in step.expect),
             run_id=self._request.run_id,
             origin="model" if self._request.proposed is not None else "heal" if healed else "declared",
+            bound={name: digest(self._request.values.get(name, "")) for name in unseen_parameters(target, naming)},
             hold=healed and self._request.heal is Heal.PROPOSE,
         )
 
-    def _ended(self, status: Status, reason: str, message: str, report: Report | None = None) -> StepOutcome:
+    def _ended(
+        self, status: Status, reason: str, message: str, report: Report | None = None, seen: Evidence = _NOTHING_SEEN
+    ) -> StepOutcome:
         lookup = Lookup() if report is None else report.lookup
         if self._request.proposed is not None:
             lookup = lookup.model_copy(update={"from_model": True, "healed": False})
@@ -393,7 +457,7 @@ class _Performance:
             content_key=self._key,
             effect=self._effect,
             lookup=lookup,
-            evidence=Evidence() if report is None else report.evidence,
+            evidence=seen if report is None else report.evidence,
             predicates=() if report is None else report.after,
             url=self._held.browser.url if report is None or not report.url else report.url,
             extracted=report.extracted if report is not None and status is Status.DONE else {},
@@ -413,6 +477,10 @@ class _Performance:
 
 def _ms_since(begun: float) -> float:
     return round((time.perf_counter() - begun) * 1000, 2)
+
+
+def _is_nameless(recorded: Target) -> bool:
+    return not (recorded.name or recorded.label or recorded.row)
 
 
 def _rank(effect: Effect) -> int:

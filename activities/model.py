@@ -30,7 +30,7 @@ class ModelActivities:
         """
         async with heartbeats("asking the model"):
             snapshot = Snapshot.model_validate_json(await self._artifacts.get(request.snapshot))
-            page = snapshot.as_text()
+            page = snapshot.as_text(about=request.instruction)
             ids = frozenset(element.id for element in snapshot.elements if element.actionable)
             try:
                 choice = await self._proposer.propose(

@@ -66,7 +66,7 @@ class Attachments:
             if not self._keepers.is_local(ref):
                 raise SessionLost(f"session {ref.session_id} lives on host {ref.host!r}, not on this one")
             endpoint = await self._keepers.attach(ref, epoch)
-            attached = Attachment(ref, epoch, await self._browsers.attach(endpoint))
+            attached = Attachment(ref, epoch, await self._browsers.attach(endpoint, ref.directory))
             self._held[ref.session_id] = attached
             return attached
 

@@ -96,8 +96,8 @@ class Script:
         match step:
             case Fill(value=value):
                 await element.fill(fill(value, self._values, lambda _name: self._password))
-            case SelectOption(value=value):
-                await element.select_option(label=fill(value, self._values))
+            case SelectOption(wanted=labels):
+                await element.select_option(label=[fill(label, self._values) for label in labels])
             case _:
                 await element.click()
 

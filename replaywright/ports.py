@@ -2,6 +2,7 @@
 
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, Protocol
 
 from pydantic import Field
@@ -9,7 +10,7 @@ from pydantic import Field
 from replaywright.domain.actions import Cause
 from replaywright.domain.base import Record
 from replaywright.domain.entries import ActionCacheEntry, EntryInfo
-from replaywright.domain.outcomes import Evidence, Lookup, StepOutcome
+from replaywright.domain.outcomes import DownloadedFile, Evidence, Lookup, StepOutcome
 from replaywright.domain.predicates import Predicate, PredicateResult
 from replaywright.domain.runs import Usage
 from replaywright.domain.sessions import SessionRef
@@ -27,13 +28,15 @@ class Work:
     step: Step
     """Parameters are filled in; `value` still holds secret references: use `text`."""
     text: str = field(default="", repr=False)
-    """What fill and type enter, secrets resolved. Never logged, never in an exception."""
+    """What fill, type and paste enter, secrets resolved. Never logged, never in an exception."""
     sensitive: bool = False
     """Whether `text` holds a secret: its element's value is not read back into anything that is kept."""
     target: Target | None = None
     """The recorded or proposed element. None with no `query`: the element is unknown, which is a miss."""
     query: ElementQuery | None = None
     """The element as the task declares it: exactly one must match."""
+    dialog_text: str | None = field(default=None, repr=False)
+    """What prompts are answered with, secrets resolved; like `text`, never logged."""
     entry_version: int = 0
     expect: tuple[Predicate, ...] = ()
     causes: tuple[Cause, ...] | None = None
@@ -41,6 +44,17 @@ class Work:
     heal: bool = True
     """Whether a changed element may be found again without a model."""
     timeout_ms: int = 10_000
+
+
+@dataclass(frozen=True)
+class Download:
+    """A file that the browser was given; it lies in the session's folder until it is released."""
+
+    file: DownloadedFile
+    path: Path
+    """Where it lies, if its state is `saved`."""
+    number: str = ""
+    """What the session knows it by."""
 
 
 @dataclass(frozen=True)
@@ -55,6 +69,8 @@ class Report:
     before: tuple[PredicateResult, ...] = ()
     after: tuple[PredicateResult, ...] = ()
     evidence: Evidence = field(default_factory=Evidence)
+    downloads: tuple[Download, ...] = ()
+    """All that ended and was not released yet: those of the step, and earlier ones that nobody took."""
     url: str = ""
     title: str = ""
     extracted: dict[str, Any] = field(default_factory=dict)
@@ -77,6 +93,10 @@ class BrowserSession(Protocol):
     def url(self) -> str:
         """URL of the current tab."""
 
+    @property
+    def last_evidence(self) -> Evidence:
+        """What was seen while the latest step acted: all there is to know of one that failed."""
+
     async def perform(self, work: Work, before_dispatch: BeforeDispatch | None = None) -> Report:
         """Find the element, act once, collect evidence, wait until the expectation holds or time is up.
 
@@ -86,6 +106,9 @@ class BrowserSession(Protocol):
             ActionFailed: the action could not be done; says whether input may have reached the page.
             SessionLost: the browser or its page is gone.
         """
+
+    async def release(self, downloads: Sequence[Download]) -> None:
+        """These files are kept elsewhere, or not wanted: delete them here, and report them no more."""
 
     async def check(self, expect: Sequence[Predicate], timeout_ms: int) -> tuple[PredicateResult, ...]:
         """Evaluate predicates, waiting up to `timeout_ms` until all hold. Touches nothing."""
@@ -106,8 +129,11 @@ class BrowserSession(Protocol):
 class Browsers(Protocol):
     """Connects to browsers."""
 
-    async def attach(self, endpoint: str) -> BrowserSession:
+    async def attach(self, endpoint: str, directory: str = "") -> BrowserSession:
         """A session on the Chromium at this DevTools endpoint (`http://127.0.0.1:port`), on its current page.
+
+        What it downloads is kept in `directory`, the session's own, until it is released; without one, downloads are
+        only recorded.
 
         Raises:
             SessionLost: nothing answers there.
@@ -258,6 +284,13 @@ class Artifacts(Protocol):
 
         Raises:
             ArtifactsUnavailable: the store cannot be reached or has no space. A run goes on without the artifact.
+        """
+
+    async def put_file(self, path: Path) -> str:
+        """Store the content of a file, of any size, and return its SHA-256 as `put` does.
+
+        Raises:
+            ArtifactsUnavailable: the file cannot be read, or the store cannot be reached or has no space.
         """
 
     async def get(self, digest: str) -> bytes:

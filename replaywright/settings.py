@@ -117,6 +117,12 @@ class Settings(BaseSettings):
     max_browsers: Annotated[int, Field(ge=1)] | None = None
     """Sessions that one worker keeps alive at the same time. None: what the memory allows."""
 
+    max_download_mb: Annotated[int, Field(ge=1, le=1_000_000)] = 1024
+    """A download that is or gets larger is broken off and reported. In units of 1,048,576 bytes."""
+
+    upload_roots: str | None = None
+    """Folders whose files the step `upload` may give to a site, absolute, separated like those of PATH. None: none."""
+
     lease_s: Seconds = 30
     """A session whose worker has not renewed its lease for this long closes its gate."""
 
@@ -131,6 +137,11 @@ class Settings(BaseSettings):
         if self.redis_url is not None and not self.redis_url.startswith(("redis://", "rediss://", "unix://")):
             # The address may hold a password: it is not repeated.
             raise ValueError("redis_url: expected an address that begins with redis://, rediss:// or unix://")
+        for root in self.upload_folders:
+            if not root.is_absolute() or not root.is_dir():
+                raise ValueError(
+                    f"upload_roots: expected absolute folders that exist, joined by {os.pathsep!r}, got {str(root)!r}"
+                )
         if self.model is not None and not all(self.model.partition(":")):
             raise ValueError(f"model: expected provider:name, for example openai:gpt-5-mini, got {self.model!r}")
         return self
@@ -152,6 +163,11 @@ class Settings(BaseSettings):
     def artifacts(self) -> str:
         """Address of the artifact store."""
         return self.artifacts_url or str(self.home / "artifacts")
+
+    @property
+    def upload_folders(self) -> tuple[Path, ...]:
+        """Folders that files may be uploaded from."""
+        return tuple(Path(root).expanduser() for root in (self.upload_roots or "").split(os.pathsep) if root)
 
     @property
     def chromium_sandbox(self) -> bool:

@@ -6,6 +6,7 @@ The fakes pass the same contract tests as the real parts. They keep what they we
 import hashlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from replaywright.domain.actions import Action, Cause
@@ -43,7 +44,7 @@ from replaywright.errors import (
     SessionLost,
     StoreUnavailable,
 )
-from replaywright.ports import BeforeDispatch, Choice, Known, Recording, Report, Work
+from replaywright.ports import BeforeDispatch, Choice, Download, Known, Recording, Report, Work
 
 # ------------------------------------------------------------------------------------------------ store
 
@@ -317,6 +318,14 @@ class FakeArtifacts:
         self.values[digest] = data
         return digest
 
+    async def put_file(self, path: Path) -> str:
+        """Store the content of a file."""
+        self._must_answer()
+        try:
+            return await self.put(path.read_bytes())
+        except OSError as exc:
+            raise ArtifactsUnavailable(f"{path} cannot be read: {exc}") from exc
+
     async def get(self, digest: str) -> bytes:
         """The value, if it is there and unaltered."""
         self._must_answer()
@@ -434,6 +443,8 @@ class FakeSite:
     """For each action to come, an error to raise with nothing dispatched; None for none."""
     fail_after: list[ReplaywrightError | None] = field(default_factory=list)
     """For each action to come, an error to raise once the input has reached the page; None for none."""
+    downloads: list[Download] = field(default_factory=list)
+    """What reports tell of, until it is released."""
 
     def page(self, url: str) -> FakePage:
         """The page at `url`, with or without its query; an empty one when none is scripted."""
@@ -459,6 +470,11 @@ class FakeBrowserSession:
     def url(self) -> str:
         """URL of the current page."""
         return self._history[-1]
+
+    @property
+    def last_evidence(self) -> Evidence:
+        """Nothing: a scripted page asks nobody anything."""
+        return Evidence()
 
     async def perform(self, work: Work, before_dispatch: BeforeDispatch | None = None) -> Report:
         """Find the element, act once, evaluate what is expected."""
@@ -490,6 +506,10 @@ class FakeBrowserSession:
             extracted=self._extracted(work),
             snapshot=None if held else self._read(),
         )
+
+    async def release(self, downloads: Sequence[Download]) -> None:
+        """Report them no more."""
+        self.site.downloads = [kept for kept in self.site.downloads if kept not in downloads]
 
     async def check(self, expect: Sequence[Predicate], timeout_ms: int) -> tuple[PredicateResult, ...]:
         """Evaluate predicates at once: nothing changes on a scripted page by waiting."""
@@ -580,11 +600,11 @@ class FakeBrowserSession:
         if element_id is None:
             return False
         match action_of(work.step):
-            case Action.FILL | Action.TYPE:
+            case Action.FILL | Action.TYPE | Action.PASTE:
                 return self._value(element_id) == work.text
             case Action.SELECT_OPTION:
                 assert isinstance(work.step, SelectOption)
-                return self._value(element_id) == work.step.value
+                return self._value(element_id) == ", ".join(work.step.wanted)
             case Action.CHECK:
                 return self._value(element_id) == "on"
             case Action.UNCHECK:
@@ -612,11 +632,11 @@ class FakeBrowserSession:
 
     def _set(self, work: Work, element_id: str) -> None:
         match action_of(work.step):
-            case Action.FILL | Action.TYPE:
+            case Action.FILL | Action.TYPE | Action.PASTE:
                 self._values[element_id] = work.text
             case Action.SELECT_OPTION:
                 assert isinstance(work.step, SelectOption)
-                self._values[element_id] = work.step.value
+                self._values[element_id] = ", ".join(work.step.wanted)
             case Action.CHECK:
                 self._values[element_id] = "on"
             case Action.UNCHECK:
@@ -673,7 +693,8 @@ class FakeBrowserSession:
         return Snapshot(url=self.url, title=page.title, elements=elements, node_count=len(elements))
 
     def _report(self, lookup: Lookup, **fields: Any) -> Report:
-        return Report(lookup, url=self.url, title=self.site.page(self.url).title, evaluations=1, **fields)
+        title, downloads = self.site.page(self.url).title, tuple(self.site.downloads)
+        return Report(lookup, url=self.url, title=title, downloads=downloads, evaluations=1, **fields)
 
 
 def _tier(recorded: Target, seen: Target) -> str:
@@ -704,8 +725,9 @@ class FakeBrowsers:
         self.sessions: dict[str, FakeBrowserSession] = {}
         """By endpoint."""
 
-    async def attach(self, endpoint: str) -> FakeBrowserSession:
+    async def attach(self, endpoint: str, directory: str = "") -> FakeBrowserSession:
         """The session at `endpoint`, made when there is none."""
+        del directory
         session = self.sessions.setdefault(endpoint, FakeBrowserSession(self.site))
         if session.is_lost:
             raise SessionLost(f"nothing answers at {endpoint}")

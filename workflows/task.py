@@ -18,6 +18,7 @@ with workflow.unsafe.imports_passed_through():
     from replaywright.domain.outcomes import Status, StepOutcome
     from replaywright.domain.predicates import Predicate, fill_predicate
     from replaywright.domain.runs import (
+        FILES_KEPT,
         ActionRequest,
         Finished,
         FinishRequest,
@@ -77,6 +78,7 @@ class BrowserTask:
         self._totals = state.totals
         self._content_keys = dict.fromkeys(state.content_keys)
         self._extracted = dict(state.extracted)
+        self._files = state.files
         self._browser = Browser(
             run_id=workflow.info().workflow_id,
             lineage=self._lineage,
@@ -137,6 +139,8 @@ class BrowserTask:
         outcome = await self._perform(attempt)
         self._totals = _counted(self._totals, outcome)
         self._note(attempt, outcome)
+        saved = (file for file in outcome.evidence.files if file.state == "saved")
+        self._files = tuple(dict.fromkeys((*self._files, *saved)))[:FILES_KEPT]
         if outcome.status is not Status.DONE:
             raise _TaskFailed(outcome.reason or outcome.status, _explained(attempt, outcome))
         if not outcome.effect.repeatable:
@@ -404,7 +408,7 @@ class BrowserTask:
         )
 
     def _result(self, *, succeeded: bool) -> RunResult:
-        return RunResult(succeeded=succeeded, totals=self._totals, extracted=self._extracted)
+        return RunResult(succeeded=succeeded, totals=self._totals, extracted=self._extracted, files=self._files)
 
     def _state(self) -> RunState:
         return RunState(
@@ -417,6 +421,7 @@ class BrowserTask:
             totals=self._totals,
             content_keys=tuple(self._content_keys),
             extracted=self._extracted,
+            files=self._files,
         )
 
     # ------------------------------------------------------------------------- what people see and say

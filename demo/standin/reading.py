@@ -1,8 +1,8 @@
 """Which element does an instruction mean? Answered by shared words, a general thesaurus and the role asked for.
 
 Nothing here knows a site. It stands in for a model that reads, so it reads what such a model would be given: a
-listing with one element a line, ``[e12] button "Send message" placeholder="..." in "Compose"``. It abstains when
-nothing fits well, and when two elements fit equally well.
+listing with one element a line, ``[e12] button "Send message" placeholder="..."``, indented below the section and the
+row it stands in. It abstains when nothing fits well, and when two elements fit equally well.
 """
 
 import re
@@ -96,6 +96,7 @@ _MARGIN = 0.02
 """Scores closer than this are a tie."""
 
 _LINE = re.compile(r'^\s*\[(?P<id>e\d+)\]\s+(?P<role>[\w-]+)(?:\s+"(?P<name>(?:[^"\\]|\\.)*)")?(?P<rest>.*)$')
+_ROW = re.compile(r"^ (?:\d+|row): ")
 _ATTRIBUTE = re.compile(r'([\w-]+)=(?:"((?:[^"\\]|\\.)*)"|(\S+))')
 
 
@@ -109,7 +110,7 @@ class Element:
     placeholder: str
     is_password: bool
     context: str
-    """Everything else on the line."""
+    """Everything else on the line, and the section and row it stands in."""
 
 
 @dataclass(frozen=True)
@@ -122,8 +123,21 @@ class Choice:
 
 
 def parse_listing(page: str) -> list[Element]:
-    """The elements of a listing; lines of another form are skipped."""
-    return [_element(match) for line in page.splitlines() if (match := _LINE.match(line))]
+    """The elements of a listing; the lines of sections and rows above an element are its context."""
+    elements = []
+    section = row = ""
+    for line in page.splitlines():
+        match = _LINE.match(line)
+        if match and line.startswith("  "):
+            elements.append(_element(match, f"{section} {row}"))
+        elif match:
+            elements.append(_element(match, section))
+            row = ""
+        elif _ROW.match(line):
+            row = line
+        elif not line.startswith(" "):
+            section = "" if line.startswith("page") else line
+    return elements
 
 
 def choose(instruction: str, elements: Sequence[Element]) -> Choice:
@@ -140,8 +154,8 @@ def choose(instruction: str, elements: Sequence[Element]) -> Choice:
     return Choice(best.id, f"{best.role} {best.name!r} fits the instruction", round(best_score, 3))
 
 
-def _element(match: re.Match[str]) -> Element:
-    rest = match["rest"]
+def _element(match: re.Match[str], around: str) -> Element:
+    rest = f"{match['rest']} {around}"
     attributes = {key: quoted or bare for key, quoted, bare in _ATTRIBUTE.findall(rest)}
     return Element(
         id=match["id"],

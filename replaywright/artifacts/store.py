@@ -2,9 +2,12 @@
 
 import asyncio
 import hashlib
+import io
 import os
 import re
+import shutil
 from pathlib import Path
+from typing import BinaryIO
 from uuid import uuid4
 
 import fsspec  # type: ignore[import-untyped]  # it has no types
@@ -12,6 +15,8 @@ from fsspec.implementations.local import LocalFileSystem  # type: ignore[import-
 
 from replaywright.errors import ArtifactMissing, ArtifactsUnavailable, SettingsInvalid
 
+PIECE_BYTES = 1024 * 1024
+"""So much of a file is in memory at a time."""
 _DIGEST = re.compile(r"[0-9a-f]{64}")
 
 
@@ -42,6 +47,14 @@ class ArtifactStore:
         """
         return await asyncio.to_thread(self._put, data)
 
+    async def put_file(self, path: Path) -> str:
+        """Store the content of a file, of any size, and return its SHA-256 as `put` does.
+
+        Raises:
+            ArtifactsUnavailable: the file cannot be read, or the store cannot be reached or refuses to write.
+        """
+        return await asyncio.to_thread(self._put_file, path)
+
     async def get(self, digest: str) -> bytes:
         """The value whose SHA-256 is `digest`.
 
@@ -61,6 +74,21 @@ class ArtifactStore:
                 self._files.pipe_file(self._path(digest), data)
         except OSError as exc:
             raise ArtifactsUnavailable(f"artifact {digest} cannot be written to {self._root}: {exc}") from exc
+        return digest
+
+    def _put_file(self, source: Path) -> str:
+        try:
+            with source.open("rb") as file:
+                digest = hashlib.file_digest(file, "sha256").hexdigest()
+                size = file.tell()
+                if isinstance(self._files, LocalFileSystem):
+                    file.seek(0)
+                    _copy_locally(Path(self._path(digest)), file, digest, Path(self._root))
+                elif not self._is_there(digest, size):
+                    self._files.makedirs(self._files._parent(self._path(digest)), exist_ok=True)  # noqa: SLF001 - fsspec's only name for it
+                    self._files.put_file(str(source), self._path(digest))
+        except OSError as exc:
+            raise ArtifactsUnavailable(f"file {source} cannot be written to {self._root}: {exc}") from exc
         return digest
 
     def _get(self, digest: str) -> bytes:
@@ -91,12 +119,32 @@ def _put_locally(path: Path, data: bytes, root: Path) -> None:
         if path.read_bytes() == data:
             return
     except FileNotFoundError:
-        for folder in (root, path.parent.parent, path.parent):
-            folder.mkdir(mode=0o700, parents=folder is root, exist_ok=True)
+        _make_folders(path, root)
+    _write_aside(path, io.BytesIO(data))
+
+
+def _copy_locally(path: Path, source: BinaryIO, digest: str, root: Path) -> None:
+    """Put the rest of `source` there, unless it is there already, unharmed; a piece at a time."""
+    try:
+        with path.open("rb") as kept:
+            if hashlib.file_digest(kept, "sha256").hexdigest() == digest:
+                return
+    except FileNotFoundError:
+        _make_folders(path, root)
+    _write_aside(path, source)
+
+
+def _make_folders(path: Path, root: Path) -> None:
+    for folder in (root, path.parent.parent, path.parent):
+        folder.mkdir(mode=0o700, parents=folder is root, exist_ok=True)
+
+
+def _write_aside(path: Path, source: BinaryIO) -> None:
+    """Let `path` appear whole or not at all."""
     aside = path.with_name(f".{path.name}.{uuid4().hex}")
     try:
         with open(os.open(aside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:  # noqa: PTH123 - the mode from the start
-            file.write(data)
+            shutil.copyfileobj(source, file, PIECE_BYTES)
             file.flush()
             os.fsync(file.fileno())
         aside.replace(path)

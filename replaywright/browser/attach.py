@@ -1,13 +1,20 @@
 """Connecting to browsers that run already."""
 
 import asyncio
+from collections.abc import Sequence
+from pathlib import Path
 
 from playwright.async_api import Browser, Playwright, async_playwright
 from playwright.async_api import Error as PlaywrightError
 
+from replaywright.browser.dialogs import dismiss_unattended
+from replaywright.browser.downloads import DOWNLOAD_LIMIT_BYTES
 from replaywright.browser.session import ChromiumSession
+from replaywright.browser.wire import WireFailed
 from replaywright.errors import SessionLost
 
+HELD_UP_S = 3.0
+"""A browser that has not answered a new client by then may be held up by a dialog."""
 CONNECT_TIMEOUT_S = 20.0
 """Chromium answers a new client for a page only when a navigation that is under way there has been answered."""
 
@@ -15,34 +22,58 @@ CONNECT_TIMEOUT_S = 20.0
 class ChromiumBrowsers:
     """Implements `Browsers`. One Playwright driver for all sessions of the process, started with the first."""
 
-    def __init__(self, *, connect_timeout_s: float = CONNECT_TIMEOUT_S) -> None:
+    def __init__(
+        self,
+        *,
+        connect_timeout_s: float = CONNECT_TIMEOUT_S,
+        download_limit_bytes: int = DOWNLOAD_LIMIT_BYTES,
+        upload_roots: Sequence[Path] = (),
+    ) -> None:
         self._connect_timeout_s = connect_timeout_s
+        self._download_limit_bytes = download_limit_bytes
+        self._upload_roots = tuple(upload_roots)
         self._driver: Playwright | None = None
         self._starting = asyncio.Lock()
 
-    async def attach(self, endpoint: str) -> ChromiumSession:
+    async def attach(self, endpoint: str, directory: str = "") -> ChromiumSession:
         """A session on the Chromium at this DevTools endpoint (`http://127.0.0.1:port`), on its current page.
+
+        A dialog that is open there since its worker was lost is dismissed first: nobody can attach past it.
 
         Raises:
             SessionLost: nothing answers there.
         """
+        freed = False
         try:
-            browser = await self._connected(endpoint)
+            try:
+                browser = await self._connected(endpoint, min(HELD_UP_S, self._connect_timeout_s))
+            except (PlaywrightError, TimeoutError):
+                freed = await dismiss_unattended(endpoint)
+                browser = await self._connected(endpoint, self._connect_timeout_s)
         except (PlaywrightError, TimeoutError) as exc:
             raise SessionLost(f"no browser answers at {endpoint!r}") from exc
-        session = ChromiumSession(browser, browser.contexts[0])
+        session = ChromiumSession(
+            browser,
+            browser.contexts[0],
+            directory=directory,
+            download_limit_bytes=self._download_limit_bytes,
+            upload_roots=self._upload_roots,
+        )
+        if freed:
+            session.dialogs.note("a page that a dialog or a load held up was freed when the browser was taken over")
         try:
             await session.open()
-        except (PlaywrightError, SessionLost) as exc:
+        except (PlaywrightError, SessionLost, WireFailed) as exc:
             await _disconnect(browser)
             raise SessionLost(f"the browser at {endpoint!r} shows no page that answers") from exc
         return session
 
-    async def _connected(self, endpoint: str) -> Browser:
+    async def _connected(self, endpoint: str, timeout_s: float) -> Browser:
         driver = await self._started()
         try:
-            async with asyncio.timeout(self._connect_timeout_s):
-                return await driver.chromium.connect_over_cdp(endpoint)
+            async with asyncio.timeout(timeout_s + 1.0):
+                # With its own limit the driver closes the connection: nobody may be attached when a page is freed.
+                return await driver.chromium.connect_over_cdp(endpoint, timeout=timeout_s * 1000)
         except PlaywrightError as exc:
             if "has been closed" not in exc.message:
                 raise
@@ -51,8 +82,8 @@ class ChromiumBrowsers:
             if self._driver is driver:
                 self._driver = None
         driver = await self._started()
-        async with asyncio.timeout(self._connect_timeout_s):
-            return await driver.chromium.connect_over_cdp(endpoint)
+        async with asyncio.timeout(timeout_s + 1.0):
+            return await driver.chromium.connect_over_cdp(endpoint, timeout=timeout_s * 1000)
 
     async def start(self) -> None:
         """Start the driver now rather than with the first session, which would wait for it."""

@@ -75,11 +75,19 @@ class Attempt:
     settled_at: float = 0.0
     ready: Ready | None = None
     blocked: Blocked | None = None
+    pressed: bool = False
+    """Whether the button went down on the element that is dragged."""
+    undropped: bool = False
+    """Whether the page took no drop where the dragged element was released."""
     landed: bool = False
     intercepted: Blocked | None = None
     value_ok: bool | None = None
     state: Mapping[str, Any] = field(default_factory=dict)
+    uploaded: tuple[tuple[str, int], ...] | None = None
+    """Names and sizes of the files that a field or a drop was given; None while it was given none."""
     failed: str = ""
+    wants: list[Mapping[str, Any]] = field(default_factory=list)
+    """Trusted input that the agent asks for on the way, oldest first; see docs/architecture/page-agent.md."""
     on_ready: Callable[[Frame, Ready], None] | None = None
     """Called at once: what the agent goes on to do by itself must find everything prepared."""
     heard: int = 0
@@ -112,10 +120,19 @@ class Attempt:
                 self._take_ready(frame, message)
             case "blocked":
                 self.blocked = Blocked(message["reason"], str(message.get("by") or ""))
+            case "pressed":
+                self.pressed = True
+            case "undropped":
+                self.undropped = True
+            case "wants":
+                self.wants.append(message)
+                self.blocked = None
             case "landed":
                 self.landed = True
             case "intercepted":
                 self.intercepted = Blocked("intercepted", str(message.get("by") or ""))
+            case "uploaded":
+                self.uploaded = tuple((file["name"], int(file["size"])) for file in message["files"])
             case "failed":
                 self.failed = str(message["reason"])
             case _:
@@ -161,8 +178,13 @@ class Attempt:
     def renew(self, frame: Frame) -> None:
         """What `frame` has answered so far was before the input: only its next answer counts."""
         self.asked[frame.id] = Asked(frame.context, time.monotonic())
-        self.landed = False
+        self.landed = self.pressed = self.undropped = False
         self.intercepted = None
+        self.blocked = None
+        self.wants.clear()
+        self.value_ok = None
+        self.state = {}
+        self.uploaded = None
 
     def restart(self) -> None:
         """Forget what was said about the element; a new look begins."""

@@ -70,6 +70,10 @@ class Tab:
     traffic: Traffic = field(default_factory=Traffic)
     closed: bool = False
     crashed: bool = False
+    dragged: Mapping[str, Any] | None = None
+    """What the browser's own drag and drop carries, once a drag that was asked for has begun."""
+    chooser: tuple[Wire, Mapping[str, Any]] | None = None
+    """The file chooser that was opened while choosers were caught: its session and what the browser said."""
     _worlds: dict[tuple[Wire, int], str] = field(default_factory=dict)
     """Frame ids by session and context number."""
     _remote: dict[PlaywrightFrame, Wire] = field(default_factory=dict)
@@ -89,6 +93,8 @@ class Tab:
             "Page.frameStartedNavigating": self._starts,
             "Page.frameStoppedLoading": self._stopped,
             "Page.domContentEventFired": self._content_loaded,
+            "Input.dragIntercepted": self._drag_began,
+            "Page.fileChooserOpened": self._chooser_opened,
             "closed": self._wire_closed,
         }
 
@@ -126,6 +132,7 @@ class Tab:
             wire.send("Page.enable"),
             wire.send("Network.enable", {"maxTotalBufferSize": 0, "maxResourceBufferSize": 0}),
             wire.send("Runtime.enable"),
+            wire.send("Log.enable"),
             wire.send("Runtime.addBinding", {"name": BINDING, "executionContextName": WORLD}),
             wire.send(
                 "Page.addScriptToEvaluateOnNewDocument",
@@ -312,6 +319,17 @@ class Tab:
     def _content_loaded(self, wire: Wire, _params: Mapping[str, Any]) -> None:
         if wire is self.wire:
             self.main.loaded = True
+
+    def _drag_began(self, _wire: Wire, params: Mapping[str, Any]) -> None:
+        self.dragged = params["data"]
+
+    def _chooser_opened(self, wire: Wire, params: Mapping[str, Any]) -> None:
+        self.chooser = (wire, params)
+
+    def world_number(self, frame_id: str, wire: Wire) -> int | None:
+        """The number of the agent's world in that frame, as a session numbers them."""
+        worlds = [number for (known, number), frame in self._worlds.items() if known is wire and frame == frame_id]
+        return worlds[-1] if worlds else None
 
     def _wire_closed(self, wire: Wire, _params: Mapping[str, Any]) -> None:
         # Usually the news that the page was closed follows; if not, whoever waits must look again.

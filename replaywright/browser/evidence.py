@@ -6,6 +6,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from replaywright.domain.actions import Cause
+from replaywright.domain.files import safe_name
 from replaywright.domain.outcomes import Evidence, UnsafeRequest
 from replaywright.domain.text import shorten
 
@@ -14,7 +15,12 @@ SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS", "TRACE"})
 AWAITED_TYPES = frozenset({"Document", "XHR", "Fetch"})
 """Requests whose answers may change the page; pictures, fonts and event streams may take as long as they like."""
 TEXT_LIMIT = 200
-DIALOG_LIMIT = 20
+LIST_LIMIT = 6
+LINE_LIMIT = 120
+"""Of other lists in the evidence, and of their texts: an outcome has a few kilobytes for all of them."""
+REFUSALS = ("Blocked opening", "Ignored call to", "Download is disallowed", "Not allowed to navigate")
+"""How Chromium begins to say that it refuses a page a popup, a dialog, a download or a navigation."""
+DIALOG_LIMIT = 12
 """A page that opens one after the other fills no report."""
 
 
@@ -77,9 +83,17 @@ class Recorder:
     top_id: str
     causes: dict[Cause, None] = field(default_factory=dict)
     dialogs: list[str] = field(default_factory=list)
-    downloads: list[str] = field(default_factory=list)
+    stayed: bool = False
+    """Whether the page asked before it would be left, and was told to stay."""
+    asked: int = 0
+    """How many dialogs the step caused."""
+    blocked: list[str] = field(default_factory=list)
+    downloads: dict[str, str] = field(default_factory=dict)
+    """Names by number."""
     popups: list[str] = field(default_factory=list)
-    """Top frames of the tabs that the step opened."""
+    """Top frames of the tabs that the step opened; empty for one that was gone again before it could be spoken to."""
+    hears_popups: bool = False
+    """Whether it is told what new tabs send before they can be spoken to."""
     windows: int = 0
     """How many windows the page asked for; each becomes a tab a moment later."""
     landed: bool | None = None
@@ -96,19 +110,33 @@ class Recorder:
         self.saw(Cause.POPUP)
         self.popups.append(frame_id)
 
-    def dialog(self, kind: str, text: str) -> None:
-        """Note a dialog; leaving a page that wants to be asked first is no dialog of the step."""
-        if kind != "beforeunload":
+    def dialog(self, kind: str, text: str, *, accepted: bool) -> None:
+        """Note a dialog; a page that asks before it is left may not ask the next time."""
+        self.asked += 1
+        if kind == "beforeunload":
+            self.stayed = self.stayed or not accepted
+        else:
             self.saw(Cause.DIALOG)
         if len(self.dialogs) < DIALOG_LIMIT:
-            self.dialogs.append(shorten(f"{kind}: {text}", TEXT_LIMIT))
+            self.dialogs.append(text)
+
+    def download(self, number: str, suggested: str) -> None:
+        """Note a download, from whichever side it is heard first."""
+        self.navigating = ""
+        self.saw(Cause.DOWNLOAD)
+        if len(self.downloads) < LIST_LIMIT:
+            self.downloads.setdefault(number, safe_name(suggested))
+
+    def sent_by_popup(self, method: str, url: str) -> None:
+        """Note what a new tab sent before it could be spoken to."""
+        number = f"popup {len(self._requests)}"
+        self._requests[number] = UnsafeRequest(method=method, url=without_query(url))
 
     def hear(self, traffic: Traffic, method: str, params: Mapping[str, Any]) -> None:
         """Take what matters out of the protocol's events."""
         match method:
             case "Page.frameRequestedNavigation":
-                if params["disposition"] == "currentTab" and self._ours(params["frameId"]):
-                    self.navigating = params["url"]
+                self._requested(params)
             case "Page.frameStartedNavigating" | "Page.frameStoppedLoading":
                 self.navigating = ""
             case "Page.frameNavigated":
@@ -123,13 +151,24 @@ class Recorder:
                 self.windows += 1
                 self.saw(Cause.POPUP)
             case "Page.downloadWillBegin":
-                self.navigating = ""
-                self.saw(Cause.DOWNLOAD)
-                self.downloads.append(shorten(params["suggestedFilename"], TEXT_LIMIT))
-            case _ if method.startswith("Network."):
-                self._network(traffic, method, params)
+                self.download(params["guid"], params["suggestedFilename"])
+            case "Log.entryAdded":
+                self._log_entry(params["entry"]["text"])
             case _:
-                pass
+                self._network(traffic, method, params)
+
+    def _log_entry(self, text: str) -> None:
+        if text.startswith(REFUSALS) and len(self.blocked) < LIST_LIMIT:
+            self.blocked.append(shorten(text, LINE_LIMIT))
+
+    def _requested(self, params: Mapping[str, Any]) -> None:
+        if not self._ours(params["frameId"]):
+            return
+        if params["disposition"] == "currentTab":
+            self.navigating = params["url"]
+        elif params["disposition"] in ("newTab", "newWindow"):
+            self.windows += 1  # a link clicked with a key or the middle button; all others say `windowOpen`
+            self.saw(Cause.POPUP)
 
     def _network(self, traffic: Traffic, method: str, params: Mapping[str, Any]) -> None:
         match method:
@@ -168,10 +207,14 @@ class Recorder:
 
     def evidence(self) -> Evidence:
         """What was seen so far."""
+        requests = list(self._requests.values())
+        if self.windows and not self.hears_popups:  # what was posted into the new tab is not known
+            requests.append(UnsafeRequest(method="UNKNOWN", url=""))
         return Evidence(
             causes=tuple(self.causes) or (Cause.NOTHING,),
-            requests=tuple(self._requests.values()),
+            requests=tuple(requests),
             dialogs=tuple(self.dialogs),
-            downloads=tuple(self.downloads),
+            downloads=tuple(self.downloads.values()),
+            blocked=tuple(self.blocked),
             input_landed=self.landed,
         )

@@ -4,12 +4,19 @@ import time
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from replaywright.browser import frames, snapshots
+from replaywright.browser import frames, pointer, scrolling, snapshots
 from replaywright.browser.attempt import SILENCE_S, Attempt, Ready
 from replaywright.browser.channel import Frame, Tab, script_for
 from replaywright.browser.waiting import Deadline
 from replaywright.browser.wire import WireFailed
-from replaywright.domain.matching import Candidate, Decision, decide_identified, decide_similar
+from replaywright.domain.matching import (
+    Candidate,
+    Decision,
+    comparable,
+    decide_identified,
+    decide_similar,
+    may_compare,
+)
 from replaywright.domain.outcomes import Lookup
 from replaywright.domain.predicates import ElementProbe
 from replaywright.domain.snapshots import Snapshot
@@ -82,6 +89,7 @@ class Finder:
         self._lookup = Lookup(reason="not_found", entry_version=work.entry_version)
         self._context = ""
         self._compared = False
+        self._searched = False
 
     @property
     def _attempt(self) -> Attempt:
@@ -108,6 +116,8 @@ class Finder:
                 await self._begin_again()
                 continue
             outcome = await self._weigh()
+            if isinstance(outcome, Missed) and await self._scrolled_to(outcome):
+                outcome = await self._weigh()
             if outcome is not None:
                 return outcome
         return await self._out_of_time()
@@ -297,7 +307,7 @@ class Finder:
         target = self._target
         if target is None or self._work.query is not None or self._healed is not None:
             return await self._missed(self._lookup)
-        if self._lookup.reason == "ambiguous":  # comparing cannot tell apart what the descriptions did not
+        if not may_compare(self._lookup):
             return await self._missed(self._lookup)
         snapshot = await self._read()
         decision = self._compare(target, snapshot)
@@ -315,15 +325,27 @@ class Finder:
 
     def _compare(self, target: Target, snapshot: Snapshot | None) -> Decision:
         needs_input = self._spec["need"] not in ("read", "scroll", "hover")
-        candidates = [
-            Candidate(index=index, tier="similarity", target=element.target)
-            for index, element in enumerate(snapshot.elements if snapshot else ())
-            if (element.actionable and element.visible) or not needs_input
-        ]
+        candidates = comparable(snapshot.elements if snapshot else (), needs_input=needs_input)
         decision = decide_similar(target, candidates, self._work.entry_version)
         if decision.chosen is None or self._work.heal:
             return decision
         return Decision(decision.lookup.model_copy(update={"hit": False, "healed": False, "reason": "heal_off"}))
+
+    async def _scrolled_to(self, missed: Missed) -> bool:
+        """Whether scrolling has brought something to weigh: a list may make its rows only while it is scrolled."""
+        ended = self._searched or self._healed is not None or missed.lookup.reason == "ambiguous"
+        if ended or not self._frame.context:
+            return False
+        self._searched = True
+        self._begin(self._frame)
+
+        def is_enough() -> bool:
+            decision = self._decide(self._attempt.candidates or ())
+            return decision.chosen is not None or decision.lookup.reason == "ambiguous"
+
+        return await scrolling.search(
+            self._session, self._tab, self._frame, self._attempt, is_enough=is_enough, deadline=self._deadline
+        )
 
     async def _missed(self, lookup: Lookup) -> Missed:
         return Missed(lookup, await self._read())
@@ -347,21 +369,29 @@ class Finder:
     async def _out_of_time(self) -> Found | Missed:
         blocked = self._attempt.blocked
         if blocked is not None:
-            raise ActionFailed(blocked.reason, _why(blocked.reason, blocked.by), dispatched=False)
+            said = pointer.refusal(self._work.step, blocked.reason, blocked.by)
+            raise ActionFailed(blocked.reason, said or why_blocked(blocked.reason, blocked.by), dispatched=False)
         if not self._attempt.heard:
             state = "does not answer" if self._tab.main.loaded else "did not finish loading in time"
             raise ActionFailed("timeout", f"the page {state}", dispatched=False)
         return await self._missed(self._lookup)
 
 
-def _why(reason: str, by: str) -> str:
+def why_blocked(reason: str, by: str) -> str:
+    """What a `blocked` message of the page agent means, in words."""
     texts = {
         "invisible": "the element is not visible",
         "disabled": "the element is disabled",
         "covered": f"the element is covered by {by or 'something else'}",
         "moving": "the element does not stop moving",
         "readonly": "the field is read-only",
-        "not_editable": "the element takes no text",
+        "not_editable": f"the element takes no text{f': {by}' if by else ''}",
+        "too_long": f"the field takes at most {by} characters, and the value is longer",
+        "no_such_value": f"the field does not take this value: {by}",
+        "radio": "a radio button cannot be cleared; choose another one of its group instead",
+        "not_choosable": "the list does not keep what is chosen in it",
+        "takes_folders": "the field takes a folder, and only files are uploaded",
+        "takes_one_file": f"the field takes one file, and the step names {by}",
         "no_such_option": f"the list has no such option{f'; it has {by}' if by else ''}",
     }
     return texts.get(reason, f"the element cannot take the input: {reason}")

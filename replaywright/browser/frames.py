@@ -2,12 +2,16 @@
 
 import asyncio
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from replaywright.browser.channel import Frame, Tab
 from replaywright.browser.evidence import without_query
-from replaywright.browser.wire import WireFailed
+from replaywright.browser.wire import COMMAND_TIMEOUT_S, WireFailed
 from replaywright.domain.targets import FrameStep
+
+TILTED_PX = 0.01
+"""Corners that are further than this from a parallelogram belong to a box that is seen in perspective."""
 
 
 async def describe(tab: Tab, frame: Frame) -> FrameStep:
@@ -67,16 +71,43 @@ def choose(step: FrameStep, siblings: Sequence[FrameStep]) -> int | None:
     return 0 if len(siblings) == 1 else None
 
 
-async def offset(tab: Tab, frame: Frame) -> tuple[float, float]:
-    """Where the viewport of `frame` begins in the viewport of the top document, in CSS pixels.
+@dataclass(frozen=True)
+class Quad:
+    """Where a frame's viewport is drawn in another one: its four corners, clockwise from what is its top left."""
+
+    corners: tuple[tuple[float, float], ...]
+    width: float
+    height: float
+    """Of the frame's own viewport, in its own CSS pixels."""
+
+    def place(self, x: float, y: float) -> tuple[float, float]:
+        """Where a point of the frame's viewport is drawn, however the frame is turned, scaled or tilted.
+
+        The projective mapping of a rectangle to a quadrilateral (Heckbert, Fundamentals of Texture Mapping, 1989,
+        section 2.2.3); for parallelograms it is affine.
+        """
+        (x0, y0), (x1, y1), (x2, y2), (x3, y3) = self.corners
+        u, v = x / (self.width or 1.0), y / (self.height or 1.0)
+        sum_x, sum_y = x0 - x1 + x2 - x3, y0 - y1 + y2 - y3
+        determinant = (x1 - x2) * (y3 - y2) - (x3 - x2) * (y1 - y2)
+        g = h = 0.0
+        if determinant and max(abs(sum_x), abs(sum_y)) > TILTED_PX:
+            g = (sum_x * (y3 - y2) - (x3 - x2) * sum_y) / determinant
+            h = ((x1 - x2) * sum_y - sum_x * (y1 - y2)) / determinant
+        depth = g * u + h * v + 1
+        across = (x1 - x0 + g * x1) * u + (x3 - x0 + h * x3) * v + x0
+        down = (y1 - y0 + g * y1) * u + (y3 - y0 + h * y3) * v + y0
+        return across / depth, down / depth
+
+
+async def drawn_at(tab: Tab, frame: Frame, x: float, y: float) -> tuple[float, float]:
+    """Where a point of the viewport of `frame` is in the viewport of the top document, in CSS pixels.
 
     Raises:
         WireFailed: the frame is gone or not displayed.
     """
-    x = y = 0.0
-    for hop in _roots(tab, frame):
-        left, top = await _corner(tab, hop)
-        x, y = x + left, y + top
+    for hop in reversed(_roots(tab, frame)):
+        x, y = (await _quad(tab, hop)).place(x, y)
     return x, y
 
 
@@ -91,8 +122,7 @@ async def is_uncovered(tab: Tab, frame: Frame, x: float, y: float) -> bool:
     """
     for hop in reversed(_roots(tab, frame)):
         parent = tab.frames[hop.parent or ""]
-        left, top = await _corner(tab, hop)
-        x, y = x + left, y + top
+        x, y = (await _quad(tab, hop)).place(x, y)
         hit = await _hit(parent, x, y)
         if hop.wire is parent.wire:
             inside = [known.id for known in tab.frames.values() if hop in tab.ancestors(known)]
@@ -109,7 +139,12 @@ async def _hit(frame: Frame, x: float, y: float) -> Mapping[str, Any]:
     metrics = await frame.wire.send("Page.getLayoutMetrics")  # the command takes document coordinates
     viewport = metrics["cssVisualViewport"]
     place = {"x": round(x + viewport["pageX"]), "y": round(y + viewport["pageY"])}
-    return await frame.wire.send("DOM.getNodeForLocation", place)
+    try:
+        return await frame.wire.send("DOM.getNodeForLocation", place)
+    except WireFailed as exc:
+        if exc.closed or exc.timed_out:
+            raise
+        return {}  # nothing is there: the point is outside of the window
 
 
 def _roots(tab: Tab, frame: Frame) -> list[Frame]:
@@ -118,9 +153,24 @@ def _roots(tab: Tab, frame: Frame) -> list[Frame]:
     return [hop for hop in hops if hop is frame or hop.wire is not tab.frames[hop.parent or ""].wire]
 
 
-async def _corner(tab: Tab, frame: Frame) -> tuple[float, float]:
+async def _quad(tab: Tab, frame: Frame) -> Quad:
     parent = tab.frames[frame.parent or ""]
     owner = await parent.wire.send("DOM.getFrameOwner", {"frameId": frame.id})
-    box = await parent.wire.send("DOM.getBoxModel", {"backendNodeId": owner["backendNodeId"]})
-    x, y = box["model"]["content"][:2]
-    return x, y
+    model = (await parent.wire.send("DOM.getBoxModel", {"backendNodeId": owner["backendNodeId"]}))["model"]
+    content, border = _corners(model["content"]), _corners(model["border"])
+    if _is_upright(border, model["width"], model["height"]):
+        (left, top), (right, bottom) = content[0], content[2]
+        return Quad(content, right - left, bottom - top)
+    width, height = await tab.call(frame, "[innerWidth, innerHeight]", timeout_s=COMMAND_TIMEOUT_S)
+    return Quad(content, width, height)
+
+
+def _corners(flat: Sequence[float]) -> tuple[tuple[float, float], ...]:
+    return tuple(zip(flat[::2], flat[1::2], strict=True))
+
+
+def _is_upright(border: tuple[tuple[float, float], ...], width: float, height: float) -> bool:
+    """Whether a box is drawn as it is laid out: then its own pixels are those of its parent."""
+    (x0, y0), (x1, y1), (x2, y2), (x3, y3) = border
+    straight = abs(y0 - y1) < 1 and abs(x1 - x2) < 1 and abs(y2 - y3) < 1 and abs(x3 - x0) < 1
+    return straight and abs(x1 - x0 - width) < 1 and abs(y3 - y0 - height) < 1

@@ -1,6 +1,6 @@
 """Keyboard input as CDP wants it: key names to key codes, on the US layout."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from replaywright.errors import ActionFailed
@@ -93,16 +93,31 @@ def parse(keys: str) -> tuple[tuple[str, ...], str]:
 
 def press(key: str, modifiers: tuple[str, ...] = ()) -> list[Mapping[str, Any]]:
     """Parameters of the `Input.dispatchKeyEvent` calls that press and release a key, modifiers around it."""
-    events: list[Mapping[str, Any]] = []
+    return [*hold(modifiers), *_stroke(key, mask(modifiers)), *let_go(modifiers)]
+
+
+def mask(modifiers: Sequence[str]) -> int:
+    """The modifiers as CDP wants them with every other event while they are held down."""
     held = 0
     for name in modifiers:
         held |= MODIFIERS[name]
-        events.append(_event("rawKeyDown", name, *_MODIFIER_KEYS[name], held))
-    events += _stroke(key, held)
-    for name in reversed(modifiers):
-        held &= ~MODIFIERS[name]
-        events.append(_event("keyUp", name, *_MODIFIER_KEYS[name], held))
-    return events
+    return held
+
+
+def hold(modifiers: Sequence[str]) -> list[Mapping[str, Any]]:
+    """Press the modifier keys, in this order."""
+    return [
+        _event("rawKeyDown", name, *_MODIFIER_KEYS[name], mask(modifiers[: position + 1]))
+        for position, name in enumerate(modifiers)
+    ]
+
+
+def let_go(modifiers: Sequence[str]) -> list[Mapping[str, Any]]:
+    """Release them in the opposite order."""
+    return [
+        _event("keyUp", modifiers[position], *_MODIFIER_KEYS[modifiers[position]], mask(modifiers[:position]))
+        for position in reversed(range(len(modifiers)))
+    ]
 
 
 def _stroke(key: str, held: int) -> list[Mapping[str, Any]]:

@@ -4,14 +4,26 @@ import asyncio
 import math
 import time
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 from urllib.parse import urlsplit
 
-from replaywright.browser import extraction, frames, hand, keys, snapshots
+from replaywright.browser import (
+    choosing,
+    entering,
+    extraction,
+    frames,
+    hand,
+    keys,
+    pointer,
+    sliding,
+    snapshots,
+    uploads,
+)
 from replaywright.browser.attempt import Expectation, Ready
 from replaywright.browser.channel import WORLD, Frame, Tab, script_for
-from replaywright.browser.evidence import Recorder, without_query
-from replaywright.browser.find import Finder, Found, Missed, Patience
+from replaywright.browser.evidence import DIALOG_LIMIT, LINE_LIMIT, LIST_LIMIT, Recorder, without_query
+from replaywright.browser.find import Finder, Found, Missed, Patience, why_blocked
 from replaywright.browser.waiting import Deadline
 from replaywright.browser.wire import WireFailed
 from replaywright.domain.actions import Cause, effect_of
@@ -24,21 +36,25 @@ from replaywright.domain.tasks import (
     Click,
     CloseTab,
     DoubleClick,
+    Drag,
     Extract,
     Fill,
     GoBack,
     Goto,
     Hover,
+    Paste,
     Press,
     Scroll,
     SelectOption,
     SwitchTab,
     Type,
     Uncheck,
+    Upload,
     WaitFor,
     action_of,
     names_element,
 )
+from replaywright.domain.text import shorten
 from replaywright.errors import ActionFailed
 from replaywright.ports import BeforeDispatch, Report, Work
 
@@ -82,6 +98,10 @@ class StepRun:
         self.step = work.step
         self.deadline = Deadline(work.timeout_ms / 1000)
         self.dispatched = False
+        self._tries = 0
+        """How often the input was given again, as it had not led to what was wanted."""
+        self._gave = False
+        """Whether input was given that the agent asked for on its way."""
         self._before_dispatch = before_dispatch
         self._evaluated = session.counts.evaluations
         self._expectation = Expectation.of(work.expect, session.next_token(), session.typed)
@@ -91,6 +111,8 @@ class StepRun:
         self._preload: asyncio.Task[Mapping[str, Any]] | None = None
         self._before: tuple[PredicateResult, ...] = ()
         self._extracted: dict[str, Any] = {}
+        self._open_before = tuple(tab for tab in session.tabs if not tab.closed)
+        self._dialogs_before: tuple[str, ...] = ()
         self._begun = time.monotonic()
         self._armed_at = 0.0
         self._found_at = 0.0
@@ -117,6 +139,7 @@ class StepRun:
 
     async def _on_element(self) -> Report:
         spec = self._spec()
+        files = uploads.allowed(self.step.files, self.session.upload_roots) if isinstance(self.step, Upload) else ()
         result = await self._find(spec)
         self._found_at = time.monotonic()
         if isinstance(result, Missed):
@@ -127,12 +150,12 @@ class StepRun:
             return await self._already_there(result, acted=True)
         if result.ready.state.get("already"):
             return await self._already_there(result, acted=False)
-        await self._dispatch(result)
+        await self._dispatch(result, files)
         if self._expectation.attempt.intercepted and self._may_repeat():
-            await self._dispatch(await self._find_again(spec, result))
+            await self._dispatch(await self._find_again(spec, result), files)
         self._require_landed()
         await self._consequences()
-        await self._effect()
+        await self._effect(spec, result)
         self._acted_at = time.monotonic()
         return await self._verified(result.lookup, result.ready.target)
 
@@ -141,22 +164,27 @@ class StepRun:
             Click: "click",
             DoubleClick: "click",
             Hover: "hover",
+            Drag: "drag",
             Fill: "fill",
             Type: "type",
+            Paste: "paste",
             Press: "focus",
             SelectOption: "select",
             Check: "check",
             Uncheck: "check",
+            Upload: "upload",
             Scroll: "scroll",
             Extract: "read",
         }
         step = self.step
         return {
             "need": needs[type(step)],
-            "text": self.work.text if isinstance(step, Fill | Type) else None,
-            "option": step.value if isinstance(step, SelectOption) else None,
+            "text": self.work.text if isinstance(step, Fill | Type | Paste) else None,
+            **choosing.spec_of(step),
+            **pointer.spec_of(step),
             "wanted": isinstance(step, Check) if isinstance(step, Check | Uncheck) else None,
             "fields": _told_fields(step) if isinstance(step, Extract) else None,
+            "files": {"count": len(step.files), "drop": bool(step.drop)} if isinstance(step, Upload) else None,
             "hold": self._before_dispatch is not None,
             "probes": self._expectation.told_probes,
             "settleMs": 250,
@@ -177,8 +205,11 @@ class StepRun:
         covering = self._expectation.attempt.intercepted
         result = await self._find(spec)
         if isinstance(result, Missed):
-            by = covering.by if covering else ""
-            raise ActionFailed("intercepted", f"the input was stopped: it would have met {by}", dispatched=False)
+            if covering is None:
+                self._require_effect()
+                self._fail("gone", "the element was gone before the step had its effect")
+            message = f"the input was stopped: it would have met {covering.by}"
+            raise ActionFailed("intercepted", message, dispatched=False)
         return Found(first.lookup, result.frame, result.ready)
 
     def _may_repeat(self) -> bool:
@@ -190,14 +221,56 @@ class StepRun:
         if ready.point is None and self._before_dispatch is None and not ready.state.get("already"):
             self._go(frame)  # the agent goes on by itself, and everything from here on is its doing
 
-    async def _dispatch(self, found: Found) -> None:
+    async def _dispatch(self, found: Found, files: Sequence[Path]) -> None:
         point = found.ready.point
         place = None if point is None else await self._place(found.frame, point)
         if self._before_dispatch is not None and not self.dispatched:
             await self._before_dispatch(found.ready.target)
         if not self.dispatched or place is not None:
             self._go(found.frame)
-        await self._landing(self._input(place))
+        if isinstance(self.step, Drag) and place is not None:
+            await self._drag(found.frame, place)
+        elif isinstance(self.step, Fill) and place is not None and found.ready.state.get("slider"):
+            await sliding.slide(self.session, found.ready, place, float(self.work.text), self.deadline)
+            await self._landing([], LANDING_GRACE_S)
+        elif place is not None and entering.is_pasted(self.step, found.ready, self.work.text, self._tries):
+            async with entering.carried(self.session, self._tab, found.frame, self.work.text):
+                await self._landing(hand.press(self._tab.wire, "Control+V"), LANDING_GRACE_S)
+        elif isinstance(self.step, Upload):
+            await self._upload(self.step, found.frame, place, files)
+        else:
+            posted = self._input(place)
+            await self._landing(posted, LANDING_GRACE_S if posted else math.inf)
+
+    async def _drag(self, frame: Frame, place: tuple[float, float]) -> None:
+        gesture = pointer.Dragging(
+            self._tab,
+            frame,
+            self._expectation.attempt,
+            until=self.session.until,
+            placed=self._place,
+            deadline=self.deadline,
+        )
+        await gesture.perform(place)
+        await self._landing([], LANDING_GRACE_S)
+
+    async def _upload(
+        self, step: Upload, frame: Frame, place: tuple[float, float] | None, files: Sequence[Path]
+    ) -> None:
+        attempt = self._expectation.attempt
+        upload = uploads.Uploading(self._tab, frame, attempt, files, until=self.session.until, deadline=self.deadline)
+        if place is None:
+            await upload.set_field()
+            await self._landing([], uploads.TAKEN_S)
+        elif step.drop:
+            await self._landing(upload.drop(place), LANDING_GRACE_S)
+        else:
+            async with upload.caught_chooser():
+                await self._landing(hand.point(self._tab.wire, place, clicks=1), LANDING_GRACE_S)
+                if attempt.intercepted is None:
+                    await upload.answer_chooser()
+        if attempt.intercepted is None:
+            await upload.verify()
 
     def _go(self, frame: Frame) -> None:
         """From here on the page may be touched."""
@@ -207,29 +280,33 @@ class StepRun:
         self.dispatched = True
 
     async def _place(self, frame: Frame, point: tuple[float, float]) -> tuple[float, float]:
-        """The point in the top document's viewport, where the pointer is."""
-        if frame is self._tab.main:
+        """The point in the top document's viewport, where the pointer is; keys go to the focus, wherever that is."""
+        if frame is self._tab.main or isinstance(self.step, Fill | Type | Paste | Press):
             return point
         try:
             uncovered = await frames.is_uncovered(self._tab, frame, *point)
-            left, top = await frames.offset(self._tab, frame)
+            place = await frames.drawn_at(self._tab, frame, *point)
         except (WireFailed, KeyError):
             raise ActionFailed("detached", "the frame went away", dispatched=False) from None
         if not uncovered:
             raise ActionFailed("covered", "the frame is covered by something at that point", dispatched=False)
-        return point[0] + left, point[1] + top
+        return place
 
     def _input(self, place: tuple[float, float] | None) -> hand.Posted:
         """Post the trusted input of the step; nothing for what the agent does itself."""
         wire = self._tab.wire
         match self.step:
-            case Click() | Check() | Uncheck() if place is not None:
+            case Click() | DoubleClick() as step if place is not None:
+                clicks = 2 if isinstance(step, DoubleClick) else 1
+                button, modifiers = step.button or "left", step.modifiers or ()
+                return hand.point(wire, place, clicks, button=button, modifiers=modifiers)
+            case Check() | Uncheck() if place is not None:
                 return hand.point(wire, place, clicks=1)
-            case DoubleClick() if place is not None:
-                return hand.point(wire, place, clicks=2)
             case Hover() if place is not None:
                 return hand.point(wire, place, clicks=0)
-            case Fill() | Type() if place is not None:
+            case Fill() if place is not None and self._tries:
+                return hand.enter_lines(wire, self.work.text)
+            case Fill() | Type() | Paste() if place is not None:
                 return hand.enter(wire, self.work.text, key_by_key=isinstance(self.step, Type))
             case Press(keys=combination):
                 return hand.press(wire, combination)
@@ -239,7 +316,7 @@ class StepRun:
                     self._tab.tell(self._frame, script_for("act", self._expectation.attempt.token))
                 return []
 
-    async def _landing(self, posted: hand.Posted) -> None:
+    async def _landing(self, posted: hand.Posted, patience: float) -> None:
         """Wait until the input has arrived, was stopped, or has visibly taken effect."""
         attempt, recorder = self._expectation.attempt, self._armed
 
@@ -247,8 +324,14 @@ class StepRun:
             return attempt.intercepted is not None or Cause.NEW_DOCUMENT in recorder.causes or self._tab.closed
 
         await self._delivered(posted, over)
-        patience = LANDING_GRACE_S if posted else math.inf
-        await self.session.until(lambda: over() or attempt.landed or bool(attempt.failed), self.deadline.left(patience))
+
+        def news() -> bool:
+            return over() or attempt.landed or bool(attempt.failed) or bool(attempt.wants)
+
+        while await self.session.until(news, self.deadline.left(patience)) and attempt.wants and not over():
+            wish = attempt.wants.pop(0)
+            self._gave = True
+            await self._delivered(await choosing.give(self._tab.wire, self._frame, wish, self._place), over)
         recorder.landed = True if attempt.landed else None if over() else False
 
     async def _delivered(self, posted: hand.Posted, over: Callable[[], bool]) -> None:
@@ -268,18 +351,39 @@ class StepRun:
         if attempt.intercepted is not None:
             what = attempt.intercepted.by or "something else"
             message = f"the input would have met {what}; it was stopped before the page saw it"
-            raise ActionFailed("intercepted", message, dispatched=False)
+            raise ActionFailed("intercepted", message, dispatched=attempt.landed or self._gave)
         if attempt.failed:
             raise ActionFailed("agent_failed", attempt.failed, dispatched=self.dispatched)
+        if attempt.blocked is not None and not attempt.landed:
+            self._tab.tell(self._frame, script_for("cancel"))
+            self._fail(attempt.blocked.reason, why_blocked(attempt.blocked.reason, attempt.blocked.by))
         recorder = self._recorder
         if recorder is not None and recorder.landed is False and not recorder.causes and not self.work.expect:
             self._fail("not_landed", "the page did not see the input arrive at the element")
 
-    async def _effect(self) -> None:
+    async def _effect(self, spec: dict[str, Any], found: Found) -> None:
         """A field must hold what was entered, a checkbox be what was wanted; a page may take a moment for that."""
-        attempt, wanted = self._expectation.attempt, isinstance(self.step, Check)
-        if not isinstance(self.step, Check | Uncheck | Fill | Type):
+        if not isinstance(self.step, Check | Uncheck | Fill | Type | Paste | SelectOption):
             return
+        while not await self._took_effect():
+            if not self._has_another_way(found.ready):
+                self._require_effect()
+                return
+            self._tries += 1
+            found = await self._find_again(spec, found)
+            if found.ready.state.get("already"):
+                return
+            await self._dispatch(found, ())
+            self._require_landed()
+
+    def _has_another_way(self, ready: Ready) -> bool:
+        """Whether the same input once more, or another one, leads on: a checkbox of three states, an editor."""
+        if isinstance(self.step, Check | Uncheck):
+            return bool(ready.state.get("mixed")) and self._tries < 2
+        return entering.is_pasted(self.step, ready, self.work.text, self._tries) and isinstance(self.step, Fill)
+
+    async def _took_effect(self) -> bool:
+        attempt, wanted = self._expectation.attempt, isinstance(self.step, Check)
 
         def done() -> bool:
             if isinstance(self.step, Check | Uncheck):
@@ -289,11 +393,17 @@ class StepRun:
         def gone() -> bool:
             return Cause.NEW_DOCUMENT in self._armed.causes or self._frame.id not in self._tab.frames
 
-        if await self.session.until(lambda: done() or gone(), self.deadline.left(EFFECT_S)):
-            return
+        return await self.session.until(lambda: done() or gone(), self.deadline.left(EFFECT_S))
+
+    def _require_effect(self) -> None:
+        """Raise unless what the page made of the input is as good as what was wanted."""
         if isinstance(self.step, Check | Uncheck):
             self._fail("state_differs", "the control did not change")
-        if not _same_characters(str(attempt.state.get("value") or ""), self.work.text):
+        if isinstance(self.step, SelectOption):
+            if not self.work.expect:  # lists that only set something off return to what they showed
+                self._fail("value_differs", "the list does not show what was chosen")
+            return
+        if not entering.holds(str(self._expectation.attempt.state.get("value") or ""), self.work.text):
             self._fail("value_differs", "the field does not hold what was entered")
 
     def _fail(self, reason: str, message: str) -> NoReturn:
@@ -311,6 +421,8 @@ class StepRun:
         step = self.step
         match step:
             case WaitFor():
+                if step.answers:  # it waits for what comes after the dialog
+                    self._arm()
                 self._acted_at = time.monotonic()
                 return await self._verified(Lookup(hit=True), None, acted=False)
             case Extract():
@@ -324,7 +436,8 @@ class StepRun:
                 await self._switch(step)
             case CloseTab():
                 await self._close()
-            case Press() | Scroll():
+            case Paste() | Press() | Scroll():
+                await self._end_guards()
                 self._expectation.ask(self._tab)
                 await self.session.until(
                     lambda: self._expectation.context(self._tab) is not None, self.deadline.left(1.0)
@@ -338,19 +451,41 @@ class StepRun:
         self._acted_at = time.monotonic()
         return await self._verified(Lookup(hit=True), None)
 
-    async def _touch(self, step: Press | Scroll) -> None:
+    async def _touch(self, step: Paste | Press | Scroll) -> None:
         if self._before_dispatch is not None:
             await self._before_dispatch(None)
         self._arm()
         if isinstance(step, Press):
             keys.parse(step.keys)  # a key that does not exist touches nothing
             self.dispatched = True
-            posted = hand.press(self._tab.wire, step.keys)
-            await self._delivered(posted, lambda: Cause.NEW_DOCUMENT in self._armed.causes or self._tab.closed)
+            await self._keys(step.keys)
+        elif isinstance(step, Paste) and not self.work.text:
+            self.dispatched = True
+            await self._keys("Delete")
+        elif isinstance(step, Paste):
+            frame = await entering.focused_frame(self._tab)
+            async with entering.carried(self.session, self._tab, frame, self.work.text):
+                self.dispatched = True
+                await self._keys("Control+V")
         else:
             self.dispatched = True
             await self._tab.call(self._tab.main, f'{_SCROLL_PAGE}("{step.to}")', timeout_s=self.deadline.left(5.0))
         await self._consequences()
+
+    async def _end_guards(self) -> None:
+        """The guard of the step before, on its element, is not for the keys of this one; input overtakes scripts."""
+
+        async def end(frame: Frame) -> None:
+            try:
+                await self._tab.call(frame, script_for("cancel"), timeout_s=self.deadline.left(1.0))
+            except WireFailed:  # the frame went away, or hangs: it takes no input either
+                return
+
+        await asyncio.gather(*(end(frame) for frame in self._tab.worlds()))
+
+    async def _keys(self, combination: str) -> None:
+        posted = hand.press(self._tab.wire, combination)
+        await self._delivered(posted, lambda: Cause.NEW_DOCUMENT in self._armed.causes or self._tab.closed)
 
     async def _switch(self, step: SwitchTab) -> None:
         def matching() -> list[Tab]:
@@ -379,8 +514,9 @@ class StepRun:
         self._arm()
         self.dispatched = True
         tab.wire.tell("Page.close")
-        await self.session.until(lambda: tab.closed, self.deadline.left())
+        await self.session.until(lambda: tab.closed or self._is_held(), self.deadline.left())
         if not tab.closed:
+            self._fail_if_held()
             self._fail("timeout", "the tab did not close")
         self._tab = self.session.current
 
@@ -410,11 +546,12 @@ class StepRun:
         await self.session.until(
             lambda: (
                 (sent.done() or isinstance(step, GoBack))
-                and (_error_of(sent) != "" or any(cause in recorder.causes for cause in seen))
+                and (_error_of(sent) != "" or self._is_held() or any(cause in recorder.causes for cause in seen))
             ),
             self.deadline.left(),
         )
         error = _error_of(sent)
+        self._fail_if_held()
         if tab.main.unreachable and not error:
             error = "the server cannot be reached"
         if error and Cause.DOWNLOAD not in recorder.causes:
@@ -428,6 +565,17 @@ class StepRun:
         if status >= 400 and Cause.NEW_DOCUMENT in recorder.causes:
             self._fail(f"http_{status}", f"{without_query(tab.url)} answered with status {status}")
 
+    def _is_held(self) -> bool:
+        """Whether the page has asked before it would be left, and was told to stay."""
+        return self._recorder is not None and self._recorder.stayed
+
+    def _fail_if_held(self) -> None:
+        if self._is_held():
+            message = (
+                "the page asked whether it may be left (beforeunload), and stayed; to leave it, say dialog: accept"
+            )
+            self._fail("held_by_dialog", message)
+
     # ----------------------------------------------------------------------------------------- afterwards
 
     def _arm(self, *, watch: bool = False) -> None:
@@ -435,6 +583,9 @@ class StepRun:
         self._armed_at = time.monotonic()
         self._recorder = Recorder(self._frame.id, self._tab.main.id)
         self.session.recorder = self._recorder
+        self._open_before = tuple(tab for tab in self.session.tabs if not tab.closed)
+        if self.work.causes is None or Cause.POPUP in self.work.causes:
+            self.session.hear_popups(self._recorder)
         expected = watch or (self.work.causes is not None and Cause.NEW_DOCUMENT in self.work.causes)
         if expected and self._expectation.attempt.probes and self._preload is None:
             params = {"source": self._expectation.script, "worldName": WORLD}
@@ -496,12 +647,29 @@ class StepRun:
             await self.session.until(lambda: not self._busy(), self.deadline.left())
 
     async def _verified(self, lookup: Lookup, target: Target | None, *, acted: bool = True) -> Report:
+        recorder, downloads = self._recorder, self.session.downloads
+        if recorder is not None:
+            await self.session.until(lambda: not downloads.running(recorder), self.deadline.left())
         after = await self.session.verified(self._expectation, self.deadline, dispatched=self.dispatched)
+        if recorder is not None:
+            after = (*after, *downloads.verdicts(recorder))
         verified_at = time.monotonic()
         snapshot: Snapshot | None = None
         if not all(verdict.passed for verdict in after):
             snapshot = await self._read()
         return self._report(lookup, target, acted=acted, after=after, snapshot=snapshot, verified_at=verified_at)
+
+    def evidence(self) -> Evidence:
+        """What was seen of the step so far; after its report, what remains to be told."""
+        seen = Evidence() if self._recorder is None else self._recorder.evidence()
+        opened = [tab for tab in self.session.tabs_seen if tab not in self._open_before]
+        tabs = [f"opened {_address(tab)}" for tab in opened]
+        tabs += [f"closed {_address(tab)}" for tab in (*self._open_before, *opened) if tab.closed]
+        if self._recorder is not None:
+            tabs += ["opened and closed again"] * self._recorder.popups.count("")
+        self._dialogs_before += self.session.dialogs.earlier()
+        dialogs = (*self._dialogs_before, *seen.dialogs)[:DIALOG_LIMIT]
+        return seen.model_copy(update={"tabs": tuple(tabs[:LIST_LIMIT]), "dialogs": dialogs})
 
     async def _read(self) -> Snapshot | None:
         try:
@@ -533,7 +701,8 @@ class StepRun:
             acted=acted,
             before=self._before,
             after=after,
-            evidence=self._recorder.evidence() if self._recorder is not None else Evidence(),
+            evidence=self.evidence(),
+            downloads=self.session.downloads.report(self._recorder),
             url=tab.url,
             title=tab.title,
             extracted=self._extracted,
@@ -543,6 +712,10 @@ class StepRun:
             acting_ms=max(0.0, acted_at - found_at) * 1000,
             verifying_ms=max(0.0, verified_at - acted_at) * 1000 if acted_at else 0.0,
         )
+
+
+def _address(tab: Tab) -> str:
+    return shorten(without_query(tab.url), LINE_LIMIT)
 
 
 def _told_fields(step: Extract) -> dict[str, Any]:
@@ -560,12 +733,3 @@ def _error_of(sent: "asyncio.Task[Mapping[str, Any]]") -> str:
             return failed.message
         raise failed
     return str(sent.result().get("errorText") or "")
-
-
-def _same_characters(left: str, right: str) -> bool:
-    """Whether two values differ only in what an input mask adds: spaces, dashes, brackets."""
-
-    def bare(text: str) -> str:
-        return "".join(character for character in text if character.isalnum()).lower()
-
-    return bool(bare(right)) and bare(left) == bare(right)

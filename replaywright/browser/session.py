@@ -4,23 +4,27 @@ import asyncio
 import json
 import secrets
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from playwright.async_api import Browser, BrowserContext, Dialog, Page
+from playwright.async_api import Browser, BrowserContext, Page, Request
 from playwright.async_api import Error as PlaywrightError
 
 from replaywright.browser import snapshots
 from replaywright.browser.attempt import SILENCE_S, Attempt, Expectation
 from replaywright.browser.channel import CLOSING_S, Frame, Tab
-from replaywright.browser.evidence import Recorder
+from replaywright.browser.dialogs import Dialogs
+from replaywright.browser.downloads import DOWNLOAD_LIMIT_BYTES, Downloads
+from replaywright.browser.evidence import SAFE_METHODS, Recorder
 from replaywright.browser.perform import StepRun
 from replaywright.browser.waiting import Deadline, Pulse
 from replaywright.browser.wire import Counts, WireFailed
+from replaywright.domain.outcomes import Evidence
 from replaywright.domain.predicates import Predicate, PredicateResult
 from replaywright.domain.snapshots import Snapshot
 from replaywright.errors import ActionFailed, SessionLost
-from replaywright.ports import BeforeDispatch, Report, Work
+from replaywright.ports import BeforeDispatch, Download, Report, Work
 
 TAB_TIMEOUT_S = 10.0
 BLANK = ("about:blank", "chrome://newtab/", "chrome://new-tab-page/", "")
@@ -31,13 +35,28 @@ SECRET_LIMIT = 4
 class ChromiumSession:
     """One attached Chromium; implements `BrowserSession`. One step at a time."""
 
-    def __init__(self, browser: Browser, context: BrowserContext) -> None:
+    def __init__(
+        self,
+        browser: Browser,
+        context: BrowserContext,
+        *,
+        directory: str = "",
+        download_limit_bytes: int = DOWNLOAD_LIMIT_BYTES,
+        upload_roots: Sequence[Path] = (),
+    ) -> None:
         self.pulse = Pulse()
         self.counts = Counts()
         self.tabs: list[Tab] = []
+        self.tabs_seen: list[Tab] = []
+        """Those of `tabs`, and such as were closed again since the present step began."""
         self.recorder: Recorder | None = None
         """Collects evidence from the moment of an input on; None between steps."""
         self.attempt: Attempt | None = None
+        self.dialogs = Dialogs(self)
+        self.downloads = Downloads(self, directory, download_limit_bytes)
+        self.upload_roots = upload_roots
+        """Folders that files may be uploaded from."""
+        self.last_evidence = Evidence()
         self.typed: list[str] = []
         """Secrets that were typed: fields that show them are not read back. In memory only."""
         self._browser = browser
@@ -58,7 +77,7 @@ class ChromiumSession:
             SessionLost: no page answers.
         """
         self._browser.on("disconnected", lambda _: self.pulse.beat())
-        self._context.on("dialog", self._on_dialog)
+        self._context.on("dialog", self.dialogs.answer)
         self._context.on("page", self._on_page)
         pages = self._context.pages or [await self._context.new_page()]
         for page in pages:
@@ -68,6 +87,7 @@ class ChromiumSession:
         if not self.tabs:
             raise SessionLost("no page of the browser answers")
         self._current = (shown or self.tabs)[0]
+        await self.downloads.open(self._browser)
 
     async def _attach(self, page: Page) -> None:
         tab = Tab(page, self.pulse, self, self.counts)
@@ -78,6 +98,7 @@ class ChromiumSession:
             return  # closed again, or it hangs: a tab that cannot be spoken to is as good as none
         if not any(known.page is page for known in self.tabs):
             self.tabs.append(tab)
+            self.tabs_seen.append(tab)
 
     def _on_page(self, page: Page) -> None:
         task = asyncio.create_task(self._take_popup(page))
@@ -93,6 +114,8 @@ class ChromiumSession:
         await self._attach(page)
         tab = next((tab for tab in self.tabs if tab.page is page), None)
         if tab is None or opener is None:
+            if recorder is not None:
+                recorder.popup("")
             return
         self._openers[tab] = opener
         if recorder is not None and recorder is self.recorder:
@@ -168,18 +191,34 @@ class ChromiumSession:
         if recorder is not None and tab.main.id in (recorder.top_id, *recorder.popups):
             recorder.hear(tab.traffic, method, params)
 
-    async def _on_dialog(self, dialog: Dialog) -> None:
-        if self.recorder is not None:
-            self.recorder.dialog(dialog.type, dialog.message)
+    def is_of_step(self, page: Page | None) -> bool:
+        """Whether what `page` does now is the present step's doing: its own tab, and those it opened."""
+        tab = next((tab for tab in self.tabs if tab.page is page), None)
+        return tab is None or self._acts(tab)
+
+    def is_frame_of_step(self, frame_id: str) -> bool:
+        """The same by frame; one that is in no tab belongs to a tab that is just being opened."""
+        tab = next((tab for tab in self.tabs if frame_id in tab.frames), None)
+        return tab is None or self._acts(tab)
+
+    def _acts(self, tab: Tab) -> bool:
+        return self.recorder is not None and tab.main.id in (self.recorder.top_id, *self.recorder.popups)
+
+    def hear_popups(self, recorder: Recorder) -> None:
+        """Have the recorder told what new tabs send before they can be spoken to."""
+        if not recorder.hears_popups:
+            recorder.hears_popups = True
+            self._context.on("request", self._on_request)
+
+    def _on_request(self, request: Request) -> None:
+        if self.recorder is None or request.method.upper() in SAFE_METHODS:
+            return
         try:
-            if dialog.type == "beforeunload":
-                await dialog.accept()
-            else:
-                await dialog.dismiss()
-        except PlaywrightError:  # the page answered it by going away
-            pass
-        finally:
-            self.pulse.beat()
+            page = request.frame.page
+        except PlaywrightError:  # of a tab that is not there yet
+            page = None
+        if not any(tab.page is page for tab in self.tabs):
+            self.recorder.sent_by_popup(request.method.upper(), request.url)
 
     # ----------------------------------------------------------------------------------------- the port
 
@@ -190,8 +229,10 @@ class ChromiumSession:
 
     async def perform(self, work: Work, before_dispatch: BeforeDispatch | None = None) -> Report:
         """See `BrowserSession.perform`."""
-        if work.sensitive and len(work.text) >= SECRET_LIMIT and work.text not in self.typed:
-            self.typed.append(work.text)
+        entered = (work.text, work.dialog_text or "") if work.sensitive else ()
+        self.typed += [text for text in entered if len(text) >= SECRET_LIMIT and text not in self.typed]
+        self.dialogs.declare(work)
+        self.tabs_seen = [tab for tab in self.tabs if not tab.closed]
         run = StepRun(self, work, before_dispatch)
         try:
             return await run.perform()
@@ -203,8 +244,15 @@ class ChromiumSession:
             await self._require_reachable()
             raise
         finally:
+            self.last_evidence = run.evidence()
+            if self.recorder is not None and self.recorder.hears_popups:
+                self._context.remove_listener("request", self._on_request)
             self.recorder = None
             self.attempt = None
+
+    async def release(self, downloads: Sequence[Download]) -> None:
+        """See `BrowserSession.release`."""
+        self.downloads.release(downloads)
 
     async def check(self, expect: Sequence[Predicate], timeout_ms: int) -> tuple[PredicateResult, ...]:
         """See `BrowserSession.check`."""
@@ -279,6 +327,7 @@ class ChromiumSession:
         scheme = urlsplit(url).scheme
         if scheme not in ("http", "https"):
             raise ActionFailed("scheme_refused", f"cannot open {url[:200]!r}: only http and https", dispatched=False)
+        self.dialogs.leaving = True
         try:
             async with asyncio.timeout(60):
                 await self._context.set_storage_state(json.loads(storage_state))
@@ -287,6 +336,8 @@ class ChromiumSession:
             self.require_alive()
             message = f"cookies and storage could not be put back at {url[:200]!r}"
             raise ActionFailed("navigation_failed", message, dispatched=True) from None
+        finally:
+            self.dialogs.leaving = False
 
     async def detach(self) -> None:
         """See `BrowserSession.detach`."""
@@ -295,7 +346,7 @@ class ChromiumSession:
         self._detached = True
         for task in tuple(self._opening):
             task.cancel()
-        await asyncio.gather(*(tab.detach() for tab in self.tabs if not tab.closed))
+        await asyncio.gather(self.downloads.close(), *(tab.detach() for tab in self.tabs if not tab.closed))
         try:
             async with asyncio.timeout(5):
                 await self._browser.close()  # of a browser attached over CDP: only the connection

@@ -1,6 +1,8 @@
-"""Reading a whole tab: one evaluation per frame, put together in document order."""
+"""Reading a whole tab: one evaluation per frame, level by level, put together in document order."""
 
 import asyncio
+import time
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -13,6 +15,22 @@ from replaywright.domain.targets import FrameStep
 
 FRAME_TIMEOUT_S = 4.0
 """A frame that has not answered by then is left out, with a note."""
+TAB_TIMEOUT_S = 10.0
+"""When all frames together take longer, those that were not asked yet are left out, with a note."""
+FRAMES_LIMIT = 150
+"""So many frames are read at most, outer ones first."""
+SIBLINGS_LIMIT = 300
+"""So many frames of one document are told apart at most."""
+_SUSPECTS = "replaywright-suspects"
+
+
+@dataclass
+class _Part:
+    """What one document said, and the parts that stand in its frames, each with the element it stands in."""
+
+    told: Mapping[str, Any]
+    inside: list[tuple["_Part | None", FrameStep, str]] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
 
 
 @dataclass
@@ -20,6 +38,8 @@ class _Reading:
     elements: list[Element] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     node_count: int = 0
+    groups: int = 0
+    """How many repetitions the documents read so far have: their ids are made different from each other."""
 
 
 async def take(tab: Tab, secrets: Sequence[str] = ()) -> Snapshot:
@@ -28,30 +48,15 @@ async def take(tab: Tab, secrets: Sequence[str] = ()) -> Snapshot:
     Raises:
         WireFailed: the top document does not answer.
     """
-    worlds = tab.worlds()
-    if tab.main not in worlds:
+    if tab.main not in tab.worlds():
         raise WireFailed("Runtime.evaluate", "the page has no document")
-    script = script_for("snapshot", {})
-    told = await asyncio.gather(
-        *(tab.call(frame, script, timeout_s=FRAME_TIMEOUT_S) for frame in worlds), return_exceptions=True
-    )
-    answers: dict[str, Mapping[str, Any] | str] = {}
-    for frame, answer in zip(worlds, told, strict=True):
-        if isinstance(answer, WireFailed):
-            if frame is tab.main:
-                raise answer
-            answers[frame.id] = answer.message
-        elif isinstance(answer, BaseException):
-            raise answer
-        else:
-            answers[frame.id] = answer
+    top = _Part(await _ask(tab, tab.main, FRAME_TIMEOUT_S))
+    await _descend(tab, top, time.monotonic() + TAB_TIMEOUT_S)
     reading = _Reading()
-    await _read(tab, tab.main, (), answers, reading)
-    top = answers[tab.main.id]
-    assert isinstance(top, Mapping)
+    _put_together(top, (), reading)
     return Snapshot(
-        url=top["url"],
-        title=top.get("title", ""),
+        url=top.told["url"],
+        title=top.told.get("title", ""),
         elements=tuple(
             _without(secrets, element).model_copy(update={"id": f"e{number}"})
             for number, element in enumerate(reading.elements, start=1)
@@ -61,40 +66,82 @@ async def take(tab: Tab, secrets: Sequence[str] = ()) -> Snapshot:
     )
 
 
-async def _read(
-    tab: Tab,
-    frame: Frame,
-    path: tuple[FrameStep, ...],
-    answers: Mapping[str, Mapping[str, Any] | str],
-    reading: _Reading,
-) -> None:
-    told = answers.get(frame.id)
-    if told is None or isinstance(told, str):
-        shown = path[-1].name or path[-1].title or path[-1].url if path else "the page"
-        reading.notes.append(f"frame {shown!r} did not answer")
-        return
-    reading.notes += told.get("notes", ())
+async def _ask(tab: Tab, frame: Frame, timeout_s: float) -> Mapping[str, Any]:
+    told: Mapping[str, Any] = await tab.call(frame, script_for("snapshot", {}), timeout_s=timeout_s)
+    return told
+
+
+async def _descend(tab: Tab, top: _Part, deadline: float) -> None:
+    """Read what stands in the frames, level by level: only a document knows which of its frames are to be seen."""
+    level = [(tab.main, top)]
+    left = FRAMES_LIMIT
+    while level:
+        await asyncio.gather(*(_note_closed_roots(frame, part) for frame, part in level))
+        placed = await asyncio.gather(*(_placed(tab, frame, part) for frame, part in level))
+        found = [(part, one) for (_, part), ones in zip(level, placed, strict=True) for one in ones]
+        timeout_s = min(FRAME_TIMEOUT_S, deadline - time.monotonic())
+        read = found[:left] if timeout_s > 0 else []
+        left -= len(read)
+        told = await asyncio.gather(*(_ask(tab, child, timeout_s) for _, (child, _, _) in read), return_exceptions=True)
+        for parent, _ in found[len(read) :]:
+            parent.notes.append("a frame was left out: too many frames, or the page took too long to read")
+        level = []
+        for (parent, (child, step, element_id)), answer in zip(read, told, strict=True):
+            if isinstance(answer, BaseException) and not isinstance(answer, WireFailed):
+                raise answer
+            part = None if isinstance(answer, WireFailed) else _Part(answer)
+            parent.inside.append((part, step, element_id))
+            if part is not None:
+                level.append((child, part))
+
+
+def _put_together(part: _Part, path: tuple[FrameStep, ...], reading: _Reading) -> None:
+    told = part.told
+    reading.notes += [*told.get("notes", ()), *_counted(part.notes)]
     reading.node_count += told.get("nodeCount", 0)
-    inside: dict[str, list[tuple[Frame, FrameStep]]] = {}
-    for child, step, element_id in await _placed(tab, frame, told.get("frames", ())):
+    before, groups = reading.groups, 0
+    inside: dict[str, list[tuple[_Part | None, FrameStep]]] = {}
+    for child, step, element_id in part.inside:
         inside.setdefault(element_id, []).append((child, step))
-    for one in told["elements"]:
-        element = Element.model_validate(one)
+
+    def enter(child: _Part | None, step: FrameStep) -> None:
+        if child is None:
+            reading.notes.append(f"frame {step.name or step.title or step.url!r} did not answer")
+        else:
+            _put_together(child, (*path, step), reading)
+
+    elements = [Element.model_validate(one) for one in told["elements"]]
+    for element in elements:
+        if element.group:
+            groups = max(groups, int(element.group[1:]))
+    reading.groups += groups
+    for element in elements:
+        update: dict[str, object] = {}
         if path:
-            element = element.model_copy(update={"target": element.target.model_copy(update={"frame": path})})
-        reading.elements.append(element)
+            update["target"] = element.target.model_copy(update={"frame": path})
+        if element.group and before:
+            update["group"] = f"g{before + int(element.group[1:])}"
+        reading.elements.append(element.model_copy(update=update) if update else element)
         for child, step in inside.pop(element.id, ()):
-            await _read(tab, child, (*path, step), answers, reading)
+            enter(child, step)
     for left in inside.values():
         for child, step in left:
-            await _read(tab, child, (*path, step), answers, reading)
+            enter(child, step)
 
 
-async def _placed(tab: Tab, frame: Frame, told: Sequence[Mapping[str, Any]]) -> list[tuple[Frame, FrameStep, str]]:
+def _counted(notes: Sequence[str]) -> list[str]:
+    return [note if times == 1 else f"{note} ({times} times)" for note, times in Counter(notes).items()]
+
+
+async def _placed(tab: Tab, frame: Frame, part: _Part) -> list[tuple[Frame, FrameStep, str]]:
     """The child frames that are shown, in document order, with the id of the element each one stands in."""
+    told = part.told.get("frames", ())
     children = [child for child in tab.children(frame) if child.context]
     if not children or not told:
         return []
+    if len(children) > SIBLINGS_LIMIT:
+        part.notes.append(f"{len(children) - SIBLINGS_LIMIT} of {len(children)} frames were not looked at: too many")
+        children = children[:SIBLINGS_LIMIT]
     try:
         described = await asyncio.gather(*(frames.describe(tab, child) for child in children))
     except (WireFailed, KeyError, ValueError):  # a frame went away while it was read
@@ -109,6 +156,39 @@ async def _placed(tab: Tab, frame: Frame, told: Sequence[Mapping[str, Any]]) -> 
             index = free.pop(position)
             placed.append((children[index], described[index], seen.get("elementId") or ""))
     return placed
+
+
+async def _note_closed_roots(frame: Frame, part: _Part) -> None:
+    """Say where a closed shadow root hides something. The page can only suspect it; the browser knows."""
+    suspects = part.told.get("suspects", 0)
+    if not suspects:
+        return
+    try:
+        nodes = await _described_suspects(frame)
+    except (WireFailed, KeyError):  # the document went away meanwhile, and its elements with it
+        part.notes.append(f"{suspects} elements could not be asked for closed shadow roots")
+        return
+    for node in nodes:
+        if any(root.get("shadowRootType") == "closed" for root in node.get("shadowRoots", ())):
+            part.notes.append(f"closed shadow root in <{node['localName']}>: cannot be read")
+
+
+async def _described_suspects(frame: Frame) -> list[Mapping[str, Any]]:
+    wire = frame.wire
+    held = await wire.send(
+        "Runtime.evaluate",
+        {"expression": script_for("suspects"), "uniqueContextId": frame.context, "objectGroup": _SUSPECTS},
+        timeout_s=FRAME_TIMEOUT_S,
+    )
+    try:
+        listed = await wire.send(
+            "Runtime.getProperties", {"objectId": held["result"]["objectId"], "ownProperties": True}
+        )
+        ids = [one["value"]["objectId"] for one in listed["result"] if one["name"].isdecimal()]
+        answers = await asyncio.gather(*(wire.send("DOM.describeNode", {"objectId": one}) for one in ids))
+    finally:
+        wire.tell("Runtime.releaseObjectGroup", {"objectGroup": _SUSPECTS})
+    return [answer["node"] for answer in answers]
 
 
 def _without(secrets: Sequence[str], element: Element) -> Element:

@@ -337,6 +337,8 @@ def report(
             output.print_line(f"{held} for a person: `replaywright cache list --held`", console=console)
         for name, value in result.extracted.items():
             output.print_line(f"  {name}: {value}", console=console)
+        for file in result.files:
+            output.print_line(f"  file {file.name}: {file.size} bytes, artifact {file.sha256}", console=console)
     elif ending.status == "waiting":
         output.print_line(f"waits for a person after {took}: {totals}", style="yellow", console=console)
         say_what_it_waits_for(ending.progress, order.run_id, console, stack_ends=here.how == "started")

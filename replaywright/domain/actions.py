@@ -10,12 +10,15 @@ class Action(StrEnum):
     CLICK = "click"
     DOUBLE_CLICK = "double_click"
     HOVER = "hover"
+    DRAG = "drag"
     FILL = "fill"
     TYPE = "type"
+    PASTE = "paste"
     PRESS = "press"
     SELECT_OPTION = "select_option"
     CHECK = "check"
     UNCHECK = "uncheck"
+    UPLOAD = "upload"
     SCROLL = "scroll"
     WAIT_FOR = "wait_for"
     GO_BACK = "go_back"
@@ -58,9 +61,11 @@ _DERIVED = {
     Action.GOTO: Effect.IDEMPOTENT,
     Action.FILL: Effect.IDEMPOTENT,
     Action.TYPE: Effect.IDEMPOTENT,
+    Action.PASTE: Effect.IDEMPOTENT,
     Action.SELECT_OPTION: Effect.IDEMPOTENT,
     Action.CHECK: Effect.IDEMPOTENT,
     Action.UNCHECK: Effect.IDEMPOTENT,
+    Action.UPLOAD: Effect.IDEMPOTENT,
     Action.HOVER: Effect.READ,
     Action.SCROLL: Effect.READ,
     Action.WAIT_FOR: Effect.READ,
@@ -70,6 +75,7 @@ _DERIVED = {
     Action.GO_BACK: Effect.COMMIT,
     Action.CLICK: Effect.COMMIT,
     Action.DOUBLE_CLICK: Effect.COMMIT,
+    Action.DRAG: Effect.COMMIT,
     Action.PRESS: Effect.COMMIT,
 }
 
@@ -79,8 +85,8 @@ def effect_of(action: Action, declared: Effect | None, observed: Effect | None) 
 
     Declared wins. A declared `read` is raised by what was seen; a declared `idempotent` is not: that a step sends
     something is what the word says, and that it may be sent again is for its author to know (logging in). Undeclared,
-    the action decides: a click, a key press and going back (it may re-submit a form) count as `commit` until they
-    were *observed* to send nothing unsafe; then the observation counts.
+    the action decides: a click, a drag, a key press and going back (it may re-submit a form) count as `commit` until
+    they were *observed* to send nothing unsafe; then the observation counts.
     """
     if declared is Effect.READ and observed is not None:
         return observed

@@ -60,6 +60,9 @@ class ActionCacheEntry(Target):
     """The run that wrote this version."""
     origin: str = ""
     """model, heal, declared."""
+    bound: dict[str, str] = Field(default_factory=dict)
+    """Parameters that say which element is meant, and of which this recording shows nothing: the digest of the value
+    that it was recorded with. With another value another element is meant, and this is no recording of it."""
     hold: bool = False
     """A heal that waits for a person (heal mode `propose`): not promoted when the run is verified."""
     signature: str = ""

@@ -3,14 +3,21 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from replaywright.domain.identity import TEST_IDS
 from replaywright.domain.predicates import fill_predicate, fill_query
 from replaywright.domain.targets import Target
-from replaywright.domain.tasks import Extract, ExtractField, SelectOption, Step
+from replaywright.domain.tasks import Drag, Extract, ExtractField, SelectOption, Step, Upload
 from replaywright.domain.templates import fill, generalise, parameters_in
+
+_TELLING = ("placeholder", "href", "title", "alt", "name", "value", "data-testid", "data-test", "data-test-id")
+"""Attributes that are compared when an element is found again, so that a parameter in one of them is enough."""
+
+_OWN = frozenset({"id", "name", "value", "href", *TEST_IDS})
+"""Attributes that elements of one kind, told apart by a parameter, have each for itself."""
 
 
 def filled_step(step: Step, values: Mapping[str, str]) -> Step:
-    """The step with its parameters' values; the text that fill and type enter is left a template (see `ports.Work`).
+    """The step with its parameters' values; what fill, type and paste enter is left a template (see `ports.Work`).
 
     Raises:
         InputInvalid: a parameter has no value, or nothing is left of a query because its parameters are all empty.
@@ -22,8 +29,13 @@ def filled_step(step: Step, values: Mapping[str, str]) -> Step:
     if (target := getattr(step, "target", None)) is not None:
         changes["target"] = fill_query(target, values)
     match step:
-        case SelectOption(value=value):
-            changes["value"] = fill(value, values)
+        case SelectOption(value=one, values=several):
+            changes["value"] = None if one is None else fill(one, values)
+            changes["values"] = None if several is None else tuple(fill(each, values) for each in several)
+        case Upload(files=files):
+            changes["files"] = tuple(fill(file, values) for file in files)
+        case Drag(to=to) if to is not None:
+            changes["to"] = fill_query(to, values)
         case Extract(fields=fields):
             changes["fields"] = {key: _filled_field(field, values) for key, field in fields.items()}
         case _:
@@ -42,16 +54,37 @@ def filled_target(target: Target, values: Mapping[str, str]) -> Target:
     return now.model_copy(update={"element_hash": ""}) if any("{{" in text for text in own) else now
 
 
-def general_target(target: Target, values: Mapping[str, str], names: frozenset[str]) -> Target:
+def general_target(
+    target: Target, values: Mapping[str, str], names: frozenset[str], naming: frozenset[str] = frozenset()
+) -> Target:
     """A target as it is recorded: the values of the parameters `names` become their names again.
 
-    Of a row that a parameter names, only the cells with the parameter are kept: the others are of today's row.
+    Those of the parameters `naming`, which say which element is meant, do so however short they are. Of a row that a
+    parameter names, only the cells with the parameter are kept: the others are of today's row. An identifier without a
+    parameter is that of today's element ("cancel", where the button of another value is "agree"), and goes.
     """
-    if not names:
+    if not names | naming:
         return target
-    general = changed_target(target, lambda text: generalise(text, values, names))
-    naming = tuple(cell for cell in general.row if parameters_in(cell))
-    return general.model_copy(update={"row": naming}) if naming else general
+    general = changed_target(target, lambda text: generalise(text, values, names, naming))
+    named = tuple(cell for cell in general.row if parameters_in(cell))
+    general = general.model_copy(update={"row": named}) if named else general
+    if not any(parameters_in(text) & naming for text in (general.name, general.label, *general.row)):
+        return general
+    own = {key for key, text in general.attributes.items() if key in _OWN and not parameters_in(text)}
+    if not own:
+        return general
+    shared = {key: text for key, text in general.attributes.items() if key not in own}
+    return general.model_copy(update={"attributes": shared, "element_hash": ""})
+
+
+def unseen_parameters(general: Target, naming: frozenset[str]) -> frozenset[str]:
+    """Those of the parameters that say which element is meant of which its recording shows nothing.
+
+    With another value another element is meant ("the {{nth}} field"), and this recording does not say which.
+    """
+    attributes = (general.attributes.get(key, "") for key in _TELLING)
+    told = (general.name, general.label, *general.row, *attributes)
+    return naming - frozenset().union(*(parameters_in(text) for text in told))
 
 
 def changed_target(target: Target, change: Callable[[str], str]) -> Target:

@@ -78,6 +78,9 @@ def fingerprint(step: Step, values: Mapping[str, str], previous: str, previous_o
     )
 
 
+ENTERED = frozenset({"value", "values", "files", "dialog_text"})
+"""Arguments that are data: with other ones a step still means the same."""
+
 _VOLATILE = re.compile(r"\d+|[0-9a-f]{8,}|[0-9a-f]{8}-[0-9a-f-]{27}|[A-Za-z0-9_-]*\d[A-Za-z0-9_-]*\d[A-Za-z0-9_-]{6,}")
 
 
@@ -105,11 +108,18 @@ def content_key(tenant: str, url: str, step: Step, device: str = "desktop") -> s
             "site": site_scope(url),
             "action": step.action,
             "instruction": normalise(step.instruction),
-            "arguments": {key: value for key, value in arguments_of(step).items() if key != "value"},
+            "arguments": {key: value for key, value in arguments_of(step).items() if key not in ENTERED},
             "target": None if target is None else target.model_dump(exclude_none=True),
             "device": device,
         }
     )
+
+
+def naming_parameters(step: Step) -> frozenset[str]:
+    """Parameters in what says which element is meant: the instruction and the declared target."""
+    target = getattr(step, "target", None)
+    declared = () if target is None else texts_of(target.model_dump(exclude_none=True))
+    return frozenset().union(parameters_in(step.instruction), *(parameters_in(text) for text in declared))
 
 
 def instruction_parameters(step: Step) -> frozenset[str]:

@@ -1,7 +1,7 @@
 """What came out of a step."""
 
 from enum import StrEnum
-from typing import Any
+from typing import Any, Literal
 
 from pydantic import Field
 
@@ -24,6 +24,8 @@ class Lookup(Record):
     """Score of the second best candidate; 0 when there is none."""
     reason: str = ""
     """On a miss: no_entry, not_found, ambiguous, disagrees, low_score, low_margin, heal_off."""
+    evidence: tuple[str, ...] = ()
+    """What a hit rests on, such as `same name`, `data-testid`, `row`, `place 0.94`."""
     candidates: int = 0
     entry_version: int = 0
     from_model: bool = False
@@ -41,22 +43,47 @@ class UnsafeRequest(Record):
     """request, beacon, websocket."""
 
 
+class DownloadedFile(Record):
+    """A file that the browser was given, and what became of it."""
+
+    name: str
+    """As the site suggested it, made harmless."""
+    size: int = 0
+    """Bytes."""
+    sha256: str = ""
+    """Its digest, hexadecimal: its address in the artifact store. Empty when it is not there."""
+    state: Literal["saved", "failed", "too_large", "unfinished", "not_kept"] = "saved"
+    """`failed`: broken off, by the server, the page or a person; `too_large`: broken off at the worker's limit;
+    `unfinished`: still under way at the end of the step; `not_kept`: complete, but the artifact store did not take it.
+    """
+    url: str = ""
+    """Origin and path; no query."""
+    earlier: bool = False
+    """It was begun before this step, by the page itself or by an attempt that was lost."""
+
+
 class Evidence(Record):
     """What the browser did while and after the step acted."""
 
     causes: tuple[Cause, ...] = ()
     requests: tuple[UnsafeRequest, ...] = ()
     dialogs: tuple[str, ...] = ()
-    """Kind and text of dialogs, such as `confirm: Delete?`."""
+    """Kind, text and answer of dialogs, such as `confirm: Delete? (dismissed)`."""
     downloads: tuple[str, ...] = ()
-    """Suggested file names."""
+    """Names of the files that the step began to download."""
+    files: tuple[DownloadedFile, ...] = ()
+    """What became of them, and of files that came between this step and the one before."""
+    tabs: tuple[str, ...] = ()
+    """Tabs that came and went, such as `opened http://host/path` and `closed http://host/path`."""
+    blocked: tuple[str, ...] = ()
+    """What the browser refused the page, in its own words: popups, dialogs and downloads of sandboxed frames."""
     input_landed: bool | None = None
     """Whether the page saw the input arrive at the element; None when it could not be known."""
 
     @property
     def observed_effect(self) -> Effect:
-        """`commit` if anything unsafe was seen (RFC 9110 section 9.2.1), else `read`."""
-        return Effect.COMMIT if self.requests or self.downloads else Effect.READ
+        """`commit` if anything unsafe was seen (RFC 9110 section 9.2.1), else `read`; a download by GET is read."""
+        return Effect.COMMIT if self.requests else Effect.READ
 
 
 class Status(StrEnum):

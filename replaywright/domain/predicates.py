@@ -45,6 +45,8 @@ class ElementState(Record):
     value: str = ""
     """Empty for password fields, always."""
     visible: bool = True
+    focused: bool = False
+    """Whether the keys go to it: it has the focus, or is the active descendant of what has."""
 
 
 class ProbeResult(Record):
@@ -116,6 +118,11 @@ class ValueEquals(Authored):
     """Exactly one element must match."""
 
 
+class Focused(Authored):
+    focused: ElementQuery
+    """Exactly one element must match."""
+
+
 class AllOf(Authored):
     all_of: tuple["Predicate", ...]
 
@@ -141,6 +148,7 @@ KINDS: dict[str, type[Authored]] = {
     "not_exists": NotExists,
     "text_contains": TextContains,
     "value_equals": ValueEquals,
+    "focused": Focused,
     "all_of": AllOf,
     "any_of": AnyOf,
     "not_": Not,
@@ -161,6 +169,7 @@ Predicate: TypeAlias = Annotated[
     | Annotated[NotExists, Tag("not_exists")]
     | Annotated[TextContains, Tag("text_contains")]
     | Annotated[ValueEquals, Tag("value_equals")]
+    | Annotated[Focused, Tag("focused")]
     | Annotated[AllOf, Tag("all_of")]
     | Annotated[AnyOf, Tag("any_of")]
     | Annotated[Not, Tag("not_")],
@@ -203,6 +212,8 @@ def fill_predicate(predicate: Predicate, values: Mapping[str, str]) -> Predicate
             )
         case ValueEquals(value_equals=text, of=query):
             return ValueEquals(value_equals=fill(text, values), of=fill_query(query, values))
+        case Focused(focused=query):
+            return Focused(focused=fill_query(query, values))
         case AllOf(all_of=parts):
             return AllOf(all_of=tuple(fill_predicate(part, values) for part in parts))
         case AnyOf(any_of=parts):
@@ -217,7 +228,7 @@ def probes_of(predicates: Iterable[Predicate]) -> tuple[Probe, ...]:
 
     def collect(predicate: Predicate) -> None:
         match predicate:
-            case Exists(exists=query) | NotExists(not_exists=query) | ValueEquals(of=query):
+            case Exists(exists=query) | NotExists(not_exists=query) | ValueEquals(of=query) | Focused(focused=query):
                 probe: Probe = ElementProbe(query=query)
                 found.setdefault(repr(probe), probe)
             case TextContains(text_contains=text, within=within):
@@ -256,7 +267,14 @@ def evaluate(predicate: Predicate, context: AssertionContext) -> PredicateResult
             seen = context.answer(TextProbe(text=text, within=within))
             return _verdict(seen.count > 0, "text_missing", expected=shorten(text, 200), nearest=seen.nearest, url=url)
         case ValueEquals(value_equals=text, of=query):
-            return _value_equals(text, query, context.answer(ElementProbe(query=query)), url)
+            seen = context.answer(ElementProbe(query=query))
+            return _of_one(query, seen, url) or _value_equals(text, seen.elements[0].value, url)
+        case Focused(focused=query):
+            seen = context.answer(ElementProbe(query=query))
+            elsewhere = _verdict(
+                bool(seen.elements) and seen.elements[0].focused, "not_focused", query=_shown(query), url=url
+            )
+            return _of_one(query, seen, url) or elsewhere
         case AllOf(all_of=parts):
             results = [evaluate(part, context) for part in parts]
             failed = [result for result in results if not result.passed]
@@ -269,12 +287,16 @@ def evaluate(predicate: Predicate, context: AssertionContext) -> PredicateResult
             return _verdict(not inner.passed, "holds_but_must_not", inner=_brief(inner), url=url)
 
 
-def _value_equals(text: str, query: ElementQuery, seen: ProbeResult, url: str) -> PredicateResult:
+def _of_one(query: ElementQuery, seen: ProbeResult, url: str) -> PredicateResult | None:
+    """The verdict when not exactly one element matches; else None."""
     if seen.count == 0:
         return _verdict(False, "none_found", query=_shown(query), count=0, nearest=seen.nearest, url=url)
     if seen.count > 1 or not seen.elements:
         return _verdict(False, "ambiguous", query=_shown(query), count=seen.count, url=url)
-    actual = seen.elements[0].value
+    return None
+
+
+def _value_equals(text: str, actual: str, url: str) -> PredicateResult:
     same = _lines(actual) == _lines(text)
     return _verdict(same, "value_differs", expected=shorten(text, 200), actual=shorten(actual, 200), url=url)
 

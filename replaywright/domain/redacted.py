@@ -66,8 +66,11 @@ def redacted_outcome(outcome: StepOutcome, secrets: Redacts) -> StepOutcome:
 
 def _redacted_evidence(evidence: Evidence, redact: Callable[[str], str]) -> Evidence:
     requests = tuple(request.model_copy(update={"url": redact(request.url)}) for request in evidence.requests)
-    texts = {"dialogs": _all(evidence.dialogs, redact), "downloads": _all(evidence.downloads, redact)}
-    return evidence.model_copy(update={"requests": requests, **texts})
+    files = tuple(
+        file.model_copy(update={"name": redact(file.name), "url": redact(file.url)}) for file in evidence.files
+    )
+    texts = {name: _all(getattr(evidence, name), redact) for name in ("dialogs", "downloads", "tabs", "blocked")}
+    return evidence.model_copy(update={"requests": requests, "files": files, **texts})
 
 
 def _redacted_hop(hop: FrameStep, redact: Callable[[str], str]) -> FrameStep:

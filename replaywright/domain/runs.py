@@ -6,12 +6,14 @@ from typing import Any, Literal
 from pydantic import Field
 
 from replaywright.domain.base import Record
-from replaywright.domain.outcomes import Lookup, Status, StepOutcome
+from replaywright.domain.outcomes import DownloadedFile, Lookup, Status, StepOutcome
 from replaywright.domain.predicates import Predicate, PredicateResult
 from replaywright.domain.sessions import SessionRef
 from replaywright.domain.targets import Target
 from replaywright.domain.tasks import Step, Task
 
+FILES_KEPT = 200
+"""Downloaded files that a run's result lists at most: it has to fit into the history."""
 SECRET_PREFIX = "REPLAYWRIGHT_SECRET_"  # noqa: S105 - a variable's prefix, no secret
 """`{{secret:NAME}}` is read on the worker from the environment variable with this prefix and NAME."""
 
@@ -204,6 +206,7 @@ class RunState(Record):
     totals: Totals = Totals()
     content_keys: tuple[str, ...] = ()
     extracted: dict[str, Any] = Field(default_factory=dict)
+    files: tuple[DownloadedFile, ...] = ()
 
 
 class RunInput(Record):
@@ -256,6 +259,8 @@ class RunResult(Record):
     reason: str = ""
     message: str = ""
     extracted: dict[str, Any] = Field(default_factory=dict)
+    files: tuple[DownloadedFile, ...] = ()
+    """What was downloaded and is kept, at most `FILES_KEPT`; the trace has all of them."""
     verification: tuple[PredicateResult, ...] = ()
     promoted: int = 0
     held: int = 0
@@ -274,7 +279,16 @@ def step_title(step: Step) -> str:
             return f"goto {step.url}"
         case "press":
             return f"press {step.keys}" + (f" on {step.instruction}" if step.instruction else "")
-        case "fill" | "type" | "select_option":
-            return f"{step.action} {step.instruction} = {step.value}"
+        case "select_option":
+            return f"select_option {step.instruction} = {', '.join(step.wanted)}"
+        case "fill" | "type" | "paste":
+            return " ".join(part for part in (step.action, step.instruction, "=", step.value) if part)
+        case "upload":
+            return f"upload {step.instruction} = {', '.join(step.files)}"
+        case "drag":
+            return f"drag {step.instruction} {step.destination}"
+        case "click" | "double_click" if step.button or step.modifiers:
+            how = "+".join((*(step.modifiers or ()), step.button or "left"))
+            return f"{step.action} {step.instruction} ({how})"
         case _:
             return f"{step.action} {step.instruction}".strip()

@@ -71,6 +71,11 @@ class ElementQuery(Authored):
     css: str | None = None
     """The escape hatch; does not look into shadow roots or frames."""
 
+    @property
+    def says_what_it_is(self) -> bool:
+        """Whether it names the element in words that a person sees, not by an identifier or a role alone."""
+        return any((self.name, self.name_contains, self.text, self.label, self.placeholder))
+
     @model_validator(mode="after")
     def _says_something(self) -> "ElementQuery":
         if not any(self.model_dump().values()):

@@ -35,6 +35,10 @@ class Parameter(Authored):
         return self
 
 
+Answer: TypeAlias = Literal["accept", "dismiss"]
+"""What a dialog is told: OK, or Cancel; on leaving a page that asks first: leave, or stay."""
+
+
 class StepBase(Authored):
     """What every step may say."""
 
@@ -44,6 +48,35 @@ class StepBase(Authored):
     """What must hold after the step."""
     timeout_ms: int = Field(10_000, ge=100, le=300_000)
     """The budget of the step: finding, acting and verifying together."""
+    dialog: Answer | tuple[Answer, ...] | None = None
+    """The answer to every dialog that the step causes, or one for each in their order; the others are dismissed."""
+    dialog_text: str | None = None
+    """What is entered into the prompts that are accepted; without it, what the page suggests."""
+
+    @field_validator("dialog", mode="before")
+    @classmethod
+    def _answers(cls, given: Any) -> Any:
+        several = given if isinstance(given, list | tuple) else (given,)
+        if given is not None and (not several or any(one not in ("accept", "dismiss") for one in several)):
+            raise ValueError(f"expected accept or dismiss, or a list of them in the dialogs' order, found {given!r}")
+        return given
+
+    @model_validator(mode="after")
+    def _text_is_accepted(self) -> "StepBase":
+        if self.dialog_text is not None and "accept" not in self.answers:
+            raise ValueError("dialog_text is entered into a prompt that is accepted: add dialog: accept")
+        return self
+
+    @property
+    def answers(self) -> tuple[Answer, ...]:
+        """The declared answers in order; empty when none is declared."""
+        return (self.dialog,) if isinstance(self.dialog, str) else self.dialog or ()
+
+    def answer_to(self, position: int) -> Answer:
+        """The answer to the dialog that is the step's first (0), second and so on: unless declared, no."""
+        if isinstance(self.dialog, str):
+            return self.dialog
+        return self.answers[position] if position < len(self.answers) else "dismiss"
 
 
 class PageStep(StepBase):
@@ -68,22 +101,98 @@ class Goto(PageStep):
     url: str = Field(min_length=1)
 
 
-class Click(ElementStep):
-    """Click once with the left button."""
+class Position(Authored):
+    """A place inside an element, in CSS pixels from its top left corner."""
+
+    x: float = Field(ge=0, allow_inf_nan=False)
+    y: float = Field(ge=0, allow_inf_nan=False)
+
+
+class Offset(Authored):
+    """A way for the pointer to go, in CSS pixels: to the right and down; negative is to the left and up."""
+
+    x: float = Field(0, allow_inf_nan=False)
+    y: float = Field(0, allow_inf_nan=False)
+
+    @model_validator(mode="after")
+    def _goes_somewhere(self) -> "Offset":
+        if not self.x and not self.y:
+            raise ValueError("x and y are both 0, which goes nowhere; give at least one of them")
+        return self
+
+
+class PointerStep(ElementStep):
+    """A step of the pointer on one element."""
+
+    position: Position | None = None
+    """Where in the element; without it, its middle, or else where it can be reached."""
+
+
+class ClickStep(PointerStep):
+    """A step that presses a button of the mouse on the spot."""
+
+    button: Literal["left", "middle", "right"] | None = None
+    """Which button of the mouse; the left one if none is named."""
+    modifiers: tuple[Literal["Alt", "Control", "Meta", "Shift"], ...] | None = None
+    """Keys that are held down meanwhile."""
+
+    # The same click must be the same step, however it is written: its keys are digests.
+    @field_validator("button")
+    @classmethod
+    def _left_goes_without_saying(cls, button: str | None) -> str | None:
+        return None if button == "left" else button
+
+    @field_validator("modifiers")
+    @classmethod
+    def _in_one_order(cls, modifiers: tuple[str, ...] | None) -> tuple[str, ...] | None:
+        return tuple(sorted(set(modifiers))) if modifiers else None
+
+
+class Click(ClickStep):
+    """Click once, with the left button unless another one is named."""
 
     action: Literal["click"]
 
 
-class DoubleClick(ElementStep):
-    """Click twice."""
+class DoubleClick(ClickStep):
+    """Click twice, with the left button unless another one is named."""
 
     action: Literal["double_click"]
 
 
-class Hover(ElementStep):
-    """Move the pointer over the element."""
+class Hover(PointerStep):
+    """Move the pointer over the element; it stays there until a step moves it."""
 
     action: Literal["hover"]
+
+
+class Drag(PointerStep):
+    """Take the element and drop it on another one, or some way off."""
+
+    action: Literal["drag"]
+    to: ElementQuery | None = None
+    """The element to drop it on; exactly one must match, in the document that the dragged element is in."""
+    to_position: Position | None = None
+    """Where in the element named by `to`; without it, its middle."""
+    by: Offset | None = None
+    """Instead of `to`: how far to drag."""
+
+    @model_validator(mode="after")
+    def _has_a_destination(self) -> "Drag":
+        if (self.to is None) == (self.by is None):
+            raise ValueError("say where to drop it by exactly one of: to (an element), by (a way: x, y)")
+        if self.to_position is not None and self.to is None:
+            raise ValueError("to_position is a place in the element named by to, which is missing")
+        return self
+
+    @property
+    def destination(self) -> str:
+        """Where it is dropped, as it reads in a line."""
+        if self.to is not None:
+            said = ", ".join(f"{name} {value!r}" for name, value in self.to.model_dump(exclude_none=True).items())
+            return f"to {said}"
+        assert self.by is not None
+        return f"by {self.by.x:g}, {self.by.y:g}"
 
 
 class Fill(ElementStep):
@@ -100,6 +209,19 @@ class Type(ElementStep):
     value: str
 
 
+class Paste(StepBase):
+    """Paste a text from the clipboard, as Control+V does, in place of what the field holds.
+
+    For pages that handle pasting: a code that is spread over several boxes, rows and columns pasted into a grid.
+    """
+
+    action: Literal["paste"]
+    value: str
+    instruction: str = ""
+    """Which element it is pasted into; empty for the one that has the focus."""
+    target: ElementQuery | None = None
+
+
 class Press(StepBase):
     """Press a key or a combination, such as `Enter` or `Control+A`, on an element or on what has the focus."""
 
@@ -111,10 +233,30 @@ class Press(StepBase):
 
 
 class SelectOption(ElementStep):
-    """Choose an option of a <select> by its label, or by its value when no label equals it."""
+    """Choose options of a list by their labels, or by their values when no label equals them.
+
+    The list is a <select>, or a combobox or listbox that the page makes itself.
+    """
 
     action: Literal["select_option"]
-    value: str
+    value: str | None = None
+    """The one option to choose."""
+    values: tuple[str, ...] | None = Field(None, min_length=1)
+    """The options that shall be chosen, and no other."""
+
+    @model_validator(mode="after")
+    def _says_which(self) -> "SelectOption":
+        if (self.value is None) == (self.values is None):
+            raise ValueError("say what to choose: either value (one label) or values (a list of labels)")
+        if self.values is not None and len(set(self.values)) < len(self.values):
+            twice = next(value for value in self.values if self.values.count(value) > 1)
+            raise ValueError(f"values names {twice!r} twice; name every option once")
+        return self
+
+    @property
+    def wanted(self) -> tuple[str, ...]:
+        """What to choose, one or several."""
+        return self.values or (self.value or "",)
 
 
 class Check(ElementStep):
@@ -129,12 +271,34 @@ class Uncheck(ElementStep):
     action: Literal["uncheck"]
 
 
+class Upload(ElementStep):
+    """Give files to a file field, to what opens a file chooser when it is clicked, or to an area to drop them on."""
+
+    action: Literal["upload"]
+    files: tuple[str, ...] = Field(min_length=1, max_length=100)
+    """Paths on the worker's machine; relative ones from the first of its upload roots that has them."""
+    drop: bool | None = None
+    """True to drop the files on the element, for pages that take them no other way."""
+
+    @field_validator("files")
+    @classmethod
+    def _are_paths(cls, files: tuple[str, ...]) -> tuple[str, ...]:
+        if any(not file.strip() for file in files):
+            raise ValueError("an empty text is no path; give the path of a file")
+        return files
+
+    @field_validator("drop")
+    @classmethod
+    def _otherwise_as_usual(cls, drop: bool | None) -> bool | None:
+        return drop or None
+
+
 class Scroll(StepBase):
-    """Scroll an element into view, or the page to an end."""
+    """Scroll an element into view, or the page or a scrolling area of it to an end."""
 
     action: Literal["scroll"]
     instruction: str = ""
-    """The element to bring into view; empty to scroll the page."""
+    """The element to bring into view; with `to: top | bottom` the area to scroll, and empty for the page."""
     target: ElementQuery | None = None
     to: Literal["top", "bottom", "element"] = "element"
 
@@ -216,12 +380,15 @@ Step: TypeAlias = Annotated[
     | Click
     | DoubleClick
     | Hover
+    | Drag
     | Fill
     | Type
+    | Paste
     | Press
     | SelectOption
     | Check
     | Uncheck
+    | Upload
     | Scroll
     | WaitFor
     | GoBack
@@ -242,7 +409,7 @@ def names_element(step: Step) -> bool:
     match step:
         case ElementStep():
             return True
-        case Press() | Extract() | Scroll():
+        case Paste() | Press() | Extract() | Scroll():
             return bool(step.instruction or step.target)
         case _:
             return False
@@ -323,11 +490,14 @@ class Task(Authored):
                     raise ValueError(f"{place} uses undeclared secret {min(unknown)!r}; add it to secrets")
         for place, value in places:
             if place in ("url", "verify") and any(secrets_in(text) for text in texts_of(value)):
-                raise ValueError(f"{place} uses a secret; secrets may only be typed into fields (fill, type)")
+                raise ValueError(f"{place} uses a secret; secrets may only be entered into fields (fill, type, paste)")
         for index, step in enumerate(self.steps):
-            outside = step.model_dump(mode="json", exclude={"value"} if isinstance(step, Fill | Type) else set())
+            entered = {"dialog_text", *(("value",) if isinstance(step, Fill | Type | Paste) else ())}
+            outside = step.model_dump(mode="json", exclude=entered)
             if any(secrets_in(text) for text in texts_of(outside)):
-                raise ValueError(f"steps[{index}] uses a secret outside the value of a fill or type step")
+                raise ValueError(
+                    f"steps[{index}] uses a secret outside the value of a fill, type or paste step, or a dialog_text"
+                )
         return self
 
 

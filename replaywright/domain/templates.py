@@ -14,6 +14,9 @@ _PLACE = re.compile(r"\{\{\s*(?:(secret):\s*)?([A-Za-z_][A-Za-z0-9_]*)\s*\}\}")
 
 _BRACES = re.compile(r"\{\{[^{}]*\}\}")
 
+_LONG = 3
+"""Characters from which on a value is hardly found in a text by chance."""
+
 Part: TypeAlias = str | Mapping[str, str]
 """A literal, or `{"secret": NAME}`."""
 
@@ -68,14 +71,26 @@ def fill_canonical(text: str, values: Mapping[str, str]) -> str | list[Part]:
     return [*parts, fill(text[at:], values)]
 
 
-def generalise(text: str, values: Mapping[str, str], names: Iterable[str]) -> str:
+def generalise(text: str, values: Mapping[str, str], names: Iterable[str], naming: Iterable[str] = ()) -> str:
     """`text` with the values of the parameters `names` replaced by their names, longest value first.
 
-    Values shorter than three characters are left alone: they occur everywhere by chance.
+    Values shorter than three characters are left alone, as they occur everywhere by chance; those of the parameters
+    `naming`, which say what `text` is about, are replaced where they stand as a word of their own.
     """
-    found = {values[name]: name for name in sorted(names, reverse=True) if len(values.get(name, "")) >= 3}
+    named = frozenset(naming)
+    found = {
+        value: name
+        for name in sorted({*names, *named}, reverse=True)
+        if len(value := values.get(name, "")) >= _LONG or (value and name in named)
+    }
     if not found:
         return text
     # One pass: a name that was put in is not searched for the next value.
-    longest_first = "|".join(re.escape(value) for value in sorted(found, key=lambda value: (-len(value), value)))
-    return re.sub(longest_first, lambda match: "{{" + found[match[0]] + "}}", text)
+    longest_first = sorted(found, key=lambda value: (-len(value), value))
+    places = "|".join(re.escape(value) if len(value) >= _LONG else _as_word(value) for value in longest_first)
+    return re.sub(places, lambda match: "{{" + found[match[0]] + "}}", text)
+
+
+def _as_word(value: str) -> str:
+    before, after = (r"(?<!\w)" if value[0].isalnum() else ""), (r"(?!\w)" if value[-1].isalnum() else "")
+    return before + re.escape(value) + after

@@ -13,6 +13,8 @@ def normalise(text: str) -> str:
 
     The page script has the same function (`normalise` in `browser/page/text.js`); a test compares the two.
     """
+    if text.isascii():
+        return _SPACE.sub(" ", text).strip().lower()
     plain = _INVISIBLE.sub("", unicodedata.normalize("NFKC", text)).translate(_QUOTES)
     return _SPACE.sub(" ", plain).strip().lower()
 

@@ -17,7 +17,7 @@ from replaywright.keeper.chromium import command_line
 from replaywright.keeper.chromium_process import ChromiumProcess, become_subreaper
 from replaywright.keeper.gate import Dispatcher, Gate, RequestRefused
 from replaywright.keeper.identity import ProcessIdentity, boot_id, host_name, identify
-from replaywright.keeper.profile import delete_profile
+from replaywright.keeper.profile import DOWNLOADS_NAME, delete_profile, prepare_profile
 from replaywright.keeper.protocol import (
     MAX_LINE_BYTES,
     PROFILE_NAME,
@@ -152,6 +152,7 @@ class Keeper:
             extra_arguments=self._options.extra_arguments,
         )
         self._profile.mkdir(mode=0o700, exist_ok=True)
+        prepare_profile(self._profile, self._directory / DOWNLOADS_NAME)
         self._chromium = await ChromiumProcess.start(arguments, profile=self._profile, environment=os.environ)
         self._write_record()
         os.chdir(self._directory)  # the address of a unix socket has room for 107 bytes: a relative one always fits

@@ -1,7 +1,26 @@
 """Chromium's profile directory, and what belongs to it elsewhere."""
 
+import json
 import shutil
 from pathlib import Path
+
+DOWNLOADS_NAME = "downloads"
+"""Folder in the session's directory that downloads are written to, whoever is attached."""
+
+
+def prepare_profile(profile: Path, downloads: Path) -> None:
+    """Make a new profile whose downloads go to `downloads`, as many as a page likes, without asking anybody.
+
+    A worker that is attached says so itself; this is for what is downloaded while none is.
+    """
+    downloads.mkdir(mode=0o700, exist_ok=True)
+    settings = {
+        "download": {"default_directory": str(downloads), "prompt_for_download": False},
+        "profile": {"default_content_setting_values": {"automatic_downloads": 1}},
+    }
+    folder = profile / "Default"
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    (folder / "Preferences").write_text(json.dumps(settings), "utf-8")
 
 
 def delete_profile(profile: Path) -> None:

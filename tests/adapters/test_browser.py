@@ -662,7 +662,7 @@ async def test_dialogs_are_dismissed_and_recorded(session: ChromiumSession, site
 
     assert holds(report)
     assert report.evidence.causes == (Cause.DIALOG,)
-    assert report.evidence.dialogs == ("confirm: Delete it?",)
+    assert report.evidence.dialogs == ("confirm: Delete it? (dismissed)",)
 
 
 async def test_a_download_is_recorded(session: ChromiumSession, site: Site) -> None:
@@ -1023,11 +1023,13 @@ async def test_a_storm_of_dialogs_ends_with_the_budget(
     assert (failed.value.reason, failed.value.dispatched) == ("timeout", True)
 
 
-async def test_a_page_that_asks_before_it_is_left_is_left(session: ChromiumSession, site: Site) -> None:
+async def test_a_page_that_asks_before_it_is_left_is_left_when_the_step_says_so(
+    session: ChromiumSession, site: Site
+) -> None:
     await opened(session, site, "browser_hung.html")
     await session.perform(work("click", button("Guard")))
 
-    report = await session.perform(work("click", link("Leave")))
+    report = await session.perform(work("click", link("Leave"), dialog="accept"))
 
     assert report.title == "Second"
     assert report.evidence.causes == (Cause.NEW_DOCUMENT,)

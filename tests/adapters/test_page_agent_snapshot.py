@@ -1,16 +1,13 @@
-"""Snapshots have what can be acted on and read; roles and names are those of Chromium's accessibility tree."""
+"""Snapshots have what can be acted on and read."""
 
-import json
 from collections.abc import AsyncIterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 from playwright.async_api import Browser
 
 from replaywright.domain.snapshots import Snapshot
-from replaywright.domain.text import normalise
-from tests.pages.harness import AgentPage, Json, agent_page, launched
+from tests.pages.harness import AgentPage, agent_page, launched
 
 
 @pytest.fixture(scope="module")
@@ -71,7 +68,7 @@ async def test_a_described_element_is_the_same_in_a_snapshot(agent: AgentPage) -
     assert [e["target"] for e in taken["elements"] if e["target"]["xpath"] == alone["xpath"]] == [alone]
 
 
-async def test_shadow_roots_frames_and_closed_roots_are_in_it(agent: AgentPage) -> None:
+async def test_open_shadow_roots_and_frames_are_in_it_and_closed_roots_are_suspected(agent: AgentPage) -> None:
     await agent.open("shadow.html")
     await agent.value(
         "{ const f = document.createElement('iframe'); f.name = 'inner'; f.title = 'Inner page';"
@@ -83,7 +80,7 @@ async def test_shadow_roots_frames_and_closed_roots_are_in_it(agent: AgentPage) 
 
     assert [e.target.name for e in taken.elements if e.target.role == "button"] == ["Send", "Discard"]
     assert "Inner title" in [e.target.name for e in taken.elements if e.target.role == "heading"]
-    assert any("closed shadow roots" in note for note in taken.notes)
+    assert raw["suspects"] == 1
     assert [(frame["name"], frame["title"]) for frame in raw["frames"]] == [("inner", "Inner page")]
     assert raw["frames"][0]["elementId"] in [e.id for e in taken.elements if e.target.tag == "iframe"]
 
@@ -100,111 +97,3 @@ async def test_what_is_out_of_sight_and_what_can_be_clicked_without_a_role_is_ma
     assert (drawer.actionable, drawer.target.tag, drawer.target.name) == (True, "div", "Open the drawer")
     assert [e.in_viewport for e in elements if e.target.name == "Far down"] == [False]
     assert any("scrollable" in e.states for e in elements)
-
-
-async def test_huge_pages_end_within_the_limits_and_say_what_is_missing(agent: AgentPage) -> None:
-    await agent.show("<main>" + "<div><button>Go</button></div>" * 30000 + "</main>")
-
-    taken = await snapshot(agent)
-    took = await agent.call(
-        "(() => { const t = performance.now(); replaywright.snapshot({}); return performance.now() - t })()"
-    )
-
-    assert 0 < len(taken.elements) <= 3000
-    assert taken.notes
-    assert took < 1500
-
-
-async def test_deeply_nested_pages_do_not_overflow(agent: AgentPage) -> None:
-    await agent.show("<main><button>Go</button></main>")
-    await agent.value(
-        "{ let at = document.body; for (let i = 0; i < 1000; i++) { const d = document.createElement('div');"
-        " at.append(d); at = d } at.textContent = 'deep' }"
-    )
-
-    taken = await snapshot(agent)
-    await agent.begin(need="none", probes=[{"text": "Go", "within": None}])
-
-    assert any("nested deeper" in note for note in taken.notes)
-    assert (await agent.message("observed"))["probes"][0]["count"] == 1
-
-
-TEN_THOUSAND = "<main><table>" + "".join(
-    f"<tr><td><input type=checkbox aria-label='Select {n}'></td><td>Person {n}</td>"
-    f"<td><a href='/m/{n}'>Subject <b>{n}</b></a></td><td><span>12:{n % 60:02}</span></td></tr>"
-    for n in range(1000)
-) + "</table></main>"  # fmt: skip
-
-
-async def test_ten_thousand_nodes_are_read_within_the_time_limit(agent: AgentPage) -> None:
-    await agent.show(TEN_THOUSAND)
-
-    times = await agent.call(
-        "[1, 2, 3].map(() => { const t = performance.now(); replaywright.snapshot({}); return performance.now() - t })"
-    )
-    taken = await snapshot(agent, "{maxMs: 10000}")
-
-    assert len([e for e in taken.elements if e.actionable]) == 2000
-    assert min(times) < 600, times
-
-
-# ----------------------------------------------------------------------- Chromium's accessibility tree
-
-SAME_ROLE = {
-    "image": "img", "DescriptionListTerm": "term", "Date": "textbox", "InputTime": "textbox", "DateTime": "textbox",
-    "ColorWell": "textbox", "DisclosureTriangle": "button", "DisclosureTriangleGrouped": "button", "Details": "group",
-    "Legend": "", "LabelText": "", "generic": "", "none": "", "Figcaption": "", "sectionheader": "",
-    "sectionfooter": "", "Iframe": "", "SvgRoot": "img", "Section": "", "LayoutTable": "table", "LayoutTableRow": "row",
-    "LayoutTableCell": "cell", "Abbr": "", "Pre": "", "Canvas": "", "Video": "", "Audio": "", "ListGrid": "grid",
-    "GenericContainer": "", "RootWebArea": "document", "MenuListPopup": "", "presentation": "", "DescriptionList": "",
-}  # fmt: skip
-"""Chromium's own role names, and the ARIA role that HTML-AAM gives for the same element."""
-
-UNNAMED = {"", "paragraph", "strong", "emphasis", "code", "listitem", "list", "rowgroup", "term", "definition"}
-"""Roles for which a description takes its visible text as a name where ARIA gives none, or none is expected."""
-
-
-async def accessibility(agent: AgentPage) -> list[tuple[Json, Json]]:
-    """Chromium's node and our description, for every element that Chromium does not ignore."""
-    await agent.cdp.send("Accessibility.enable")
-    nodes = (await agent.cdp.send("Accessibility.getFullAXTree"))["nodes"]
-    await agent.cdp.send("DOM.enable")
-    pairs: list[tuple[Json, Json]] = []
-    for node in nodes:
-        if node["ignored"] or "backendDOMNodeId" not in node or node["role"]["value"] == "RootWebArea":
-            continue
-        resolved = await agent.cdp.send(
-            "DOM.resolveNode", {"backendNodeId": node["backendDOMNodeId"], "executionContextId": agent.world}
-        )
-        answer = await agent.cdp.send(
-            "Runtime.callFunctionOn",
-            {
-                "objectId": resolved["object"]["objectId"],
-                "functionDeclaration": "function () { return this.nodeType === 1 && this.isConnected"
-                " && !(this.getRootNode() instanceof ShadowRoot && !this.getRootNode().host.shadowRoot)"
-                " ? replaywright.describe(this) : null }",
-                "returnByValue": True,
-            },
-        )
-        described: Any = answer["result"].get("value")
-        if described:
-            pairs.append((node, described))
-    return pairs
-
-
-async def test_roles_and_names_agree_with_chromium(agent: AgentPage) -> None:
-    compared, differences = 0, []
-    for page in ("form.html", "orders.html", "shadow.html", "clobbered.html"):
-        await agent.open(page)
-        for node, described in await accessibility(agent):
-            compared += 1
-            role = SAME_ROLE.get(node["role"]["value"], node["role"]["value"])
-            if role != described["role"]:
-                differences.append((page, described["xpath"], node["role"]["value"], described["role"]))
-            named = normalise(node["name"]["value"] if "name" in node else "")
-            if described["role"] not in UNNAMED and named != normalise(described["name"]):
-                differences.append((page, described["xpath"], named, normalise(described["name"])))
-
-    # Known: HTML-AAM names a figure by its caption; a cell is not named by what was typed into a field in it.
-    assert compared > 150
-    assert len(differences) <= 0.02 * compared, json.dumps(differences, indent=1, ensure_ascii=False)

@@ -178,6 +178,26 @@ def test_only_lines_of_the_listing_are_elements() -> None:
     assert (element.id, element.role, element.name) == ("e8", "button", 'Say "hi"')
 
 
+def test_rows_and_sections_tell_equal_elements_apart() -> None:
+    page = """page "Shop"
+table "Orders"
+ columns "Customer" | "Date"
+ 1: "Anna Schmidt" | "12 May"
+  [e5] link "Edit"
+ 2: "Bob Jones" | "13 May"
+  [e6] link "Edit"
+ … 97 more like these (e40-e330)
+form "Profile"
+ [e400] link "Edit"
+"""
+
+    found = {about: choose(f"edit link of {about}", parse_listing(page)).element_id for about in ("Anna", "Bob Jones")}
+
+    assert found == {"Anna": "e5", "Bob Jones": "e6"}
+    assert choose("edit profile link", parse_listing(page)).element_id == "e400"
+    assert choose("edit link", parse_listing(page)).element_id is None
+
+
 @pytest.mark.parametrize("form", [ToolOutput, NativeOutput, PromptedOutput])
 async def test_pydantic_ai_gets_its_typed_answer_in_all_three_ways(
     url: str, model: OpenAIChatModel, form: type[Any]

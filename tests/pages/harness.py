@@ -26,6 +26,7 @@ class AgentPage:
         self.cdp = cdp
         self.messages: list[Json] = []
         self.world = 0
+        self.frame_id = ""
         self._markup = ""
         self._attempt = 0
         self._news = asyncio.Condition()
@@ -34,6 +35,7 @@ class AgentPage:
     async def start(self) -> None:
         self.cdp.on("Runtime.bindingCalled", self._on_message)
         self.cdp.on("Runtime.executionContextCreated", self._on_world)
+        self.frame_id = (await self.cdp.send("Page.getFrameTree"))["frameTree"]["frame"]["id"]
         await self.cdp.send("Runtime.enable")
         await self.cdp.send("Page.enable")
         await self.cdp.send("Runtime.addBinding", {"name": "__replaywright", "executionContextName": "replaywright"})
@@ -50,7 +52,8 @@ class AgentPage:
 
     def _on_world(self, event: Json) -> None:
         context = event["context"]
-        if context["name"] == "replaywright":
+        # Frames inside have worlds of their own.
+        if context["name"] == "replaywright" and context["auxData"]["frameId"] == self.frame_id:
             self.world = context["id"]
 
     def _on_message(self, event: Json) -> None:

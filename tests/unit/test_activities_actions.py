@@ -11,7 +11,7 @@ from replaywright.domain.fingerprints import fingerprint
 from replaywright.domain.outcomes import Status, UnsafeRequest
 from replaywright.domain.runs import ActionRequest, Heal, Mode
 from replaywright.domain.snapshots import Snapshot
-from replaywright.domain.targets import Target
+from replaywright.domain.targets import ElementQuery, Target
 from replaywright.domain.tasks import Step
 from replaywright.errors import (
     ActionFailed,
@@ -231,6 +231,45 @@ async def test_a_recorded_target_means_todays_value(stage: Stage) -> None:
     assert stage.inputs == [Dispatch(Action.CLICK, "bob")]
 
 
+async def test_a_short_value_that_names_the_element_is_todays_too(stage: Stage) -> None:
+    elements = stage.site.pages[COMPOSE].elements
+    for name in ("no", "ok"):
+        elements[name] = FakeElement(Target(tag="button", role="button", name=name))
+    wanted = step("click", "the {{answer}} button")
+    await stage.learn(learned(wanted, elements["ok"].target, values={"answer": "ok"}))
+
+    outcome = await stage.perform(of_run("r2", request(wanted, values={"answer": "no"})))
+
+    assert outcome.status is Status.DONE
+    assert stage.inputs == [Dispatch(Action.CLICK, "no")]
+
+
+async def test_a_recording_that_shows_nothing_of_its_parameter_is_used_for_the_same_value_only(stage: Stage) -> None:
+    wanted = step("fill", "text field {{nth}}", value="x")
+    await stage.learn(learned(wanted, TO, values={"nth": "1"}))
+
+    same = await stage.perform(of_run("r2", request(wanted, values={"nth": "1"})))
+    stage.site.dispatches.clear()
+    other = await stage.perform(of_run("r3", request(wanted, values={"nth": "2"})))
+
+    assert (same.status, other.status, other.reason) == (Status.DONE, Status.MISSED, "no_entry")
+    assert stage.inputs == []
+
+
+async def test_an_element_that_is_declared_by_a_parameter_is_looked_for_as_declared(stage: Stage) -> None:
+    elements = stage.site.pages[COMPOSE].elements
+    for name in ("one", "two"):
+        elements[name] = FakeElement(Target(tag="button", role="button", name=name))
+    wanted = step("click", "an item", target={"role": "button", "name": "{{item}}"})
+    await stage.learn(request(wanted, values={"item": "one"}))
+
+    outcome = await stage.perform(of_run("r2", request(wanted, values={"item": "two"})))
+
+    [work] = stage.browser.works
+    assert (work.target, work.query) == (None, ElementQuery(role="button", name="two"))
+    assert (outcome.status, stage.inputs) == (Status.DONE, [Dispatch(Action.CLICK, "two")])
+
+
 async def test_what_is_typed_is_recorded_as_a_template(stage: Stage) -> None:
     outcome = await stage.perform(learned(FILL_TO, TO))
 
@@ -447,6 +486,48 @@ async def test_a_changed_element_is_healed_only_as_far_as_the_run_may(
         [] if held is None else [("Send message", "heal", held)]
     )
     assert len(stage.inputs) == (0 if held is None else 1)
+
+
+@pytest.mark.parametrize(
+    ("declared", "heal", "status"),
+    [
+        ({"name": "Send"}, Heal.AUTO, Status.DONE),
+        ({"name": "Send"}, Heal.OFF, Status.MISSED),
+        ({"css": "#main"}, Heal.AUTO, Status.MISSED),
+    ],
+)
+async def test_what_is_not_found_as_recorded_is_found_as_declared_if_the_task_says_its_name_and_it_may_heal(
+    stage: Stage, declared: dict[str, str], heal: Heal, status: Status
+) -> None:
+    stage.site.pages[COMPOSE].elements["send"].target = SEND.model_copy(update={"css": "#main"})
+    asked = request(step("click", "the send button", target=declared, expect=[{"text_contains": "Message sent"}]))
+    await stage.learn(asked)
+    other = Target(tag="x-send", role="img", name="Send", css="#main", element_hash="h2")
+    stage.site.pages[COMPOSE].elements["send"].target = other
+
+    outcome = await stage.perform(of_run("r2", asked).model_copy(update={"heal": heal}))
+
+    assert outcome.status is status
+    assert len(stage.inputs) == (1 if status is Status.DONE else 0)
+    if status is Status.DONE:
+        assert (outcome.lookup.tier, outcome.lookup.healed) == ("query", True)
+        assert [entry.name for entry in await stage.versions(outcome) if entry.run_id == "r2"] == ["Send"]
+
+
+@pytest.mark.parametrize(("row", "status"), [((), Status.DONE), (("Invoice 7",), Status.MISSED)])
+async def test_an_identifier_alone_is_enough_for_what_is_called_nothing_and_stands_in_no_row(
+    stage: Stage, row: tuple[str, ...], status: Status
+) -> None:
+    icon = Target(tag="span", css="#star", xpath="/span[1]", row=row, element_hash="h1")
+    stage.site.pages[COMPOSE].elements["star"] = FakeElement(icon)
+    asked = request(step("click", "the star icon", target={"css": "#star"}))
+    await stage.learn(asked)
+    moved = {"xpath": "/div/i", "tag": "i", "element_hash": "h2"}
+    stage.site.pages[COMPOSE].elements["star"].target = icon.model_copy(update=moved)
+
+    outcome = await stage.perform(of_run("r2", asked))
+
+    assert outcome.status is status
 
 
 async def test_learning_ignores_the_cache(stage: Stage) -> None:

@@ -38,12 +38,14 @@ async def proposed(proposer: FakeProposer, *, artifacts: FakeArtifacts | None = 
     return await asked_for(proposer, store, digest)
 
 
-async def asked_for(proposer: FakeProposer, artifacts: FakeArtifacts, digest: str) -> Proposal:
+async def asked_for(
+    proposer: FakeProposer, artifacts: FakeArtifacts, digest: str, instruction: str = "the send button"
+) -> Proposal:
     request = ProposeRequest(
         run_id="r1",
         lineage="l1",
         sequence=2,
-        instruction="the send button",
+        instruction=instruction,
         action="click",
         snapshot=digest,
         missed=Lookup(reason="no_entry"),
@@ -68,6 +70,28 @@ async def test_the_model_is_asked_with_the_page_and_may_choose_what_can_be_acted
     [asked] = proposer.asked
     assert (asked.instruction, asked.action, asked.page) == ("the send button", "click", PAGE.as_text())
     assert asked.ids == {"e1", "e2"}
+
+
+async def test_the_model_sees_the_row_that_its_instruction_names_whatever_else_is_left_out() -> None:
+    proposer, artifacts = FakeProposer([None]), FakeArtifacts()
+    rows = [
+        Element(
+            id=f"e{number}",
+            target=Target(tag="button", role="button", name="Send", row=(f"Customer {number}",)),
+            group="g1",
+            group_item=number,
+        )
+        for number in range(1, 301)
+    ]
+    digest = await artifacts.put(
+        PAGE.model_copy(update={"elements": tuple(rows)}).model_dump_json(by_alias=True).encode()
+    )
+
+    await asked_for(proposer, artifacts, digest, instruction="the send button of Customer 277")
+
+    [asked] = proposer.asked
+    assert '277: "Customer 277"\n  [e277] button "Send"' in asked.page
+    assert "[e278]" not in asked.page
 
 
 @pytest.mark.parametrize(("answer", "element_id"), [(None, ""), ("e99", "e99")])

@@ -7,10 +7,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import TypeAdapter
 
-from replaywright.domain.filling import filled_step, filled_target, general_target
+from replaywright.domain.filling import filled_step, filled_target, general_target, unseen_parameters
 from replaywright.domain.predicates import TextContains
+from replaywright.domain.runs import step_title
 from replaywright.domain.targets import ElementQuery, Target
-from replaywright.domain.tasks import Extract, Step
+from replaywright.domain.tasks import Drag, Extract, Step
 from replaywright.errors import InputInvalid
 
 STEPS: TypeAdapter[Step] = TypeAdapter(Step)
@@ -39,6 +40,20 @@ def test_a_step_is_filled_wherever_it_names_a_parameter() -> None:
 
     assert getattr(filled, "target", None) == ElementQuery(name="To ada@example.com")
     assert filled.expect == (TextContains(text_contains="ada@example.com"),)
+
+
+def test_the_element_that_is_dropped_on_may_be_named_by_a_parameter() -> None:
+    dragged = step(action="drag", instruction="the card", to={"role": "list", "name": "{{to}}"})
+
+    assert isinstance(dragged, Drag)
+    assert dragged.destination == "to role 'list', name '{{to}}'"
+    assert filled_step(dragged, VALUES).to == ElementQuery(role="list", name="ada@example.com")  # type: ignore[union-attr]
+    assert step_title(dragged) == "drag the card to role 'list', name '{{to}}'"
+
+
+def test_a_title_says_how_it_is_clicked_when_that_is_not_plain() -> None:
+    assert step_title(step(button="right", modifiers=["Shift"])) == "click the button (Shift+right)"
+    assert step_title(step(button="left")) == "click the button"
 
 
 def test_what_is_typed_stays_a_template_and_what_is_chosen_does_not() -> None:
@@ -83,6 +98,33 @@ def test_a_recorded_target_holds_no_value_of_its_steps_parameters() -> None:
 
 def test_values_of_parameters_that_the_step_does_not_name_stay() -> None:
     assert general_target(ROW, VALUES, frozenset()) == ROW
+
+
+def test_identifiers_of_todays_element_are_not_kept_for_the_element_of_another_value() -> None:
+    cancel = Target(
+        tag="button", name="Cancel", attributes={"id": "cancel", "class": "wide"}, css="#cancel", element_hash="h"
+    )
+
+    general = general_target(cancel, {"answer": "Cancel"}, frozenset(), frozenset({"answer"}))
+    fixed = general_target(cancel, {"answer": "Cancel"}, frozenset(), frozenset({"another"}))
+
+    assert (general.name, general.attributes, general.element_hash) == ("{{answer}}", {"class": "wide"}, "")
+    assert fixed == cancel
+
+
+@pytest.mark.parametrize(
+    ("target", "unseen"),
+    [
+        (Target(name="Page 3"), set()),
+        (Target(row=("Order 3", "open")), set()),
+        (Target(attributes={"href": "/page/3"}), set()),
+        (Target(xpath="/html/body/input[3]", attributes={"id": "field3"}, neighbours=("3",)), {"nth"}),
+    ],
+)
+def test_a_parameter_that_only_position_or_surroundings_would_show_is_unseen(target: Target, unseen: set[str]) -> None:
+    naming = frozenset({"nth"})
+
+    assert unseen_parameters(general_target(target, {"nth": "3"}, frozenset(), naming), naming) == unseen
 
 
 @given(st.emails())

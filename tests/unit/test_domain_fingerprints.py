@@ -165,6 +165,22 @@ def test_two_keys_on_the_keyboard_share_no_entry() -> None:
     assert key(ADAPTER.validate_python(tab)) != key(ADAPTER.validate_python(enter))
 
 
+def test_how_the_pointer_is_used_is_in_the_content_key() -> None:
+    click = {"action": "click", "instruction": "the card"}
+    drag = {"action": "drag", "instruction": "the card"}
+    steps = [
+        click,
+        {**click, "button": "right"},
+        {**click, "modifiers": ["Shift"]},
+        {**click, "position": {"x": 1, "y": 2}},
+        {**drag, "to": {"role": "list"}},
+        {**drag, "to": {"role": "list"}, "to_position": {"x": 1, "y": 2}},
+        {**drag, "by": {"x": 1}},
+    ]
+
+    assert len({key(ADAPTER.validate_python(step)) for step in steps}) == len(steps)
+
+
 @pytest.mark.parametrize(
     ("url", "scope"),
     [

@@ -82,6 +82,35 @@ REFUSALS: list[tuple[object, str]] = [
     ),
     (task({"action": "press", "keys": ""}), "mail.yaml: steps[0].keys: String should have at least 1 character"),
     (task({"action": "scroll"}), "mail.yaml: steps[0]: say what to scroll to: an instruction, a target, or to:"),
+    (
+        task({**CLICK, "button": "middel"}),
+        "mail.yaml: steps[0].button: should be 'left', 'middle' or 'right', found 'middel'",
+    ),
+    (
+        task({**CLICK, "modifiers": ["Ctrl"]}),
+        "mail.yaml: steps[0].modifiers[0]: should be 'Alt', 'Control', 'Meta' or 'Shift', found 'Ctrl'",
+    ),
+    (
+        task({**CLICK, "position": {"x": -1, "y": 0}}),
+        "mail.yaml: steps[0].position.x: should be greater than or equal to 0, found -1",
+    ),
+    (
+        task({"action": "drag", "instruction": "the card"}),
+        "mail.yaml: steps[0]: say where to drop it by exactly one of: to (an element), by (a way: x, y)",
+    ),
+    (
+        task({"action": "drag", "instruction": "the card", "by": {"x": 1}, "to": {"role": "list"}}),
+        "mail.yaml: steps[0]: say where to drop it by exactly one of: to (an element), by (a way: x, y)",
+    ),
+    (
+        task({"action": "drag", "instruction": "the card", "by": {"x": 1}, "to_position": {"x": 1, "y": 1}}),
+        "mail.yaml: steps[0]: to_position is a place in the element named by to, which is missing",
+    ),
+    (
+        task({"action": "drag", "instruction": "the card", "by": {}}),
+        "mail.yaml: steps[0].by: x and y are both 0, which goes nowhere; give at least one of them",
+    ),
+    (task({"action": "drag", "instruction": "the card", "to": {"roel": "list"}}), "steps[0].to.roel: unknown field"),
     (task({"action": "wait_for"}), "mail.yaml: steps[0]: wait_for needs expect: what to wait for"),
     (task({"action": "switch_tab"}), "mail.yaml: steps[0]: name the tab by exactly one of: tab (latest | first)"),
     (
@@ -123,24 +152,24 @@ REFUSALS: list[tuple[object, str]] = [
     ),
     (
         task({**CLICK, "instruction": "{{secret:P}}"}, secrets=["P"]),
-        "steps[0] uses a secret outside the value of a fill or type step",
+        "steps[0] uses a secret outside the value of a fill, type or paste step",
     ),
     (
         task({**fill_step("x"), "expect": [{"text_contains": "{{secret:P}}"}]}, secrets=["P"]),
-        "steps[0] uses a secret outside the value of a fill or type step",
+        "steps[0] uses a secret outside the value of a fill, type or paste step",
     ),
     (
         task({"action": "goto", "url": "https://x/?p={{secret:P}}"}, secrets=["P"]),
-        "steps[0] uses a secret outside the value of a fill or type step",
+        "steps[0] uses a secret outside the value of a fill, type or paste step",
     ),
     (
         task({"action": "select_option", "instruction": "x", "value": "{{secret:P}}"}, secrets=["P"]),
-        "steps[0] uses a secret outside the value of a fill or type step",
+        "steps[0] uses a secret outside the value of a fill, type or paste step",
     ),
-    (task(url="https://x/{{secret:P}}", secrets=["P"]), "url uses a secret; secrets may only be typed into fields"),
+    (task(url="https://x/{{secret:P}}", secrets=["P"]), "url uses a secret; secrets may only be entered into fields"),
     (
         task(verify=[{"text_contains": "{{secret:P}}"}], secrets=["P"]),
-        "verify uses a secret; secrets may only be typed into fields",
+        "verify uses a secret; secrets may only be entered into fields",
     ),
 ]
 
@@ -279,5 +308,66 @@ def test_arguments_are_what_the_action_is_done_with() -> None:
     assert arguments_of(Click(action="click", instruction="x")) == {}
 
 
+def test_the_same_click_has_the_same_arguments_however_it_is_written() -> None:
+    # They go into the keys of the ledger and the cache; those of plain clicks must not change either.
+    long, short, held, other = (
+        parse_task(task({**CLICK, **how}), "f").steps[0]
+        for how in (
+            {"button": "left", "modifiers": []},
+            {},
+            {"modifiers": ["Shift", "Control", "Shift"]},
+            {"modifiers": ["Control", "Shift"]},
+        )
+    )
+
+    assert arguments_of(long) == arguments_of(short) == {}
+    assert arguments_of(held) == arguments_of(other) == {"modifiers": ["Control", "Shift"]}
+
+
 def test_all_texts_of_nested_data_are_found() -> None:
     assert list(texts_of({"a": ["x", {"b": ("y",)}, 1, None], "c": "z"})) == ["x", "y", "z"]
+
+
+def _one_step(**step: Any) -> Any:
+    return {
+        "task": "x",
+        "url": "http://site.test/",
+        "steps": [{"action": "click", "instruction": "the button", **step}],
+    }
+
+
+def test_a_step_declares_its_answer_to_one_dialog_or_to_each() -> None:
+    every = parse_task(_one_step(dialog="accept"), "x.yaml").steps[0]
+    each = parse_task(_one_step(dialog=["accept", "dismiss"]), "x.yaml").steps[0]
+    none = parse_task(_one_step(), "x.yaml").steps[0]
+
+    assert [every.answer_to(position) for position in range(3)] == ["accept"] * 3
+    assert [each.answer_to(position) for position in range(3)] == ["accept", "dismiss", "dismiss"]
+    assert none.answer_to(0) == "dismiss"
+
+
+@pytest.mark.parametrize(
+    ("step", "said"),
+    [
+        ({"dialog": "ok"}, "steps[0].dialog: expected accept or dismiss"),
+        ({"dialog": []}, "steps[0].dialog: expected accept or dismiss"),
+        ({"dialog": ["accept", "maybe"]}, "steps[0].dialog: expected accept or dismiss"),
+        ({"dialog_text": "Zoë"}, "add dialog: accept"),
+        ({"action": "upload", "files": []}, "steps[0].files"),
+        ({"action": "upload", "files": [" "]}, "an empty text is no path"),
+    ],
+)
+def test_a_wrong_answer_or_path_is_refused_with_its_place(step: dict[str, Any], said: str) -> None:
+    with pytest.raises(InputInvalid) as refused:
+        parse_task(_one_step(**step), "x.yaml")
+
+    assert said in str(refused.value)
+
+
+def test_the_text_of_a_prompt_may_be_a_secret_and_a_file_name_may_not() -> None:
+    prompt = {**_one_step(dialog="accept", dialog_text="{{secret:PIN}}"), "secrets": ["PIN"]}
+    upload = {**_one_step(action="upload", files=["{{secret:PIN}}"]), "secrets": ["PIN"]}
+
+    assert parse_task(prompt, "x.yaml").steps[0].dialog_text == "{{secret:PIN}}"
+    with pytest.raises(InputInvalid):
+        parse_task(upload, "x.yaml")

@@ -77,6 +77,12 @@ def test_short_values_stand_for_themselves() -> None:
     assert generalise("to do", {"to": "to"}, ["to"]) == "to do"
 
 
+def test_a_short_value_of_a_naming_parameter_is_replaced_as_a_word_of_its_own() -> None:
+    values = {"n": "3", "sign": "+"}
+
+    assert generalise("Tab #3 of 13: 3rd +1", values, [], ["n", "sign"]) == "Tab #{{n}} of 13: 3rd {{sign}}1"
+
+
 @settings(deadline=None)
 @given(
     values=st.dictionaries(NAMES, st.text(st.characters(exclude_characters="{}"), max_size=12), max_size=4),
@@ -86,6 +92,7 @@ def test_filling_undoes_generalising(values: dict[str, str], text: str) -> None:
     whole = text + "".join(values.values()) + text
 
     assert fill(generalise(whole, values, values), values) == whole
+    assert fill(generalise(whole, values, (), values), values) == whole
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ from replaywright.domain.actions import Action, Effect
 from replaywright.domain.entries import ActionCacheEntry, EntryStatus
 from replaywright.domain.outcomes import Lookup, Status, StepOutcome
 from replaywright.domain.runs import SECRET_PREFIX
-from replaywright.errors import ArtifactMissing, Fenced, SecretMissing
+from replaywright.errors import ArtifactMissing, ArtifactsUnavailable, Fenced, SecretMissing
 from replaywright.ports import (
     Artifacts,
     Browsers,
@@ -407,6 +407,24 @@ async def test_an_artifact_comes_back_under_its_digest(artifacts: Artifacts, dat
 
     assert digest == hashlib.sha256(data).hexdigest() == await artifacts.put(data)
     assert await artifacts.get(digest) == data
+
+
+async def test_a_file_is_kept_under_the_same_digest_as_its_bytes(artifacts: Artifacts, tmp_path: Path) -> None:
+    data = bytes(range(256)) * 20_000
+    source = tmp_path / "download"
+    source.write_bytes(data)
+
+    digest = await artifacts.put_file(source)
+    again = await artifacts.put_file(source)
+
+    assert digest == again == await artifacts.put(data)
+    assert await artifacts.get(digest) == data
+    assert source.read_bytes() == data
+
+
+async def test_a_file_that_is_gone_is_said_to_be_unavailable(artifacts: Artifacts, tmp_path: Path) -> None:
+    with pytest.raises(ArtifactsUnavailable):
+        await artifacts.put_file(tmp_path / "missing")
 
 
 @pytest.mark.parametrize("digest", ["0" * 64, "", "../x"])

@@ -3,7 +3,24 @@
 from functools import cache
 from importlib import resources
 
-PARTS = ("dom", "text", "roles", "names", "describe", "locate", "probes", "snapshot", "attempt", "main")
+PARTS = (
+    "dom",
+    "text",
+    "roles",
+    "names",
+    "describe",
+    "locate",
+    "probes",
+    "snapshot",
+    "fields",
+    "scroll",
+    "drag",
+    "files",
+    "clipboard",
+    "attempt",
+    "choose",
+    "main",
+)
 """Source files in the order in which they need each other."""
 
 

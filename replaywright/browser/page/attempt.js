@@ -14,16 +14,20 @@ const ATTEMPT_LIFE_MS = 120000;
 const GUARD_LIFE_MS = 30000;
 /** After it landed, a second press of the same gesture (a double click) is still guarded. */
 const GUARD_AFTER_LANDING_MS = 1000;
+/** The next key or press of an input of many may take this long. */
+const GUARD_BETWEEN_MS = 3000;
 
-const POINTER_NEEDS = new Set(["click", "check", "hover"]);
-const KEY_NEEDS = new Set(["fill", "type", "focus"]);
-const NEEDS_ENABLED = new Set(["click", "check", "fill", "type", "select"]);
+/** A selection that is no change sends no event. */
+const SELECTION_MS = 100;
+
+/** Phases in which the page is looked at again whenever something happens in it. */
+const LOOKING = new Set(["locating", "preparing", "choosing"]);
+const POINTER_NEEDS = new Set(["click", "check", "hover", "drag", "upload"]);
+const KEY_NEEDS = new Set(["fill", "type", "paste", "focus"]);
+const NEEDS_ENABLED = new Set(["click", "check", "drag", "upload", "fill", "type", "paste", "select"]);
 const LOOK_EVENTS = ["load", "transitionend", "transitioncancel", "animationend", "animationcancel", "scroll", "resize",
   "toggle", "focusin", "slotchange"];
 const OBSERVE_EVENTS = ["input", "change", "load", "toggle", "transitionend", "animationend", "close", "reset"];
-const TEXT_INPUTS = /^(?:text|search|email|url|tel|password|number)$/;
-const SETTABLE_INPUTS = /^(?:date|time|datetime-local|month|week|color|range)$/;
-
 const setInputValue = Object.getOwnPropertyDescriptor(HTMLInputElement.prototype, "value").set;
 const setOptionSelected = Object.getOwnPropertyDescriptor(HTMLOptionElement.prototype, "selected").set;
 const focusElement = (element) => {
@@ -41,6 +45,10 @@ class Attempt {
     this.started = performance.now();
     this.phase = "locating";
     this.element = null;
+    this.control = null;
+    this.receiver = null;
+    this.choosing = null;
+    this.selected = null;
     this.identity = "";
     this.chosenTier = "";
     this.offered = [];
@@ -51,6 +59,7 @@ class Attempt {
     this.sameBoxes = 0;
     this.refused = false;
     this.scrolls = 0;
+    this.covers = new WeakSet();
     this.lastChange = this.started;
     this.lastSettled = 0;
     this.armed = false;
@@ -59,6 +68,9 @@ class Attempt {
     this.checkedIdentity = false;
     this.changed = false;
     this.touched = false;
+    this.drag = spec.need === "drag" ? new Drag(spec.drop) : null;
+    this.search = null;
+    this.files = spec.need === "upload" ? new Files(spec.files, (...told) => this.guarded(() => this.filesSet(...told))) : null;
     this.lastObserved = "";
     this.lastObservedAt = 0;
     this.timers = new Map();
@@ -105,6 +117,7 @@ class Attempt {
   stop() {
     this.phase = "over";
     this.armed = false;
+    this.choosing?.stop();
     this.observer.disconnect();
     for (const timer of this.timers.values()) clearTimeout(timer);
     this.timers.clear();
@@ -125,7 +138,7 @@ class Attempt {
 
   tick() {
     this.later("tick", SAFETY_TICK_MS, () => {
-      if (this.phase === "locating" || this.phase === "preparing") this.scheduleLook();
+      if (LOOKING.has(this.phase)) this.scheduleLook();
       else if (this.phase === "observing") this.observe();
       this.tick();
     });
@@ -149,10 +162,12 @@ class Attempt {
     if (!records.length) return;
     this.lastChange = performance.now();
     this.changed = true;
+    this.drag?.onMutations(records);
+    this.search?.onMutations(records);
     if (this.element && !this.touched) {
       this.touched = records.some(({ target }) => flatContains(this.element, target));
     }
-    if (this.phase === "locating" || this.phase === "preparing") {
+    if (LOOKING.has(this.phase)) {
       this.armSettle();
       this.scheduleLook();
     } else if (this.phase === "observing") {
@@ -161,8 +176,8 @@ class Attempt {
   }
 
   onPageEvent(event) {
-    if (this.phase === "locating" || this.phase === "preparing") this.scheduleLook();
-    else if (this.phase === "observing" && event.type !== "scroll" && event.type !== "focusin") this.scheduleObserve();
+    if (LOOKING.has(this.phase)) this.scheduleLook();
+    else if (this.phase === "observing" && event.type !== "scroll") this.scheduleObserve();
   }
 
   /** At the next frame, or soon where no frames are drawn. */
@@ -172,7 +187,7 @@ class Attempt {
       cancelAnimationFrame(this.frame);
       clearTimeout(this.timers.get("frame"));
       this.frame = 0;
-      if (this.phase === "locating" || this.phase === "preparing") this.look();
+      if (LOOKING.has(this.phase)) this.look();
     };
     this.frame = requestAnimationFrame(() => this.guarded(run));
     this.later("frame", 100, run);
@@ -181,6 +196,7 @@ class Attempt {
   // ------------------------------------------------------------------------------------------- locating
 
   look() {
+    if (this.phase === "choosing") return this.choosing.look();
     const reading = this.newReading();
     if (this.phase === "locating" && !this.find(reading)) return;
     if (this.phase === "preparing" && this.element && !isConnected(this.element)) {
@@ -206,15 +222,13 @@ class Attempt {
     }
     let certain = null;
     if (query) {
-      const found = findAll(query, reading);
+      let found = findAll(query, reading);
+      if (this.files && !found.length) found = hiddenFileFields(query, reading);
       this.total = found.length;
       this.candidates = found.slice(0, CANDIDATE_LIMIT).map((element) => ({ element, tier: "query" }));
       if (found.length === 1) certain = this.candidates[0];
     } else {
-      const { candidates, total } = locate(target, reading);
-      this.total = total;
-      this.candidates = candidates;
-      certain = certainOf(target, candidates, total, reading);
+      ({ candidates: this.candidates, total: this.total, certain } = lookUp(target, reading));
     }
     if (certain) {
       this.choose(certain, reading);
@@ -229,6 +243,7 @@ class Attempt {
     this.element = element;
     this.chosenTier = tier;
     this.identity = elementHash(element, reading);
+    this.row = null;
     this.index = this.candidates.findIndex((candidate) => candidate.element === element);
     this.phase = "preparing";
     this.touched = false;
@@ -237,11 +252,19 @@ class Attempt {
 
   /** Tells the candidates when they are others than those told before. */
   offer(reading) {
-    const key = this.candidates.map(({ element }) => `${numberOf(element)}:${elementHash(element, reading)}`).join();
+    const offered = this.signed(reading);
+    const key = offered.map(({ element, signature }) => `${numberOf(element)}:${signature}`).join();
     if (key === this.offeredKey) return;
     this.offeredKey = key;
-    this.offered = this.candidates;
+    this.offered = offered;
     this.send("candidates", { candidates: this.describeCandidates(reading), total: this.total, settled: this.isSettled() });
+  }
+
+  /** The candidates with what they say now, row included: lists use the same nodes again for other rows. */
+  signed(reading) {
+    return this.candidates.map(({ element, tier }) => {
+      return { element, tier, signature: elementHash(element, reading) + rowKey(element, reading) };
+    });
   }
 
   describeCandidates(reading) {
@@ -276,7 +299,7 @@ class Attempt {
     if (this.phase !== "locating") return;
     this.lastSettled = performance.now();
     const reading = this.newReading();
-    this.offered = this.candidates;
+    this.offered = this.signed(reading);
     this.send("settled", { candidates: this.describeCandidates(reading), total: this.total });
   }
 
@@ -286,7 +309,8 @@ class Attempt {
       const chosen = this.offered[index];
       if (this.phase !== "locating" || !chosen) return;
       const reading = this.newReading();
-      if (!isConnected(chosen.element)) {
+      const row = rowKey(chosen.element, reading);
+      if (!isConnected(chosen.element) || elementHash(chosen.element, reading) + row !== chosen.signature) {
         this.offeredKey = "";
         this.look();
         return;
@@ -294,6 +318,8 @@ class Attempt {
       this.candidates = this.offered;
       this.choose(chosen, reading);
       this.byPython = true;
+      // Of several that are alike, it was the row that told them apart.
+      if (this.offered.length > 1) this.row = row;
       this.prepare(reading);
     });
   }
@@ -301,8 +327,10 @@ class Attempt {
   // ------------------------------------------------------------------------------------------ preparing
 
   block(reason, by = "") {
-    if (!this.blockedBy.has(reason)) {
-      this.blockedBy.add(reason);
+    // What a list has instead may change while its options come; what covers the element, while it is scrolled.
+    const told = reason === "no_such_option" || reason === "covered" ? `${reason} ${by}` : reason;
+    if (!this.blockedBy.has(told)) {
+      this.blockedBy.add(told);
       this.send("blocked", { reason, by });
     }
     // Properties that hold an element back (a box that moves, a cover that fades) may change without a mutation.
@@ -313,32 +341,64 @@ class Attempt {
     const { need } = this.spec;
     const { element } = this;
     if (!element) return this.prepareNothing(reading);
-    if (elementHash(element, reading) !== this.identity) {
+    if (!this.saysTheSame(reading)) {
       // The same node says something else now: it is not what was chosen.
       this.forget();
       this.offeredKey = "";
       return void this.find(reading);
     }
     if (need === "read" || need === "none") return this.readyToRead(reading);
+    const field = this.files && !this.files.drop ? fileFieldFor(element) : null;
+    if (field) return this.prepareFiles(field, reading);
     if (!reading.isShown(element)) return this.block("invisible");
-    if (NEEDS_ENABLED.has(need) && isDisabled(element)) return this.block("disabled");
+    const control = (this.control = controlFor(element, need, reading));
+    if (NEEDS_ENABLED.has(need) && isDisabled(control)) return this.block("disabled");
     if (this.isAlready(reading)) return this.alreadyThere(reading);
-    if (need === "fill" || need === "type") {
-      const obstacle = editObstacle(element, need);
-      if (obstacle) return this.block(...obstacle);
-    }
+    const obstacle = obstacleTo(control, this.spec);
+    if (obstacle) return this.block(...obstacle);
     if (need === "select") return this.prepareSelect(reading);
-    if (need === "fill" && inputTypeOf(element) && SETTABLE_INPUTS.test(inputTypeOf(element))) {
-      return this.prepareSetting(reading);
+    if (need === "fill" && SETTABLE_INPUTS.test(inputTypeOf(control))) return this.prepareSetting(reading);
+    if (this.drag) {
+      const why = this.drag.findDestination(element, reading);
+      if (why) return this.block(...why);
     }
     // A styled checkbox has no size of its own: then its label is what can be seen and pressed.
-    const place = [element, ...labelsOf(element)].find((part) => boxesOf(part).length) ?? element;
+    const place = this.places(reading).find((part) => boxesOf(part).length) ?? element;
     const area = this.bringIntoView(place);
     if (!area) return this.block("invisible");
+    this.drag?.bringIntoView();
     if (POINTER_NEEDS.has(need) && !this.isStill(element)) return this.block("moving");
+    if (need === "scroll" && this.spec.end && !scrollToEnd(element, this.spec.end)) return this.block("not_scrollable");
     if (need === "scroll") return this.readyAndDone(reading);
     if (POINTER_NEEDS.has(need)) return this.preparePointer(reading);
     this.prepareKeys(reading, area);
+  }
+
+  /** Where the control can be pressed: on itself, on its labels, or on what was named and stands for it. */
+  places(reading) {
+    const { control, element } = this;
+    const places = [control, ...labelsOf(control), element].filter((part) => part === control || reading.isShown(part));
+    return Array.from(new Set(places));
+  }
+
+  /** A file field need not be seen to be set. */
+  prepareFiles(field, reading) {
+    const obstacle = obstacleToFiles(field, this.files.count);
+    if (obstacle) return this.block(...obstacle);
+    this.fileField = field;
+    this.phase = "ready";
+    this.send("ready", this.readyFields(reading));
+  }
+
+  /** The field whose files the browser is to set; what it then holds is told. */
+  takeFiles(field = this.fileField) {
+    if (field && this.files) this.files.listen(field);
+    return field ?? null;
+  }
+
+  filesSet(files, unchanged) {
+    this.send("uploaded", { files, unchanged });
+    if (!this.landed) this.land();
   }
 
   prepareNothing(reading) {
@@ -358,7 +418,7 @@ class Attempt {
       index: this.index,
       target: element ? describe(element, reading) : null,
       point,
-      state: element ? { ...this.stateOf(element, reading), already } : null,
+      state: element ? { ...this.stateOf(this.control ?? element, reading), already } : null,
       before: answer(this.spec.probes, reading),
     };
     if (this.spec.fields) fields.extracted = extractFields(element, this.spec.fields, reading);
@@ -382,32 +442,57 @@ class Attempt {
 
   stateOf(element, reading) {
     return {
-      checked: checkedOf(element),
+      checked: isMixed(element) ? null : checkedOf(element),
       value: cut(valueOf(element, reading), 10000),
       selected: element instanceof HTMLSelectElement ? selectedLabels(element) : null,
+      mixed: isMixed(element),
+      editor: isEditor(element),
+      slider: sliderState(element),
     };
   }
 
   /** Whether the element is as it is wanted already. */
   isAlready(reading) {
-    const { need, wanted, text, option } = this.spec;
+    const { need, wanted, text } = this.spec;
+    const { control } = this;
     switch (need) {
       case "check":
-        return wanted !== null && wanted !== undefined && checkedOf(this.element) === wanted;
-      case "select": {
-        const chosen = this.element instanceof HTMLSelectElement ? optionFor(this.element, option) : null;
-        return Boolean(chosen?.option && optionSelectedOf(chosen.option) && selectedLabels(this.element).length === 1);
-      }
+        return given(wanted) && checkedOf(control) === wanted && !isMixed(control);
+      case "select":
+        return control instanceof HTMLSelectElement ? holdsOptions(control, wantedOptions(this.spec))
+          : isChosenAlready(control, wantedOptions(this.spec), reading);
       case "fill":
-        return given(text) && isEditable(this.element) && holdsText(this.element, text, reading);
+        return given(text) && (isEditable(control) || isSlider(control)) && holdsText(control, text, reading);
     }
     return false;
   }
 
   valueOk(reading) {
     const { need, text } = this.spec;
-    if ((need !== "fill" && need !== "type") || !this.element || !given(text)) return null;
-    return isConnected(this.element) && holdsText(this.element, text, reading);
+    const { control } = this;
+    if (need === "select") {
+      if (!control) return null;
+      // What was chosen may have led on to where the list is no more.
+      if (!isConnected(control)) return true;
+      return this.choosing ? this.choosing.isDone(reading) : holdsOptions(control, wantedOptions(this.spec));
+    }
+    if (!TEXT_NEEDS.has(need) || !control || !given(text)) return null;
+    if (need === "paste" && this.isTakenOver()) return true;
+    return (isConnected(control) && holdsText(control, text, reading));
+  }
+
+  /** Whether the page took what was pasted into its own hands: where it went then is for the page to show. */
+  isTakenOver() {
+    return Boolean(this.pasted) && (this.pasted.defaultPrevented || !isEditable(this.control));
+  }
+
+  /** After the input: a page that draws the control anew has put an equal one in its place. */
+  followRedrawn(reading) {
+    if (!this.element || !this.control || isConnected(this.control)) return;
+    const element = isConnected(this.element) ? this.element : successorOf(this.element, this.identity, reading);
+    if (!element) return;
+    this.element = element;
+    this.control = controlFor(element, this.spec.need, reading);
   }
 
   /** Scrolls only if too little of the element is to be seen; returns the visible part or null. */
@@ -436,20 +521,23 @@ class Attempt {
   }
 
   preparePointer(reading) {
-    const { element } = this;
-    const places = [element, ...labelsOf(element).filter((label) => reading.isShown(label))];
+    const { element, control } = this;
+    if (this.spec.position) return this.preparePlace(reading);
     let cover = null;
-    for (const place of places) {
-      const found = clickablePoint(place, element);
+    for (const place of this.places(reading)) {
+      this.receiver = place === element ? element : control;
+      const found = clickablePoint(place, this.receiver);
       if (found.point && outerCover(found.point)) {
         cover ??= outerCover(found.point);
       } else if (found.point) {
-        this.arm(found.point);
-        return this.send("ready", this.readyFields(reading, { point: found.point }));
+        return this.readyAt(found.point, reading);
       }
       cover ??= found.cover;
     }
     // Something sticks to an edge of the window: another alignment may bring the element out from under it.
+    // While something else lay over everything, they were tried in vain.
+    if (cover && !this.covers.has(cover)) this.scrolls = 0;
+    if (cover) this.covers.add(cover);
     const block = ["center", "end", "start", "nearest"][this.scrolls++];
     if (block) {
       Element.prototype.scrollIntoView.call(element, { block, inline: "nearest", behavior: "instant" });
@@ -460,44 +548,107 @@ class Attempt {
     this.block("covered", cover ? briefly(cover, reading) : "");
   }
 
+  /** The place in the element that the step names: there, or nowhere. */
+  preparePlace(reading) {
+    const { element, spec } = this;
+    this.receiver = element;
+    if (!placeIn(element, spec.position)) return this.block("position_outside", sizeOf(element));
+    let cover = null;
+    for (const share of [0.5, 0.25, 0.75]) {
+      scrollPlaceIntoView(element, spec.position, share);
+      const point = placeIn(element, spec.position);
+      const hit = deepFromPoint(point.x, point.y);
+      if (hit && reaches(hit, element) && !outerCover(point)) return this.readyAt(point, reading);
+      cover ??= hit;
+    }
+    this.block("covered", cover ? briefly(cover, reading) : "");
+  }
+
+  /** The pointer may come. */
+  readyAt(point, reading) {
+    if (this.drag) {
+      this.drag.start = point;
+      const { why } = this.drag.aimed();
+      if (why) return this.block(...why);
+    }
+    this.arm(point);
+    this.send("ready", this.readyFields(reading, { point }));
+  }
+
   prepareKeys(reading, area) {
-    const { element } = this;
+    const { control } = this;
     const { need } = this.spec;
-    if (deepActive() !== element && !(need === "focus" && flatContains(element, deepActive()))) {
-      focusElement(element);
-      if (!isConnected(element)) return void this.scheduleLook();
+    // In a frame, an element may have kept the focus of its document while the keys go to another one.
+    const here = Document.prototype.hasFocus.call(document);
+    if (!here) window.focus();
+    if (!here || (deepActive() !== control && !(need === "focus" && flatContains(control, deepActive())))) {
+      focusElement(control);
+      if (!isConnected(control)) return void this.scheduleLook();
       const active = deepActive();
-      if (active !== element && !(active && flatContains(element, active))) {
-        return this.block(need === "focus" ? "not_editable" : "covered", active ? briefly(active, reading) : "");
+      if (active !== control && !(active && flatContains(control, active)) && !isSlider(control)) {
+        const takesKeys = need !== "focus" && need !== "paste";
+        return this.block(takesKeys ? "covered" : "not_editable", active ? briefly(active, reading) : "");
       }
     }
-    if (need === "fill" || need === "type") selectContent(element);
+    if (TEXT_NEEDS.has(need) && isEditable(control) && !this.hasSelected(control)) return;
     // Focusing may have changed the page: what is told now must be read now.
     const fresh = this.newReading();
+    this.receiver = control;
     this.arm();
     this.send("ready", this.readyFields(fresh, { point: { x: area.x, y: area.y } }));
   }
 
+  /** Selects what the control holds; false while an editor has yet to hear of it: it keeps a selection of its own. */
+  hasSelected(control) {
+    if (this.selected === control) return true;
+    selectContent(control);
+    if (!isEditor(control)) return true;
+    this.selected = control;
+    const heard = () => this.guarded(() => this.phase === "preparing" && this.look());
+    // The editor's own listeners for this event come after ours.
+    addListener(document, "selectionchange", () => inNewTask(heard), { capture: true, once: true });
+    this.later("selection", SELECTION_MS, heard);
+    return false;
+  }
+
   prepareSelect(reading) {
-    const { element, spec } = this;
-    if (!(element instanceof HTMLSelectElement)) return this.block("not_editable", briefly(element, reading));
-    const { option, why } = optionFor(element, spec.option);
-    if (!option) return this.block(why === "disabled" ? "disabled" : "no_such_option", why === "disabled" ? "" : why);
+    const { control, spec } = this;
+    if (!(control instanceof HTMLSelectElement)) return this.prepareChoosing(reading);
+    const { options, why } = optionsFor(control, wantedOptions(spec));
+    if (!options) return this.block(why === "disabled" ? "disabled" : "no_such_option", why === "disabled" ? "" : why);
     this.hold(reading, () => {
-      focusElement(element);
-      for (const other of optionsOf(element)) if (optionSelectedOf(other) && other !== option) setOptionSelected.call(other, false);
-      setOptionSelected.call(option, true);
-      announceChange(element);
+      focusElement(control);
+      for (const option of optionsOf(control)) {
+        const chosen = options.includes(option);
+        if (optionSelectedOf(option) !== chosen) setOptionSelected.call(option, chosen);
+      }
+      announceChange(control);
+      this.land();
+    });
+  }
+
+  /** A list that the page makes itself is worked with trusted input, one piece after the other; see choose.js. */
+  prepareChoosing(reading) {
+    const { element, control } = this;
+    if (!isList(control)) return this.block("not_editable", briefly(element, reading));
+    const choosing = new Choosing(this, control);
+    const obstacle = choosing.obstacle(reading);
+    if (obstacle) return this.block(...obstacle);
+    this.hold(reading, () => {
+      this.choosing = choosing;
+      this.phase = "choosing";
+      choosing.look();
     });
   }
 
   prepareSetting(reading) {
-    const { element, spec } = this;
-    if (!acceptsValue(element, spec.text)) return this.block("not_editable", `the value is none for ${inputTypeOf(element)}`);
+    const { control, spec } = this;
+    if (!acceptsValue(control, spec.text)) return this.block("no_such_value", valueFormOf(control));
     this.hold(reading, () => {
-      focusElement(element);
-      setInputValue.call(element, spec.text);
-      announceChange(element);
+      focusElement(control);
+      setInputValue.call(control, spec.text);
+      announceChange(control);
+      this.land();
     });
   }
 
@@ -511,7 +662,6 @@ class Attempt {
       this.observer.takeRecords();
       this.changed = false;
       work();
-      this.land();
     };
     if (this.spec.hold) this.pending = act;
     else act();
@@ -519,6 +669,22 @@ class Attempt {
 
   act() {
     this.guarded(() => this.pending?.());
+  }
+
+  /**
+   * Scrolls one page further in search of the element, and looks.
+   *
+   * @returns {Promise<{found: boolean, more: boolean}>} whether it is made ready by now; else whether there is more to see
+   */
+  async searchOn() {
+    this.search ??= new Search(searchableAreas(this.spec.target?.container, this.newReading()));
+    const more = this.phase === "locating" && (await this.search.step());
+    if (this.phase === "locating") this.guarded(() => this.look());
+    return { found: this.phase !== "locating", more };
+  }
+
+  aim() {
+    return this.drag && this.phase === "ready" ? this.drag.aim() : null;
   }
 
   // ---------------------------------------------------------------------------------------------- guard
@@ -538,12 +704,18 @@ class Attempt {
 
   /** Whether input that takes this path arrives at the element, or at what stands for it. */
   accepts(path) {
-    const { element } = this;
-    if (!element || path.includes(element)) return true;
-    if (labelsOf(element).some((label) => path.includes(label))) return true;
-    const label = element instanceof HTMLLabelElement ? element : closest(element, "label");
+    const receiver = this.receiver ?? this.element;
+    if (!receiver || path.includes(receiver)) return true;
+    if (labelsOf(receiver).some((label) => path.includes(label))) return true;
+    const label = receiver instanceof HTMLLabelElement ? receiver : closest(receiver, "label");
     const control = label ? controlOf(label) : null;
     return Boolean(control && path.includes(control));
+  }
+
+  /** Whether the element says what it said when it was chosen. */
+  saysTheSame(reading) {
+    if (this.row !== null && rowKey(this.element, reading) !== this.row) return false;
+    return elementHash(this.element, reading) === this.identity;
   }
 
   /** Whether the element still says what it said when it was ready; asked once, before the page sees the input. */
@@ -552,23 +724,50 @@ class Attempt {
     if (this.checkedIdentity || !this.element) return true;
     this.checkedIdentity = true;
     this.onMutations(this.observer.takeRecords());
-    return !this.touched || elementHash(this.element, new Reading()) === this.identity;
+    return (!this.touched && this.row === null) || this.saysTheSame(new Reading());
   }
 
   /** One trusted input event, before anything in the page sees it. */
   onInput(event) {
     if (!this.armed) return;
     const { need } = this.spec;
-    if (KEY_NEEDS.has(need)) this.onKeyInput(event);
+    if (KEY_NEEDS.has(need) && event.type === "pointerdown" && isSlider(this.control)) this.onSlideInput(event);
+    else if (KEY_NEEDS.has(need)) this.onKeyInput(event);
     else if (need === "hover") this.onHoverInput(event);
+    else if (this.drag) this.onDragInput(event);
+    else if (this.files?.drop) this.onFilesInput(event);
     else if (POINTER_NEEDS.has(need)) this.onClickInput(event);
   }
 
   onKeyInput(event) {
-    if (event.type !== "keydown" && event.type !== "beforeinput") return;
+    if (!/^(?:keydown|beforeinput|paste)$/.test(event.type)) return;
+    if (event.type === "paste") this.pasted = event;
     const path = event.composedPath();
-    if (this.element && !(path.includes(this.element) && this.isSame())) return this.intercept(event, path);
+    if (this.receiver && !(path.includes(this.receiver) && this.isSame())) return this.intercept(event, path);
     if (!this.landed) this.land();
+    if (isSlider(this.control)) this.guardSlide();
+  }
+
+  /** A slider takes many keys, and then the pointer if need be: each must arrive at it. */
+  onSlideInput(event) {
+    if (event.type !== "pointerdown") return;
+    const path = event.composedPath();
+    if (!path.includes(this.control)) return this.intercept(event, path);
+    if (!this.landed) this.land();
+    this.guardSlide();
+  }
+
+  guardSlide() {
+    this.later("guard", GUARD_BETWEEN_MS, () => {
+      this.armed = false;
+    });
+  }
+
+  onFilesInput(event) {
+    if (event.type !== "drop") return;
+    const path = event.composedPath();
+    if (!path.includes(this.element) || !this.isSame()) return this.intercept(event, path);
+    this.filesSet(toldFiles(transferredFilesOf(event.dataTransfer)), false);
   }
 
   onHoverInput(event) {
@@ -619,6 +818,48 @@ class Attempt {
     }
   }
 
+  onDragInput(event) {
+    const { drag } = this;
+    const path = event.composedPath();
+    switch (event.type) {
+      case "pointermove":
+      case "dragover":
+        drag.pointer = { x: event.clientX, y: event.clientY };
+      case "pointerover":
+        if (!this.pressed && this.accepts(path) && !this.isSame()) this.intercept(event, path);
+        return;
+      case "pointerdown":
+      case "mousedown":
+        if (event.type === "mousedown" && this.pressed) return;
+        if (!this.accepts(path) || !this.isSame()) return this.intercept(event, path);
+        this.pressed = true;
+        this.send("pressed");
+        return;
+      case "dragstart":
+        // What is draggable may be around the element, or inside it; never beside it.
+        if (!flatContains(this.element, path[0]) && !path.includes(this.element)) {
+          if (!flatContains(path[0], this.element)) return this.intercept(event, path);
+        }
+        // The page may refuse it, and do the dragging itself: known when its listeners have run.
+        inNewTask(() => (drag.native = !event.defaultPrevented));
+        return;
+      case "drop":
+      case "pointerup":
+      case "mouseup":
+        if (event.type !== "drop" && (drag.native || this.landed)) return;
+        if (this.refused || !drag.isOver({ x: event.clientX, y: event.clientY }, true)) {
+          return this.intercept(event, event.type === "drop" ? path : deepStack(event.clientX, event.clientY));
+        }
+        if (event.type !== "pointerup") this.land();
+        return;
+      case "dragend":
+        if (this.landed || this.refused) return;
+        // Lists that make room on the way and take no drop are done with the release; others did not accept it.
+        if (drag.rearranged && drag.isOver(drag.pointer, true)) this.land();
+        else this.send("undropped");
+    }
+  }
+
   intercept(event, path) {
     stopEvent(event);
     if (/^(?:pointerdown|mousedown|touchstart)$/.test(event.type)) swallow("pointer");
@@ -626,7 +867,7 @@ class Attempt {
     // Whatever of this input is still on its way is refused as well, until the next attempt.
     const first = !this.refused;
     this.refused = true;
-    const hit = path.find((node) => node instanceof Element);
+    const hit = path.find((node) => node instanceof Element && !this.drag?.isDragged(node));
     if (first) this.send("intercepted", { by: hit ? briefly(hit) : "" });
   }
 
@@ -662,9 +903,11 @@ class Attempt {
     if (this.observer.takeRecords().length) this.changed = true;
     const reading = this.newReading();
     this.lastObservedAt = performance.now();
+    this.followRedrawn(reading);
+    const shown = this.control ?? this.element;
     const seen = {
       probes: answer(this.spec.probes, reading),
-      state: this.element && isConnected(this.element) ? this.stateOf(this.element, reading) : null,
+      state: shown && isConnected(shown) ? this.stateOf(shown, reading) : null,
       valueOk: this.valueOk(reading),
       changed: this.changed,
     };
@@ -696,6 +939,9 @@ function inNewTask(work) {
   tasks.push(work);
   taskChannel.port2.postMessage(0);
 }
+
+/** The texts of the row that the element stands in, as one. */
+const rowKey = (element, reading) => JSON.stringify(rowOf(element, reading));
 
 function stopEvent(event) {
   // A pointer event that is prevented takes the mouse events with it, but not what they do by default.
@@ -744,72 +990,9 @@ function isDisabled(element) {
   return false;
 }
 
-function isEditable(element) {
-  if (element instanceof HTMLTextAreaElement) return true;
-  const type = inputTypeOf(element);
-  return type ? TEXT_INPUTS.test(type) || SETTABLE_INPUTS.test(type) : element.isContentEditable === true;
-}
-
-/** Why text cannot be entered, as the arguments of `block`, or null. */
-function editObstacle(element, need) {
-  const type = inputTypeOf(element);
-  if (!isEditable(element) || (need === "type" && type && !TEXT_INPUTS.test(type))) return ["not_editable"];
-  const readonly = attr(element, "aria-readonly").toLowerCase() === "true" || matches(element, "input[readonly],textarea[readonly]");
-  return readonly ? ["readonly"] : null;
-}
-
-const unixLines = (text) => text.replace(/\r\n?/g, "\n");
-
-function holdsText(element, text, reading) {
-  if (element instanceof HTMLTextAreaElement) return unixLines(textareaValueOf(element)) === unixLines(text);
-  if (element instanceof HTMLInputElement) {
-    const value = inputValueOf(element);
-    const type = inputTypeOf(element);
-    if ((type === "number" || type === "range") && value !== "" && text.trim() !== "") return Number(value) === Number(text);
-    // An input holds one line: line feeds in the text are dropped by the browser.
-    return type === "color" ? value === text.toLowerCase() : value === text.replace(/[\r\n]/g, "");
-  }
-  const shown = readText(element, reading).replace(/\u00a0/g, " ");
-  const wanted = unixLines(text).replace(/\u00a0/g, " ").replace(/[^\S\n]+/g, " ").replace(/ ?\n\s*/g, "\n").trim();
-  return shown === wanted;
-}
-
-/** Whether an input of this type takes the value as it is; tried on a copy that the page never sees. */
-function acceptsValue(element, text) {
-  const copy = Document.prototype.createElement.call(document, "input");
-  for (const name of ["type", "min", "max", "step"]) if (has(element, name)) copy.setAttribute(name, attr(element, name));
-  copy.value = text;
-  return holdsText(copy, text, null);
-}
-
 function announceChange(element) {
   dispatch(element, new Event("input", { bubbles: true, composed: true }));
   dispatch(element, new Event("change", { bubbles: true }));
-}
-
-/** The option with this label, else with this value; never one of several. */
-function optionFor(select, wanted) {
-  const options = Array.from(optionsOf(select));
-  const text = wanted ?? "";
-  const tests = [
-    (option) => collapse(optionLabelOf(option)) === collapse(text),
-    (option) => normalise(optionLabelOf(option)) === normalise(text),
-    (option) => optionValueOf(option) === text,
-  ];
-  for (const test of tests) {
-    const found = options.filter(test);
-    const usable = found.filter((option) => !optionDisabledOf(option) && !matches(option, "optgroup[disabled] > option"));
-    if (usable.length === 1) return { option: usable[0] };
-    if (usable.length > 1) return { option: null, why: `${usable.length} options are called so` };
-    if (found.length) return { option: null, why: "disabled" };
-  }
-  return { option: null, why: cut(options.map((option) => collapse(optionLabelOf(option))).join(" | "), 200) };
-}
-
-function selectContent(element) {
-  if (element instanceof HTMLInputElement) HTMLInputElement.prototype.select.call(element);
-  else if (element instanceof HTMLTextAreaElement) HTMLTextAreaElement.prototype.select.call(element);
-  else getSelection().selectAllChildren(element);
 }
 
 // ------------------------------------------------------------------------------------------- geometry
@@ -917,6 +1100,7 @@ function outerCover(point) {
   try {
     for (let view = window; view !== view.top && view.frameElement; view = view.parent) {
       const frame = view.frameElement;
+      if (isDrawnOtherwise(frame, view.parent)) return null; // Python knows where that is
       const rect = rectOf(frame);
       const style = view.parent.getComputedStyle(frame);
       x += rect.left + frame.clientLeft + parseFloat(style.paddingLeft);
@@ -934,6 +1118,16 @@ function outerCover(point) {
     return null;
   }
   return null;
+}
+
+/** Whether a frame is turned, scaled or zoomed: then its own pixels are not those of the document around it. */
+function isDrawnOtherwise(frame, view) {
+  if ((frame.currentCSSZoom ?? 1) !== 1) return true;
+  for (let around = frame; around && isElement(around); around = flatParent(around)) {
+    const style = view.getComputedStyle(around);
+    if (style.transform !== "none" || style.rotate !== "none" || style.scale !== "none") return true;
+  }
+  return false;
 }
 
 /** What an animation may change without moving anything. */

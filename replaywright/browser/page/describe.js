@@ -18,9 +18,22 @@ function looksGenerated(id) {
 }
 
 /** Path of a link: no query, no fragment; the origin in front when it is another. Fragments alone say nothing. */
-function hrefPath(element) {
+function hrefPath(element, reading) {
   const raw = attr(element, "href").trim();
-  if (!raw || raw.startsWith("#")) return "";
+  if (!raw || raw.startsWith("#") || raw.length > HREF_LIMIT) return "";
+  let path = reading.hrefs.get(raw);
+  if (path === undefined) reading.hrefs.set(raw, (path = pathOfLink(raw, reading)));
+  return path;
+}
+
+/** A longer address is data, not a place. */
+const HREF_LIMIT = 4000;
+
+/** A path from the root with nothing in it to be resolved or encoded: it is what the parser would say, at a tenth of the cost. */
+const PLAIN_PATH = /^(?!\/\/)(?:\/(?!\.)[\w\-.~]*)+$/;
+
+function pathOfLink(raw, reading) {
+  if (reading.hasOwnBase && PLAIN_PATH.test(raw)) return raw;
   try {
     const url = new URL(raw, document.baseURI);
     if (url.protocol !== "http:" && url.protocol !== "https:" && url.protocol !== "file:") {
@@ -32,21 +45,23 @@ function hrefPath(element) {
   }
 }
 
-function attributesOf(element) {
+function attributesOf(element, reading) {
   const kept = {};
   const tag = tagOf(element);
-  for (const { name, value } of attributeListOf(element)) {
+  for (const name of getAttributeNames.call(element)) {
     if (KEPT_ATTRIBUTES.has(name) || (name.startsWith("aria-") && !STATE_ARIA.has(name))) {
-      const text = collapse(value);
+      const text = collapse(attr(element, name).slice(0, 2 * ATTRIBUTE_LIMIT));
       if (text) kept[name] = cut(text, ATTRIBUTE_LIMIT);
     }
   }
-  const path = tag === "a" || tag === "area" ? hrefPath(element) : "";
+  const path = tag === "a" || tag === "area" ? hrefPath(element, reading) : "";
   if (path) kept.href = cut(path, ATTRIBUTE_LIMIT);
   const type = inputTypeOf(element);
   // The value of a button, a radio button or a checkbox is part of what it is; any other is what was typed.
   const isChoice = /^(?:button|submit|reset|image|radio|checkbox)$/.test(type) || tag === "button";
-  if (isChoice && /\S/.test(attr(element, "value"))) kept.value = cut(collapse(attr(element, "value")), ATTRIBUTE_LIMIT);
+  if (isChoice && /\S/.test(attr(element, "value"))) {
+    kept.value = cut(collapse(attr(element, "value").slice(0, 2 * ATTRIBUTE_LIMIT)), ATTRIBUTE_LIMIT);
+  }
   return kept;
 }
 
@@ -62,7 +77,7 @@ function identityOf(element, reading) {
 function elementHash(element, reading, identity = identityOf(element, reading)) {
   const parts = [identity.tag, identity.role, normalise(identity.name)];
   for (const key of ["type", "name", "placeholder", "aria-label", ...TEST_IDS]) parts.push(attr(element, key));
-  parts.push(identity.tag === "a" || identity.tag === "area" ? hrefPath(element) : "");
+  parts.push(identity.tag === "a" || identity.tag === "area" ? hrefPath(element, reading) : "");
   const id = attr(element, "id");
   parts.push(id && !looksGenerated(id) ? id : "");
   return hash64(parts.join("\u0001"));
@@ -70,45 +85,72 @@ function elementHash(element, reading, identity = identityOf(element, reading)) 
 
 // ------------------------------------------------------------------------------------------------- paths
 
+/** Position of an element among the siblings of its tag, from 1; 0 for what there is one of. */
+function placeOf(element, reading) {
+  const tag = tagOf(element);
+  if ((tag === "html" || tag === "body") && namespaceOf(element) === HTML) return 0;
+  const parent = parentNodeOf(element);
+  if (!parent) return 1;
+  let place = reading.places.get(element);
+  if (place === undefined) {
+    // Counted for all children at once: a table of a thousand rows must not be counted a thousand times.
+    const counts = new Map();
+    for (let child = firstChildOf(parent); child; child = nextSiblingOf(child)) {
+      if (!isElement(child)) continue;
+      const kind = tagOf(child);
+      const count = (counts.get(kind) ?? 0) + 1;
+      counts.set(kind, count);
+      reading.places.set(child, count);
+    }
+    place = reading.places.get(element) ?? 1;
+  }
+  return place;
+}
+
 /** Step of an absolute XPath, with its index among equal tags: `div[2]`. */
 function stepOf(element, reading) {
   const tag = tagOf(element);
-  const html = namespaceOf(element) === HTML;
-  if (html && (tag === "html" || tag === "body")) return tag;
-  const parent = parentNodeOf(element);
-  let index = 1;
-  if (parent) {
-    let places = reading.places.get(parent);
-    if (!places) {
-      // Counted once per parent: a table of a thousand rows must not be counted a thousand times.
-      places = new Map();
-      const counts = new Map();
-      for (let child = firstChildOf(parent); child; child = nextSiblingOf(child)) {
-        if (!isElement(child)) continue;
-        const count = (counts.get(tagOf(child)) ?? 0) + 1;
-        counts.set(tagOf(child), count);
-        places.set(child, count);
-      }
-      reading.places.set(parent, places);
-    }
-    index = places.get(element) ?? 1;
-  }
-  return `${html ? tag : `*[name()="${tag}"]`}[${index}]`;
+  const place = placeOf(element, reading);
+  if (!place) return tag;
+  return namespaceOf(element) === HTML ? `${tag}[${place}]` : `*[name()="${tag}"][${place}]`;
 }
 
-function xpathOf(element, reading) {
-  const steps = [];
-  for (let at = element; at && isElement(at); ) {
-    steps.push(stepOf(at, reading));
-    const parent = parentNodeOf(at);
-    if (parent && isShadowRoot(parent)) {
-      steps.push("#shadow");
-      at = hostOf(parent);
-    } else {
-      at = parent;
+/**
+ * What `step` makes of an element and of its parent's value, kept in `known` for it and all its ancestors.
+ * No recursion: pages may nest thousands deep. `up` leads to the parent; `step` may do without the parent's value by
+ * giving its own through `first`.
+ */
+function descend(element, known, up, first, step) {
+  const path = [];
+  let value;
+  for (let at = element; at; at = up(at)) {
+    value = known.get(at) ?? first(at);
+    if (value !== undefined) {
+      known.set(at, value);
+      break;
     }
+    path.push(at);
   }
-  return "/" + steps.reverse().join("/");
+  for (let at = path.pop(); at; at = path.pop()) known.set(at, (value = step(at, value)));
+  return value;
+}
+
+const NOTHING = () => undefined;
+
+/** The parent element in the DOM; for a child of a shadow root, its host. */
+function domParent(element) {
+  const parent = parentNodeOf(element);
+  return !parent ? null : isElement(parent) ? parent : isShadowRoot(parent) ? hostOf(parent) : null;
+}
+
+const isInShadowRoot = (element) => {
+  const parent = parentNodeOf(element);
+  return Boolean(parent) && isShadowRoot(parent);
+};
+
+function xpathOf(element, reading) {
+  return descend(element, reading.xpaths, domParent, NOTHING, (at, above = "") =>
+    `${above}${isInShadowRoot(at) ? "/#shadow/" : "/"}${stepOf(at, reading)}`);
 }
 
 const quoted = (text) => `"${text.replace(/["\\]/g, "\\$&").replace(/\n/g, "\\a ")}"`;
@@ -133,7 +175,7 @@ function anchorOf(element, root, reading) {
   const tag = CSS.escape(tagOf(element));
   for (const name of TEST_IDS) {
     const value = attr(element, name);
-    if (value && isUniqueIn(root, name, value, reading)) return `[${name}=${quoted(value)}]`;
+    if (value && value.length <= ATTRIBUTE_LIMIT && isUniqueIn(root, name, value, reading)) return `[${name}=${quoted(value)}]`;
   }
   const id = attr(element, "id");
   if (id && !looksGenerated(id) && isUniqueIn(root, "id", id, reading)) return `#${CSS.escape(id)}`;
@@ -147,34 +189,18 @@ function anchorOf(element, root, reading) {
 }
 
 /** From an anchor, or the root, down by child steps: unique by the way it is built. */
-function cssInRoot(element, root, reading) {
-  const steps = [];
-  for (let at = element; at && isElement(at); at = parentNodeOf(at)) {
-    const anchor = anchorOf(at, root, reading);
-    if (anchor) {
-      steps.push(anchor);
-      break;
-    }
-    const step = stepOf(at, reading);
-    const tag = CSS.escape(tagOf(at));
-    const index = /\[(\d+)\]$/.exec(step);
-    steps.push(index ? `${tag}:nth-of-type(${index[1]})` : tag);
-    const parent = parentNodeOf(at);
-    // A shadow root has no selector of its own: paths in it begin at `:host`, which only style sheets know, so
-    // a bare path may match deeper down; matching is checked again when it is used.
-    if (!parent || !isElement(parent)) break;
-  }
-  return steps.reverse().join(" > ");
-}
-
 function cssOf(element, reading) {
-  const parts = [];
-  for (let at = element; at; ) {
+  return descend(element, reading.csses, domParent, NOTHING, (at, above = "") => {
+    // The way to the host is part of a path in its shadow root, whatever anchors there are inside.
+    const shadowed = isInShadowRoot(at);
     const root = getRoot(at);
-    parts.push(cssInRoot(at, root, reading));
-    at = isShadowRoot(root) ? hostOf(root) : null;
-  }
-  return parts.reverse().join(" >>> ");
+    const anchor = anchorOf(at, root, reading);
+    const before = above ? `${above}${shadowed ? " >>> " : " > "}` : "";
+    if (anchor) return (isShadowRoot(root) ? before.slice(0, before.lastIndexOf(" >>> ") + 5) : "") + anchor;
+    const tag = CSS.escape(tagOf(at));
+    const place = placeOf(at, reading);
+    return before + (place ? `${tag}:nth-of-type(${place})` : tag);
+  });
 }
 
 // -------------------------------------------------------------------------------------------- surroundings
@@ -214,18 +240,13 @@ function depthBetween(ancestor, element) {
 function containerOf(element, reading) {
   const parent = flatParent(element);
   if (!parent) return "";
-  let container = reading.containers.get(parent);
-  if (container === undefined) {
-    const role = containerRole(parent, reading);
-    if (role) {
-      const name = nameOfContainer(parent, reading);
-      container = name ? `${role} "${name}"` : role;
-    } else {
-      container = containerOf(parent, reading);
-    }
-    reading.containers.set(parent, container);
-  }
-  return container;
+  const own = (at) => {
+    const role = containerRole(at, reading);
+    if (!role) return undefined;
+    const name = nameOfContainer(at, reading);
+    return name ? `${role} "${name}"` : role;
+  };
+  return descend(parent, reading.containers, flatParent, own, (_at, above = "") => above);
 }
 
 const likeness = (element) => tagOf(element) + "." + attr(element, "class").split(/\s+/)[0];
@@ -245,10 +266,20 @@ function isRepeated(element, reading) {
     let looked = 0;
     for (let at = step(element); at && looked < 3; at = step(at), looked++) if (likeness(at) === kind) like++;
   }
-  if (rowLike) return like >= 1 || tag === "tr";
+  if (tag === "tr") return like >= 1 || isDataRow(element);
+  if (rowLike) return like >= 1;
   if (!firstElementOf(element) || (tag !== "article" && tag !== "div" && tag !== "section")) return false;
   // Plain blocks repeat everywhere: only several alike with at least two texts each are rows.
   return like >= (tag === "article" ? 1 : 2) && attr(element, "class") !== "" && cellsOf(element, reading).length >= 2;
+}
+
+/** Whether a <tr> is one of several, or the only one of a table with headings; any other lays out a page. */
+function isDataRow(row) {
+  for (const step of [previousElementOf, nextElementOf]) {
+    for (let at = step(row); at; at = step(at)) if (tagOf(at) === "tr") return true;
+  }
+  const table = closest(row, "table");
+  return Boolean(table) && Array.from(queryAll(table, "th")).some((head) => closest(head, "table") === table);
 }
 
 function rowElementOf(element, reading) {
@@ -298,36 +329,58 @@ const NEIGHBOUR_LIMIT = 40;
 /** The next node in the flat tree in document order, not going into `node`. */
 function after(node, direction) {
   for (let at = node; at; at = flatParent(at)) {
-    const parent = flatParent(at);
-    if (!parent) return null;
-    const siblings = flatChildren(parent);
-    const index = Array.prototype.indexOf.call(siblings, at);
-    if (index >= 0 && siblings[index + direction]) return siblings[index + direction];
+    const sibling = flatSibling(at, direction);
+    if (sibling) return sibling;
   }
   return null;
 }
 
+const WORD = /[\p{L}\p{N}]/u;
+
+/** A text node with a word in it as `{text, box}`, or null when nothing of it is drawn. */
+function textEntry(node, reading) {
+  let entry = reading.textBoxes.get(node);
+  if (entry === undefined) {
+    const box = boxOfText(node, reading);
+    entry = box && { text: cut(collapse(headOf(node).slice(0, 4 * NEIGHBOUR_LIMIT)), NEIGHBOUR_LIMIT), box };
+    reading.textBoxes.set(node, entry);
+  }
+  return entry;
+}
+
+/** Where a text stands. The box of an element that holds nothing else does for it: measuring a range costs more. */
+function boxOfText(node, reading) {
+  const parent = parentNodeOf(node);
+  const alone = isElement(parent) && !nextSiblingOf(node) && !previousSiblingOf(node);
+  if (alone && reading.standing(parent) === SHOWN) {
+    const box = reading.box(parent);
+    return box.width > 0 && box.height > 0 ? box : null;
+  }
+  const rect = textBox(node);
+  return rect && plainBox(rect);
+}
+
 /** Visible texts before (-1) or after (1) an element in document order, as `{text, box}`. */
-function textsBeside(element, direction, reading, wanted = NEIGHBOURS, budget = 200) {
+function textsBeside(element, direction, reading, wanted = NEIGHBOURS, budget = 2000) {
   const found = [];
   let left = budget;
-  const visit = (node) => {
+  const visit = (node, depth) => {
     if (found.length >= wanted || --left < 0) return;
     const type = nodeTypeOf(node);
     if (type === 3) {
-      const data = dataOf(node);
-      if (!/[\p{L}\p{N}]/u.test(data)) return;
-      const box = textBox(node);
-      if (box) found.push({ text: cut(collapse(data), NEIGHBOUR_LIMIT), box });
+      const entry = WORD.test(headOf(node)) ? textEntry(node, reading) : null;
+      if (entry) found.push(entry);
       return;
     }
-    if (type !== 1 || UNREAD.has(tagOf(node)) || isEditingHost(node)) return;
-    if (!checkVisibility.call(node, VISIBLE) && reading.style(node).display !== "contents") return;
-    const children = flatChildren(node);
-    for (let i = 0; i < children.length; i++) visit(children[direction > 0 ? i : children.length - 1 - i]);
+    if (type !== 1 || depth > TEXT_DEPTH || UNREAD.has(tagOf(node)) || isEditingHost(node)) return;
+    const standing = reading.standing(node);
+    if (standing === ABSENT) return;
+    for (let child = flatEnd(node, direction); child; child = flatSibling(child, direction)) {
+      if (standing !== VEILED || !isText(child)) visit(child, depth + 1);
+    }
   };
   for (let node = after(element, direction); node && found.length < wanted && left > 0; node = after(node, direction)) {
-    visit(node);
+    visit(node, 0);
   }
   return found;
 }
@@ -339,20 +392,29 @@ function gap(a, b) {
   return dx + 2 * dy;
 }
 
+/** The different words of the texts nearest to a box, nearest first; of equally near ones those given first. */
 function nearest(box, texts) {
-  const ranked = texts.map((entry, order) => ({ entry, order, gap: gap(box, entry.box) }));
-  ranked.sort((a, b) => a.gap - b.gap || a.order - b.order);
-  const seen = new Set();
-  for (const { entry } of ranked) {
-    if (seen.size === NEIGHBOURS) break;
-    seen.add(entry.text);
+  const sorted = [], gaps = [];
+  for (let i = 0; i < texts.length; i++) {
+    const far = gap(box, texts[i].box);
+    let at = i;
+    for (; at > 0 && gaps[at - 1] > far; at--) {
+      gaps[at] = gaps[at - 1];
+      sorted[at] = sorted[at - 1];
+    }
+    gaps[at] = far;
+    sorted[at] = texts[i].text;
   }
-  return [...seen];
+  const kept = [];
+  for (let i = 0; i < sorted.length && kept.length < NEIGHBOURS; i++) {
+    if (!kept.includes(sorted[i])) kept.push(sorted[i]);
+  }
+  return kept;
 }
 
 function neighboursOf(element, reading) {
   const texts = [...textsBeside(element, -1, reading), ...textsBeside(element, 1, reading)];
-  return nearest(rectOf(element), texts);
+  return nearest(reading.box(element), texts);
 }
 
 const LABELLED = new Set(["textbox", "searchbox", "combobox", "listbox", "checkbox", "radio", "switch", "slider",
@@ -369,7 +431,7 @@ function labelOf(element, role, reading) {
     const text = before && !queryAll(before, "input,select,textarea").length ? textOf(before, reading, 120) : "";
     if (text) return text;
   }
-  const box = rectOf(element);
+  const box = reading.box(element);
   const directions = role === "checkbox" || role === "radio" || role === "switch" ? [1, -1] : [-1];
   for (const direction of directions) {
     const [found] = textsBeside(element, direction, reading, 1, 30);
@@ -388,22 +450,33 @@ function describe(element, reading = new Reading(), known = {}) {
 
 function makeTarget(element, reading, known) {
   const identity = identityOf(element, reading);
-  const rect = known.rect ?? rectOf(element);
-  return {
+  const target = {
     tag: identity.tag,
     role: identity.role,
     name: identity.name,
     text: textOf(element, reading, 200),
-    label: labelOf(element, identity.role, reading),
-    attributes: attributesOf(element),
+    attributes: attributesOf(element, reading),
     xpath: xpathOf(element, reading),
     css: cssOf(element, reading),
-    neighbours: known.neighbours ?? neighboursOf(element, reading),
-    container: containerOf(element, reading),
-    row: rowOf(element, reading),
     elementHash: elementHash(element, reading, identity),
-    box: { x: round(rect.x + scrollX), y: round(rect.y + scrollY), width: round(rect.width), height: round(rect.height) },
+    box: pageBox(element, reading),
   };
+  // What many elements have not is left out: Python puts it back.
+  const label = labelOf(element, identity.role, reading);
+  if (label) target.label = label;
+  const neighbours = known.neighbours ?? neighboursOf(element, reading);
+  if (neighbours.length) target.neighbours = neighbours;
+  const container = containerOf(element, reading);
+  if (container) target.container = container;
+  const row = rowOf(element, reading);
+  if (row.length) target.row = row;
+  return target;
+}
+
+function pageBox(element, reading) {
+  const { left, top, width, height } = reading.box(element);
+  const { x, y } = reading.scrolled;
+  return { x: round(left + x), y: round(top + y), width: round(width), height: round(height) };
 }
 
 const round = (value) => Math.round(value * 10) / 10;

@@ -99,7 +99,7 @@ function byAttributes(target, reading) {
   for (const name of ["aria-label", "placeholder", "alt"]) {
     if (attributes[name]) collect(`[${name}]`, (element) => collapse(attr(element, name)) === attributes[name]);
   }
-  if (attributes.href) collect("a[href],area[href]", (element) => hrefPath(element) === attributes.href);
+  if (attributes.href) collect("a[href],area[href]", (element) => hrefPath(element, reading) === attributes.href);
   for (const element of byCss(target.css)) found.add(element);
   return [...found];
 }
@@ -120,7 +120,7 @@ function byCss(css) {
 
 /** Selectors for all tags that can have a role by themselves; any other element needs a role attribute. */
 const ROLE_SELECTORS = {
-  button: "button,input,summary", link: "a,area", textbox: "input,textarea,[contenteditable]", checkbox: "input",
+  button: "button,input,summary", link: "a,area", textbox: "input,textarea,body,[contenteditable]", checkbox: "input",
   radio: "input", switch: "input", combobox: "input,select", listbox: "select,datalist", searchbox: "input",
   spinbutton: "input", slider: "input", option: "option", heading: "h1,h2,h3,h4,h5,h6", img: "img,svg", row: "tr",
   cell: "td,th", gridcell: "td,th", columnheader: "th", rowheader: "th", listitem: "li", list: "ul,ol,menu",
@@ -197,3 +197,33 @@ function certainOf(target, candidates, total, reading) {
 
 const sameTexts = (left, right) =>
   left.length === right.length && left.every((text, index) => normalise(text) === normalise(right[index]));
+
+/** What one look says of a target: the candidates of the tiers, how many there are, and the certain one or null. */
+function lookUp(target, reading) {
+  const { candidates, total } = locate(target, reading);
+  return { candidates, total, certain: certainOf(target, candidates, total, reading) };
+}
+
+/**
+ * What `begin` would be told of many targets at once, for measuring the tiers: each element is described once.
+ *
+ * @returns {{looks: {candidates: {element: number, tier: string}[], total: number, certain: number}[],
+ *   targets: Object[]}} candidates by their place in `targets`; `certain` by its place in `candidates`, or -1
+ */
+function lookUpAll(targets) {
+  const reading = new Reading();
+  const described = new Map();
+  const place = (element) => {
+    if (!described.has(element)) described.set(element, described.size);
+    return described.get(element);
+  };
+  const looks = targets.map((target) => {
+    const { candidates, total, certain } = lookUp(target, reading);
+    return {
+      candidates: candidates.map(({ element, tier }) => ({ element: place(element), tier })),
+      total,
+      certain: candidates.indexOf(certain),
+    };
+  });
+  return { looks, targets: Array.from(described.keys(), (element) => describe(element, reading)) };
+}

@@ -13,17 +13,19 @@ function post(message) {
 }
 
 const INPUT_EVENTS = ["pointerover", "pointermove", "mousemove", "pointerdown", "mousedown", "touchstart", "touchend",
-  "pointerup", "mouseup", "click", "auxclick", "dblclick", "contextmenu", "dragstart", "keydown", "keypress", "keyup",
-  "beforeinput"];
+  "pointerup", "mouseup", "click", "auxclick", "dblclick", "contextmenu", "dragstart", "dragover", "drop", "dragend",
+  "keydown", "keypress", "keyup", "beforeinput", "paste"];
 
 function onInputEvent(event) {
   if (!event.isTrusted) return;
   if (isSwallowed(event)) return stopEvent(event);
-  if (attempt?.armed) attempt.guarded(() => attempt.onInput(event));
+  const acting = attempt?.choosing?.part ?? attempt;
+  if (acting?.armed) acting.guarded(() => acting.onInput(event));
 }
 
 function begin(spec) {
   attempt?.stop();
+  standGuard();
   attempt = new Attempt({ need: "none", probes: [], ...spec }, post);
   attempt.start();
 }
@@ -36,6 +38,18 @@ const api = {
   act(number) {
     if (attempt?.spec.attempt === number) attempt.act();
   },
+  takeFiles(number, field) {
+    return attempt?.spec.attempt === number ? attempt.takeFiles(field) : null;
+  },
+  searchOn(number) {
+    return attempt?.spec.attempt === number ? attempt.searchOn() : { found: false, more: false };
+  },
+  aim(number) {
+    return attempt?.spec.attempt === number ? attempt.aim() : null;
+  },
+  carry,
+  /** Whether the focus is in this document, and not in a frame of it. */
+  hasFocus: hasFocusHere,
   watch(number, probes) {
     begin({ attempt: number, need: "none", probes });
   },
@@ -44,18 +58,26 @@ const api = {
     attempt = null;
   },
   snapshot: takeSnapshot,
+  suspects,
   extract(number, fields) {
     const element = attempt?.spec.attempt === number ? attempt.element : null;
     return extractFields(element && isConnected(element) ? element : null, fields, new Reading());
   },
+  /** For benchmarks: what the tiers lead to, without an attempt. */
+  lookUpAll,
   /** For tests and for the recorder: what would be recorded of an element. */
   describe: (element) => describe(element),
   normalise,
 };
 Object.defineProperty(globalThis, "replaywright", { value: Object.freeze(api) });
 
-// Installed with the document, so before any listener of the page: nothing sees input that the guard stops.
-for (const type of INPUT_EVENTS) addListener(window, type, onInputEvent, { capture: true, passive: false });
+function standGuard() {
+  for (const type of INPUT_EVENTS) addListener(window, type, onInputEvent, { capture: true, passive: false });
+}
+
+// Installed with the document, so before any listener of the page: nothing sees input that the guard stops. A page
+// that writes its document anew (`document.open`) takes all listeners away: then the next attempt puts them back.
+standGuard();
 
 function tellLoaded() {
   post({ attempt: 0, type: "loaded" });

@@ -4,13 +4,28 @@ const NAME_FROM_CONTENT = new Set(["button", "cell", "checkbox", "columnheader",
   "menuitem", "menuitemcheckbox", "menuitemradio", "option", "radio", "row", "rowheader", "switch", "tab", "tooltip",
   "treeitem"]);
 
-// A <tr> is left without a name, as Chromium does: its name would be everything that is in it, cell by cell.
+/** Rows of grids are chosen and named; the name of any other row would be everything in it, cell by cell. */
+function isInGrid(element, reading) {
+  for (let at = flatParent(element); at; at = flatParent(at)) {
+    const role = roleOf(at, reading);
+    if (role === "grid" || role === "treegrid") return true;
+    if (role === "table") return false;
+  }
+  return false;
+}
+
+/** What is no part of what an item or a cell is called, as it has parts of its own: the items below, a form, a table. */
+const HAS_PARTS = new Set(["cell", "gridcell", "menuitem", "menuitemcheckbox", "menuitemradio", "treeitem"]);
+const PARTS = new Set(["alertdialog", "dialog", "feed", "form", "grid", "group", "listbox", "menu", "menubar",
+  "navigation", "radiogroup", "search", "table", "tablist", "tabpanel", "toolbar", "tree", "treegrid"]);
 
 /** Roles that may not be named by the author: an aria-label on them is ignored. */
 const NAME_PROHIBITED = new Set(["caption", "code", "deletion", "emphasis", "insertion", "paragraph", "strong",
   "subscript", "superscript"]);
 
+const SVG = "http://www.w3.org/2000/svg";
 const NAME_LIMIT = 1000;
+const NAME_DEPTH = 300;
 const DEFAULT_BUTTON = { submit: "Submit", reset: "Reset" };
 
 /** The accessible name, white space collapsed; kept for the length of a reading. */
@@ -26,10 +41,12 @@ function nameOf(element, reading) {
 function isHiddenForName(element, context) {
   if (context.includeHidden) return false;
   if (attr(element, "aria-hidden").toLowerCase() === "true") return true;
-  if (checkVisibility.call(element, VISIBLE)) return false;
-  const style = context.reading.style(element);
-  return style.display !== "contents" || style.visibility !== "visible";
+  return context.reading.standing(element) < CONTENTS;
 }
+
+/** Whether an element inside of what is named is invisible; what is named itself may be about to be shown. */
+const isVeiled = (element, context) => !context.includeHidden && element !== context.root &&
+  context.reading.standing(element) === VEILED && attr(element, "aria-hidden").toLowerCase() !== "true";
 
 /**
  * One step of the algorithm. `context.mode` says how we came here: "root" for the element that is named,
@@ -38,7 +55,10 @@ function isHiddenForName(element, context) {
 function computeName(element, context) {
   if (context.seen.has(element)) return "";
   const { mode } = context;
-  if (mode === "content" && isHiddenForName(element, context)) return "";
+  if (mode === "content" && isHiddenForName(element, context)) {
+    // What is invisible may hold what is visible again; it says nothing itself.
+    return isVeiled(element, context) ? nameFromContent(element, context) : "";
+  }
   if (mode === "reference" || mode === "label") {
     context.includeHidden = mode === "reference" && isHiddenForName(element, context);
   }
@@ -58,13 +78,14 @@ function computeName(element, context) {
   if (/\S/.test(label) && !NAME_PROHIBITED.has(role)) return label;
   const native = nativeName(element, role, context);
   if (native) return native;
-  const fromContent = mode !== "root" || (NAME_FROM_CONTENT.has(role) && tagOf(element) !== "tr");
+  const fromContent = mode !== "root" || (role === "row" ? isInGrid(element, context.reading) : NAME_FROM_CONTENT.has(role));
   if (fromContent) {
     const content = nameFromContent(element, context);
     if (/\S/.test(content)) return content;
   }
-  const title = tooltip(element);
-  return title && !NAME_PROHIBITED.has(role) ? title : "";
+  // An image that is said to stand for no words has none.
+  if (NAME_PROHIBITED.has(role) || (has(element, "alt") && tagOf(element) === "img")) return "";
+  return tooltip(element);
 }
 
 const tooltip = (element) => (/\S/.test(attr(element, "title")) ? attr(element, "title") : "");
@@ -128,7 +149,7 @@ function selectedLabels(select) {
 
 function labelsText(element, context) {
   const parts = labelsOf(element).map((label) =>
-    computeName(label, { reading: context.reading, seen: new Set(context.seen), root: context.root, mode: "label",
+    computeName(label, { reading: context.reading, seen: context.seen, root: context.root, mode: "label",
       referenced: context.referenced, inLabel: true }));
   return collapse(parts.join(" "));
 }
@@ -151,7 +172,7 @@ function nativeName(element, role, context) {
       if (type === "image") return attr(element, "alt") || tooltip(element) || attr(element, "value") || "Submit";
       if (type === "button" || type === "submit" || type === "reset") {
         const value = getAttribute.call(element, "value");
-        return value !== null && value !== "" ? value : tooltip(element) || DEFAULT_BUTTON[type] || "";
+        return value ?? DEFAULT_BUTTON[type] ?? "";
       }
       if (type === "checkbox" || type === "radio" || type === "range" || type === "color" || type === "file") return "";
       return tooltip(element) || attr(element, "placeholder") || attr(element, "aria-placeholder");
@@ -173,13 +194,13 @@ function nativeName(element, role, context) {
       return partText(firstChildWithTag(element, "caption"), context);
     case "figure":
       return partText(firstChildWithTag(element, "figcaption"), context);
-    case "svg": {
-      const title = firstChildWithTag(element, "title");
-      return title ? textContentOf(title) : "";
-    }
     case "optgroup":
     case "option":
       return attr(element, "label");
+  }
+  if (namespaceOf(element) === SVG) {
+    const title = firstChildWithTag(element, "title");
+    return title ? textContentOf(title) : "";
   }
   const placeholder = role === "textbox" || role === "searchbox" || role === "combobox"
     ? attr(element, "aria-placeholder") : "";
@@ -189,28 +210,49 @@ function nativeName(element, role, context) {
 /** Text of the flat tree under an element, CSS content and embedded names included. */
 function nameFromContent(element, context) {
   const { reading } = context;
-  const parts = [pseudoContent(element, "::before", context)];
-  const inner = context.mode === "content" ? context : { ...context, mode: "content" };
-  for (const child of flatChildren(element)) {
+  // No page that a person made nests this deep; one that does must not exhaust the stack.
+  const depth = (context.depth ?? 0) + 1;
+  if (depth > NAME_DEPTH) return "";
+  const veiled = isVeiled(element, context);
+  const parts = [veiled ? "" : pseudoContent(element, "::before", context)];
+  const inner = { ...context, mode: "content", depth };
+  const hasParts = HAS_PARTS.has(roleOf(context.root, reading));
+  const add = (child) => {
     const type = nodeTypeOf(child);
     if (type === 3) {
-      parts.push(dataOf(child));
+      if (!veiled) parts.push(dataOf(child));
     } else if (type === 1) {
       const tag = tagOf(child);
       if (tag === "br") {
         parts.push(" ");
-        continue;
+        return;
       }
-      if (tag === "script" || tag === "style" || tag === "template" || tag === "noscript") continue;
+      if (tag === "script" || tag === "style" || tag === "template" || tag === "noscript") return;
+      if (hasParts && isPart(child, reading)) return;
       const text = computeName(child, inner);
-      if (!text) continue;
-      const display = reading.style(child).display;
-      const inline = display === "inline" || display === "contents";
+      if (!text) return;
+      const display = reading.display(child);
+      const inline = display === "inline" || (display === "contents" && tag !== "slot");
       parts.push(inline ? text : ` ${text} `);
     }
-  }
+  };
+  for (const child of flatChildren(element)) add(child);
+  if (has(element, "aria-owns")) for (const child of ownedBy(element)) add(child);
   parts.push(pseudoContent(element, "::after", context));
   return parts.join("");
+}
+
+function isPart(element, reading) {
+  if (!PARTS.has(roleOf(element, reading)) || hasAuthorName(element)) return false;
+  // A table that heads nothing is there for the layout: its cells are read as if they stood side by side.
+  return tagOf(element) !== "table" || queryAll(element, "th,caption,thead").length > 0;
+}
+
+/** The elements that aria-owns puts behind an element's children, as far as they are not in it anyway. */
+function ownedBy(element) {
+  const root = getRoot(element);
+  return attr(element, "aria-owns").trim().split(/\s+/).map((id) => byId(root, id))
+    .filter((owned) => owned && !flatContains(owned, element) && !flatContains(element, owned));
 }
 
 /** The words of a CSS `content`; counters, images and quotes are no text. */
@@ -224,7 +266,7 @@ function pseudoContent(element, which, context) {
   const alternative = /\/\s*("(?:[^"\\]|\\.)*")\s*$/.exec(content);
   const strings = (alternative ? alternative[1] : content).match(/"(?:[^"\\]|\\.)*"/g) ?? [];
   const text = strings.map((string) => string.slice(1, -1).replace(/\\(["\\])/g, "$1")).join("");
-  return style.display === "inline" || !text ? text : ` ${text} `;
+  return (style.display === "inline" && !alternative) || !text ? text : ` ${text} `;
 }
 
 /**

@@ -27,6 +27,12 @@ function checkedOf(element) {
   return told ? told === "true" : null;
 }
 
+/** Whether the keys go to the element: it has the focus, or is the active descendant of what has. */
+function isFocused(element) {
+  const active = Document.prototype.hasFocus.call(document) ? deepActive() : null;
+  return active === element || Boolean(active && byId(getRoot(active), attr(active, "aria-activedescendant")) === element);
+}
+
 function elementState(element, reading) {
   const { role, name } = identityOf(element, reading);
   return {
@@ -35,6 +41,7 @@ function elementState(element, reading) {
     text: textOf(element, reading, 200),
     value: cut(valueOf(element, reading), 10000),
     visible: reading.isShown(element),
+    focused: isFocused(element),
   };
 }
 
@@ -53,7 +60,7 @@ function startingFrom(query, reading) {
     return role ? byRole(role, "", reading) : all("*");
   }
   if (query.placeholder) return all("[placeholder],[aria-placeholder]");
-  if (query.label) return all("input,select,textarea,button,meter,output,progress,[contenteditable],[role],[aria-label]");
+  if (query.label) return all("input,select,textarea,button,meter,output,progress,body,[contenteditable],[role],[aria-label]");
   return all("*");
 }
 
@@ -76,6 +83,12 @@ function answersTo(element, query, reading) {
   }
   if (query.text && !normalise(readingText(element, reading)).includes(normalise(query.text))) return false;
   return true;
+}
+
+/** Whether the page itself says that this is the element's label. */
+function isCalled(element, label, reading) {
+  const own = labelsOf(element).map((each) => textOf(each, reading, 120)).join(" ");
+  return [own, nameOf(element, reading)].some((text) => bareLabel(text) === bareLabel(label));
 }
 
 const given = (value) => value !== null && value !== undefined;
@@ -105,6 +118,11 @@ function findAll(query, reading) {
   if (found.length > 1 && (query.role || given(query.name) || query.name_contains)) {
     const accessible = found.filter(isInAccessibilityTree);
     if (accessible.length) found = accessible;
+  }
+  if (found.length > 1 && query.label) {
+    // A text that only stands beside a field labels none that has a name of its own while another is called so.
+    const named = found.filter((element) => isCalled(element, query.label, reading));
+    if (named.length) found = named;
   }
   return found;
 }
@@ -197,7 +215,7 @@ function answerText(probe, reading) {
   const count = occurrences(needle, reading.pageText);
   if (!count) return { count, elements: [], nearest: nearestLines(needle, lines) };
   const holding = lines.filter((line) => normalise(line).includes(needle)).slice(0, STATES_SHOWN);
-  const elements = holding.map((line) => ({ role: "", name: "", text: cut(line, 200), value: "", visible: true }));
+  const elements = holding.map((line) => ({ role: "", name: "", text: cut(line, 200), value: "", visible: true, focused: false }));
   return { count, elements, nearest: [] };
 }
 

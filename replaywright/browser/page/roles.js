@@ -9,10 +9,10 @@ const ROLES = new Set(("alert alertdialog application article banner blockquote 
   "time timer toolbar tooltip tree treegrid treeitem").split(" "));
 
 const TAG_ROLES = {
-  article: "article", blockquote: "blockquote", button: "button", caption: "caption", code: "code", datalist: "listbox",
+  address: "group", article: "article", blockquote: "blockquote", button: "button", caption: "caption", code: "code", datalist: "listbox",
   dd: "definition", del: "deletion", details: "group", dfn: "term", dialog: "dialog", dt: "term", em: "emphasis",
   fieldset: "group", figure: "figure", h1: "heading", h2: "heading", h3: "heading", h4: "heading", h5: "heading",
-  h6: "heading", hr: "separator", html: "document", ins: "insertion", li: "listitem", main: "main", mark: "mark",
+  h6: "heading", hgroup: "group", hr: "separator", html: "document", ins: "insertion", li: "listitem", main: "main", mark: "mark",
   math: "math", menu: "list", meter: "meter", nav: "navigation", ol: "list", optgroup: "group", option: "option",
   output: "status", p: "paragraph", progress: "progressbar", s: "deletion", search: "search", strong: "strong",
   sub: "subscript", summary: "button", sup: "superscript", table: "table", tbody: "rowgroup", tfoot: "rowgroup",
@@ -82,7 +82,14 @@ function computeRole(element) {
 }
 
 const hasAuthorName = (element) =>
-  /\S/.test(attr(element, "aria-label")) || /\S/.test(attr(element, "aria-labelledby")) || /\S/.test(attr(element, "title"));
+  /\S/.test(attr(element, "aria-label")) || /\S/.test(attr(element, "title")) || isLabelledBySomething(element);
+
+function isLabelledBySomething(element) {
+  const ids = attr(element, "aria-labelledby").trim();
+  if (!ids) return false;
+  const root = getRoot(element);
+  return ids.split(/\s+/).some((id) => byId(root, id));
+}
 
 /** The nearest ancestor in the DOM with one of these tags, or null. */
 function ancestorWithTag(element, tags) {

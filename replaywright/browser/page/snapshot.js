@@ -1,6 +1,6 @@
 /* Reading a whole document in one walk over the flat tree: what can be acted on, and what a reader needs beside it. */
 
-const LIMITS = { maxElements: 3000, maxNodes: 50000, maxMs: 400, maxDepth: 400 };
+const LIMITS = { maxElements: 5000, maxNodes: 60000, maxMs: 1200, maxDepth: 400, maxFrames: 100 };
 
 const ACTIONABLE_ROLES = new Set(["button", "link", "textbox", "searchbox", "combobox", "listbox", "checkbox", "radio",
   "switch", "slider", "spinbutton", "menuitem", "menuitemcheckbox", "menuitemradio", "tab", "option", "treeitem",
@@ -9,9 +9,12 @@ const CONTEXT_ROLES = new Set(["heading", "alert", "status", "alertdialog", "dia
   "caption", "tooltip", "log", "progressbar", "meter", "img", "definition", "term", "paragraph", "listitem"]);
 const SKIPPED = new Set(["script", "style", "noscript", "template", "head", "meta", "link", "title", "option", "optgroup",
   "datalist", "source", "track", "param", "base", "br", "wbr", "col", "colgroup"]);
+/** Tags that pages make clickable by a listener. */
+const CLICKABLE = new Set(["div", "span", "li", "td", "tr", "a", "svg", "img", "p"]);
 const CONTEXT_TEXT_LIMIT = 160;
 
-function isActionable(element, tag, role, reading, inside) {
+function isActionable(element, tag, role, walk, inside) {
+  const { reading } = walk;
   if (role === "gridcell") return has(element, "tabindex") || has(element, "onclick");
   if (ACTIONABLE_ROLES.has(role)) return true;
   if (tag === "input") return inputTypeOf(element) !== "hidden";
@@ -25,22 +28,275 @@ function isActionable(element, tag, role, reading, inside) {
   }
   // Listeners cannot be seen from here; the pointer says what the page means to be clicked. It is inherited, so
   // only the element where it begins counts, and not inside something that is actionable anyway.
-  return !inside && (tag === "div" || tag === "span" || tag === "li" || tag === "td" || tag === "tr" || tag === "a" ||
-    tag === "svg" || tag === "img" || tag === "p" || tag.includes("-")) && pointerBeginsAt(element, reading);
+  return !inside && (CLICKABLE.has(tag) || tag.includes("-")) && pointerBeginsAt(element, walk);
 }
 
-function pointerBeginsAt(element, reading) {
-  if (reading.style(element).cursor !== "pointer") return false;
-  const parent = flatParent(element);
-  return !parent || reading.style(parent).cursor !== "pointer";
+function hasPointer(element, walk) {
+  let pointer = walk.pointers.get(element);
+  if (pointer === undefined) walk.pointers.set(element, (pointer = walk.reading.style(element).cursor === "pointer"));
+  return pointer;
 }
+
+function pointerBeginsAt(element, walk) {
+  if (!hasPointer(element, walk)) return false;
+  const parent = flatParent(element);
+  return !parent || !hasPointer(parent, walk);
+}
+
+/** The document as a Snapshot, within limits; what was left out is said in `notes`. */
+function takeSnapshot(given) {
+  const limits = { ...LIMITS, ...given };
+  const started = performance.now();
+  const reading = new Reading();
+  reading.active = deepActive();
+  const walk = {
+    reading, limits, started, nodes: 0, picked: [], texts: [], frames: [], notes: new Set(), stopped: "",
+    width: innerWidth, height: innerHeight, mayVisit: limits.maxNodes, mayTake: limits.maxMs * 0.6,
+    seen: new Set(), pointers: new Map(), headers: new Map(), groups: 0, words: 0, deep: false, suspects: [],
+  };
+  const top = bodyOf(document) ?? rootElementOf(document);
+  if (top) visitElement(top, walk, OUTSIDE);
+  if (walk.stopped || walk.deep) visitOnScreen(walk);
+  keepFrames(walk);
+  const elements = describePicked(walk);
+  keepSuspects(walk.suspects);
+  return {
+    url: location.href,
+    title: titleOf(document),
+    elements,
+    notes: [...walk.notes],
+    nodeCount: walk.nodes,
+    frames: walk.frames,
+    suspects: walk.suspects.length,
+  };
+}
+
+/**
+ * What an element's ancestors say of it: `actionable` inside a control that is one thing, `covered` inside a context
+ * that is shown as one text, `told` inside something whose name has all its words, `choices` inside a menu or the
+ * like, `item` the repeated item it stands in.
+ */
+const OUTSIDE = { depth: 0, actionable: false, covered: false, told: false, choices: false, item: null };
+
+function goesOn(walk, depth) {
+  const { limits } = walk;
+  if (walk.stopped) return false;
+  if (depth > limits.maxDepth) {
+    walk.deep = true;
+    walk.notes.add(`nested deeper than ${limits.maxDepth} elements: the rest was left out`);
+    return false;
+  }
+  walk.nodes++;
+  if (walk.nodes > walk.mayVisit) walk.stopped = `stopped after ${limits.maxNodes} nodes`;
+  else if ((walk.nodes & 127) === 0 && isLate(walk)) {
+    walk.stopped = `stopped after ${walk.nodes} nodes: the page took too long to read`;
+  }
+  if (walk.stopped) walk.notes.add(walk.stopped);
+  return !walk.stopped;
+}
+
+const isLate = (walk) => performance.now() - walk.started > walk.mayTake;
+
+function visitElement(element, walk, inherited) {
+  const { reading, picked } = walk;
+  if (walk.seen.has(element) || !goesOn(walk, inherited.depth)) return;
+  walk.seen.add(element);
+  const tag = tagOf(element);
+  if (SKIPPED.has(tag)) return;
+  const standing = reading.standing(element);
+  if (standing === ABSENT) return;
+  if (tag === "iframe" || tag === "frame") return visitFrame(element, walk, inherited);
+  const role = roleOf(element, reading);
+  const visible = standing === SHOWN;
+  const item = visible ? pickElement(element, tag, role, walk, inherited) : null;
+  if (visible && isSuspect(element, tag, walk)) walk.suspects.push(element);
+  const { actionable = false, context = false } = item ?? {};
+  const inner = {
+    depth: inherited.depth + 1,
+    actionable: inherited.actionable || (actionable && CHILDREN_PRESENTATIONAL.has(role)) || tag === "svg",
+    covered: inherited.covered || (context && READ_WHOLE.has(role)),
+    told: inherited.told || (actionable && NAME_FROM_CONTENT.has(role)),
+    choices: inherited.choices || CHOICES.has(role),
+    item: inherited.item,
+  };
+  const words = walk.words;
+  if (!UNREAD.has(tag) && !isEditingHost(element)) visitChildren(element, standing, walk, inner);
+  if (!item) return;
+  item.textTo = walk.texts.length;
+  // What only repeats the words of the links and buttons in it says nothing of its own.
+  if (context && words === walk.words && REPEATING.has(role)) picked[item.place] = null;
+}
+
+function visitChildren(element, standing, walk, inner) {
+  const repeated = inner.choices || inner.actionable ? null : repeatedChildren(element, walk);
+  someFlatChild(element, (child) => {
+    const type = nodeTypeOf(child);
+    if (type === 3) {
+      if (standing !== VEILED) visitText(child, walk, inner);
+    } else if (type === 1) {
+      const group = repeated?.get(child);
+      visitElement(child, walk, group ? { ...inner, item: itemOf(child, group, inner, walk) } : inner);
+    }
+    return walk.stopped !== "";
+  });
+}
+
+/** Contexts that are shown as one text: what is inside gives no line of its own unless it can be acted on. */
+const READ_WHOLE = new Set(["heading", "cell", "columnheader", "rowheader", "caption", "paragraph", "alert", "status",
+  "listitem", "term", "definition", "tooltip"]);
+/** Contexts that are left out when all their words are those of links and buttons in them. */
+const REPEATING = new Set(["", "cell", "listitem", "paragraph", "term", "definition"]);
+
+/** Put the element on the list if it can be acted on, read or scrolled; the item of the list, or null. */
+function pickElement(element, tag, role, walk, inherited) {
+  const { reading, picked, texts } = walk;
+  const actionable = isActionable(element, tag, role, walk, inherited.actionable);
+  const context = !actionable && !inherited.actionable && isContext(element, tag, role, inherited);
+  const scrolling = inherited.actionable ? NO_STATES : scrollingOf(element, tag, reading);
+  const light = context && Boolean(inherited.item?.light) && scrolling === NO_STATES;
+  if (!scrolling.length) {
+    if (!actionable && !context) return null;
+    if (!light) {
+      const box = reading.box(element);
+      if (!(box.width > 0 && box.height > 0) && !reading.isShown(element)) return null;
+    }
+  }
+  const item = { element, tag, role, actionable, context, scrolling, light, frame: false, repeated: inherited.item,
+    place: picked.length, textFrom: texts.length, textTo: 0, id: "" };
+  picked.push(item);
+  return item;
+}
+
+function visitText(node, walk, inherited) {
+  if (!WORD.test(headOf(node))) return;
+  walk.texts.push(node);
+  if (!inherited.told && !inherited.actionable) walk.words++;
+}
+
+function isContext(element, tag, role, inherited) {
+  if (inherited.covered) return role === "alert" || role === "status";
+  if (tag === "label") return !controlOf(element);
+  if (tag === "legend") return true;
+  if (tag === "body" || tag === "html") return false;
+  if (role === "listitem") {
+    return hasOwnText(element) || !firstElementOf(element) || !queryAll(element, "a,button,input,select,textarea").length;
+  }
+  if (CONTEXT_ROLES.has(role)) return true;
+  // Plain blocks with text of their own: what a reader reads where the page has no better words.
+  return !role && hasOwnText(element);
+}
+
+function hasOwnText(element) {
+  for (let child = firstChildOf(element); child; child = nextSiblingOf(child)) {
+    if (isText(child) && WORD.test(headOf(child))) return true;
+  }
+  return false;
+}
+
+// -------------------------------------------------------------------------------------------- repeated items
+
+/** So many siblings of a kind are a repetition. */
+const REPEATED_FROM = 4;
+/** So many items of a repetition are always described in full; later ones only where they are on the screen. */
+const SAMPLED = 10;
+/** In these each item is another choice: what they have in common says nothing about the others. */
+const CHOICES = new Set(["navigation", "menu", "menubar", "tablist", "toolbar", "radiogroup", "listbox"]);
+const RECORD_TAGS = new Set(["tr", "li", "article", "dd"]);
+const RECORD_ROLES = new Set(["row", "listitem", "article", "treeitem"]);
+const BLOCK_TAGS = new Set(["div", "section", "a", "tbody", "dl", "ul", "ol", "figure", "details", "fieldset", "form", "table"]);
+
+/** What siblings of a repetition have in common, or "" for what is no item of one: `tr.row|td`. */
+function kindOf(element) {
+  const tag = tagOf(element);
+  const role = attr(element, "role");
+  const inside = firstElementOf(element);
+  if (RECORD_TAGS.has(tag) || RECORD_ROLES.has(role)) {
+    return `${likeness(element)}|${role}|${tag === "tr" && inside ? tagOf(inside) : ""}`;
+  }
+  if (tag.includes("-")) return tag;
+  return inside && BLOCK_TAGS.has(tag) && (tag !== "div" || has(element, "class")) ? `${likeness(element)}|${role}|${tagOf(inside)}` : "";
+}
+
+/** The children of an element that repeat, each with its repetition `{id, count, last}`; null when none do. */
+function repeatedChildren(element, walk) {
+  const foreign = foreignChildren(element);
+  if ((foreign ? foreign.length : childCountOf(element)) < REPEATED_FROM) return null;
+  const kinds = new Map(), found = new Map();
+  let looked = 0;
+  someFlatChild(element, (child) => {
+    if (isElement(child) && !SKIPPED.has(tagOf(child)) && walk.reading.standing(child) !== ABSENT) {
+      const kind = kindOf(child);
+      if (kind) {
+        const group = kinds.get(kind) ?? { id: "", count: 0, last: 0 };
+        kinds.set(kind, group);
+        group.count++;
+        found.set(child, group);
+      }
+    }
+    return ++looked > walk.mayVisit || ((looked & 127) === 0 && isLate(walk));
+  });
+  for (const [child, group] of found) if (group.count < REPEATED_FROM) found.delete(child);
+  return found.size ? found : null;
+}
+
+/** The item that a repeated child is. What repeats inside an item counts only if there is more of it than of the items. */
+function itemOf(element, group, inherited, walk) {
+  if (inherited.item && group.count <= inherited.item.count) return inherited.item;
+  group.id ||= `g${++walk.groups}`;
+  const number = ++group.last;
+  const light = number > SAMPLED && !isOnScreen(walk.reading.box(element), walk);
+  return { group: group.id, number, count: group.count, light };
+}
+
+// -------------------------------------------------------------------------------------------- what is special
+
+const NO_STATES = Object.freeze([]);
+const SCROLLERS = new Set(["div", "section", "main", "ul", "aside", "nav", "tbody", "ol", "article", "pre", "form", "dialog",
+  "table", "fieldset", "dl"]);
+
+/** `scrollable`, `scrollable-x`: in which directions the element scrolls what is in it. */
+function scrollingOf(element, tag, reading) {
+  if (!SCROLLERS.has(tag) && !tag.includes("-")) return NO_STATES;
+  const { overflowX, overflowY } = reading.style(element);
+  if (overflowX === "visible" && overflowY === "visible") return NO_STATES;
+  const scrolls = (overflow) => overflow === "auto" || overflow === "scroll";
+  const states = [];
+  const height = clientHeightOf(element), width = clientWidthOf(element);
+  if (scrolls(overflowY) && height >= 40 && scrollHeightOf(element) > height + 8) states.push("scrollable");
+  if (scrolls(overflowX) && width >= 40 && scrollWidthOf(element) > width + 8) states.push("scrollable-x");
+  return states.length ? states : NO_STATES;
+}
+
+/** Elements that may have a closed shadow root: only the browser knows, and is asked for no more than these. */
+const SUSPECTS = 40;
+const MAY_HAVE_SHADOW = new Set(["div", "span", "section", "p", "main", "article", "aside", "nav", "header", "footer"]);
+
+function isSuspect(element, tag, walk) {
+  if (walk.suspects.length >= SUSPECTS) return false;
+  const custom = tag.includes("-");
+  if (!custom && (!MAY_HAVE_SHADOW.has(tag) || firstChildOf(element))) return false;
+  if (shadowOf(element) || namespaceOf(element) !== HTML) return false;
+  const box = walk.reading.box(element);
+  return custom ? box.width > 8 && box.height > 8 : box.width >= 40 && box.height >= 12;
+}
+
+let suspectsKept = [];
+function keepSuspects(elements) {
+  suspectsKept = elements.map((element) => new WeakRef(element));
+}
+
+/** The elements of the last snapshot that may have a closed shadow root. */
+const suspects = () => suspectsKept.map((kept) => kept.deref()).filter(Boolean);
 
 function statesOf(element, role, reading) {
   const states = [];
   const aria = (name) => attr(element, name).toLowerCase();
   if (matches(element, ":disabled") || aria("aria-disabled") === "true") states.push("disabled");
-  const checked = checkedOf(element);
-  if (checked) states.push("checked");
+  const checked = checkedState(element);
+  if (checked) states.push(checked);
+  const pressed = aria("aria-pressed");
+  if (pressed === "true") states.push("pressed");
+  if (pressed === "mixed") states.push("mixed");
   const expanded = aria("aria-expanded") ||
     (tagOf(element) === "summary" ? String(has(parentNodeOf(element), "open")) : "");
   if (expanded === "true") states.push("expanded");
@@ -56,146 +312,41 @@ function statesOf(element, role, reading) {
   return states;
 }
 
-/** The document as a Snapshot, within limits; what was left out is said in `notes`. */
-function takeSnapshot(given) {
-  const limits = { ...LIMITS, ...given };
-  const started = performance.now();
-  const reading = new Reading();
-  reading.active = deepActive();
-  const walk = {
-    reading, limits, started, nodes: 0, picked: [], texts: [], frames: [], notes: new Set(), closed: 0, stopped: "",
-    width: innerWidth, height: innerHeight,
-  };
-  const top = bodyOf(document) ?? rootElementOf(document);
-  if (top) visitElement(top, walk, { depth: 0, actionable: false, opaque: false });
-  const elements = describePicked(walk);
-  if (walk.closed) {
-    walk.notes.add(`${walk.closed} custom element(s) draw something that cannot be read: probably closed shadow roots`);
+/** `checked`, `mixed` or "": a native box says itself what it is, whatever an attribute says. */
+function checkedState(element) {
+  if (/^(?:checkbox|radio)$/.test(inputTypeOf(element))) {
+    return inputIndeterminateOf(element) ? "mixed" : inputCheckedOf(element) ? "checked" : "";
   }
-  if (walk.stopped) walk.notes.add(walk.stopped);
-  return {
-    url: location.href,
-    title: titleOf(document),
-    elements,
-    notes: [...walk.notes],
-    nodeCount: walk.nodes,
-    frames: walk.frames,
-  };
+  const told = attr(element, "aria-checked").toLowerCase();
+  return told === "true" ? "checked" : told === "mixed" ? "mixed" : "";
 }
 
-function visitElement(element, walk, inherited) {
-  const { reading, limits } = walk;
-  if (walk.stopped) return;
-  if (++walk.nodes > limits.maxNodes) return void (walk.stopped = `stopped after ${limits.maxNodes} nodes`);
-  if ((walk.nodes & 127) === 0 && performance.now() - walk.started > limits.maxMs * 0.6) {
-    return void (walk.stopped = `stopped after ${walk.nodes} nodes: the page took too long to read`);
-  }
-  if (inherited.depth > limits.maxDepth) {
-    return void walk.notes.add(`nested deeper than ${limits.maxDepth} elements: the rest was left out`);
-  }
-  const tag = tagOf(element);
-  if (SKIPPED.has(tag)) return;
-  const visible = checkVisibility.call(element, VISIBLE);
-  const transparent = !visible && passesThrough(element, reading);
-  if (!visible && !transparent) return;
-  if (tag === "iframe" || tag === "frame") return void visitFrame(element, walk);
-  const role = roleOf(element, reading);
-  const actionable = visible && isActionable(element, tag, role, reading, inherited.actionable);
-  const context = visible && !actionable && !inherited.actionable && isContext(element, tag, role, inherited);
-  let place = -1;
-  if (actionable || context) {
-    const rect = rectOf(element);
-    if ((rect.width > 0 && rect.height > 0) || reading.isShown(element)) {
-      place = walk.picked.length;
-      walk.picked.push({ element, role, actionable, rect, textFrom: walk.texts.length, textTo: 0 });
-    }
-  }
-  const scrolls = visible && place < 0 && !inherited.actionable && isScroller(element, tag);
-  if (scrolls) {
-    place = walk.picked.length;
-    walk.picked.push({ element, role, actionable: false, scrollable: true, rect: rectOf(element),
-      textFrom: walk.texts.length, textTo: 0 });
-  }
-  const root = shadowOf(element);
-  if (!root && tag.includes("-") && !firstChildOf(element) && looksDrawn(element)) walk.closed++;
-  const inner = {
-    depth: inherited.depth + 1,
-    actionable: inherited.actionable || (actionable && CHILDREN_PRESENTATIONAL.has(role)) || tag === "svg",
-    covered: inherited.covered || (context && READ_WHOLE.has(role)),
-  };
-  if (!UNREAD.has(tag) && !isEditingHost(element)) {
-    for (const child of flatChildren(element)) {
-      const type = nodeTypeOf(child);
-      if (type === 1) visitElement(child, walk, inner);
-      else if (type === 3 && visible) visitText(child, element, walk);
-      if (walk.stopped) break;
-    }
-  }
-  if (place >= 0) walk.picked[place].textTo = walk.texts.length;
+// ---------------------------------------------------------------------------------------------------- frames
+
+function visitFrame(element, walk, inherited) {
+  const box = walk.reading.box(element);
+  if (!(box.width > 1 && box.height > 1)) return;
+  const item = { element, tag: tagOf(element), role: "", actionable: false, context: false, scrolling: NO_STATES,
+    light: false, frame: true, repeated: inherited.item, place: walk.picked.length, textFrom: walk.texts.length,
+    textTo: walk.texts.length, id: "" };
+  walk.picked.push(item);
+  walk.frames.push({ item, index: walk.frames.length });
 }
 
-/** Contexts that are shown as one text: what is inside gives no line of its own unless it can be acted on. */
-const READ_WHOLE = new Set(["heading", "cell", "columnheader", "rowheader", "caption", "paragraph", "alert", "status",
-  "listitem", "term", "definition", "tooltip"]);
-
-/** Hidden elements whose descendants may still be seen: display: contents, visibility undone further down. */
-function passesThrough(element, reading) {
-  const style = reading.style(element);
-  if (style.display === "contents") return true;
-  return style.visibility !== "visible" && style.display !== "none" && checkVisibility.call(element);
+/** At most so many frames, those on the screen first, in document order. */
+function keepFrames(walk) {
+  const { maxFrames } = walk.limits;
+  if (walk.frames.length <= maxFrames) return;
+  const rank = ({ item }) => (isOnScreen(walk.reading.box(item.element), walk) ? 0 : 1);
+  const kept = [...walk.frames].sort((a, b) => rank(a) - rank(b) || a.index - b.index).slice(0, maxFrames);
+  walk.notes.add(`${walk.frames.length - kept.length} of ${walk.frames.length} frames left out: more than ${maxFrames}`);
+  for (const frame of walk.frames) if (!kept.includes(frame)) walk.picked[frame.item.place] = null;
+  walk.frames = kept.sort((a, b) => a.index - b.index);
 }
 
-function visitText(node, parent, walk) {
-  const data = dataOf(node);
-  if (data.length < 2 && !/[\p{L}\p{N}]/u.test(data)) return;
-  if (!/[\p{L}\p{N}]/u.test(data)) return;
-  walk.texts.push({ node, parent, text: "", box: null });
-}
-
-function isContext(element, tag, role, inherited) {
-  if (inherited.covered) return role === "alert" || role === "status";
-  if (tag === "label") return !controlOf(element);
-  if (tag === "legend") return true;
-  if (tag === "body" || tag === "html") return false;
-  if (role === "listitem") return !queryAll(element, "a,button,input,select,textarea").length;
-  if (role === "paragraph" || role === "cell") return true;
-  if (CONTEXT_ROLES.has(role)) return true;
-  // Plain blocks with text of their own: what a reader reads where the page has no better words.
-  return !role && hasOwnText(element);
-}
-
-function hasOwnText(element) {
-  for (let child = firstChildOf(element); child; child = nextSiblingOf(child)) {
-    if (isText(child) && /[\p{L}\p{N}]/u.test(dataOf(child))) return true;
-  }
-  return false;
-}
-
-const scrollHeightOf = getterOf(Element.prototype, "scrollHeight");
-const scrollWidthOf = getterOf(Element.prototype, "scrollWidth");
-const clientHeightOf = getterOf(Element.prototype, "clientHeight");
-const clientWidthOf = getterOf(Element.prototype, "clientWidth");
-
-function isScroller(element, tag) {
-  if (tag !== "div" && tag !== "section" && tag !== "main" && tag !== "ul" && tag !== "aside" && tag !== "nav" &&
-    tag !== "tbody" && tag !== "ol" && tag !== "article") return false;
-  const height = clientHeightOf(element);
-  if (height < 40 || scrollHeightOf(element) <= height + 8) return false;
-  const overflow = getComputedStyle(element).overflowY;
-  return overflow === "auto" || overflow === "scroll";
-}
-
-function looksDrawn(element) {
-  const rect = rectOf(element);
-  return rect.width > 8 && rect.height > 8;
-}
-
-function visitFrame(element, walk) {
-  const rect = rectOf(element);
-  if (!(rect.width > 1 && rect.height > 1)) return;
-  const place = walk.picked.length;
-  walk.picked.push({ element, role: "", actionable: false, frame: true, rect, textFrom: walk.texts.length,
-    textTo: walk.texts.length });
+function frameRecord({ item, index }, reading) {
+  const { element, id } = item;
+  const box = reading.box(element);
   let url = "";
   try {
     const given = new URL(attr(element, "src") || "about:blank", document.baseURI);
@@ -203,98 +354,166 @@ function visitFrame(element, walk) {
   } catch {
     url = "";
   }
-  walk.frames.push({ place, name: attr(element, "name") || attr(element, "id"), title: attr(element, "title"), url,
-    index: walk.frames.length, rect, left: rect.left + element.clientLeft, top: rect.top + element.clientTop });
+  return {
+    elementId: id,
+    name: attr(element, "name") || attr(element, "id"),
+    title: attr(element, "title"),
+    url: cut(url, HREF_LIMIT),
+    index,
+    box: { x: round(box.left + clientLeftOf(element)), y: round(box.top + clientTopOf(element)), width: round(box.width),
+      height: round(box.height) },
+  };
 }
 
-/** Boxes of texts are measured only for those that may be a neighbour of something. */
-function measured(entry, reading) {
-  if (entry.box === null) {
-    entry.text = cut(collapse(dataOf(entry.node)), NEIGHBOUR_LIMIT);
-    entry.box = textBox(entry.node) ?? false;
+// --------------------------------------------------------------------------------------- what was not come to
+
+const GRID_COLUMNS = 20;
+const GRID_ROWS = 29;
+/** Coprime to the number of points: in this order they cover the whole viewport evenly, however soon it must end. */
+const GRID_STRIDE = 177;
+/** Less than `maxDepth`: however deep it nests, all of it is come to. */
+const SMALL_PART = 300;
+
+/**
+ * After a walk that was stopped: what lies under a grid of points of the viewport, and what has the focus. A dialog
+ * at the end of a huge page is what a reader sees first.
+ */
+function visitOnScreen(walk) {
+  const { limits, reading } = walk;
+  walk.stopped = "";
+  walk.mayVisit = walk.nodes + 20 * SMALL_PART;
+  walk.mayTake = limits.maxMs * 0.75;
+  const sizes = new Map();
+  const isSmall = (element) => {
+    if (!sizes.has(element)) sizes.set(element, queryAll(element, "*").length);
+    return sizes.get(element) <= SMALL_PART;
+  };
+  const visit = (hit) => {
+    let part = null;
+    for (let at = hit; at && !walk.seen.has(at) && isSmall(at); at = flatParent(at)) part = at;
+    if (part) visitElement(part, walk, OUTSIDE);
+  };
+  visit(reading.active);
+  const points = GRID_COLUMNS * GRID_ROWS;
+  for (let i = 0, at = 0; i < points && !isLate(walk); i++, at = (at + GRID_STRIDE) % points) {
+    const column = at % GRID_COLUMNS, row = Math.floor(at / GRID_COLUMNS);
+    visit(deepFromPoint((walk.width * (column + 0.5)) / GRID_COLUMNS, (walk.height * (row + 0.5)) / GRID_ROWS));
   }
-  return entry.box ? entry : null;
 }
+
+// ------------------------------------------------------------------------------------------------- describing
 
 function neighboursAt(item, walk) {
+  const { reading, texts } = walk;
   const near = [];
-  for (let i = item.textFrom - 1, n = 0; i >= 0 && n < NEIGHBOURS; i--) {
-    const entry = measured(walk.texts[i], walk.reading);
-    if (entry) near.push(entry), n++;
-  }
-  for (let i = item.textTo, n = 0; i < walk.texts.length && n < NEIGHBOURS; i++) {
-    const entry = measured(walk.texts[i], walk.reading);
-    if (entry) near.push(entry), n++;
-  }
-  return nearest(item.rect, near);
+  const collect = (at, direction) => {
+    for (let i = at, n = 0; i >= 0 && i < texts.length && n < NEIGHBOURS; i += direction) {
+      const entry = textEntry(texts[i], reading);
+      if (entry) near.push(entry), n++;
+    }
+  };
+  collect(item.textFrom - 1, -1);
+  collect(item.textTo, 1);
+  return nearest(reading.box(item.element), near);
+}
+
+/** What can be acted on and what is on the screen goes first; the order of the document stays. */
+function chosenOf(walk) {
+  const { reading, limits } = walk;
+  const picked = walk.picked.filter(Boolean);
+  if (picked.length <= limits.maxElements) return picked;
+  const rank = (item) => (item.frame ? 4 : 0) + (item.actionable ? 2 : 0) +
+    (!item.light && isOnScreen(reading.box(item.element), walk) ? 3 : 0);
+  const ranked = picked.map((item, order) => ({ item, order, rank: rank(item) }));
+  ranked.sort((a, b) => b.rank - a.rank || a.order - b.order);
+  const kept = new Set(ranked.slice(0, limits.maxElements).map(({ item }) => item));
+  walk.notes.add(`${picked.length - kept.size} of ${picked.length} elements left out: more than ${limits.maxElements}`);
+  return picked.filter((item) => kept.has(item));
 }
 
 function describePicked(walk) {
-  const { reading, limits, picked } = walk;
-  let chosen = picked;
-  if (picked.length > limits.maxElements) {
-    // What can be acted on and what is on the screen goes first; the order of the document stays.
-    const rank = (item) => (item.frame ? 3 : 0) + (item.actionable ? 2 : 0) + (isOnScreen(item.rect, walk) ? 1 : 0);
-    const kept = new Set(picked.map((item, order) => ({ item, order })).sort((a, b) =>
-      rank(b.item) - rank(a.item) || a.order - b.order).slice(0, limits.maxElements).map(({ item }) => item));
-    chosen = picked.filter((item) => kept.has(item));
-    walk.notes.add(`${picked.length - chosen.length} of ${picked.length} elements left out: more than ${limits.maxElements}`);
-  }
+  const { reading, limits } = walk;
+  const chosen = chosenOf(walk);
   const elements = [];
+  let looked = 0;
   for (const item of chosen) {
-    if ((elements.length & 31) === 0 && performance.now() - walk.started > limits.maxMs) {
-      walk.notes.add(`${chosen.length - elements.length} elements left out: the page took too long to describe`);
+    if ((++looked & 31) === 0 && performance.now() - walk.started > limits.maxMs) {
+      walk.notes.add(`${chosen.length - looked} elements left out: the page took too long to describe`);
       break;
     }
-    const { element, role } = item;
-    if (!item.actionable && !item.frame && !item.scrollable && !saysSomething(item, reading)) continue;
-    const target = item.actionable || item.frame || item.scrollable
-      ? describe(element, reading, { rect: item.rect, neighbours: neighboursAt(item, walk) })
-      : describeContext(item, reading);
+    const whole = item.actionable || item.frame || item.scrolling.length > 0;
+    if (!whole && !saysSomething(item, reading)) continue;
     item.id = `e${elements.length + 1}`;
-    const states = item.actionable ? statesOf(element, role, reading) : [];
-    if (item.scrollable || (item.actionable && isScroller(element, tagOf(element)))) states.push("scrollable");
-    elements.push({
-      id: item.id,
-      target,
-      actionable: item.actionable,
-      visible: true,
-      inViewport: isOnScreen(item.rect, walk),
-      value: item.actionable ? cut(valueOf(element, reading), 500) : "",
-      states,
-      options: element instanceof HTMLSelectElement
-        ? Array.from(optionsOf(element)).slice(0, 30).map((option) => cut(collapse(optionLabelOf(option)), 60)) : [],
-    });
+    elements.push(elementRecord(item, whole, walk));
   }
-  walk.frames = walk.frames.map(({ place, rect, left, top, ...frame }) => ({
-    elementId: picked[place].id ?? "",
-    ...frame,
-    box: { x: round(left), y: round(top), width: round(rect.width), height: round(rect.height) },
-  }));
+  walk.frames = walk.frames.map((frame) => frameRecord(frame, reading));
   return elements;
+}
+
+/** An Element: what equals the defaults of the Python model is left out. */
+function elementRecord(item, whole, walk) {
+  const { reading } = walk;
+  const { element, role, actionable, repeated } = item;
+  const target = whole ? describe(element, reading, { neighbours: neighboursAt(item, walk) }) : describeContext(item, walk);
+  const record = { id: item.id, target };
+  if (!actionable) record.actionable = false;
+  if (item.light || !isOnScreen(reading.box(element), walk)) record.inViewport = false;
+  const value = actionable ? cut(valueOf(element, reading), 500) : "";
+  if (value) record.value = value;
+  const states = actionable ? [...statesOf(element, role, reading), ...item.scrolling] : item.scrolling;
+  if (states.length) record.states = states;
+  if (element instanceof HTMLSelectElement) record.options = optionsShown(element);
+  if (repeated) {
+    record.group = repeated.group;
+    record.groupItem = repeated.number;
+  }
+  return record;
+}
+
+function optionsShown(select) {
+  const options = optionsOf(select);
+  const shown = [];
+  for (let i = 0; i < options.length && i < 30; i++) shown.push(cut(collapse(optionLabelOf(options[i])), 60));
+  return shown;
 }
 
 const saysSomething = (item, reading) =>
   item.role === "img" || item.role === "progressbar" || item.role === "meter" || item.role === "dialog"
-    ? Boolean(nameOf(item.element, reading)) : /[\p{L}\p{N}]/u.test(textOf(item.element, reading, 200));
+    ? Boolean(nameOf(item.element, reading)) : WORD.test(textOf(item.element, reading, 200));
 
-/** Context is for reading: only what a line of text and a place in the page need. */
-function describeContext(item, reading) {
-  const { element, role, rect } = item;
-  const text = textOf(element, reading, CONTEXT_TEXT_LIMIT);
-  const name = role === "heading" || role === "img" || role === "dialog" || role === "alertdialog"
-    ? nameOf(element, reading) : "";
-  return {
-    tag: tagOf(element),
-    role,
-    name: cut(name, 200),
-    text: role === "dialog" || role === "alertdialog" ? "" : text,
-    xpath: xpathOf(element, reading),
-    container: containerOf(element, reading),
-    box: { x: round(rect.x + scrollX), y: round(rect.y + scrollY), width: round(rect.width), height: round(rect.height) },
-  };
+/** Context is for reading: only what a line of text and a place in the page need; in later rows no more than the text. */
+function describeContext(item, walk) {
+  const { reading } = walk;
+  const { element, role, tag } = item;
+  const isPart = role === "dialog" || role === "alertdialog";
+  const text = isPart ? "" : textOf(element, reading, CONTEXT_TEXT_LIMIT);
+  const target = { tag, role, text, xpath: xpathOf(element, reading) };
+  if (item.light) return target;
+  const name = isPart || role === "heading" || role === "img" ? nameOf(element, reading) : "";
+  if (name) target.name = cut(name, 200);
+  const label = tag === "td" ? columnOf(element, walk) : "";
+  if (label) target.label = label;
+  const container = containerOf(element, reading);
+  if (container) target.container = container;
+  target.box = pageBox(element, reading);
+  return target;
 }
 
-function isOnScreen(rect, walk) {
-  return rect.bottom > 0 && rect.right > 0 && rect.top < walk.height && rect.left < walk.width;
+/** The header of the column that a cell stands in, where the table's first row is nothing but headers, one per column. */
+function columnOf(cell, walk) {
+  const table = closest(cell, "table");
+  if (!table) return "";
+  let headers = walk.headers.get(table);
+  if (!headers) {
+    const [first] = queryAll(table, "tr");
+    const cells = first ? Array.from(childrenOf(first)) : [];
+    const plain = cells.every((one) => tagOf(one) === "th" && !has(one, "colspan"));
+    headers = plain ? cells.map((one) => textOf(one, walk.reading, 60)) : [];
+    walk.headers.set(table, headers);
+  }
+  return headers[cellIndexOf(cell)] ?? "";
+}
+
+function isOnScreen(box, walk) {
+  return box.bottom > 0 && box.right > 0 && box.top < walk.height && box.left < walk.width;
 }

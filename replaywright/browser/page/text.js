@@ -58,54 +58,60 @@ function hash64(text) {
 const NO_TEXT = new Set(["script", "style", "noscript", "template", "head", "title", "select", "datalist", "textarea",
   "input", "iframe", "object", "video", "audio", "canvas", "svg", "math", "meter", "progress"]);
 
+/** How much of an element's text is read where only its beginning is shown. */
+const TEXT_LIMIT = 1000;
+/** How deep text is looked for: beyond, no page that a person made has any. */
+const TEXT_DEPTH = 600;
+
 /**
- * The visible text under an element as a reader sees it: the flat tree, block boundaries as line feeds, the
- * contents of inputs and lists of options left out. Collapsed within lines. `limit` bounds the work.
+ * The text under a node as it is in the page, line feeds where blocks begin and end. With a limit each element's is
+ * worked out once in a reading, from those of its children, and white space in it is squeezed.
  */
-function readText(element, reading, limit = Infinity) {
-  const parts = [];
-  let length = 0;
-  const visit = (node) => {
-    if (length > limit) return;
-    const type = nodeTypeOf(node);
-    if (type === 3) {
-      const data = dataOf(node);
-      parts.push(data);
-      length += data.length;
-      return;
-    }
-    if (type !== 1) return;
-    const tag = tagOf(node);
-    if (tag === "br") return void parts.push("\n");
-    // What stands in a line and is not read still keeps the words around it apart.
-    if (NO_TEXT.has(tag)) return void parts.push(" ");
-    let display = "contents";
-    if (!checkVisibility.call(node)) {
-      if (reading.style(node).display !== "contents") return;
-    } else {
-      display = reading.style(node).display;
-    }
-    if (!isVisibleStyle(node, reading)) return visitHidden(node);
-    const apart = !(display.startsWith("inline") || display === "contents" || display.startsWith("ruby"));
-    if (apart) parts.push("\n");
-    const folded = tag === "details" && !has(node, "open");
-    for (const child of flatChildren(node)) if (!folded || isElement(child)) visit(child);
-    if (apart) parts.push("\n");
-  };
-  // visibility: hidden can be undone by a descendant.
-  const visitHidden = (node) => {
-    for (const child of flatChildren(node)) if (isElement(child)) visit(child);
-  };
-  visit(element);
-  return parts.join("").replace(/[^\S\n]+/g, " ").replace(/ ?\n[\s]*/g, "\n").trim();
+function rawText(node, reading, limited, depth = 0) {
+  const type = nodeTypeOf(node);
+  if (type === 3) {
+    if (!limited) return dataOf(node);
+    const head = headOf(node);
+    return /\s\s|[^\S ]/.test(head) ? head.replace(/\s+/g, " ") : head;
+  }
+  if (type !== 1) return "";
+  const known = limited ? reading.raws.get(node) : undefined;
+  if (known !== undefined) return known;
+  if (depth > TEXT_DEPTH) return "";
+  const raw = rawTextOf(node, reading, limited, depth);
+  if (limited) reading.raws.set(node, raw);
+  return raw;
 }
 
-const isVisibleStyle = (element, reading) =>
-  checkVisibility.call(element, VISIBLE) || reading.style(element).visibility === "visible";
+function rawTextOf(element, reading, limited, depth) {
+  const tag = tagOf(element);
+  if (tag === "br") return "\n";
+  // What stands in a line and is not read still keeps the words around it apart.
+  if (NO_TEXT.has(tag)) return " ";
+  const standing = reading.standing(element);
+  if (standing === ABSENT) return "";
+  const display = standing === SHOWN ? reading.display(element) : "contents";
+  const apart = !(display.startsWith("inline") || display === "contents" || display.startsWith("ruby"));
+  const elementsOnly = standing === VEILED || (tag === "details" && !has(element, "open"));
+  let text = apart ? "\n" : "";
+  someFlatChild(element, (child) => {
+    if (!elementsOnly || isElement(child)) text += rawText(child, reading, limited, depth + 1);
+    return limited && text.length > TEXT_LIMIT;
+  });
+  return apart ? text + "\n" : text;
+}
+
+/**
+ * The visible text under an element as a reader sees it: the flat tree, block boundaries as line feeds, the
+ * contents of inputs and lists of options left out. Collapsed within lines.
+ */
+function readText(element, reading) {
+  return rawText(element, reading, false).replace(/[^\S\n]+/g, " ").replace(/ ?\n[\s]*/g, "\n").trim();
+}
 
 /** The visible text of an element on one line, at most `limit` characters; kept for the length of a reading. */
 function textOf(element, reading, limit = 200) {
   let text = reading.texts.get(element);
-  if (text === undefined) reading.texts.set(element, (text = collapse(readText(element, reading, 1000))));
+  if (text === undefined) reading.texts.set(element, (text = collapse(rawText(element, reading, true))));
   return cut(text, limit);
 }

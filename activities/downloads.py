@@ -1,0 +1,60 @@
+"""Downloaded files become artifacts."""
+
+import json
+import logging
+
+from replaywright.domain.outcomes import DownloadedFile
+from replaywright.domain.predicates import PredicateResult
+from replaywright.errors import ArtifactsUnavailable
+from replaywright.ports import Artifacts, BrowserSession, Download, Report
+
+_log = logging.getLogger("replaywright.downloads")
+
+FILES_TOLD = 6
+"""Of more files than these in one step, the outcome tells the first, and an artifact that lists all of them."""
+
+
+async def keep_downloads(report: Report, browser: BrowserSession, artifacts: Artifacts) -> list[DownloadedFile]:
+    """Store what was downloaded; a file leaves the session's folder only once it is in the store.
+
+    One that the store does not take stays there and is tried again with the next step; for the step that began it
+    that is a failed verdict, see `not_kept`.
+    """
+    told: list[DownloadedFile] = []
+    settled: list[Download] = []
+    for download in report.downloads:
+        file = download.file
+        if file.state == "saved":
+            try:
+                digest = await artifacts.put_file(download.path)
+                file = file.model_copy(update={"sha256": digest, "size": download.path.stat().st_size})
+                _log.info("download %r is kept as %s, %d bytes", file.name, digest, file.size)
+            except (ArtifactsUnavailable, OSError) as exc:
+                _log.warning("download %r is not kept: %s", file.name, exc)
+                file = file.model_copy(update={"state": "not_kept"})
+        if file.state not in ("not_kept", "unfinished"):
+            settled.append(download)
+        told.append(file)
+    if settled:
+        await browser.release(settled)
+    return told if len(told) <= FILES_TOLD else [*told[:FILES_TOLD], await _listed(told, artifacts)]
+
+
+async def _listed(files: list[DownloadedFile], artifacts: Artifacts) -> DownloadedFile:
+    """The artifact that lists all files of a step, as JSON."""
+    name = f"list of all {len(files)} files.json"
+    data = json.dumps([file.model_dump(mode="json", by_alias=True) for file in files]).encode()
+    try:
+        return DownloadedFile(name=name, size=len(data), sha256=await artifacts.put(data))
+    except ArtifactsUnavailable as exc:
+        _log.warning("the list of %d downloads is not kept: %s", len(files), exc)
+        return DownloadedFile(name=name, size=len(data), state="not_kept", earlier=True)
+
+
+def not_kept(files: list[DownloadedFile]) -> tuple[PredicateResult, ...]:
+    """One failed verdict for each file of the step itself that the artifact store did not take."""
+    return tuple(
+        PredicateResult(passed=False, reason="download_not_kept", details={"name": file.name, "size": file.size})
+        for file in files
+        if file.state == "not_kept" and not file.earlier
+    )

@@ -1,0 +1,170 @@
+"""Pages that nobody here wrote, each package in a virtual environment of its own: never in ours, never in the tree.
+
+    python -m bench.environments [NAME …]     makes them; nothing to do where they exist
+
+`environment(name)` makes one on first use from `bench/requirements/NAME.txt`, whose hashes pin every file. Afterwards
+it costs one look at a file. A changed requirements file makes a new one.
+"""
+
+import contextlib
+import fcntl
+import hashlib
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import threading
+import venv
+from collections.abc import Iterator
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Literal, get_args
+
+Name = Literal["django-old", "django-new", "miniwob"]
+
+NAMES: tuple[Name, ...] = get_args(Name)
+"""`miniwob` has no dependencies installed: nothing of it is run, its pages are served."""
+
+_HERE = Path(__file__).parent
+_HOME = _HERE.parent / ".environments"
+_STAMP = "installed"
+
+
+class EnvironmentFailed(Exception):
+    """An environment cannot be made; the message says why and what to do."""
+
+
+def environment(name: Name, *, home: Path = _HOME) -> Path:
+    """Return the folder of the environment; make it, if it is not there or its requirements have changed.
+
+    Programs are run as `bin/python -m …`: scripts in `bin` name the folder that the environment was made in. Several
+    processes may ask at the same time; one makes it and the others wait.
+
+    Raises:
+        EnvironmentFailed: there is no such name, or pip could not install it; nothing is left behind.
+    """
+    if name not in NAMES:
+        raise EnvironmentFailed(f"no environment is named {name!r}; there are {', '.join(NAMES)}")
+    folder, wanted = home / name, _wanted(name)
+    if not _is_made(folder, wanted):
+        home.mkdir(exist_ok=True)
+        with _only_one(home / f"{name}.lock"):
+            if not _is_made(folder, wanted):
+                _make(name, folder, wanted)
+    return folder
+
+
+def _wanted(name: Name) -> str:
+    """What an environment must have been made from: these requirements, this Python."""
+    interpreter = f"{sys.implementation.cache_tag} {sys.base_prefix}\n"
+    return hashlib.sha256(interpreter.encode() + _requirements(name).read_bytes()).hexdigest()
+
+
+def _requirements(name: Name) -> Path:
+    return _HERE / "requirements" / f"{name}.txt"
+
+
+def _is_made(folder: Path, wanted: str) -> bool:
+    try:
+        return (folder / _STAMP).read_text(encoding="ascii") == wanted
+    except FileNotFoundError:
+        return False
+
+
+@contextlib.contextmanager
+def _only_one(lock: Path) -> Iterator[None]:
+    """Hold the lock; the kernel takes it from a process that dies."""
+    with lock.open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+
+
+def _make(name: Name, folder: Path, wanted: str) -> None:
+    """Build it beside its place and rename it, so that what is there is whole."""
+    _say(f"making the environment {name} in {folder} …")
+    with tempfile.TemporaryDirectory(prefix=f"{name}-", dir=folder.parent, ignore_cleanup_errors=True) as workshop:
+        new = Path(workshop) / name
+        venv.create(new, with_pip=False, symlinks=True)
+        _install(name, new)
+        (new / _STAMP).write_text(wanted, encoding="ascii")
+        if folder.exists():
+            shutil.move(folder, Path(workshop) / "old")
+        new.rename(folder)
+    _say(f"the environment {name} is made")
+
+
+def _install(name: Name, folder: Path) -> None:
+    """Install with our own pip, so that no environment needs one.
+
+    Dependencies are in the file or not wanted; wheels only, so that nobody's setup script is run.
+    """
+    pip = [sys.executable, "-m", "pip", "--python", str(folder / "bin" / "python"), "--disable-pip-version-check"]
+    how = ["--quiet", "--no-deps", "--only-binary=:all:", "--require-hashes"]
+    command = [*pip, "install", *how, "--requirement", str(_requirements(name))]
+    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
+    if done.returncode:
+        raise EnvironmentFailed(
+            f"pip could not install the environment {name!r} from {_requirements(name)}:\n{done.stdout.strip()}\n"
+            f"It needs a package index that pip can reach (pip config, PIP_INDEX_URL or PIP_FIND_LINKS). "
+            f"Then: {Path(sys.executable).name} -m bench.environments {name}"
+        )
+
+
+def _say(text: str) -> None:
+    print(text, file=sys.stderr, flush=True)
+
+
+def site_packages(folder: Path) -> Path:
+    """Where the packages of an environment are."""
+    (found,) = folder.glob("lib/python*/site-packages")
+    return found
+
+
+def miniwob_pages() -> Path:
+    """Return the folder to serve: the tasks are `miniwob/NAME.html` in it, and refer to `core` beside that."""
+    return site_packages(environment("miniwob")) / "miniwob" / "html"
+
+
+class _Quiet(SimpleHTTPRequestHandler):
+    def log_message(self, format: str, *args: object) -> None:  # noqa: A002  named by the base class
+        """Print nothing: a page has many parts."""
+
+
+class _Server(ThreadingHTTPServer):
+    daemon_threads = True
+    request_queue_size = 128
+
+    def handle_error(self, request: object, client_address: object) -> None:
+        """Print a fault, unless it is a browser that leaves while it is served."""
+        if not isinstance(sys.exception(), ConnectionError):
+            super().handle_error(request, client_address)  # type: ignore[arg-type]  # as the base class gave it
+
+
+@contextlib.contextmanager
+def serve_folder(folder: Path) -> Iterator[str]:
+    """Serve the files of a folder on a free port of loopback; yields the address, without a slash at its end."""
+    with _Server(("127.0.0.1", 0), partial(_Quiet, directory=str(folder))) as server:
+        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True)
+        thread.start()
+        try:
+            yield f"http://127.0.0.1:{server.server_address[1]}"
+        finally:
+            server.shutdown()
+            thread.join()
+
+
+def main(arguments: list[str]) -> int:
+    """Make the environments of these names, or all; 1 if one could not be made."""
+    for name in arguments or NAMES:
+        try:
+            print(environment(name))  # type: ignore[arg-type]  # an unknown name is refused with the names there are
+        except EnvironmentFailed as error:
+            _say(str(error))
+            return 1
+    return os.EX_OK
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,237 @@
+"""How surely an element is found again, and how often another is taken for it: on pages changed in known ways.
+
+    make bench-locate                               # ten thousand picks and more
+    make bench-locate ARGS="--sites webmail,tests"  # some of the sites
+    make bench-locate ARGS="--calibrate"            # proposes the thresholds of replaywright/domain/matching.py
+
+Pages are split by a fixed hash of their name. Thresholds are chosen on the calibration half (fewer than one wrong pick
+in a thousand) and reported on the other. `false_heals` counts picks although the true element was taken away: left out
+of what is looked at for every pick, and really removed from the page for some.
+"""
+
+import argparse
+import asyncio
+import contextlib
+import json
+import sys
+import time
+from collections.abc import AsyncIterator, Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+
+from playwright.async_api import Browser, async_playwright
+from rich.console import Console
+from rich.table import Table
+
+from bench.pairs import scenes_of_pairs
+from bench.scenes import Scene, scenes_of
+from bench.sources import SITES, Source
+from bench.verdicts import MISSED, RIGHT, WRONG, Verdict, counted, judge
+from replaywright.domain.matching import ACCEPT_MARGIN, ACCEPT_SCORE
+from replaywright.settings import load_settings
+from replaywright.stack.chromium import find_chromium
+
+LARGEST_WRONG_RATE = 0.001
+"""A threshold with a larger share of wrong picks on the calibration half is not proposed."""
+SCORES = tuple(step / 100 for step in range(30, 95, 5))
+MARGINS = (0.0, 0.02, 0.04, 0.08, 0.12, 0.16)
+
+
+@dataclass(frozen=True)
+class Extent:
+    """How much is done."""
+
+    sites: Sequence[str]
+    every: int
+    """Only every so many pages of a site."""
+    combined: int
+    """Draws of two to four operators for each page."""
+    gone: int
+    """Elements really taken out, for each page."""
+    limit: int
+    """Recorded elements for each page, at most."""
+    seed: int
+    tabs: int
+
+
+@dataclass
+class Figures:
+    """All picks of a run, and those with the true element taken away."""
+
+    picks: list[Verdict] = field(default_factory=list)
+    without: list[Verdict] = field(default_factory=list)
+
+    def add(self, scene: Scene) -> None:
+        """Judge one more scene."""
+        picks, without = judge(scene)
+        self.picks += picks
+        self.without += without
+
+
+async def collect(browser: Browser, extent: Extent, take: Callable[[Scene], None], tell: Callable[[str], None]) -> None:
+    """Hand every scene of the sites to `take`."""
+    async with contextlib.AsyncExitStack() as stack:
+        work: list[tuple[str, AsyncIterator[Scene]]] = []
+        for site in extent.sites:
+            pages: list[Source] = await stack.enter_async_context(SITES[site](browser))
+            chosen = pages[:: extent.every]
+            work += [
+                (
+                    f"{site} {page.version} {page.name}",
+                    scenes_of(page, combined=extent.combined, gone=extent.gone, limit=extent.limit, seed=extent.seed),
+                )
+                for page in chosen
+            ]
+            names = {page.name for page in chosen}
+            paired = [page for page in pages if page.version and page.name in names]
+            if paired:
+                work.append((f"{site}: pairs", scenes_of_pairs(paired, limit=extent.limit, seed=extent.seed)))
+
+        async def worker() -> None:
+            while work:
+                name, scenes = work.pop(0)
+                begun, count = time.monotonic(), 0
+                async for scene in scenes:
+                    take(scene)
+                    count += 1
+                tell(f"{name}: {count} scenes in {time.monotonic() - begun:.0f} s")
+
+        async with asyncio.TaskGroup() as group:
+            for _ in range(extent.tabs):
+                group.create_task(worker())
+
+
+# ------------------------------------------------------------------------------------------------------ figures
+
+
+def share(part: int, whole: int) -> float:
+    """A share, rounded; 0 of nothing."""
+    return round(part / whole, 5) if whole else 0.0
+
+
+def curve(picks: Sequence[Verdict], without: Sequence[Verdict]) -> list[tuple[float, int, int, int]]:
+    """Threshold of the score, right, wrong and false heals, at the margin in use."""
+    return [
+        (score, counted(picks, score)[RIGHT], counted(picks, score)[WRONG], counted(without, score)[WRONG])
+        for score in SCORES
+    ]
+
+
+def calibrated(picks: Sequence[Verdict], without: Sequence[Verdict]) -> tuple[float, float]:
+    """Score and margin with the most right picks among those below the wrong rate, fewest false heals first.
+
+    A right pick saves a model call and a false heal may cost money: one false heal weighs as much as twenty misses.
+    """
+    best, proposed = float("-inf"), (ACCEPT_SCORE, ACCEPT_MARGIN)
+    for score in SCORES:
+        for margin in MARGINS:
+            told, taken = counted(picks, score, margin), counted(without, score, margin)
+            if told[WRONG] >= LARGEST_WRONG_RATE * max(1, len(picks)):
+                continue
+            worth = told[RIGHT] - 20 * taken[WRONG]
+            if worth > best:
+                best, proposed = worth, (score, margin)
+    return proposed
+
+
+def figures_of(figures: Figures) -> dict[str, float]:
+    """The figures of the last line."""
+    told, taken = counted(figures.picks), counted(figures.without)
+    alone = [pick for pick in figures.picks if pick.alone]
+    evaluation = [pick for pick in figures.picks if not pick.calibrates]
+    really = [pick for pick in figures.without if pick.gone]
+    return {
+        "right": told[RIGHT],
+        "missed": told[MISSED],
+        "wrong": told[WRONG],
+        "false_heals": taken[WRONG],
+        "picks": len(figures.picks),
+        "picks_without": len(figures.without),
+        "false_heals_really_gone": counted(really)[WRONG],
+        "really_gone": len(really),
+        "healed_single_recognisable": share(counted(alone)[RIGHT], len(alone)),
+        "single_recognisable": len(alone),
+        "wrong_rate_evaluation": share(counted(evaluation)[WRONG], len(evaluation)),
+    }
+
+
+def show(figures: Figures, console: Console) -> None:
+    """Print what came out per tier, per site, per operator, and over the threshold."""
+    _print(console, "by tier", ((pick.tier, pick) for pick in figures.picks))
+    _print(console, "by site", ((f"{pick.site}{_kind(pick)}", pick) for pick in figures.picks))
+    single = ((pick.operators[0], pick) for pick in figures.picks if pick.alone)
+    _print(console, "single mutations that touched the element and keep it recognisable", single)
+    _print(console, "with the true element taken away", ((pick.tier, pick) for pick in figures.without))
+    table = Table(title=f"the last tier over its threshold (margin {ACCEPT_MARGIN}; in use {ACCEPT_SCORE})")
+    for column in ("half", "score at least", "right", "wrong", "false heals"):
+        table.add_column(column, justify="right")
+    for half, calibrates in (("calibration", True), ("evaluation", False)):
+        picks = [pick for pick in figures.picks if pick.calibrates is calibrates]
+        without = [pick for pick in figures.without if pick.calibrates is calibrates]
+        for score, right, wrong, false in curve(picks, without):
+            table.add_row(half, f"{score:.2f}", str(right), str(wrong), str(false))
+    console.print(table)
+
+
+def _kind(pick: Verdict) -> str:
+    return ", versions" if pick.operators == ("version",) else ""
+
+
+def _print(console: Console, title: str, named: Iterable[tuple[str, Verdict]]) -> None:
+    groups: dict[str, list[Verdict]] = {}
+    for name, pick in named:
+        groups.setdefault(name, []).append(pick)
+    table = Table(title=title)
+    for column in ("", "picks", "found", "missed", "WRONG", "share found"):
+        table.add_column(column, justify="right" if column else "left")
+    for name, picks in sorted(groups.items()):
+        told = counted(picks)
+        numbers = (len(picks), told[RIGHT], told[MISSED], told[WRONG])
+        table.add_row(name, *map(str, numbers), f"{share(told[RIGHT], len(picks)):.3f}")
+    console.print(table)
+
+
+async def run(extent: Extent, console: Console) -> Figures:
+    """Collect and judge."""
+    settings = load_settings()
+    figures = Figures()
+    async with async_playwright() as playwright:
+        browser = await playwright.chromium.launch(
+            executable_path=find_chromium(settings.chromium).path,
+            args=[] if settings.chromium_sandbox else ["--no-sandbox"],
+        )
+        await collect(browser, extent, figures.add, lambda text: console.print(text, highlight=False))
+        await browser.close()
+    return figures
+
+
+def main() -> int:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--sites", default=",".join(SITES), help="which sites, with commas (default: all)")
+    parser.add_argument("--every", type=int, default=3, help="only every so many pages (default: %(default)s)")
+    parser.add_argument(
+        "--combined", type=int, default=5, help="draws of several operators a page (default: %(default)s)"
+    )
+    parser.add_argument("--gone", type=int, default=4, help="elements really taken out a page (default: %(default)s)")
+    parser.add_argument("--limit", type=int, default=40, help="recorded elements a page (default: %(default)s)")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--tabs", type=int, default=2)
+    parser.add_argument("--calibrate", action="store_true", help="propose score and margin of the last tier")
+    given = parser.parse_args()
+    sites = given.sites.split(",")
+    if unknown := set(sites) - set(SITES):
+        parser.error(f"--sites: no site is named {', '.join(sorted(unknown))}; there are {', '.join(SITES)}")
+    console = Console()
+    extent = Extent(sites, given.every, given.combined, given.gone, given.limit, given.seed, given.tabs)
+    figures = asyncio.run(run(extent, console))
+    show(figures, console)
+    if given.calibrate:
+        picks = [pick for pick in figures.picks if pick.calibrates]
+        score, margin = calibrated(picks, [pick for pick in figures.without if pick.calibrates])
+        console.print(f"proposed: ACCEPT_SCORE = {score:.2f}, ACCEPT_MARGIN = {margin:.2f}")
+    print(json.dumps(figures_of(figures)))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

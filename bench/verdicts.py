@@ -1,0 +1,119 @@
+"""What the ladder makes of a scene, and whether that was right."""
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from bench.mutations import key_of
+from bench.scenes import Look, Scene
+from replaywright.domain.matching import (
+    ACCEPT_MARGIN,
+    ACCEPT_SCORE,
+    Candidate,
+    Decision,
+    Thresholds,
+    comparable,
+    decide_identified,
+    decide_similar,
+    may_compare,
+)
+from replaywright.domain.targets import Target
+
+OPEN = Thresholds(0.0, 0.0)
+"""The last tier names its best whatever its score, so that every threshold can be tried afterwards."""
+RIGHT, MISSED, WRONG = "right", "missed", "wrong"
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """One pick, before the thresholds of the last tier."""
+
+    site: str
+    source: str
+    operators: tuple[str, ...]
+    calibrates: bool
+    gone: bool
+    """Whether the element was really taken out of the page."""
+    alone: bool
+    """Whether it is a single mutation that touched the element and left it recognisable to a person."""
+    tier: str
+    """The tier that decided; the reason for a miss before the last tier."""
+    score: float
+    lead: float
+    """How far the score is ahead of the runner-up's."""
+    open_outcome: str
+    """right, missed or wrong; for an element that is not there, a miss is all that can be right."""
+
+    def outcome(self, score: float = ACCEPT_SCORE, margin: float = ACCEPT_MARGIN) -> str:
+        """What came out with these thresholds of the last tier."""
+        below = self.tier == "similarity" and (self.score < score or self.lead < margin)
+        return MISSED if below else self.open_outcome
+
+
+def climb(look: Look, compared: Sequence[Candidate]) -> Decision:
+    """The whole ladder, as `replaywright.browser.find` climbs it.
+
+    The page's own certainty first, then the candidates of the tiers, then the comparison with every element; an
+    element that was found by comparison is looked up once more by its new description.
+    """
+    if look.certain >= 0:
+        identified = decide_identified(look.recorded, [look.candidates[look.certain]])
+    else:
+        identified = decide_identified(look.recorded, look.candidates)
+    if not may_compare(identified.lookup):
+        return identified
+    similar = decide_similar(look.recorded, compared, thresholds=OPEN)
+    return similar if similar.chosen is not None or not identified.lookup.candidates else identified
+
+
+def _without(look: Look) -> Look:
+    """The look with the true element and what is inside it taken away."""
+    kept = [c for c in look.candidates if not _is_inside(c.target, look.truth)]
+    certain = look.candidates[look.certain] if look.certain >= 0 else None
+    position = kept.index(certain) if certain in kept else -1
+    return Look(look.recorded, tuple(kept), position, frozenset(), look.recognisable, look.affected)
+
+
+def _is_inside(target: Target, keys: Iterable[str]) -> bool:
+    own = key_of(target)
+    return any(own == key or own.startswith(f"{key}/") for key in keys)
+
+
+def judge(scene: Scene) -> tuple[list[Verdict], list[Verdict]]:
+    """The picks on a scene, and those with the true element left out of what is looked at.
+
+    A scene whose element is really gone gives picks of the second kind only.
+    """
+    compared = comparable(scene.elements, needs_input=True)
+    picks, without = [], []
+    for look in scene.looks:
+        if not look.truth:
+            without.append(_verdict(scene, look, compared))
+            continue
+        picks.append(_verdict(scene, look, compared))
+        rest = [c for c in compared if not _is_inside(c.target, look.truth)]
+        without.append(_verdict(scene, _without(look), rest))
+    return picks, without
+
+
+def _verdict(scene: Scene, look: Look, compared: Sequence[Candidate]) -> Verdict:
+    decision = climb(look, compared)
+    lookup = decision.lookup
+    right = decision.chosen is not None and key_of(decision.chosen.target) in look.truth
+    return Verdict(
+        site=scene.site,
+        source=scene.source,
+        operators=scene.operators,
+        calibrates=scene.calibrates,
+        gone=scene.gone,
+        alone=len(scene.operators) == 1 and not scene.gone and look.affected and look.recognisable,
+        tier=lookup.tier or lookup.reason,
+        score=lookup.score,
+        lead=lookup.score - lookup.runner_up,
+        open_outcome=MISSED if decision.chosen is None else RIGHT if right else WRONG,
+    )
+
+
+def counted(verdicts: Iterable[Verdict], score: float = ACCEPT_SCORE, margin: float = ACCEPT_MARGIN) -> Counter[str]:
+    """How many came out how, with these thresholds."""
+    return Counter(verdict.outcome(score, margin) for verdict in verdicts)

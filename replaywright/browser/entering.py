@@ -1,0 +1,107 @@
+"""Text on its way into a page: when it is pasted, how it gets on the clipboard and off it, and whether it arrived."""
+
+import re
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from decimal import Decimal
+from typing import TYPE_CHECKING
+
+from replaywright.browser.attempt import Ready
+from replaywright.browser.channel import Frame, Tab, script_for
+from replaywright.browser.wire import WireFailed
+from replaywright.domain.tasks import Fill, Paste, Step
+from replaywright.errors import ActionFailed
+
+if TYPE_CHECKING:
+    from replaywright.browser.session import ChromiumSession
+
+ANSWER_S = 5.0
+"""How long writing the clipboard may take, and a new document may take to come when it must be emptied there."""
+
+
+def is_pasted(step: Step, ready: Ready, text: str, tries: int) -> bool:
+    """Whether the text goes in by way of the clipboard: what is to be pasted, and paragraphs into an editor.
+
+    Editors make paragraphs of what is pasted, each in its own way; a line feed inserted as text they may keep as one,
+    and the Enter key sends what is written in some. An editor that takes no paste gets line after line (`tries` > 0).
+    """
+    if isinstance(step, Paste):
+        return bool(text)
+    return isinstance(step, Fill) and bool(ready.state.get("editor")) and "\n" in text.strip("\n") and not tries
+
+
+@asynccontextmanager
+async def carried(session: "ChromiumSession", tab: Tab, frame: Frame, text: str) -> AsyncIterator[None]:
+    """The text is on the browser's clipboard inside, and nothing is afterwards.
+
+    Raises:
+        ActionFailed: it could not be put there; or it could not be taken away again, as the page is gone.
+    """
+    if not await _carry(frame, text):
+        message = "the text could not be put on the browser's clipboard"
+        raise ActionFailed("clipboard_refused", message, dispatched=False)
+    try:
+        yield
+    finally:
+        await _empty(session, tab, frame)
+
+
+async def focused_frame(tab: Tab) -> Frame:
+    """The frame that has the focus; the top one if none says so."""
+    for frame in tab.worlds():
+        try:
+            if await tab.call(frame, script_for("hasFocus"), timeout_s=ANSWER_S):
+                return frame
+        except WireFailed:  # the frame went away
+            continue
+    return tab.main
+
+
+async def _empty(session: "ChromiumSession", tab: Tab, frame: Frame) -> None:
+    """What was pasted may have led to another document: then the clipboard is emptied there."""
+    for place in (frame, tab.main):
+        if not await session.until(lambda: bool(place.context) or tab.closed, ANSWER_S):  # noqa: B023
+            continue
+        for _ in range(2):  # a document may go away just then, and another one come
+            try:
+                if place.context and not tab.closed and await _carry(place, ""):
+                    return
+            except WireFailed:
+                await session.until(lambda: bool(place.context), ANSWER_S)  # noqa: B023
+    message = "the clipboard could not be emptied after the paste: end this session if the value is a secret"
+    raise ActionFailed("clipboard_kept", message, dispatched=True)
+
+
+async def _carry(frame: Frame, text: str) -> bool:
+    params = {"expression": script_for("carry", text), "uniqueContextId": frame.context, "returnByValue": True}
+    answer = await frame.wire.send("Runtime.evaluate", {**params, "userGesture": True}, secret=True, timeout_s=ANSWER_S)
+    return answer["result"].get("value") is True
+
+
+def holds(value: str, text: str) -> bool:
+    """Whether a field's value is the text as the page writes it: with what a mask adds, or as the same number.
+
+    Of a number with a point or a sign, these are part of what it says: 12345 is not what 1234.5 looks like.
+    """
+    if re.fullmatch(r"[+-]?\d*\.?\d+", text.strip()) and not text.strip().isdigit():
+        return _numbers(value) == {Decimal(text.strip())}
+    return _same_characters(value, text)
+
+
+def _same_characters(left: str, right: str) -> bool:
+    """Whether two values differ only in what an input mask adds: spaces, dashes, brackets."""
+
+    def bare(text: str) -> str:
+        return "".join(character for character in text if character.isalnum()).lower()
+
+    return bool(bare(right)) and bare(left) == bare(right)
+
+
+def _numbers(value: str) -> set[Decimal]:
+    """What a number may mean as it is shown: `1,234.50` and `1.234,50 €` say one thing, `1,234` may be either."""
+    digits = re.sub(r"[^\d.,+-]", "", value)
+    found: set[Decimal] = set()
+    for point, group in ((".", ","), (",", ".")):
+        if re.fullmatch(rf"[+-]?\d{{1,3}}(?:\{group}\d{{3}})+(?:\{point}\d+)?|[+-]?\d*\{point}?\d+", digits):
+            found.add(Decimal(digits.replace(group, "").replace(point, ".")))
+    return found

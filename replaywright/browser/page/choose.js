@@ -1,0 +1,513 @@
+/*
+ * Choosing from a list that the page makes itself: a combobox, a button with a popup list, a listbox.
+ *
+ * The agent says which trusted input it wants next (`wants`), Python gives it. Every piece of input is an attempt of its
+ * own, with the same care: visible, still, uncovered, guarded. Options are awaited by events; what is not among them
+ * is looked for by typing (where the control takes text), then by scrolling through the list. Only the one option
+ * that answers to the label is pressed, and in the end the control has to show it.
+ */
+
+const LISTS = "[role=listbox],[role=menu],[role=tree],[role=grid],[role=dialog]";
+const OPTIONS = "[role=option],[role=treeitem],[role=menuitemradio],[role=menuitemcheckbox],[role=menuitem]";
+const CONTROL_LIKE = "input:not([type=hidden]),select,textarea,button,[role=combobox],[role=button]";
+const OPTION_LIMIT = 20000;
+/** So many windows of a list that shows a part of its options are looked through. */
+const WINDOW_LIMIT = 400;
+/** A list that draws nothing new this long after it was scrolled has nothing new to draw, or is waiting for it. */
+const DRAWN_MS = 120;
+const STOPPED_LIMIT = 3;
+
+const scrollTop = Object.getOwnPropertyDescriptor(Element.prototype, "scrollTop");
+
+/** One trusted input on one element of the page that is not the step's own. */
+class Part extends Attempt {
+  constructor(number, element, need, reading, { hear, lost }) {
+    super({ attempt: number, need, probes: [] }, hear);
+    this.lost = lost;
+    this.element = element;
+    this.identity = elementHash(element, reading);
+    this.candidates = [];
+    this.index = -1;
+    this.phase = "preparing";
+  }
+
+  /** The element is gone, or has become another. */
+  find() {
+    this.stop();
+    this.lost();
+    return false;
+  }
+
+  describeChosen() {
+    return [];
+  }
+}
+
+class Choosing {
+  constructor(attempt, control) {
+    this.attempt = attempt;
+    this.control = control;
+    this.wanted = wantedOptions(attempt.spec);
+    this.number = attempt.spec.attempt;
+    this.part = null;
+    this.waiting = false;
+    this.tried = new Set();
+    this.chosen = new Set();
+    this.confirmed = false;
+    this.presses = 0;
+    this.stopped = 0;
+    this.scan = null;
+    this.typed = "";
+    this.shownBefore = new Set();
+  }
+
+  stop() {
+    this.part?.stop();
+    this.part = null;
+  }
+
+  /** Why the option cannot be chosen, known before anything is touched; null if it may be there. */
+  obstacle(reading) {
+    const { control } = this;
+    const own = control instanceof HTMLInputElement && has(control, "list") ? suggestionsOf(control)
+      : isListbox(control) && !scrollerOf(control, control) ? optionsIn(control, reading) : null;
+    const missing = own && this.wanted.map((label) => pick(own, label, reading)).find(({ option }) => !option);
+    if (own && this.wanted.length > 1 && own[0] instanceof HTMLOptionElement) return ["no_such_option", "it takes one only"];
+    return missing ? (missing.why === "disabled" ? ["disabled"] : ["no_such_option", missing.why]) : null;
+  }
+
+  // ------------------------------------------------------------------------------------------- what next
+
+  /** Called whenever something happened in the page. */
+  look() {
+    const { attempt, control } = this;
+    if (this.waiting) return;
+    const reading = attempt.newReading();
+    if (!isConnected(control)) {
+      attempt.followRedrawn(reading);
+      if (!isConnected(attempt.control)) return this.whenQuiet(() => attempt.block("invisible"));
+      this.control = attempt.control;
+    }
+    if (suggestionsOf(control).length && !has(control, "aria-controls")) return this.enterSuggestion();
+    const options = this.options(reading);
+    if (!options.length) return this.open(reading);
+    if (this.typed && !this.hasTaken()) return this.whenQuiet(() => this.next(this.options(attempt.newReading()), reading));
+    this.next(options, reading);
+  }
+
+  next(options, reading) {
+    if (isMultiple(options, this.control)) return this.toggle(options, reading);
+    const label = this.wanted.find((each) => !this.chosen.has(each));
+    if (label === undefined) return this.finish();
+    this.choose(label, options, reading, () => this.chosen.add(label));
+  }
+
+  /** Presses the option with this label; looks for it first when it is not among those drawn. */
+  choose(label, options, reading, then) {
+    const found = pick(options, label, reading);
+    if (found.several) return this.attempt.block("no_such_option", found.why);
+    if (this.isToBeScanned(found, options, label, reading)) return;
+    if (!found.option) return this.whenQuiet(() => this.search(label, found.why));
+    if (this.presses++ > 3 * this.wanted.length + 10) return this.attempt.block("not_choosable");
+    this.scan = null;
+    this.typed = "";
+    // For the next one the list may have to be opened and filtered again.
+    this.tried = new Set(["opened"]);
+    this.act(found.option, "click", (point) => ({ input: "click", point }), () => {
+      this.press = { label, wasSelected: isSelected(found.option) };
+      then();
+    }, reading);
+  }
+
+  /** A list of which several can be chosen: what is wanted on, what is not off. */
+  toggle(options, reading) {
+    const wanted = this.wanted.map((label) => ({ label, ...pick(options, label, reading) }));
+    for (const { label, option } of wanted) {
+      // What was chosen may not be drawn any more: filtered out, or taken out of the list.
+      if (option ? isSelected(option) : this.press?.label === label && isShownAt(this.control, label, reading)) this.chosen.add(label);
+    }
+    const off = wanted.find(({ label, option }) => (option ? !isSelected(option) : !this.chosen.has(label)));
+    const tooMany = options.find((option) => isSelected(option) && !wanted.some((each) => each.option === option));
+    // A list whose options replace one another is added to as lists of the desktop are: with Control held.
+    if (this.press && this.pressedAlone(wanted)) this.adding = true;
+    const next = off ?? (tooMany && { label: labelOfOption(tooMany, reading), option: tooMany });
+    if (!next) {
+      this.confirmed = true;
+      return this.finish();
+    }
+    if (this.press?.label === next.label && !this.attempt.isSettled()) return this.whenQuiet(() => {});
+    const already = wanted.filter(({ option }) => option && isSelected(option)).map(({ label }) => label);
+    this.choose(next.label, options, reading, () => {
+      this.press = { label: next.label, already };
+    });
+  }
+
+  /** Whether the last press took away what was chosen before it. */
+  pressedAlone(wanted) {
+    const { already = [] } = this.press;
+    return already.some((label) => wanted.some((each) => each.label === label && each.option && !isSelected(each.option)));
+  }
+
+  /** The list is not open: press the control, then a key on it, then type. */
+  open(reading) {
+    const { control } = this;
+    if (isListbox(control)) return this.whenQuiet(() => this.attempt.block("no_such_option", "it is empty"));
+    if (this.chosen.size === this.wanted.length) return this.finish();
+    const expanded = attr(control, "aria-expanded") === "true";
+    if (!this.tried.has("click") && !expanded) {
+      this.tried.add("click");
+      this.shownBefore = new Set(shownLists(reading));
+      return this.act(control, "click", (point) => ({ input: "click", point }), () => {}, reading);
+    }
+    this.whenQuiet(() => {
+      if (this.options(this.attempt.newReading()).length) return this.look();
+      if (!this.tried.has("key") && !expanded && takesKeys(control)) {
+        this.tried.add("key");
+        return this.act(control, "focus", () => ({ input: "press", keys: "ArrowDown" }), () => {}, this.attempt.newReading());
+      }
+      const label = this.wanted.find((each) => !this.chosen.has(each));
+      this.search(label, "it did not open, or is empty");
+    });
+  }
+
+  /** The option is not among those drawn: type its label where that filters; say what there is otherwise. */
+  search(label, why) {
+    const reading = this.attempt.newReading();
+    const input = this.filterInput(reading);
+    if (input && !this.tried.has("filter")) {
+      this.tried.add("filter");
+      this.typed = label;
+      this.input = input;
+      this.scan = null;
+      return this.act(input, "type", () => ({ input: "type", text: label }), () => {}, reading);
+    }
+    this.attempt.block(why === "disabled" ? "disabled" : "no_such_option", why === "disabled" ? "" : why);
+  }
+
+  /** Where the label can be typed: the field that has the focus in the control or its list, or the control itself. */
+  filterInput(reading) {
+    const takes = (element) => isEditable(element) && !isReadonly(element) && !SETTABLE_INPUTS.test(inputTypeOf(element));
+    const active = deepActive();
+    const lists = this.lists(reading);
+    const box = innerElements(this.control, takes);
+    if (active && takes(active) && [this.control, ...lists].some((part) => flatContains(part, active))) return active;
+    if (takes(this.control)) return this.control;
+    if (box.length === 1) return box[0];
+    // A popup that brings its own field takes the focus into it.
+    return active && takes(active) && active !== this.focusBefore && !this.shownBefore.has(active) ? active : null;
+  }
+
+  hasTaken() {
+    return !this.input || !isConnected(this.input) || holdsText(this.input, this.typed, null);
+  }
+
+  /** The browser's own suggestions cannot be pressed by a page: the value of the one meant is typed. */
+  enterSuggestion() {
+    const { option, why } = pick(suggestionsOf(this.control), this.wanted[0], null);
+    if (!option) return this.attempt.block("no_such_option", why);
+    const text = optionValueOf(option);
+    this.suggestion = text;
+    this.act(this.control, "type", () => ({ input: "type", text }), () => this.finish(), this.attempt.newReading());
+  }
+
+  /** All is chosen: close what is still open, and let the page show it. */
+  finish() {
+    const { attempt, control } = this;
+    const reading = attempt.newReading();
+    const open = !isListbox(control) && attr(control, "aria-expanded") === "true" && this.options(reading).length > 0;
+    if (open && !this.tried.has("close")) {
+      return this.whenQuiet(() => {
+        this.tried.add("close");
+        if (!this.options(attempt.newReading()).length || attr(control, "aria-expanded") !== "true") return this.finish();
+        if (isEditable(control) || !takesKeys(control)) {
+          return this.act(control, "focus", () => ({ input: "press", keys: "Escape" }), () => {}, attempt.newReading());
+        }
+        this.act(control, "click", (point) => ({ input: "click", point }), () => {}, attempt.newReading());
+      });
+    }
+    attempt.land();
+  }
+
+  // ---------------------------------------------------------------------------------------- one input each
+
+  /** Makes `element` ready, asks for the input, and goes on when it has arrived. */
+  act(element, need, input, then, reading) {
+    this.part?.stop();
+    this.waiting = true;
+    const again = () => {
+      this.waiting = false;
+      this.attempt.lastChange = performance.now();
+      inNewTask(() => this.attempt.guarded(() => this.attempt.phase === "choosing" && this.look()));
+    };
+    const part = new Part(this.number, element, need, reading, {
+      lost: () => inNewTask(again),
+      hear: (message) => this.hear(part, message, input, then, again),
+    });
+    this.part = part;
+    part.start();
+  }
+
+  hear(part, message, input, then, again) {
+    const { attempt } = this;
+    if (part !== this.part) return;
+    switch (message.type) {
+      case "ready": {
+        const wish = input(message.point);
+        if (wish.input === "click" && this.adding) wish.modifier = "Control";
+        return attempt.send("wants", wish);
+      }
+      case "blocked":
+        return attempt.block(message.reason, message.by);
+      case "intercepted":
+        // It was stopped before the page saw it: the list was drawn anew under the pointer, so look again.
+        part.stop();
+        if (++this.stopped >= STOPPED_LIMIT) return attempt.send("intercepted", { by: message.by });
+        return again();
+      case "failed":
+        return attempt.send("failed", { reason: message.reason });
+      case "landed":
+        // The page's own handlers run in this task; a part that takes keys guards those that follow, too.
+        if (part.spec.need === "click") inNewTask(() => part === this.part && part.stop());
+        then();
+        if (attempt.phase === "choosing") again();
+    }
+  }
+
+  /** Goes on when nothing has changed in the page for a while; every change calls `look` before. */
+  whenQuiet(work) {
+    const { attempt } = this;
+    const left = attempt.settleMs - (performance.now() - attempt.lastChange);
+    if (left <= 0) return work();
+    attempt.later("choosing", left + 1, () => attempt.phase === "choosing" && !this.waiting && this.look());
+  }
+
+  // ------------------------------------------------------------------------------------- lists and options
+
+  /** The lists that belong to the control: linked by it, inside it, or come since it was pressed. */
+  lists(reading) {
+    const { control } = this;
+    if (isListbox(control)) return [control];
+    const linked = linkedLists(control, reading).filter((list) => optionsIn(list, reading).length);
+    if (linked.length) return linked;
+    const inside = innerElements(control, (element) => matches(element, LISTS) && reading.isShown(element));
+    if (inside.length) return inside;
+    return this.tried.size || attr(control, "aria-expanded") === "true"
+      ? shownLists(reading).filter((list) => !this.shownBefore.has(list)) : [];
+  }
+
+  options(reading) {
+    const found = new Set(this.lists(reading).flatMap((list) => optionsIn(list, reading)));
+    return Array.from(found);
+  }
+
+  /**
+   * Whether the list goes on being looked through: one that draws only a part of its options may have the option, or a
+   * second one of its name, where it is not drawn.
+   */
+  isToBeScanned(found, options, label, reading) {
+    const scroller = scrollerOf(options[0], null);
+    if (!scroller || (found.option && !isWindowed(options, scroller))) return false;
+    // A list that can be filtered is filtered first: what is left is short.
+    if (!found.option && !this.tried.has("filter") && this.filterInput(reading)) return false;
+    const { scan } = this;
+    if (scan?.label !== label || scan.scroller !== scroller) {
+      if (!found.option && !this.attempt.isSettled()) {
+        this.whenQuiet(() => {});
+        return true;
+      }
+      this.scan = { label, scroller, over: false, returned: false, steps: 0, hits: new Map(), since: 0 };
+      scrollTop.set.call(scroller, 0);
+      this.drawn();
+      return true;
+    }
+    if (scan.over) return this.takeFromScan(found, scroller);
+    if (!this.isDrawn(options, scroller)) return true;
+    const top = scrollTop.get.call(scroller);
+    const origin = rectOf(scroller).top - top;
+    if (found.option) {
+      const place = attr(found.option, "aria-posinset") || String(Math.round((rectOf(found.option).top - origin) / 4));
+      scan.hits.set(place, rectOf(found.option).top - origin);
+    }
+    if (scan.hits.size > 1 || scan.steps++ > WINDOW_LIMIT) {
+      const why = scan.hits.size > 1 ? `${scan.hits.size} options are called ${label}` : "the list is too long to look through";
+      this.attempt.block("no_such_option", why);
+      return true;
+    }
+    if (top + clientHeightOf(scroller) >= scrollHeightOf(scroller) - 1) {
+      scan.over = true;
+      return this.takeFromScan(found, scroller);
+    }
+    scrollTop.set.call(scroller, top + Math.max(20, clientHeightOf(scroller) * 0.8));
+    this.drawn();
+    return true;
+  }
+
+  /** The list was looked through: go where the option was seen. */
+  takeFromScan(found, scroller) {
+    const { scan } = this;
+    const [place] = scan.hits.values();
+    if (place === undefined || found.option) {
+      // The end brought more, as endless lists do: go on.
+      const more = scrollTop.get.call(scroller) + clientHeightOf(scroller) < scrollHeightOf(scroller) - 1;
+      if (!found.option && more) scan.over = false;
+      if (!found.option && more) this.attempt.scheduleLook();
+      return !found.option && more;
+    }
+    if (scan.returned) return false;
+    scan.returned = true;
+    scrollTop.set.call(scroller, Math.max(0, place - clientHeightOf(scroller) / 2));
+    this.drawn();
+    return true;
+  }
+
+  /** The list was scrolled: it draws in a moment, and a change calls `look`; if none comes, this does. */
+  drawn() {
+    this.scan.since = performance.now();
+    this.attempt.later("drawn", DRAWN_MS, () => this.attempt.phase === "choosing" && this.look());
+  }
+
+  /** Whether what is drawn fills the window of the list, or nothing more came for a while. */
+  isDrawn(options, scroller) {
+    if (performance.now() - this.scan.since >= DRAWN_MS) return true;
+    const window = rectOf(scroller);
+    const rects = options.map(rectOf);
+    const from = Math.min(...rects.map(({ top }) => top)), to = Math.max(...rects.map(({ bottom }) => bottom));
+    return from <= window.top + 1 && to >= window.bottom - 1;
+  }
+
+  // ------------------------------------------------------------------------------------------- the outcome
+
+  /** Whether the control shows what was to be chosen. */
+  isDone(reading) {
+    const { control, wanted } = this;
+    if (this.confirmed) return true;
+    if (given(this.suggestion)) return holdsText(control, this.suggestion, reading);
+    if (isListbox(control)) return isChosenAlready(control, wanted, reading);
+    if (wanted.every((label) => isShownAt(control, label, reading))) return true;
+    const options = this.options(reading);
+    const pressed = options.length ? pick(options, this.press?.label ?? "", reading).option : null;
+    return Boolean(wanted.length === 1 && pressed && isSelected(pressed) && !this.press.wasSelected);
+  }
+}
+
+// ------------------------------------------------------------------------------------------------- parts
+
+const isListbox = (element) => /^(?:listbox|tree)$/.test(attr(element, "role"));
+const isSelected = (option) => attr(option, "aria-selected") === "true" || attr(option, "aria-checked") === "true";
+const takesKeys = (element) => element.tabIndex >= 0;
+
+const suggestionsOf = (input) => {
+  const list = inputTypeOf(input) && has(input, "list") ? byId(getRoot(input), attr(input, "list")) : null;
+  return list instanceof HTMLDataListElement ? Array.from(queryAll(list, "option")) : [];
+};
+
+const isMultiple = (options, control) => [options[0], control].some((element) =>
+  closest(element, "[aria-multiselectable]") && attr(closest(element, "[aria-multiselectable]"), "aria-multiselectable") === "true");
+
+/** Lists that the control, or what has the focus in it, points to. */
+function linkedLists(control, reading) {
+  const found = new Set();
+  for (const element of [control, ...innerElements(control, isEditable)]) {
+    const root = getRoot(element);
+    const ids = ["aria-controls", "aria-owns"].flatMap((name) => attr(element, name).split(/\s+/)).filter(Boolean);
+    for (const id of ids) {
+      const list = byId(root, id) ?? byId(document, id);
+      if (list && reading.isShown(list)) found.add(list);
+    }
+    const active = byId(root, attr(element, "aria-activedescendant"));
+    const around = active && closest(active, LISTS);
+    if (around && reading.isShown(around)) found.add(around);
+  }
+  return Array.from(found);
+}
+
+/** Lists that can be seen, without those inside another, and options in no list. */
+function shownLists(reading) {
+  const all = reading.roots.flatMap((root) => Array.from(queryAll(root, `${LISTS},${OPTIONS}`)));
+  const shown = all.filter((element) => reading.isShown(element));
+  const lists = shown.filter((element) => optionsIn(element, reading).length > 0 || matches(element, OPTIONS));
+  return lists.filter((element) => !lists.some((other) => other !== element && flatContains(other, element)));
+}
+
+/** The options of a list that are drawn; items of a list that gives them no role, if it has no other. */
+function optionsIn(list, reading) {
+  if (matches(list, OPTIONS)) return [list];
+  const drawn = (test) => innerElements(list, test, OPTION_LIMIT).filter((option) => reading.isShown(option));
+  const options = drawn((element) => matches(element, OPTIONS));
+  return options.length || !matches(list, "[role=listbox],ul,ol") ? options : drawn((element) => tagOf(element) === "li");
+}
+
+function labelOfOption(option, reading) {
+  return option instanceof HTMLOptionElement ? optionLabelOf(option)
+    : collapse(nameOf(option, reading)) || collapse(readText(option, reading));
+}
+
+/** The one option with this label. */
+function pick(options, label, reading) {
+  if (options[0] instanceof HTMLOptionElement) return optionFor(options, label, NATIVE);
+  return optionFor(options, label, {
+    label: (option) => labelOfOption(option, reading),
+    value: (option) => attr(option, "data-value") || attr(option, "value"),
+    others: (option) => readText(option, reading).split("\n"),
+    isDisabled,
+  });
+}
+
+/** What scrolls the options; null when nothing does. */
+function scrollerOf(element, stop) {
+  for (let at = element; at; at = flatParent(at)) {
+    const scrolls = /^(?:auto|scroll|overlay)$/.test(getComputedStyle(at).overflowY);
+    if (scrolls && scrollHeightOf(at) > clientHeightOf(at) + 1) return tagOf(at) === "body" || tagOf(at) === "html" ? null : at;
+    if (at === stop || (matches(at, LISTS) && !flatParent(at))) return null;
+  }
+  return null;
+}
+
+/** Whether the list draws only some of its options. */
+function isWindowed(options, scroller) {
+  const size = Number(attr(options[0], "aria-setsize"));
+  if (size > options.length) return true;
+  const rects = options.map(rectOf);
+  const extent = Math.max(...rects.map(({ bottom }) => bottom)) - Math.min(...rects.map(({ top }) => top));
+  return scrollHeightOf(scroller) > extent + 4 * (rects[0].height || 20);
+}
+
+/** Whether the list, or the control as it reads, says before any input that exactly this is chosen. */
+function isChosenAlready(control, wanted, reading) {
+  if (isListbox(control)) {
+    const options = optionsIn(control, reading);
+    const chosen = wanted.map((label) => pick(options, label, reading).option);
+    return chosen.every(Boolean) && options.length > 0 && options.every((option) => isSelected(option) === chosen.includes(option));
+  }
+  // What stands in a field may have been typed and never chosen.
+  if (isEditable(control) || innerElements(control, isEditable).length || wanted.length > 1) return false;
+  return normalise(readText(control, reading)) === normalise(wanted[0]);
+}
+
+const LETTER = /[\p{L}\p{N}]/u;
+
+/** Whether a text has the label in it as words of its own. */
+function says(text, label) {
+  const words = normalise(label), line = normalise(text);
+  if (!words) return !line;
+  for (let at = line.indexOf(words); at >= 0; at = line.indexOf(words, at + 1)) {
+    const around = [line[at - 1], line[at + words.length]];
+    if (!around.some((letter) => letter !== undefined && LETTER.test(letter))) return true;
+  }
+  return false;
+}
+
+/** Whether the control shows the label: in its field, its text, or the box that it stands in with nothing else. */
+function isShownAt(control, label, reading) {
+  const fields = isEditable(control) ? [control] : innerElements(control, isEditable);
+  if (fields.some((field) => normalise(valueOf(field, reading)) === normalise(label))) return true;
+  if (!isEditable(control) && says(readText(control, reading), label)) return true;
+  for (let at = flatParent(control), depth = 0; at && depth < 4; at = flatParent(at), depth++) {
+    const inside = innerElements(at, (element) => element === control || matches(element, `${LISTS},${CONTROL_LIKE}`));
+    // Further out stand other controls; and a list that is still open says every label.
+    const others = inside.filter((element) => element !== control && !flatContains(element, control) && reading.isShown(element));
+    if (others.some((element) => matches(element, LISTS) || isEditable(element) || isList(element))) return false;
+    if (says(readText(at, reading), label)) return true;
+  }
+  return false;
+}

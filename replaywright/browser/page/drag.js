@@ -1,0 +1,176 @@
+/*
+ * Dragging: where the destination is, what is dragged along, and whether a release there is one on the destination.
+ *
+ * A drag has a guard at both ends. The press must reach the element; the release must happen over the destination, or
+ * over what has taken its place because of the drag (the gap, the placeholder or the dragged element itself: lists
+ * make room while something is dragged over them).
+ */
+
+const stackFromPoint = methodOf(Document.prototype, "elementsFromPoint");
+const shadowStackFromPoint = methodOf(ShadowRoot.prototype, "elementsFromPoint");
+
+/** Everything at a point, topmost first, with what open shadow roots have there instead of their hosts. */
+function deepStack(x, y) {
+  const into = (elements) => elements.flatMap((element) => {
+    const root = shadowOf(element);
+    const inner = root ? shadowStackFromPoint(root, x, y).filter((part) => getRoot(part) === root) : [];
+    return inner.length ? [...into(inner), element] : [element];
+  });
+  return into(stackFromPoint(document, x, y));
+}
+
+/** Two frames on: what a page moves along with the pointer is drawn where it belongs by then. */
+function framesDrawn() {
+  return new Promise((resolve) => {
+    const timer = setTimeout(resolve, 100); // where no frames are drawn
+    requestAnimationFrame(() => requestAnimationFrame(() => {
+      clearTimeout(timer);
+      resolve();
+    }));
+  });
+}
+
+class Drag {
+  constructor(drop) {
+    this.drop = drop;
+    this.source = null;
+    this.destination = null;
+    this.start = null;
+    this.pointer = null;
+    /** Where a release was found to be one on the destination, before the pointer went there. */
+    this.target = null;
+    /** The browser's own drag and drop took over: no pointer events come any more. */
+    this.native = false;
+    this.rearranged = false;
+    this.added = new WeakSet();
+    /** Boxes of what was under the pointer, and where the pointer was then. */
+    this.boxes = new WeakMap();
+    this.followers = new WeakSet();
+  }
+
+  /** Why it cannot be dropped, as the arguments of `block`; null when the destination is known. */
+  findDestination(source, reading) {
+    this.source = source;
+    if (!this.drop.query || (this.destination && isConnected(this.destination))) return null;
+    const found = findAll(this.drop.query, reading);
+    if (found.length !== 1) return [found.length ? "ambiguous_destination" : "no_destination", String(found.length)];
+    if (found[0] === source) return ["no_destination", "only the dragged element itself"];
+    this.destination = found[0];
+    return null;
+  }
+
+  /** Both ends in the window if that can be had; the source in any case. */
+  bringIntoView() {
+    if (!this.destination || (visiblePart(this.destination)?.share ?? 0) >= 0.5) return;
+    const scroll = (element, block) =>
+      Element.prototype.scrollIntoView.call(element, { block, inline: "nearest", behavior: "instant" });
+    scroll(this.destination, "nearest");
+    if ((visiblePart(this.source)?.share ?? 0) < 0.5) scroll(this.source, "center");
+  }
+
+  /** Where to release, null where that is out of sight; or why not at all, as the arguments of `block`. */
+  aimed() {
+    if (!this.drop.query) {
+      const point = { x: this.start.x + this.drop.by.x, y: this.start.y + this.drop.by.y };
+      const inside = point.x >= 0 && point.y >= 0 && point.x < innerWidth && point.y < innerHeight;
+      return inside ? { point } : { why: ["destination_outside", sizeText(innerWidth, innerHeight)] };
+    }
+    const { destination } = this;
+    if (this.drop.position) {
+      const point = placeIn(destination, this.drop.position);
+      return point ? { point } : { why: ["to_position_outside", sizeOf(destination)] };
+    }
+    const clip = clipOf(destination);
+    let middle = null;
+    for (const box of boxesOf(destination)) {
+      const part = clipped(box, clip);
+      if (!part) continue;
+      for (const [across, down] of SPOTS) {
+        const point = { x: part.left + (part.right - part.left) * across, y: part.top + (part.bottom - part.top) * down };
+        middle ??= point;
+        if (this.isOver(point)) return { point };
+      }
+    }
+    return { point: middle };
+  }
+
+  /** Whether what a release at this point meets is the destination, or what took its place. */
+  isOver({ x, y }, isThere = false) {
+    if (!this.destination) return !this.drop.query;
+    for (const hit of deepStack(x, y)) {
+      if (flatContains(this.destination, hit)) return true;
+      if (this.isDragged(hit)) {
+        // A dragged element that lies where the destination was has taken its place; one that floats is looked through.
+        if (isThere && !this.isFollower(hit)) return true;
+        continue;
+      }
+      return isThere && (flatContains(hit, this.destination) || this.isPlaceholder(hit));
+    }
+    return false;
+  }
+
+  isDragged(hit) {
+    return flatContains(this.source, hit) || this.isFollower(hit);
+  }
+
+  isFollower(hit) {
+    for (let at = hit; at; at = flatParent(at)) if (this.followers.has(at)) return true;
+    return false;
+  }
+
+  /** Made since the press, beside the destination. */
+  isPlaceholder(hit) {
+    const list = flatParent(this.destination);
+    for (let at = hit; at; at = flatParent(at)) if (flatParent(at) === list) return this.added.has(at);
+    return false;
+  }
+
+  onMutations(records) {
+    for (const record of records) {
+      if (record.type !== "childList") continue;
+      this.rearranged = true;
+      for (const node of Array.from(record.addedNodes)) this.added.add(node);
+    }
+  }
+
+  /**
+   * Where the pointer has to go to be over the destination, which is brought into sight.
+   *
+   * @returns {Promise<{point: {x: number, y: number}, over: boolean, native: boolean, gone: boolean}>}
+   */
+  async aim() {
+    await framesDrawn();
+    this.lookForFollowers();
+    const over = Boolean(this.pointer && this.target && isNear(this.pointer, this.target) && this.isOver(this.pointer, true));
+    if (over) return { point: this.target, over, native: this.native, gone: false };
+    if (this.destination && !isConnected(this.destination)) this.findDestination(this.source, new Reading());
+    const isGone = Boolean(this.destination && !isConnected(this.destination));
+    let { point } = isGone ? { point: null } : this.aimed();
+    if (!point && !isGone) {
+      Element.prototype.scrollIntoView.call(this.destination, { block: "nearest", inline: "nearest", behavior: "instant" });
+      await framesDrawn();
+      ({ point } = this.aimed());
+    }
+    this.target = point && this.isOver(point) ? point : null;
+    return { point: point ?? null, over: false, native: this.native, gone: isGone };
+  }
+
+  /** What moved as the pointer did, in one direction at least (a list may let its items go up and down only). */
+  lookForFollowers() {
+    const { pointer } = this;
+    if (!pointer) return;
+    for (const hit of deepStack(pointer.x, pointer.y)) {
+      if (hit === this.destination || flatContains(hit, this.destination ?? this.source)) continue;
+      const box = rectOf(hit);
+      const before = this.boxes.get(hit);
+      if (before && before.pointer !== pointer) {
+        const across = pointer.x - before.pointer.x, down = pointer.y - before.pointer.y;
+        const follows = (moved, went) => Math.abs(went) >= 2 && Math.abs(moved - went) < 2;
+        if (follows(box.left - before.box.left, across) || follows(box.top - before.box.top, down)) this.followers.add(hit);
+      }
+      this.boxes.set(hit, { box, pointer });
+    }
+  }
+}
+
+const isNear = (one, other) => Math.abs(one.x - other.x) < 3 && Math.abs(one.y - other.y) < 3;

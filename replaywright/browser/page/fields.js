@@ -1,0 +1,217 @@
+/* Fields and lists: which control an instruction means, what it takes, and whether it holds what was wanted. */
+
+const TEXT_INPUTS = /^(?:text|search|email|url|tel|password|number)$/;
+const SETTABLE_INPUTS = /^(?:date|time|datetime-local|month|week|color|range)$/;
+/** What a field of a type takes; anything else the browser refuses without a word. */
+const VALUE_FORMS = { date: "2026-11-21", time: "14:30", "datetime-local": "2026-11-21T14:30", month: "2026-11",
+  week: "2026-W47", color: "#1a2b3c" };
+const TEXT_NEEDS = new Set(["fill", "type", "paste"]);
+const TICKED = "input[type=checkbox],input[type=radio],[role=checkbox],[role=radio],[role=switch]," +
+  "[role=menuitemcheckbox],[role=menuitemradio],[aria-pressed]";
+const CHOSEN_FROM = "select,[role=combobox],[role=listbox],[aria-haspopup=listbox],input[list]";
+const INSIDE_LIMIT = 5000;
+
+const indeterminateOf = getterOf(HTMLInputElement.prototype, "indeterminate");
+const takesSeveral = getterOf(HTMLSelectElement.prototype, "multiple");
+
+// ------------------------------------------------------------------------------------ which control is meant
+
+/** Elements under `element` in the flat tree that pass `test`, in order; what is inside one of them is left out. */
+function innerElements(element, test, limit = INSIDE_LIMIT) {
+  const found = [];
+  let left = limit;
+  const visit = (parent) => {
+    for (const child of flatChildren(parent)) {
+      if (!isElement(child) || --left < 0) continue;
+      if (test(child)) found.push(child);
+      else visit(child);
+    }
+  };
+  visit(element);
+  return found;
+}
+
+const isTicked = (element) => matches(element, TICKED);
+const isList = (element) => matches(element, CHOSEN_FROM);
+
+/** The control that `element` stands for: itself, the one it labels, or the only one of its kind inside it. */
+function controlFor(element, need, reading) {
+  const kind = TEXT_NEEDS.has(need) ? isEditable : need === "select" ? isList : need === "check" ? isTicked : null;
+  if (!kind || kind(element)) return element;
+  const labelled = controlOf(element);
+  if (labelled && kind(labelled)) return labelled;
+  const inside = innerElements(element, kind);
+  // The native control that a styled one stands for may be hidden; of several, the reader sees the ones shown.
+  const shown = inside.length > 1 ? inside.filter((inner) => reading.isShown(inner)) : inside;
+  return shown.length === 1 ? shown[0] : element;
+}
+
+/** The only element of the page that is what another was that is gone: same tag, role, name and attributes. */
+function successorOf(element, identity, reading) {
+  const tag = tagOf(element);
+  const alike = reading.roots.flatMap((root) => Array.from(queryAll(root, tag)))
+    .filter((other) => elementHash(other, reading) === identity);
+  return alike.length === 1 ? alike[0] : null;
+}
+
+// -------------------------------------------------------------------------------------------------- text
+
+function isEditable(element) {
+  if (element instanceof HTMLTextAreaElement) return true;
+  const type = inputTypeOf(element);
+  return type ? TEXT_INPUTS.test(type) || SETTABLE_INPUTS.test(type) : element.isContentEditable === true;
+}
+
+/** Editable content with elements in it, other than a field of plain text. */
+const isEditor = (element) => !inputTypeOf(element) && !(element instanceof HTMLTextAreaElement) && isEditable(element);
+
+const isReadonly = (element) =>
+  attr(element, "aria-readonly").toLowerCase() === "true" || matches(element, "input[readonly],textarea[readonly]");
+
+/** Why the control cannot take what the spec wants, as the arguments of `block`, or null. */
+function obstacleTo(control, { need, text, wanted }) {
+  const type = inputTypeOf(control);
+  if (need === "check") return wanted === false && type === "radio" ? ["radio"] : null;
+  if (!TEXT_NEEDS.has(need)) return null;
+  if (need === "fill" && isSlider(control)) return obstacleToSliding(control, text);
+  if (!isEditable(control)) {
+    const inside = need === "paste" ? 0 : innerElements(control, isEditable).length;
+    return need === "paste" ? null : ["not_editable", inside > 1 ? `${inside} fields are inside it` : ""];
+  }
+  if (need !== "fill" && SETTABLE_INPUTS.test(type)) return ["not_editable", `a ${type} field takes its value by fill`];
+  if (isReadonly(control)) return ["readonly"];
+  const limit = Number(attr(control, "maxlength") || "NaN");
+  const limited = control instanceof HTMLTextAreaElement || /^(?:text|search|email|url|tel|password)$/.test(type);
+  // What is pasted may be meant for several fields of which this is the first.
+  if (need !== "paste" && limited && limit >= 0 && unixLines(text ?? "").length > limit) return ["too_long", String(limit)];
+  return null;
+}
+
+const unixLines = (text) => text.replace(/\r\n?/g, "\n");
+
+/** Text as it is compared in an editor: lines without what editors put in between, one kind of space. */
+function plainLines(text) {
+  return unixLines(text).replace(/[\u200b\u2060\ufeff]/g, "").replace(/\u00a0/g, " ").replace(/[^\S\n]+/g, " ")
+    .replace(/ ?\n\s*/g, "\n").trim();
+}
+
+function holdsText(element, text, reading) {
+  if (element instanceof HTMLTextAreaElement) return unixLines(textareaValueOf(element)) === unixLines(text);
+  if (element instanceof HTMLInputElement) {
+    const value = inputValueOf(element);
+    const type = inputTypeOf(element);
+    if ((type === "number" || type === "range") && value !== "" && text.trim() !== "") return Number(value) === Number(text);
+    // An input holds one line: line feeds in the text are dropped by the browser.
+    return type === "color" ? value === text.toLowerCase() : value === text.replace(/[\r\n]/g, "");
+  }
+  if (isSlider(element)) return text.trim() !== "" && Number(attr(element, "aria-valuenow")) === Number(text);
+  return plainLines(readText(element, reading)) === plainLines(text);
+}
+
+// ------------------------------------------------------------------------------------------------ sliders
+
+/** A slider or spin button made of other elements: it has a value and no field; keys and pointer move it. */
+const isSlider = (element) =>
+  /^(?:slider|spinbutton)$/i.test(attr(element, "role").trim()) && has(element, "aria-valuenow") && !isEditable(element);
+
+const numberIn = (element, name) => (attr(element, name).trim() === "" ? null : Number(attr(element, name)));
+
+/** What is known of a slider, for the hand that moves it; null for anything else. */
+function sliderState(element) {
+  if (!isSlider(element)) return null;
+  return {
+    now: numberIn(element, "aria-valuenow"),
+    min: numberIn(element, "aria-valuemin"),
+    max: numberIn(element, "aria-valuemax"),
+    vertical: attr(element, "aria-orientation") === "vertical",
+    focused: deepActive() === element,
+  };
+}
+
+function obstacleToSliding(element, text) {
+  const { min, max } = sliderState(element);
+  const wanted = text.trim() === "" ? NaN : Number(text);
+  const range = `${min ?? "…"} to ${max ?? "…"}`;
+  if (!Number.isFinite(wanted)) return ["no_such_value", `it takes a number from ${range}`];
+  if ((min !== null && wanted < min) || (max !== null && wanted > max)) return ["no_such_value", `it goes from ${range}`];
+  return isReadonly(element) ? ["readonly"] : null;
+}
+
+/** Whether an input of this type takes the value as it is; tried on a copy that the page never sees. */
+function acceptsValue(element, text) {
+  const copy = Document.prototype.createElement.call(document, "input");
+  for (const name of ["type", "min", "max", "step"]) if (has(element, name)) copy.setAttribute(name, attr(element, name));
+  copy.value = text;
+  const { rangeUnderflow, rangeOverflow, stepMismatch } = copy.validity;
+  return holdsText(copy, text, null) && !rangeUnderflow && !rangeOverflow && !stepMismatch;
+}
+
+/** What a field takes that takes no text, in words. */
+function valueFormOf(element) {
+  const type = inputTypeOf(element);
+  const limits = ["min", "max", "step"].filter((name) => attr(element, name)).map((name) => `${name} ${attr(element, name)}`);
+  const form = VALUE_FORMS[type] ? `values such as ${VALUE_FORMS[type]}` : "numbers";
+  return `a ${type} field takes ${form}${limits.length ? `, ${limits.join(", ")}` : ""}`;
+}
+
+function selectContent(element) {
+  if (element instanceof HTMLInputElement) return void HTMLInputElement.prototype.select.call(element);
+  if (element instanceof HTMLTextAreaElement) return void HTMLTextAreaElement.prototype.select.call(element);
+  getSelection().selectAllChildren(element);
+}
+
+/** Neither on nor off. */
+const isMixed = (element) =>
+  inputTypeOf(element) === "checkbox" ? indeterminateOf(element)
+    : attr(element, "aria-checked") === "mixed" || attr(element, "aria-pressed") === "mixed";
+
+// ------------------------------------------------------------------------------------------ native lists
+
+const wantedOptions = ({ options, option }) => options ?? [option ?? ""];
+
+/** The option of a list with this label, else with this value; never one of several. `kind` reads an option. */
+function optionFor(options, wanted, kind) {
+  const tests = [
+    (option) => collapse(kind.label(option)) === collapse(wanted),
+    (option) => normalise(kind.label(option)) === normalise(wanted),
+    (option) => kind.value(option) === wanted,
+    (option) => kind.others(option).some((text) => normalise(text) === normalise(wanted)),
+  ];
+  for (const test of tests) {
+    const found = options.filter(test);
+    const usable = found.filter((option) => !kind.isDisabled(option));
+    if (usable.length === 1) return { option: usable[0] };
+    if (usable.length > 1) return { option: null, several: true, why: `${usable.length} options are called ${wanted}` };
+    if (found.length) return { option: null, why: "disabled" };
+  }
+  return { option: null, why: cut(options.map((option) => collapse(kind.label(option))).join(" | "), 200) };
+}
+
+const NATIVE = {
+  label: optionLabelOf,
+  value: optionValueOf,
+  others(option) {
+    const group = closest(option, "optgroup");
+    return group ? [`${attr(group, "label")} / ${optionLabelOf(option)}`] : [];
+  },
+  isDisabled: (option) => optionDisabledOf(option) || matches(option, "optgroup[disabled] > option"),
+};
+
+/** The options of a <select> to choose, or why they cannot be chosen. */
+function optionsFor(select, wanted) {
+  if (wanted.length > 1 && !takesSeveral(select)) return { options: null, why: "it takes one option only" };
+  const all = Array.from(optionsOf(select));
+  const options = [];
+  for (const each of wanted) {
+    const { option, why } = optionFor(all, each, NATIVE);
+    if (!option) return { options: null, why };
+    options.push(option);
+  }
+  return { options };
+}
+
+/** Whether exactly the wanted options of a <select> are chosen. */
+function holdsOptions(select, wanted) {
+  const { options } = optionsFor(select, wanted);
+  return Boolean(options) && Array.from(optionsOf(select)).every((option) => optionSelectedOf(option) === options.includes(option));
+}

@@ -1,0 +1,53 @@
+/*
+ * Uploading: which file field an element stands for, and what the field, or a drop, was given.
+ *
+ * Files cannot be set by a script. Python has the browser set them, and is told here what the page got to see.
+ */
+
+const filesOf = getterOf(HTMLInputElement.prototype, "files");
+const multipleOf = getterOf(HTMLInputElement.prototype, "multiple");
+const takesFolders = getterOf(HTMLInputElement.prototype, "webkitdirectory");
+const fileNameOf = getterOf(File.prototype, "name");
+const fileSizeOf = getterOf(Blob.prototype, "size");
+const transferredFilesOf = getterOf(DataTransfer.prototype, "files");
+
+const isFileField = (element) => inputTypeOf(element) === "file";
+
+const toldFiles = (list) =>
+  Array.from(list ?? []).map((file) => ({ name: fileNameOf(file), size: fileSizeOf(file) }));
+
+/** The file field that an element is, labels, or has as its only one inside; null when it has to be clicked. */
+function fileFieldFor(element) {
+  if (isFileField(element)) return element;
+  const labelled = controlOf(element);
+  if (labelled) return isFileField(labelled) ? labelled : null;
+  const inside = innerElements(element, isFileField);
+  return inside.length === 1 ? inside[0] : null;
+}
+
+/** Why a field cannot take so many files, as the arguments of `block`; null when it can. */
+function obstacleToFiles(field, count) {
+  if (takesFolders(field)) return ["takes_folders"];
+  if (isDisabled(field)) return ["disabled"];
+  return count > 1 && !multipleOf(field) ? ["takes_one_file", String(count)] : null;
+}
+
+/** A declared element that is not to be seen: file fields are hidden behind what is drawn in their place. */
+function hiddenFileFields(query, reading) {
+  return startingFrom(query, reading).filter((element) => isFileField(element) && answersTo(element, query, reading));
+}
+
+class Files {
+  constructor({ count, drop }, told) {
+    this.count = count;
+    this.drop = drop;
+    this.told = told;
+    this.dropped = false;
+  }
+
+  /** Says what the field holds when the browser has set it, before a page that empties it can. */
+  listen(field) {
+    const seen = (event) => this.told(toldFiles(filesOf(field)), event.type === "cancel");
+    for (const type of ["input", "change", "cancel"]) addListener(field, type, seen, true);
+  }
+}

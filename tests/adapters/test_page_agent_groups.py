@@ -1,0 +1,182 @@
+"""Repeated rows are marked as such, states and columns are read, and there is one description of an element."""
+
+import json
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+from playwright.async_api import Browser
+
+from replaywright.domain.snapshots import Element, Snapshot
+from tests.pages.harness import PAGES, AgentPage, agent_page, launched
+
+
+@pytest.fixture(scope="module")
+async def browser(chromium_path: Path) -> AsyncIterator[Browser]:
+    async with launched(chromium_path) as browser:
+        yield browser
+
+
+@pytest.fixture
+async def agent(browser: Browser) -> AsyncIterator[AgentPage]:
+    async with agent_page(browser) as agent:
+        yield agent
+
+
+async def snapshot(agent: AgentPage) -> Snapshot:
+    return Snapshot.model_validate(await agent.call("replaywright.snapshot({maxMs: 60000})"))
+
+
+def row(number: int) -> str:
+    return (
+        f"<tr><td><input type=checkbox aria-label='Select {number}'></td><td>Person {number}</td>"
+        f"<td><a href='/p/{number}'>Open</a> since May</td><td><button>Edit</button></td></tr>"
+    )
+
+
+TABLE = "<table><tr><th></th><th>Name</th><th>Case</th><th></th></tr>" + "".join(map(row, range(1, 101))) + "</table>"
+
+
+def groups(elements: tuple[Element, ...]) -> dict[str, set[int]]:
+    found: dict[str, set[int]] = {}
+    for element in elements:
+        if element.group:
+            found.setdefault(element.group, set()).add(element.group_item)
+    return found
+
+
+async def test_rows_of_a_table_are_one_group_and_all_their_controls_are_described(agent: AgentPage) -> None:
+    await agent.show(f"<h1>People</h1>{TABLE}<button>Add</button>")
+
+    taken = await snapshot(agent)
+
+    assert list(groups(taken.elements).values()) == [set(range(1, 101))]
+    edits = [e for e in taken.elements if e.target.name == "Edit"]
+    assert [e.group_item for e in edits] == list(range(1, 101))
+    assert all(e.target.row[0] == f"Person {n}" for n, e in enumerate(edits, start=1))
+    assert all(e.target.neighbours and e.target.css and e.target.element_hash for e in edits)
+    assert [e.group for e in taken.elements if e.target.name in ("Add", "People")] == ["", ""]
+
+
+async def test_texts_of_rows_out_of_sight_are_kept_without_their_place(agent: AgentPage) -> None:
+    await agent.show(TABLE)
+
+    cells = [e for e in (await snapshot(agent)).elements if e.target.text.startswith("Person")]
+
+    assert [e.group_item for e in cells] == list(range(1, 101))
+    assert cells[0].target.box is not None
+    assert cells[99].target.box is None
+    assert not cells[99].in_viewport
+
+
+async def test_a_cell_says_its_column_and_is_left_out_when_a_control_says_all_of_it(agent: AgentPage) -> None:
+    await agent.show(TABLE)
+
+    cells = [e.target for e in (await snapshot(agent)).elements if e.target.role == "cell"]
+
+    assert [(c.label, c.text) for c in cells[:2]] == [("Name", "Person 1"), ("Case", "Open since May")]
+    assert not any(c.text == "Edit" for c in cells)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "<ul>" + "<li><b>Note</b> with <a href=/n>a link</a></li>" * 6 + "</ul>",
+        "<div>" + "<div class='card wide'><h3>Offer</h3><p>Words</p><button>Buy</button></div>" * 6 + "</div>",
+        "<div role=list>" + "<div role=listitem>Thing <button>Take</button></div>" * 6 + "</div>",
+        "<section>" + "<article><p>Words</p><button>Like</button></article>" * 6 + "</section>",
+        "<x-list>" + "<x-entry>Words <button>Like</button></x-entry>" * 6 + "</x-list>",
+    ],
+)
+async def test_list_items_cards_and_repeated_siblings_are_groups(agent: AgentPage, body: str) -> None:
+    await agent.show(body)
+
+    assert list(groups((await snapshot(agent)).elements).values()) == [set(range(1, 7))]
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "<nav><ul>" + "<li><a href=/n>Part</a></li>" * 9 + "</ul></nav>",
+        "<div role=menu>" + "<div role=menuitem class=m><i>+</i>Do</div>" * 9 + "</div>",
+        "<div role=toolbar>" + "<div class=b><button>Do</button></div>" * 9 + "</div>",
+        "<div>" + "<button>Do</button>" * 9 + "</div>",
+        "<ul>" + "<li><a href=/n>Part</a></li>" * 3 + "</ul>",
+    ],
+)
+async def test_choices_single_controls_and_a_few_siblings_are_no_groups(agent: AgentPage, body: str) -> None:
+    await agent.show(body)
+
+    assert groups((await snapshot(agent)).elements) == {}
+
+
+async def test_what_repeats_inside_a_row_belongs_to_the_row_unless_there_is_more_of_it(agent: AgentPage) -> None:
+    actions = "<ul>" + "<li><a href=/do>Do</a></li>" * 4 + "</ul>"
+    rows = "".join(f"<tr><td>Row {n}</td><td>{actions}</td></tr>" for n in range(8))
+    sections = "".join(
+        f"<section class=part><h2>Part {n}</h2><ul>" + "<li>Line <a href=/l>open</a></li>" * 9 + "</ul></section>"
+        for n in range(4)
+    )
+    await agent.show(f"<table>{rows}</table>{sections}")
+
+    found = groups((await snapshot(agent)).elements)
+
+    assert sorted(len(items) for items in found.values()) == [4, 8, 9, 9, 9, 9]
+
+
+async def test_every_state_is_read(agent: AgentPage) -> None:
+    await agent.show(
+        "<input type=checkbox aria-label=mixed id=m><button aria-pressed=true>pressed</button>"
+        "<button aria-pressed=false>not pressed</button><div role=checkbox aria-checked=mixed tabindex=0>half</div>"
+        "<input aria-label=readonly readonly><input aria-label=invalid aria-invalid=true>"
+        "<button autofocus>focused</button>"
+        "<details open><summary>expanded</summary>x</details><a href=/h aria-current=page>selected</a>"
+        "<div id=both style='width:100px;height:60px;overflow:scroll'><p style='width:500px;height:500px'>big</p></div>"
+    )
+    await agent.value("document.getElementById('m').indeterminate = true")
+
+    taken = await snapshot(agent)
+
+    states = {e.target.name: e.states for e in taken.elements if e.actionable}
+    assert states["mixed"] == states["half"] == ("mixed",)
+    assert states["pressed"] == ("pressed",)
+    assert states["not pressed"] == ()
+    for name in ("readonly", "invalid", "focused", "expanded", "selected"):
+        assert states[name] == (name,)
+    assert [e.states for e in taken.elements if e.target.attributes.get("id") == "both"] == [
+        ("scrollable", "scrollable-x")
+    ]
+
+
+BOTH_WAYS = """(() => {
+  const byPath = new Map();
+  const look = (root) => {
+    for (const element of root.querySelectorAll("*")) {
+      byPath.set(replaywright.describe(element).xpath, element);
+      if (element.shadowRoot) look(element.shadowRoot);
+    }
+  };
+  look(document);
+  return replaywright.snapshot({maxMs: 60000}).elements.filter(({target}) => target.elementHash)
+    .map(({target}) => [target, replaywright.describe(byPath.get(target.xpath))]);
+})()"""
+"""What the walk says of each element, and what a description of that element alone says."""
+
+
+@pytest.mark.parametrize("page", sorted(path.name for path in PAGES.glob("*.html") if path.stem != "browser_hung"))
+async def test_a_described_element_is_the_same_in_a_snapshot(agent: AgentPage, page: str) -> None:
+    await agent.open(page)
+
+    pairs = await agent.call(BOTH_WAYS)
+
+    different = [pair for pair in pairs if pair[0] != pair[1]]
+    assert not different, json.dumps(different[0], indent=1, ensure_ascii=False)
+
+
+async def test_a_described_row_is_the_same_in_a_snapshot_of_many(agent: AgentPage) -> None:
+    await agent.show(f"<form aria-label=People>{TABLE}</form><p>After <b>all</b> of <a href=/them>them</a></p>")
+
+    pairs = await agent.call(BOTH_WAYS)
+
+    assert len(pairs) == 301
+    assert all(walked == alone for walked, alone in pairs)

@@ -1,0 +1,139 @@
+"""Controls that are equal in every row of a table are told apart by their row, with today's parameters."""
+
+from collections.abc import AsyncIterator, Sequence
+from pathlib import Path
+
+import pytest
+from playwright.async_api import Browser
+
+from replaywright.domain.filling import filled_target, general_target
+from replaywright.domain.matching import (
+    Candidate,
+    Decision,
+    comparable,
+    decide_identified,
+    decide_similar,
+    may_compare,
+)
+from replaywright.domain.snapshots import Element
+from replaywright.domain.targets import Target
+from tests.pages.harness import AgentPage, agent_page, launched
+
+ANN = ("Ann", "ann@example.com", "admin")
+ANN_MARIE = ("Ann-Marie", "annmarie@example.com", "admin")
+BEN = ("Ben", "ben@example.com", "admin")
+BENNO = ("Benno", "benno@example.com", "admin")
+
+
+@pytest.fixture(scope="module")
+async def browser(chromium_path: Path) -> AsyncIterator[Browser]:
+    async with launched(chromium_path) as browser:
+        yield browser
+
+
+@pytest.fixture
+async def agent(browser: Browser) -> AsyncIterator[AgentPage]:
+    async with agent_page(browser) as agent:
+        yield agent
+
+
+def table(rows: Sequence[Sequence[str]], heads: Sequence[str] = ("Name", "Mail", "Role")) -> str:
+    head = "".join(f"<th>{one}</th>" for one in (*heads, ""))
+    body = "".join(
+        f"<tr>{''.join(f'<td>{cell}</td>' for cell in row)}<td><button>Edit</button> <button>Show</button></td></tr>"
+        for row in rows
+    )
+    return f"<main><h1>Users</h1><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></main>"
+
+
+async def recorded_for_ann(agent: AgentPage) -> Target:
+    """The Edit of Ann's row, as it is kept for every value of {{name}}."""
+    await agent.show(table([ANN_MARIE, ANN, BEN]))
+    described = Target.model_validate(await agent.describe("tbody tr:nth-child(2) button"))
+    return general_target(described, {"name": "Ann"}, frozenset({"name"}))
+
+
+async def look(agent: AgentPage, recorded: Target, name: str) -> Decision:
+    """The whole ladder on the page that is shown, with this value of the parameter."""
+    target = filled_target(recorded, {"name": name})
+    told = await agent.call(f"replaywright.lookUpAll([{target.model_dump_json(by_alias=True, exclude={'frame'})}])")
+    (one,) = told["looks"]
+    seen = [Target.model_validate(each) for each in told["targets"]]
+    candidates = [
+        Candidate(index=index, tier=each["tier"], target=seen[each["element"]])
+        for index, each in enumerate(one["candidates"])
+    ]
+    kept = [candidates[one["certain"]]] if one["certain"] >= 0 else candidates
+    decision = decide_identified(target, kept)
+    if not may_compare(decision.lookup):
+        return decision
+    read = await agent.call("replaywright.snapshot({})")
+    elements = [Element.model_validate(element) for element in read["elements"]]
+    return decide_similar(target, comparable(elements, needs_input=True))
+
+
+def row_of(decision: Decision) -> str | None:
+    return None if decision.chosen is None else decision.chosen.target.row[0]
+
+
+async def test_the_edit_of_ann_is_the_edit_of_ben_when_the_parameter_says_ben(agent: AgentPage) -> None:
+    recorded = await recorded_for_ann(agent)
+
+    assert recorded.row == ("{{name}}",)
+    for name in ("Ann", "Ben"):
+        assert row_of(await look(agent, recorded, name)) == name
+
+
+@pytest.mark.parametrize(
+    "rows", [[BEN, ANN, ANN_MARIE], [ANN, BENNO, ANN_MARIE, BEN], [BENNO, BEN], [ANN_MARIE, ANN] * 9 + [BEN]]
+)
+async def test_the_row_is_found_wherever_it_went(agent: AgentPage, rows: list[tuple[str, ...]]) -> None:
+    recorded = await recorded_for_ann(agent)
+    await agent.show(table(rows))
+
+    decision = await look(agent, recorded, "Ben")
+
+    assert row_of(decision) == "Ben"
+    assert decision.chosen is not None
+    assert decision.chosen.target.name == "Edit"
+
+
+@pytest.mark.parametrize("rows", [[ANN_MARIE], [ANN_MARIE, BEN], [("Anne", *ANN[1:]), BENNO], [BEN]])
+async def test_a_row_that_is_not_there_is_a_miss_and_never_its_neighbour(
+    agent: AgentPage, rows: list[tuple[str, ...]]
+) -> None:
+    recorded = await recorded_for_ann(agent)
+    await agent.show(table(rows))
+
+    assert (await look(agent, recorded, "Ann")).chosen is None
+
+
+async def test_two_rows_that_answer_are_ambiguous(agent: AgentPage) -> None:
+    recorded = await recorded_for_ann(agent)
+    await agent.show(table([("Ben", "ben@example.com", "admin"), ANN, ("Ben", "ben@other.example", "guest")]))
+
+    decision = await look(agent, recorded, "Ben")
+
+    assert decision.chosen is None
+    assert decision.lookup.reason == "ambiguous"
+
+
+async def test_cells_in_another_order_and_more_columns_do_not_matter(agent: AgentPage) -> None:
+    recorded = await recorded_for_ann(agent)
+    rows = [(role, "2026-01-02", mail, name) for name, mail, role in (ANN_MARIE, BEN, ANN, BENNO)]
+    await agent.show(table(rows, ("Role", "Since", "Mail", "Name")))
+
+    decision = await look(agent, recorded, "Ben")
+
+    assert decision.chosen is not None
+    assert "Ben" in decision.chosen.target.row
+
+
+async def test_numbers_that_begin_alike_are_different_rows(agent: AgentPage) -> None:
+    invoices = [(f"Invoice {number}", "ACME", "open", "EUR") for number in (12, 123, 1234)]
+    await agent.show(table(invoices, ("Number", "Customer", "State", "Currency")))
+    recorded = Target.model_validate(await agent.describe("tbody tr:nth-child(1) button"))
+
+    assert row_of(await look(agent, recorded, "")) == "Invoice 12"
+    await agent.show(table(invoices[1:], ("Number", "Customer", "State", "Currency")))
+    assert (await look(agent, recorded, "")).chosen is None

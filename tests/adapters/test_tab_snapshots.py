@@ -1,0 +1,49 @@
+"""Snapshots of whole tabs: frames in their places, closed shadow roots named, bounds on how many frames are read."""
+
+from replaywright.browser.session import ChromiumSession
+from tests.adapters.test_browser import Site, browsers, endpoint, opened, session, site
+
+__all__ = ["browsers", "endpoint", "session", "site"]  # fixtures
+
+
+async def test_a_closed_shadow_root_is_named_and_an_element_without_one_is_not(
+    session: ChromiumSession, site: Site
+) -> None:
+    await opened(session, site, "shadow.html")
+    await session.current.page.evaluate("document.body.append(document.createElement('plain-box'))")
+    await session.current.page.evaluate(
+        "document.querySelector('plain-box').style = 'display:block;width:90px;height:30px'"
+    )
+
+    notes = (await session.snapshot()).notes
+
+    assert notes == ("closed shadow root in <closed-box>: cannot be read",)
+
+
+async def test_groups_of_different_frames_are_different_groups(session: ChromiumSession, site: Site) -> None:
+    await opened(session, site, "browser_one.html")
+    await session.current.page.evaluate(
+        "{ const rows = '<ul>' + '<li>Note <button>Open</button></li>'.repeat(5) + '</ul>';"
+        " document.body.innerHTML = rows + '<iframe width=300 height=200></iframe>';"
+        " document.querySelector('iframe').contentDocument.body.innerHTML = rows }"
+    )
+
+    elements = (await session.snapshot()).elements
+
+    assert {e.group for e in elements if not e.target.frame and e.target.name == "Open"} == {"g1"}
+    assert {e.group for e in elements if e.target.frame and e.target.name == "Open"} == {"g2"}
+
+
+async def test_of_hundreds_of_frames_a_bounded_number_is_read_with_a_note(session: ChromiumSession, site: Site) -> None:
+    await opened(session, site, "browser_one.html")
+    await session.current.page.evaluate(
+        "{ document.body.innerHTML = '<button>Go</button>' + '<iframe width=90 height=20></iframe>'.repeat(350);"
+        " for (const frame of document.querySelectorAll('iframe'))"
+        " frame.contentDocument.body.innerHTML = '<button>Inside</button>' }"
+    )
+
+    taken = await session.snapshot()
+
+    assert "Go" in [e.target.name for e in taken.elements]
+    assert len([e for e in taken.elements if e.target.name == "Inside"]) <= 100
+    assert any("frames" in note for note in taken.notes)

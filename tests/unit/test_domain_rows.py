@@ -1,0 +1,67 @@
+"""Whether two rows are the same: by what they say, wherever they stand."""
+
+from random import Random
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from replaywright.domain.rows import same_row
+from replaywright.domain.text import tokens
+
+INVOICE = ("Invoice 12", "ACME", "open", "EUR")
+
+
+@pytest.mark.parametrize(
+    ("recorded", "seen"),
+    [
+        (("Ann",), ("Ann-Marie", "ann-marie@example.com", "admin")),
+        (("Ann",), ("Ann Smith", "admin")),
+        (("Ann", "Berlin"), ("Ann-Marie", "Berlin")),
+        (("Invoice 12",), ("Invoice 123", "ACME")),
+        (INVOICE, ("Invoice 123", "ACME", "open", "EUR")),
+        (("open", "Invoice 12", "ACME", "EUR"), ("open", "Invoice 123", "ACME", "EUR")),
+        (("ACME", "1204", "open", "EUR", "paid by card"), ("ACME", "1205", "open", "EUR", "paid by card")),
+        (("Bob", "a@example.com", "admin", "Berlin"), ("Bob", "b@example.com", "admin", "Berlin")),
+        (("Alexander", "admin"), ("Alexandra", "admin")),
+        (("Invoice 7", "open"), ("Invoice 8", "open")),
+    ],
+)
+def test_a_row_that_shares_words_with_the_recorded_one_is_another(
+    recorded: tuple[str, ...], seen: tuple[str, ...]
+) -> None:
+    assert not same_row(recorded, seen)
+
+
+@pytest.mark.parametrize(
+    ("recorded", "seen"),
+    [
+        (INVOICE, ("EUR", "open", "Invoice 12", "ACME")),
+        (INVOICE, (*INVOICE, "Anna", "net 30")),
+        (("Ann",), ("3", "Ann", "admin")),
+        (("Invoice 7", "Ada Lovelace", "3 days ago"), ("Invoice 7", "Ada Lovelace", "4 days ago")),
+        (("Invoice 7", "ACME Ltd", "open"), ("INVOICE 7", "ACME Ltd", "paid")),
+        (("To",), ("An",)),
+        (("A text that was cut off in the middle because it is a whole p…",), ("Another",)),
+        ((), ("Ann",)),
+    ],
+)
+def test_a_row_is_the_same_with_other_columns_other_order_and_a_newer_date(
+    recorded: tuple[str, ...], seen: tuple[str, ...]
+) -> None:
+    assert same_row(recorded, seen)
+
+
+def test_the_words_of_the_control_itself_do_not_tell_rows_apart() -> None:
+    own = tokens("Edit")
+
+    assert same_row(("Ann", "Edit"), ("Ann", "Edit", "admin"), own)
+    assert not same_row(("Ann", "Edit"), ("Ben", "Edit"), own)
+
+
+@given(st.lists(st.text(max_size=12), max_size=6), st.randoms())
+def test_every_row_is_itself_in_any_order(row: list[str], random: Random) -> None:
+    shuffled = list(row)
+    random.shuffle(shuffled)
+
+    assert same_row(row, shuffled)
