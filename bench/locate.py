@@ -49,6 +49,8 @@ class Extent:
     """Elements really taken out, for each page."""
     limit: int
     """Recorded elements for each page, at most."""
+    pairs: int
+    """Pairs of versions of a page, at most."""
     seed: int
     tabs: int
 
@@ -84,7 +86,12 @@ async def collect(browser: Browser, extent: Extent, take: Callable[[Scene], None
             names = {page.name for page in chosen}
             paired = [page for page in pages if page.version and page.name in names]
             if paired:
-                work.append((f"{site}: pairs", scenes_of_pairs(paired, limit=extent.limit, seed=extent.seed)))
+                work.append(
+                    (
+                        f"{site}: pairs",
+                        scenes_of_pairs(paired, pairs=extent.pairs, limit=extent.limit, seed=extent.seed),
+                    )
+                )
 
         async def worker() -> None:
             while work:
@@ -208,12 +215,13 @@ def main() -> int:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--sites", default=",".join(SITES), help="which sites, with commas (default: all)")
-    parser.add_argument("--every", type=int, default=3, help="only every so many pages (default: %(default)s)")
+    parser.add_argument("--every", type=int, default=5, help="only every so many pages (default: %(default)s)")
     parser.add_argument(
-        "--combined", type=int, default=5, help="draws of several operators a page (default: %(default)s)"
+        "--combined", type=int, default=4, help="draws of several operators a page (default: %(default)s)"
     )
     parser.add_argument("--gone", type=int, default=4, help="elements really taken out a page (default: %(default)s)")
-    parser.add_argument("--limit", type=int, default=40, help="recorded elements a page (default: %(default)s)")
+    parser.add_argument("--limit", type=int, default=30, help="recorded elements a page (default: %(default)s)")
+    parser.add_argument("--pairs", type=int, default=12, help="pairs of versions of a page (default: %(default)s)")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--tabs", type=int, default=2)
     parser.add_argument("--calibrate", action="store_true", help="propose score and margin of the last tier")
@@ -222,7 +230,16 @@ def main() -> int:
     if unknown := set(sites) - set(SITES):
         parser.error(f"--sites: no site is named {', '.join(sorted(unknown))}; there are {', '.join(SITES)}")
     console = Console()
-    extent = Extent(sites, given.every, given.combined, given.gone, given.limit, given.seed, given.tabs)
+    extent = Extent(
+        sites=sites,
+        every=given.every,
+        combined=given.combined,
+        gone=given.gone,
+        limit=given.limit,
+        pairs=given.pairs,
+        seed=given.seed,
+        tabs=given.tabs,
+    )
     figures = asyncio.run(run(extent, console))
     show(figures, console)
     if given.calibrate:

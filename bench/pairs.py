@@ -67,14 +67,16 @@ names => {
 """What each element is for, by its key; elements without a purpose of their own are left out."""
 
 
-async def scenes_of_pairs(sources: Sequence[Source], *, limit: int, seed: int) -> AsyncIterator[Scene]:
-    """Every page of a site in every version, with what was recorded in each other version."""
+async def scenes_of_pairs(sources: Sequence[Source], *, pairs: int, limit: int, seed: int) -> AsyncIterator[Scene]:
+    """Every page of a site in its versions, with what was recorded in others; `pairs` of versions, drawn if needed."""
+    draw = random.Random(f"{seed} pairs")
     versions: dict[tuple[str, str], list[Source]] = defaultdict(list)
     for source in sources:
         if source.version:
             versions[source.site, source.name].append(source)
     for pages in versions.values():
-        for before, after in permutations(pages, 2):
+        every = list(permutations(pages, 2))
+        for before, after in draw.sample(every, min(pairs, len(every))):
             scene = await _pair(before, after, limit, seed)
             if scene is not None:
                 yield scene

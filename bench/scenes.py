@@ -21,7 +21,7 @@ from replaywright.browser.waiting import Pulse
 from replaywright.browser.wire import Counts
 from replaywright.domain.matching import Candidate
 from replaywright.domain.snapshots import Element, Snapshot
-from replaywright.domain.targets import Target
+from replaywright.domain.targets import FrameStep, Target
 from replaywright.domain.text import normalise
 
 LOOK_TIMEOUT_S = 20.0
@@ -91,18 +91,18 @@ class Stage:
         """The page as it is."""
         return await snapshots.take(self.tab)
 
+    async def counted(self, recorded: Sequence[Target]) -> list[Target]:
+        """The elements of this page with how many of their role and name there are, as the agent records them."""
+        told = list(recorded)
+        async for _, positions, answer in self._looked_up(recorded):
+            for at, one in zip(positions, answer["looks"], strict=True):
+                told[at] = recorded[at].model_copy(update={"namesakes": one["namesakes"]})
+        return told
+
     async def look(self, recorded: Sequence[Target]) -> list[tuple[tuple[Candidate, ...], int]]:
         """For each element: the candidates of the tiers in the frame that it was recorded in, and the certain one."""
         found: list[tuple[tuple[Candidate, ...], int]] = [((), -1)] * len(recorded)
-        places: dict[tuple[Any, ...], list[int]] = {}
-        for position, target in enumerate(recorded):
-            places.setdefault(target.frame, []).append(position)
-        for path, positions in places.items():
-            frame = await frames.find(self.tab, path)
-            if frame is None or not frame.context:
-                continue
-            told = [recorded[at].model_dump(by_alias=True, exclude={"frame"}) for at in positions]
-            answer = await self.tab.call(frame, script_for("lookUpAll", told), timeout_s=LOOK_TIMEOUT_S)
+        async for path, positions, answer in self._looked_up(recorded):
             seen = [Target.model_validate(one).model_copy(update={"frame": path}) for one in answer["targets"]]
             for at, one in zip(positions, answer["looks"], strict=True):
                 candidates = tuple(
@@ -111,6 +111,20 @@ class Stage:
                 )
                 found[at] = (candidates, one["certain"])
         return found
+
+    async def _looked_up(
+        self, recorded: Sequence[Target]
+    ) -> AsyncIterator[tuple[tuple[FrameStep, ...], list[int], dict[str, Any]]]:
+        """The agent's answer for every frame: its path, the positions of its elements, and `lookUpAll`'s result."""
+        places: dict[tuple[FrameStep, ...], list[int]] = {}
+        for position, target in enumerate(recorded):
+            places.setdefault(target.frame, []).append(position)
+        for path, positions in places.items():
+            frame = await frames.find(self.tab, path)
+            if frame is None or not frame.context:
+                continue
+            told = [recorded[at].model_dump(by_alias=True, exclude={"frame"}) for at in positions]
+            yield path, positions, await self.tab.call(frame, script_for("lookUpAll", told), timeout_s=LOOK_TIMEOUT_S)
 
 
 @asynccontextmanager
@@ -144,7 +158,7 @@ async def record(stage: Stage, limit: int, seed: int) -> Recorded:
         counts[_named(target)] = counts.get(_named(target), 0) + 1
     chosen = elements if len(elements) <= limit else random.Random(seed).sample(elements, limit)
     told_apart = frozenset(number for number, target in enumerate(chosen) if counts[_named(target)] == 1)
-    return Recorded(tuple(chosen), told_apart)
+    return Recorded(tuple(await stage.counted(chosen)), told_apart)
 
 
 def _named(target: Target) -> tuple[object, ...]:
@@ -196,7 +210,7 @@ async def mutated(
 
 def _differs(recorded: Target, now: Target | None) -> bool:
     def plain(target: Target) -> Target:
-        return target.model_copy(update={"box": None, "frame": ()})
+        return target.model_copy(update={"box": None, "frame": (), "namesakes": 0})
 
     return now is None or plain(recorded) != plain(now)
 

@@ -74,6 +74,9 @@ OBSERVE_S = 0.15
 QUIET_S = 0.05
 """No request and no navigation under way for this long: the input has had its effect."""
 OBSERVE_LIMIT_S = 5.0
+_ARRIVED = (Cause.NEW_DOCUMENT, Cause.SAME_DOCUMENT, Cause.DOWNLOAD)
+"""What a navigation comes to."""
+_ABORTED = "net::ERR_ABORTED"
 ABSENT_CAUSE_S = 1.0
 """A recorded consequence that does not begin within this time will not come."""
 
@@ -539,24 +542,16 @@ class StepRun:
         self._arm(watch=True)
         recorder = self._armed
         self.dispatched = True
-        sent = tab.wire.post(command, params)
-        sent.add_done_callback(lambda _: self.session.pulse.beat())
-        seen = (Cause.NEW_DOCUMENT, Cause.SAME_DOCUMENT, Cause.DOWNLOAD)
-        # The answer to Page.navigate comes when the document is there, or cannot be had.
-        await self.session.until(
-            lambda: (
-                (sent.done() or isinstance(step, GoBack))
-                and (_error_of(sent) != "" or self._is_held() or any(cause in recorder.causes for cause in seen))
-            ),
-            self.deadline.left(),
-        )
-        error = _error_of(sent)
+        error = await self._answer_to(command, params)
+        if error == _ABORTED and not recorder.causes and not self._is_held():
+            # Chromium drops what comes right after a navigation that a dialog held; and to get a page twice is safe.
+            error = await self._answer_to(command, params)
         self._fail_if_held()
         if tab.main.unreachable and not error:
             error = "the server cannot be reached"
         if error and Cause.DOWNLOAD not in recorder.causes:
             self._fail("navigation_failed", f"the page could not be opened: {error}")
-        if not any(cause in recorder.causes for cause in seen):
+        if not any(cause in recorder.causes for cause in _ARRIVED):
             self._fail("timeout", "the page did not come in time")
         await self.session.until(lambda: tab.main.loaded and not tab.main.loading, self.deadline.left())
         if not tab.main.loaded and Cause.NEW_DOCUMENT in recorder.causes:
@@ -564,6 +559,21 @@ class StepRun:
         status = tab.traffic.statuses.get(tab.main.loader, 0)
         if status >= 400 and Cause.NEW_DOCUMENT in recorder.causes:
             self._fail(f"http_{status}", f"{without_query(tab.url)} answered with status {status}")
+
+    async def _answer_to(self, command: str, params: dict[str, Any]) -> str:
+        """What the browser says of a navigation: "", or why there is none."""
+        recorder = self._armed
+        sent = self._tab.wire.post(command, params)
+        sent.add_done_callback(lambda _: self.session.pulse.beat())
+        # The answer to Page.navigate comes when the document is there, or cannot be had.
+        await self.session.until(
+            lambda: (
+                (sent.done() or command != "Page.navigate")
+                and (_error_of(sent) != "" or self._is_held() or any(cause in recorder.causes for cause in _ARRIVED))
+            ),
+            self.deadline.left(),
+        )
+        return _error_of(sent)
 
     def _is_held(self) -> bool:
         """Whether the page has asked before it would be left, and was told to stay."""

@@ -22,8 +22,8 @@ LEAST_STRIDES, MOST_STRIDES = 6, 25
 """Lists begin to drag only after the pointer has moved some pixels, and make room while it moves."""
 NUDGES = (4.0, 9.0, 14.0)
 """How far the pointer is moved from where it was pressed for the page to begin the drag, in each direction."""
-AIMS = 8
-"""How often a destination that gives way is followed."""
+AIMS = 24
+"""How often a destination that gives way is followed, or a list looked at that makes room little by little."""
 TAKEN_S = 1.0
 """How long the browser may take to say what is dragged, once the page has let a drag begin."""
 ENDED_S = 0.5
@@ -147,10 +147,11 @@ class Dragging:
         for step in NUDGES:
             await self._move((start[0] + _inward(start[0], step), start[1] + _inward(start[1], step)))
         aim = await self._aim()
-        for _ in range(AIMS):
+        for turn in range(AIMS):
             if aim.over or aim.point is None or self._over():
                 break
-            await self._go(aim.point)
+            # Lists answer to every single move: after the first way none is made more than needed.
+            await self._go(aim.point, LEAST_STRIDES if turn == 0 else 1)
             aim = await self._aim()
         if not aim.over:
             await self._call_off(aim)
@@ -190,15 +191,16 @@ class Dragging:
             raise ActionFailed("not_dropped", "the browser did not say what is dragged", dispatched=True)
         await self._delivered(self._drag_event("dragEnter", self._pointer))
 
-    async def _go(self, place: Place) -> None:
-        """Move there in strides, each one delivered before the next; the last is short."""
+    async def _go(self, place: Place, least: int) -> None:
+        """Move there in at least so many strides, each one delivered before the next."""
         (x, y), (to_x, to_y) = self._pointer, place
         strides = round(math.hypot(to_x - x, to_y - y) / STRIDE_PX)
-        strides = min(max(strides, LEAST_STRIDES), MOST_STRIDES)
+        strides = min(max(strides, least), MOST_STRIDES)
         for stride in range(1, strides + 1):
             share = stride / strides
             await self._move((x + (to_x - x) * share, y + (to_y - y) * share))
-        await self._move(place)
+        if self._data is not None:  # the first event at a place only enters what is there
+            await self._move(place)
 
     async def _move(self, place: Place) -> None:
         if self._data is None and self._tab.dragged is not None:

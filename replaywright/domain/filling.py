@@ -51,6 +51,8 @@ def filled_target(target: Target, values: Mapping[str, str]) -> Target:
 
     own = (target.name, *target.attributes.values())
     now = changed_target(target, today)
+    if "{{" in target.name:  # how many had this name was counted of another value
+        now = now.model_copy(update={"namesakes": 0})
     return now.model_copy(update={"element_hash": ""}) if any("{{" in text for text in own) else now
 
 

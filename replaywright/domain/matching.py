@@ -46,6 +46,8 @@ KIN_PLACE = 0.50
 """The same for an element whose name only means the same, or whose identifiers say that it is another."""
 MOVED_PLACE = 0.60
 """The same for an element that stands in another kind of container: a namesake may be there from the beginning."""
+LONE_PLACE = 0.80
+"""The same where fewer elements of its name are left than were recorded: it may be the one that went."""
 STILL_WORDED = 0.34
 """A page on which at most this share of the recorded neighbours' texts is left has been reworded as a whole."""
 SAME_PATH = 0.9
@@ -86,6 +88,17 @@ class Decision:
 
     lookup: Lookup
     chosen: Candidate | None = None
+
+
+@dataclass(frozen=True)
+class _Sight:
+    """One element as it is seen beside a recording."""
+
+    seen: Target
+    wording: Wording
+    identity: Identity
+    namesakes: int
+    """How many elements are there now that are called as the recorded one at least as surely, itself included."""
 
 
 @dataclass(frozen=True)
@@ -232,26 +245,25 @@ def _other_row(recorded: Target, seen: Target) -> bool:
     return not same_row(recorded.row, seen.row, tokens(recorded.name) | tokens(seen.name), seen.neighbours)
 
 
-def _contradicts(
-    recorded: Target, seen: Target, wording: Wording, known: Identity, is_reworded: Callable[[], bool]
-) -> bool:
-    """Whether `seen` is visibly something else, however alike its surroundings are.
+def _contradicts(recorded: Target, sight: _Sight, is_reworded: Callable[[], bool]) -> bool:
+    """Whether what is seen is visibly something else, however alike its surroundings are.
 
     `is_reworded` says whether hardly a text of the recorded surroundings is left on the page: it may be in another
     language.
     """
+    seen, known = sight.seen, sight.identity
     # A label near by may be near to several: it does not speak for an element without a name.
-    if wording is Wording.OPPOSED or not (recorded.name or known.speaks_for):
+    if sight.wording is Wording.OPPOSED or not (recorded.name or known.speaks_for):
         return True
-    match wording:
+    match sight.wording:
         case Wording.SAME:
-            return _elsewhere(recorded, seen, known, SAME_PLACE)
+            return _elsewhere(recorded, sight, SAME_PLACE)
         case Wording.ALIKE:
-            return _was_beside(recorded, seen) or _elsewhere(recorded, seen, known, KIN_PLACE)
+            return _was_beside(recorded, seen) or _elsewhere(recorded, sight, KIN_PLACE)
         case Wording.LONGER:
             if recorded.role != seen.role or known.speaks_against or _was_beside(recorded, seen):
                 return True
-            return _elsewhere(recorded, seen, known, KIN_PLACE)
+            return _elsewhere(recorded, sight, KIN_PLACE)
         case _:
             if not known.agreeing or known.differing or (recorded.name and _was_beside(recorded, seen)):
                 return True
@@ -266,10 +278,17 @@ def _same_path(recorded: Target, seen: Target) -> bool:
     return bool(recorded.xpath) and _ratio(recorded.xpath, seen.xpath) >= SAME_PATH
 
 
-def _elsewhere(recorded: Target, seen: Target, known: Identity, least: float) -> bool:
-    """Whether neither an identifier nor the place says that an element of the right name is the recorded one."""
+def _elsewhere(recorded: Target, sight: _Sight, least: float) -> bool:
+    """Whether neither an identifier nor the place says that an element of the right name is the recorded one.
+
+    When there were more of its name, the recorded one may be gone: then only the same row, or nearly the same place,
+    says that this is not another.
+    """
+    seen, known = sight.seen, sight.identity
     if known.speaks_for:
         return False
+    if sight.namesakes < recorded.namesakes and not (recorded.row and seen.row):
+        least = max(least, LONE_PLACE)
     if _kind_of(recorded.container) != _kind_of(seen.container):
         least = max(least, MOVED_PLACE)
     return place(recorded, seen) < (max(least, KIN_PLACE) if known.speaks_against else least)
@@ -289,10 +308,10 @@ def decide_identified(recorded: Target, candidates: Sequence[Candidate], entry_v
     def lookup(**fields: object) -> Lookup:
         return Lookup.model_validate({"candidates": len(candidates), "entry_version": entry_version, **fields})
 
+    agreeing = [c for c in candidates if agrees(recorded, c.target)]
+    alike = len(agreeing)
     confirmed = [
-        c
-        for c in candidates
-        if agrees(recorded, c.target) and not _other_row(recorded, c.target) and not _is_stranger(recorded, c.target)
+        c for c in agreeing if not _other_row(recorded, c.target) and not _is_stranger(recorded, c.target, alike)
     ]
     if not confirmed:
         return Decision(lookup(reason="disagrees" if candidates else "not_found"))
@@ -312,7 +331,8 @@ def decide_identified(recorded: Target, candidates: Sequence[Candidate], entry_v
         return Decision(lookup(reason="ambiguous", score=best.score, runner_up=runner_up))
     moved = _kind_of(recorded.container) != _kind_of(seen.container) and not best.identity.speaks_for
     # What moved into another kind of container may be a namesake: it is compared with all others first.
-    if best.score < IDENTIFIED_SCORE or moved or _elsewhere(recorded, seen, best.identity, SAME_PLACE):
+    sight = _Sight(seen, Wording.SAME, best.identity, alike)
+    if best.score < IDENTIFIED_SCORE or moved or _elsewhere(recorded, sight, SAME_PLACE):
         tier = best.candidate.tier
         return Decision(lookup(reason="low_score", tier=tier, score=best.score, runner_up=runner_up))
     healed = bool(recorded.element_hash) and seen.element_hash != recorded.element_hash
@@ -348,15 +368,22 @@ def _points_elsewhere(recorded: Target, candidates: Sequence[Candidate], confirm
     return any(known.speaks_for for known in identities_of(recorded, others))
 
 
-def _is_stranger(recorded: Target, seen: Target) -> bool:
+def _is_stranger(recorded: Target, seen: Target, alike: int) -> bool:
     """Whether two elements that nobody gave a role or a name are told apart by what a person would go by.
 
-    Without a role, that is how they look; without a name, it is the nearest text.
+    Without a role, that is how they look. Without a name, it is what is read on them, where there are or were others
+    (`alike` are there now), or else the nearest text; the text of a field is what was typed into it.
     """
     classes, others = recorded.attributes.get("class", "").split(), seen.attributes.get("class", "").split()
     if not recorded.role and classes and not set(classes) & set(others) and recorded.xpath != seen.xpath:
         return True
-    if recorded.name or not recorded.neighbours or identities_of(recorded, [seen])[0].speaks_for:
+    if recorded.name or seen.name or identities_of(recorded, [seen])[0].speaks_for:
+        return False
+    if recorded.text and recorded.role not in FIELDS:
+        said = compare(recorded.text, seen.text)
+        if said >= Wording.ALIKE or max(alike, recorded.namesakes) > 1:
+            return said < Wording.ALIKE
+    if not recorded.neighbours:
         return False
     return normalise(recorded.neighbours[0]) not in {normalise(text) for text in seen.neighbours[:2]}
 
@@ -407,14 +434,15 @@ def _possible(recorded: Target, candidates: Sequence[Candidate]) -> list[_Scored
     kin = [c for c in candidates if roles_compatible(recorded.role, c.target.role)]
     identities = identities_of(recorded, [c.target for c in kin])
     is_reworded = cache(lambda: _is_reworded(recorded, candidates))
+    wordings = [wording_of(recorded, c.target) for c in kin]
     found = []
-    for candidate, known in zip(kin, identities, strict=True):
+    for candidate, known, wording in zip(kin, identities, wordings, strict=True):
         seen = candidate.target
-        wording = wording_of(recorded, seen)
+        sight = _Sight(seen, wording, known, sum(other >= wording for other in wordings))
         if (
-            _contradicts(recorded, seen, wording, known, is_reworded)
+            _contradicts(recorded, sight, is_reworded)
             or _never(recorded, seen)
-            or _is_stranger(recorded, seen)
+            or _is_stranger(recorded, seen, len(kin))
         ):
             continue
         found.append(_Scored(candidate, similarity(recorded, seen), wording, known))

@@ -51,6 +51,9 @@ class Target(Record):
     """Role and name of the nearest landmark, form, dialog, table or list, such as `form "Compose"`."""
     row: tuple[str, ...] = ()
     """Texts of the table row or list item the element stands in."""
+    namesakes: int = 0
+    """How many visible elements of its frame had its role and name when it was recorded, itself included; 0 where
+    nobody counted."""
     element_hash: str = ""
     """Digest of tag, role, name and stable attributes, without position: equal means unchanged."""
     box: Box | None = None

@@ -157,6 +157,40 @@ async def test_an_element_is_dragged_to_another_one(
     assert report.evidence.observed_effect is Effect.READ
 
 
+LISTS = {
+    "Half": "Ann Bob Cid Dan Eve",
+    "Uneven": "Ash Birch Cedar Elm Fir",
+    "Edge": "Add Cut Pay Run Set",
+    "Itself": "Red Tan Sky Jet Ivy",
+    "Native": "Oak Yew Box Bay",
+    "Grid": "P1 P2 P3 P4 P5 P6 P7 P8 P9",
+}
+MOVES = {
+    "Half": [(3, 2), (1, 2), (0, 4), (4, 0), (3, 1)],
+    "Uneven": [(0, 1), (1, 0), (4, 1), (0, 3), (3, 2)],
+    "Edge": [(1, 0), (0, 1), (4, 2), (0, 4)],
+    "Itself": [(3, 2), (1, 2), (4, 0), (0, 3)],
+    "Native": [(0, 1), (3, 2), (3, 0), (0, 2)],
+    "Grid": [(2, 3), (3, 2), (4, 1), (1, 4), (8, 0), (0, 8), (6, 5), (5, 4), (4, 5)],
+}
+
+
+@pytest.mark.parametrize("name", LISTS)
+async def test_an_item_takes_the_place_of_the_one_it_is_dropped_on_however_its_list_makes_room(
+    session: ChromiumSession, site: Site, name: str
+) -> None:
+    for start, end in MOVES[name]:
+        await opened(session, site, "pointer_order.html")
+        items = LISTS[name].split()
+        what, to = items[start], items[end]
+        items.insert(end, items.pop(start))
+
+        report = await session.perform(work("drag", item(what), instruction=what, to=item(to)))
+
+        assert report.evidence.input_landed
+        assert await session.tabs[0].page.inner_text("#out") == f"{name}: {' '.join(items)}", (what, to)
+
+
 @pytest.mark.parametrize(
     ("what", "to", "result"),
     [("Write", into("Done"), "Write is in Done"), ("One", item("Three"), "Ranking: Two Three One Four")],

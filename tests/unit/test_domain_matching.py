@@ -1,5 +1,6 @@
 """Which element is the recorded one, and when none certainly is."""
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -402,3 +403,73 @@ def test_roles_that_replace_each_other_in_redesigns_are_compatible() -> None:
 
 def test_words_of_scripts_without_spaces_are_characters() -> None:
     assert tokens("送信 Send-now") == {"送", "信", "send", "now"}
+
+
+# ------------------------------------------------------------------------------------------------------ namesakes
+
+CRUMB: dict[str, Any] = {
+    "tag": "a",
+    "role": "link",
+    "name": "Users",
+    "text": "Users",
+    "attributes": {"href": "/users"},
+    "xpath": "/html/body/nav[1]/ol/li[2]/a",
+    "neighbours": ("Home", "Ann Baker", "Change user"),
+    "container": 'navigation "Breadcrumbs"',
+    "element_hash": "h-users",
+}
+IN_THE_SIDEBAR: dict[str, Any] = {
+    "xpath": "/html/body/nav[2]/ul/li[4]/a",
+    "neighbours": ("Groups", "Home", "Orders"),
+    "container": 'navigation "Sidebar"',
+}
+
+
+@pytest.mark.parametrize("decide", [identified, similar])
+def test_a_lone_namesake_is_not_believed_where_there_were_two(decide: Callable[..., Decision]) -> None:
+    sidebar = target(CRUMB, **IN_THE_SIDEBAR)
+
+    assert decide(target(CRUMB, namesakes=1), sidebar).lookup.hit
+    assert not decide(target(CRUMB, namesakes=2), sidebar).lookup.hit
+
+
+def test_a_lone_namesake_in_the_recorded_place_is_believed() -> None:
+    assert identified(target(CRUMB, namesakes=2), target(CRUMB)).lookup.hit
+
+
+def test_a_lone_namesake_with_the_identifier_is_believed_wherever_it_stands() -> None:
+    recorded = target(CRUMB, namesakes=2, attributes={"data-testid": "crumb"})
+    moved = target(CRUMB, **IN_THE_SIDEBAR, attributes={"data-testid": "crumb"})
+
+    assert identified(recorded, moved).lookup.hit
+
+
+def test_a_nameless_item_of_a_list_is_known_by_what_is_read_on_it() -> None:
+    item = {"tag": "li", "role": "listitem", "container": "list", "element_hash": "h-li"}
+    ann = target(item, text="Ann", xpath="/html/body/ul/li[1]", neighbours=("Ben", "Contacts"))
+    new = target(item, text="Zoe", xpath="/html/body/ul/li[2]", neighbours=("Ben", "Ann"))
+    moved = ann.model_copy(update={"neighbours": ("Zoe", "Contacts")})
+
+    assert identified(ann, moved, new).chosen == candidates(moved)[0]
+    assert not identified(ann.model_copy(update={"namesakes": 2}), new).lookup.hit
+
+
+# -------------------------------------------------------------------------------------------------------- evidence
+
+
+def test_a_hit_tells_what_it_rests_on() -> None:
+    recorded = target(COMPOSE, attributes={"data-testid": "send"}, row=("Draft 1", "today"))
+
+    assert identified(recorded, recorded).lookup.evidence == ("same name", "data-testid", "row", "place 1.00")
+
+
+def test_a_name_of_the_same_meaning_is_told_as_such() -> None:
+    evidence = similar(
+        target(LOGIN), target(LOGIN, name="Sign in", text="Sign in", element_hash="other")
+    ).lookup.evidence
+
+    assert evidence[0] == "name of the same meaning"
+
+
+def test_a_miss_has_no_evidence() -> None:
+    assert similar(target(LOGIN), target(COMPOSE)).lookup.evidence == ()

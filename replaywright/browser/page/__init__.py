@@ -14,6 +14,7 @@ PARTS = (
     "snapshot",
     "fields",
     "scroll",
+    "order",
     "drag",
     "files",
     "clipboard",

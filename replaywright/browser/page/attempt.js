@@ -50,10 +50,12 @@ class Attempt {
     this.choosing = null;
     this.selected = null;
     this.identity = "";
+    this.row = null;
     this.chosenTier = "";
     this.offered = [];
     this.offeredKey = "";
     this.total = 0;
+    this.namesakes = 0;
     this.blockedBy = new Set();
     this.lastBox = null;
     this.sameBoxes = 0;
@@ -228,7 +230,7 @@ class Attempt {
       this.candidates = found.slice(0, CANDIDATE_LIMIT).map((element) => ({ element, tier: "query" }));
       if (found.length === 1) certain = this.candidates[0];
     } else {
-      ({ candidates: this.candidates, total: this.total, certain } = lookUp(target, reading));
+      ({ candidates: this.candidates, total: this.total, namesakes: this.namesakes, certain } = lookUp(target, reading));
     }
     if (certain) {
       this.choose(certain, reading);
@@ -275,6 +277,12 @@ class Attempt {
   describeChosen(reading) {
     if (this.byPython) return this.describeCandidates(reading);
     return [{ index: this.index, tier: this.chosenTier, target: describe(this.element, reading) }];
+  }
+
+  /** The element as it is recorded: with how many of its role and name there are. */
+  describeFound(element, reading) {
+    const namesakes = this.spec.target ? this.namesakes : namesakesOf(identityOf(element, reading), reading).length;
+    return { ...describe(element, reading), namesakes };
   }
 
   isSettled() {
@@ -416,7 +424,7 @@ class Attempt {
       candidates: element && this.candidates ? this.describeChosen(reading) : [],
       total: this.total,
       index: this.index,
-      target: element ? describe(element, reading) : null,
+      target: element ? this.describeFound(element, reading) : null,
       point,
       state: element ? { ...this.stateOf(this.control ?? element, reading), already } : null,
       before: answer(this.spec.probes, reading),
@@ -567,7 +575,7 @@ class Attempt {
   /** The pointer may come. */
   readyAt(point, reading) {
     if (this.drag) {
-      this.drag.start = point;
+      this.drag.begin(point);
       const { why } = this.drag.aimed();
       if (why) return this.block(...why);
     }

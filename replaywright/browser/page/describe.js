@@ -417,6 +417,14 @@ function neighboursOf(element, reading) {
   return nearest(reading.box(element), texts);
 }
 
+/** Whether a text is short enough to name a field; a sentence that happens to stand near says something else. */
+function isLabel(text) {
+  return text !== "" && text.length <= LABEL_LIMIT && !(SENTENCE_END.test(text) && text.split(" ").length > 3);
+}
+
+const LABEL_LIMIT = 50;
+const SENTENCE_END = /[.!…]["'”’)]?$/;
+
 const LABELLED = new Set(["textbox", "searchbox", "combobox", "listbox", "checkbox", "radio", "switch", "slider",
   "spinbutton", "meter", "progressbar"]);
 
@@ -429,14 +437,14 @@ function labelOf(element, role, reading) {
   if (cell) {
     const before = previousElementOf(cell);
     const text = before && !queryAll(before, "input,select,textarea").length ? textOf(before, reading, 120) : "";
-    if (text) return text;
+    if (isLabel(text)) return text;
   }
   const box = reading.box(element);
   const directions = role === "checkbox" || role === "radio" || role === "switch" ? [1, -1] : [-1];
   for (const direction of directions) {
     const [found] = textsBeside(element, direction, reading, 1, 30);
     // What labels a field stands close: on its line or right above it.
-    if (found && gap(box, found.box) < 60) return found.text;
+    if (found && gap(box, found.box) < 60 && isLabel(found.text)) return found.text;
   }
   return "";
 }

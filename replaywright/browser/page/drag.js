@@ -42,6 +42,8 @@ class Drag {
     /** The browser's own drag and drop took over: no pointer events come any more. */
     this.native = false;
     this.rearranged = false;
+    /** Of the list that both are in: where the dragged element is to get to. */
+    this.order = null;
     this.added = new WeakSet();
     /** Boxes of what was under the pointer, and where the pointer was then. */
     this.boxes = new WeakMap();
@@ -57,6 +59,13 @@ class Drag {
     if (found[0] === source) return ["no_destination", "only the dragged element itself"];
     this.destination = found[0];
     return null;
+  }
+
+  /** The element is about to be pressed at this point. */
+  begin(start) {
+    this.start = start;
+    const isSorted = this.destination && !this.drop.position;
+    this.order = isSorted ? Order.of(this.source, this.destination) : null;
   }
 
   /** Both ends in the window if that can be had; the source in any case. */
@@ -97,6 +106,8 @@ class Drag {
   /** Whether what a release at this point meets is the destination, or what took its place. */
   isOver({ x, y }, isThere = false) {
     if (!this.destination) return !this.drop.query;
+    const state = isThere ? this.state() : null;
+    if (state && !state.isPlaced) return false;
     for (const hit of deepStack(x, y)) {
       if (flatContains(this.destination, hit)) return true;
       if (this.isDragged(hit)) {
@@ -104,9 +115,19 @@ class Drag {
         if (isThere && !this.isFollower(hit)) return true;
         continue;
       }
-      return isThere && (flatContains(hit, this.destination) || this.isPlaceholder(hit));
+      return isThere && (flatContains(hit, this.destination) || this.isPlaceholder(hit) || this.isInOrder(state, hit));
     }
     return false;
+  }
+
+  /** Whether the list of both has made room, and where; null when it is not known to do so. */
+  state() {
+    return this.order?.state((element) => this.isFollower(element)) ?? null;
+  }
+
+  /** The gap is where it belongs, and the pointer is still over the list. */
+  isInOrder(state, hit) {
+    return Boolean(state?.isPlaced && flatContains(this.order.list, hit));
   }
 
   isDragged(hit) {
@@ -129,6 +150,7 @@ class Drag {
     for (const record of records) {
       if (record.type !== "childList") continue;
       this.rearranged = true;
+      this.order?.onMutation(record);
       for (const node of Array.from(record.addedNodes)) this.added.add(node);
     }
   }
@@ -141,8 +163,14 @@ class Drag {
   async aim() {
     await framesDrawn();
     this.lookForFollowers();
-    const over = Boolean(this.pointer && this.target && isNear(this.pointer, this.target) && this.isOver(this.pointer, true));
-    if (over) return { point: this.target, over, native: this.native, gone: false };
+    const next = this.nextInOrder();
+    if (next) {
+      this.target = next;
+      return { point: next, over: false, native: this.native, gone: false };
+    }
+    if (this.hasArrived() && this.isOver(this.pointer, true)) {
+      return { point: this.pointer, over: true, native: this.native, gone: false };
+    }
     if (this.destination && !isConnected(this.destination)) this.findDestination(this.source, new Reading());
     const isGone = Boolean(this.destination && !isConnected(this.destination));
     let { point } = isGone ? { point: null } : this.aimed();
@@ -153,6 +181,21 @@ class Drag {
     }
     this.target = point && this.isOver(point) ? point : null;
     return { point: point ?? null, over: false, native: this.native, gone: isGone };
+  }
+
+  hasArrived() {
+    const { pointer, target } = this;
+    if (!pointer || !target) return false;
+    return isNear(pointer, target) || Boolean(this.state()?.isPlaced && isWithin(pointer, rectOf(this.order.list)));
+  }
+
+  /** Where the pointer goes on to for the list to make room at the right place; null when there is nothing to do. */
+  nextInOrder() {
+    const { order, pointer, target } = this;
+    if (!order || !pointer || !target) return null;
+    const state = this.state();
+    if (state) return state.isPlaced ? null : order.sweep(state, pointer);
+    return isNear(pointer, target) && this.isOver(pointer, true) ? order.trial() : null;
   }
 
   /** What moved as the pointer did, in one direction at least (a list may let its items go up and down only). */

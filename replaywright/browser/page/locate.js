@@ -139,11 +139,19 @@ function byRole(role, tag, reading) {
   return found;
 }
 
+/** The rendered elements of a role and a name, or of the role and no name. */
+function namesakesOf({ role, name, tag }, reading) {
+  const wanted = normalise(name ?? "");
+  return byRole(role ?? "", tag ?? "", reading).filter(
+    (element) => reading.isShown(element) && normalise(identityOf(element, reading).name) === wanted,
+  );
+}
+
 /**
  * All rendered elements that some tier leads to.
  *
- * @returns {{candidates: {element: Element, tier: string}[], total: number}} at most twenty; those whose role and
- *   name agree are kept first when there are more
+ * @returns {{candidates: {element: Element, tier: string}[], total: number, namesakes: number}} at most twenty; those
+ *   whose role and name agree are kept first when there are more. `namesakes` is how many there are of these
  */
 function locate(target, reading) {
   const found = new Map();
@@ -153,15 +161,11 @@ function locate(target, reading) {
   add("xpath", byXpath(target.xpath));
   add("xpath_variant", byXpathVariants(target.xpath, reading));
   add("attributes", byAttributes(target, reading));
-  const wanted = normalise(target.name ?? "");
-  const alike = target.role || target.tag ? byRole(target.role ?? "", target.tag ?? "", reading) : [];
-  if (wanted) {
-    add("role_name", alike.filter((element) => normalise(identityOf(element, reading).name) === wanted));
-  }
-  if (target.elementHash) {
-    // The hash has role and name in it, so only elements of the role can have it.
-    const rest = wanted ? [] : alike.filter((element) => !found.has(element));
-    add("hash", rest.filter((element) => elementHash(element, reading) === target.elementHash));
+  const namesakes = target.role || target.tag ? namesakesOf(target, reading) : [];
+  // The hash has role and name in it, so only namesakes can have it.
+  if (normalise(target.name ?? "")) add("role_name", namesakes);
+  else if (target.elementHash) {
+    add("hash", namesakes.filter((element) => !found.has(element) && elementHash(element, reading) === target.elementHash));
   }
   let candidates = Array.from(found, ([element, tier]) => ({ element, tier }));
   const total = candidates.length;
@@ -169,7 +173,7 @@ function locate(target, reading) {
     candidates.sort((a, b) => agreesWith(target, b.element, reading) - agreesWith(target, a.element, reading));
     candidates = candidates.slice(0, CANDIDATE_LIMIT);
   }
-  return { candidates, total };
+  return { candidates, total, namesakes: namesakes.length };
 }
 
 /** Whether role and name confirm a candidate, as far as the page can tell (Python decides). */
@@ -180,11 +184,11 @@ function agreesWith(target, element, reading) {
 
 /**
  * The only candidate that is certainly the recorded element, or null: role, normalised name, tag and hash equal, no
- * other candidate with this role and name, and standing where it stood if the recording says where: in the same row
- * and the same container. An equal "Edit" in another row is another "Edit".
+ * other candidate with this role and name, now or when it was recorded, and standing where it stood if the recording
+ * says where: in the same row and the same container. An equal "Edit" in another row is another "Edit".
  */
 function certainOf(target, candidates, total, reading) {
-  if (!target.elementHash || total > CANDIDATE_LIMIT) return null;
+  if (!target.elementHash || total > CANDIDATE_LIMIT || target.namesakes > 1) return null;
   const agreeing = candidates.filter(({ element }) => agreesWith(target, element, reading));
   if (agreeing.length !== 1) return null;
   const [candidate] = agreeing;
@@ -198,17 +202,21 @@ function certainOf(target, candidates, total, reading) {
 const sameTexts = (left, right) =>
   left.length === right.length && left.every((text, index) => normalise(text) === normalise(right[index]));
 
-/** What one look says of a target: the candidates of the tiers, how many there are, and the certain one or null. */
+/**
+ * What one look says of a target: the candidates of the tiers, how many there are, how many elements have its role
+ * and name, and the certain one or null.
+ */
 function lookUp(target, reading) {
-  const { candidates, total } = locate(target, reading);
-  return { candidates, total, certain: certainOf(target, candidates, total, reading) };
+  const { candidates, total, namesakes } = locate(target, reading);
+  return { candidates, total, namesakes, certain: certainOf(target, candidates, total, reading) };
 }
 
 /**
  * What `begin` would be told of many targets at once, for measuring the tiers: each element is described once.
  *
- * @returns {{looks: {candidates: {element: number, tier: string}[], total: number, certain: number}[],
- *   targets: Object[]}} candidates by their place in `targets`; `certain` by its place in `candidates`, or -1
+ * @returns {{looks: {candidates: {element: number, tier: string}[], total: number, namesakes: number,
+ *   certain: number}[], targets: Object[]}} candidates by their place in `targets`; `certain` by its place in
+ *   `candidates`, or -1
  */
 function lookUpAll(targets) {
   const reading = new Reading();
@@ -218,10 +226,11 @@ function lookUpAll(targets) {
     return described.get(element);
   };
   const looks = targets.map((target) => {
-    const { candidates, total, certain } = lookUp(target, reading);
+    const { candidates, total, namesakes, certain } = lookUp(target, reading);
     return {
       candidates: candidates.map(({ element, tier }) => ({ element: place(element), tier })),
       total,
+      namesakes,
       certain: candidates.indexOf(certain),
     };
   });
