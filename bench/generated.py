@@ -1,4 +1,8 @@
-"""Pages made to a given size, built like real ones: navigation, filters, a table of many rows, lists, cards, text."""
+"""Pages made to a given size, built like real ones.
+
+One is a back office: navigation, filters, a table of many rows, lists, cards. The other is a long document: nothing in
+it repeats as a table's rows do.
+"""
 
 from html import escape
 
@@ -85,4 +89,34 @@ def large_page(elements: int) -> str:
         f"<!doctype html><html lang='en'><head><title>Cases</title>{STYLE}</head><body>{_navigation()}"
         f"<div class='layout'>{_filters()}<main><h2>Cases</h2>{_texts()}{_cards()}{_table(rows)}</main></div>"
         "<footer><p>All times in UTC</p><a href='/imprint'>Imprint</a></footer></body></html>"
+    )
+
+
+def _chapter(number: int) -> str:
+    words = WORDS.split()
+    turned = " ".join(words[number % len(words) :] + words[: number % len(words)])
+    first, second, third = turned[:70], turned[70:130], turned[130:]
+    person, topic = NAMES[number % len(NAMES)], TOPICS[number % len(TOPICS)]
+    blocks = (
+        f"<p>{first} <em>{second}</em> <a href='/note/{number}'>note {number}</a> {third} <code>x{number}</code></p>",
+        f"<h3>Part {number}: {first[:30]}</h3>",
+        f"<blockquote class='q{number}'><p>{second}</p><footer>— <cite>{person}</cite></footer></blockquote>",
+        f"<figure><img alt='Figure {number}' width='80'><figcaption>{first[:40]} <b>{number}</b></figcaption></figure>",
+        f"<details><summary>More on {topic}</summary><p>{third}</p></details>",
+        f"<form class='f{number}'><label>Answer {number} <input name='a{number}'></label><button>Save</button></form>",
+        f"<p><span>{first}</span> <strong>{second[:20]}</strong> <time>{number % 28 + 1} May</time> <i>{third}</i></p>",
+    )
+    return "".join(blocks[(number * step) % len(blocks)] for step in (1, 2, 3, 5))
+
+
+_PER_CHAPTER = 14.4
+"""Elements, on average."""
+
+
+def document_page(elements: int) -> str:
+    """The markup of a long document of about this many elements, in which nothing repeats."""
+    chapters = "".join(_chapter(number) for number in range(max(1, round(elements / _PER_CHAPTER))))
+    return (
+        f"<!doctype html><html lang='en'><head><title>Handbook</title>{STYLE}</head><body><main><h1>Handbook</h1>"
+        f"{chapters}</main></body></html>"
     )

@@ -87,9 +87,9 @@ class Stage:
         await self.page.goto(source.url, wait_until="load")
         await self.tab.pulse.until(lambda: self.tab.main.context not in ("", before), LOOK_TIMEOUT_S)
 
-    async def snapshot(self) -> Snapshot:
-        """The page as it is."""
-        return await snapshots.take(self.tab)
+    async def snapshot(self, about: str | None = None) -> Snapshot:
+        """The page as it is: all of it, or what a reader needs who looks for `about`."""
+        return await snapshots.take(self.tab, about=about)
 
     async def counted(self, recorded: Sequence[Target]) -> list[Target]:
         """The elements of this page with how many of their role and name there are, as the agent records them."""

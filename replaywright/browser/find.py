@@ -348,11 +348,11 @@ class Finder:
         )
 
     async def _missed(self, lookup: Lookup) -> Missed:
-        return Missed(lookup, await self._read())
+        return Missed(lookup, await self._read(about=getattr(self._work.step, "instruction", "")))
 
-    async def _read(self) -> Snapshot | None:
+    async def _read(self, about: str | None = None) -> Snapshot | None:
         try:
-            return await snapshots.take(self._tab, self._session.typed)
+            return await snapshots.take(self._tab, self._session.typed, about=about)
         except WireFailed as exc:
             if exc.timed_out:
                 raise ActionFailed("timeout", "the page does not answer", dispatched=False) from None

@@ -38,20 +38,25 @@ class _Reading:
     elements: list[Element] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     node_count: int = 0
+    repeated: dict[str, int] = field(default_factory=dict)
     groups: int = 0
     """How many repetitions the documents read so far have: their ids are made different from each other."""
 
 
-async def take(tab: Tab, secrets: Sequence[str] = ()) -> Snapshot:
+async def take(tab: Tab, secrets: Sequence[str] = (), *, about: str | None = None) -> Snapshot:
     """The snapshot of `tab`, its frames in place. Values that contain one of `secrets` are left out.
+
+    With `about` (an instruction with its values) it is for a reader who looks for that: of long repetitions, items off
+    the screen which the instruction does not name are only counted. Without, everything is in it.
 
     Raises:
         WireFailed: the top document does not answer.
     """
     if tab.main not in tab.worlds():
         raise WireFailed("Runtime.evaluate", "the page has no document")
-    top = _Part(await _ask(tab, tab.main, FRAME_TIMEOUT_S))
-    await _descend(tab, top, time.monotonic() + TAB_TIMEOUT_S)
+    script = script_for("snapshot", {}) if about is None else script_for("snapshot", {}, about)
+    top = _Part(await _ask(tab, tab.main, script, FRAME_TIMEOUT_S))
+    await _descend(tab, top, script, time.monotonic() + TAB_TIMEOUT_S)
     reading = _Reading()
     _put_together(top, (), reading)
     return Snapshot(
@@ -63,15 +68,16 @@ async def take(tab: Tab, secrets: Sequence[str] = ()) -> Snapshot:
         ),
         notes=tuple(reading.notes),
         node_count=reading.node_count,
+        repeated=reading.repeated,
     )
 
 
-async def _ask(tab: Tab, frame: Frame, timeout_s: float) -> Mapping[str, Any]:
-    told: Mapping[str, Any] = await tab.call(frame, script_for("snapshot", {}), timeout_s=timeout_s)
+async def _ask(tab: Tab, frame: Frame, script: str, timeout_s: float) -> Mapping[str, Any]:
+    told: Mapping[str, Any] = await tab.call(frame, script, timeout_s=timeout_s)
     return told
 
 
-async def _descend(tab: Tab, top: _Part, deadline: float) -> None:
+async def _descend(tab: Tab, top: _Part, script: str, deadline: float) -> None:
     """Read what stands in the frames, level by level: only a document knows which of its frames are to be seen."""
     level = [(tab.main, top)]
     left = FRAMES_LIMIT
@@ -82,7 +88,9 @@ async def _descend(tab: Tab, top: _Part, deadline: float) -> None:
         timeout_s = min(FRAME_TIMEOUT_S, deadline - time.monotonic())
         read = found[:left] if timeout_s > 0 else []
         left -= len(read)
-        told = await asyncio.gather(*(_ask(tab, child, timeout_s) for _, (child, _, _) in read), return_exceptions=True)
+        told = await asyncio.gather(
+            *(_ask(tab, child, script, timeout_s) for _, (child, _, _) in read), return_exceptions=True
+        )
         for parent, _ in found[len(read) :]:
             parent.notes.append("a frame was left out: too many frames, or the page took too long to read")
         level = []
@@ -99,7 +107,7 @@ def _put_together(part: _Part, path: tuple[FrameStep, ...], reading: _Reading) -
     told = part.told
     reading.notes += [*told.get("notes", ()), *_counted(part.notes)]
     reading.node_count += told.get("nodeCount", 0)
-    before, groups = reading.groups, 0
+    before = reading.groups
     inside: dict[str, list[tuple[_Part | None, FrameStep]]] = {}
     for child, step, element_id in part.inside:
         inside.setdefault(element_id, []).append((child, step))
@@ -111,22 +119,25 @@ def _put_together(part: _Part, path: tuple[FrameStep, ...], reading: _Reading) -
             _put_together(child, (*path, step), reading)
 
     elements = [Element.model_validate(one) for one in told["elements"]]
-    for element in elements:
-        if element.group:
-            groups = max(groups, int(element.group[1:]))
-    reading.groups += groups
+    groups = {element.group for element in elements if element.group} | told.get("repeated", {}).keys()
+    reading.repeated |= {_renumbered(group, before): count for group, count in told.get("repeated", {}).items()}
+    reading.groups += max((int(group[1:]) for group in groups), default=0)
     for element in elements:
         update: dict[str, object] = {}
         if path:
             update["target"] = element.target.model_copy(update={"frame": path})
         if element.group and before:
-            update["group"] = f"g{before + int(element.group[1:])}"
+            update["group"] = _renumbered(element.group, before)
         reading.elements.append(element.model_copy(update=update) if update else element)
         for child, step in inside.pop(element.id, ()):
             enter(child, step)
     for left in inside.values():
         for child, step in left:
             enter(child, step)
+
+
+def _renumbered(group: str, before: int) -> str:
+    return f"g{before + int(group[1:])}"
 
 
 def _counted(notes: Sequence[str]) -> list[str]:

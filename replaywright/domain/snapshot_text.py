@@ -19,7 +19,7 @@ shown. Everything that a page can choose stands in double quotes, on one line, w
 import re
 import unicodedata
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import log
 from typing import TYPE_CHECKING, Final
@@ -96,7 +96,7 @@ def snapshot_text(
     """
     shown = [element for element in snapshot.elements if element.visible]
     wanted = tokens(about)
-    hidden, folds = _folded(shown, wanted)
+    hidden, folds = _folded(shown, wanted, snapshot.repeated)
     entries = _entries(shown, hidden, folds, wanted)
     head = [f"page {quoted(snapshot.title)}" if snapshot.title else "page"]
     tail = [f"note: {quoted(note, 160)}" for note in snapshot.notes]
@@ -154,7 +154,9 @@ def element_line(element: "Element", *, more: Iterable[str] = ()) -> str:
 # ------------------------------------------------------------------------------------------------------ repetitions
 
 
-def _folded(shown: Sequence["Element"], wanted: frozenset[str]) -> tuple[frozenset[int], dict[int, _Entry]]:
+def _folded(
+    shown: Sequence["Element"], wanted: frozenset[str], repeated: Mapping[str, int]
+) -> tuple[frozenset[int], dict[int, _Entry]]:
     """Places of the elements that a repetition leaves out, and what stands for them, by place."""
     groups: dict[_Key, dict[int, _Item]] = defaultdict(dict)
     for at, element in enumerate(shown):
@@ -167,15 +169,17 @@ def _folded(shown: Sequence["Element"], wanted: frozenset[str]) -> tuple[frozens
         items = list(found.values())
         for item in items:
             item.at = list(range(item.at[0], item.at[-1] + 1))
-        if len(items) <= _WHOLE_ITEMS or _costs_little(items, shown):
+        unread = max(0, repeated.get(key[1], 0) - len(items))
+        if not unread and (len(items) <= _WHOLE_ITEMS or _costs_little(items, shown)):
             continue
         keep = {*range(_FIRST_ITEMS), len(items) - 1, *_named(items, shown, wanted)}
         left = [item for place, item in enumerate(items) if place not in keep]
         hidden[key] = {at for item in left for at in item.at}
-        if left:
+        if left or unread:
             ids = tuple(shown[at].id for item in left for at in item.at if shown[at].actionable)
-            where = f" ({_range(ids)})" if ids else ""
-            folds[left[0].at[0]] = key, _Entry(f"… {len(left)} more like these{where}", "", 2, ids=ids)
+            where = f" ({_range(ids)})" if ids and not unread else ""
+            place = (left or items[-1:])[0].at[0]
+            folds[place] = key, _Entry(f"… {len(left) + unread} more like these{where}", "", 2, ids=ids)
     told = {
         at: entry
         for at, (key, entry) in folds.items()

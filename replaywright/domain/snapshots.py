@@ -1,5 +1,7 @@
 """The pruned, structured reading of a page."""
 
+from pydantic import Field
+
 from replaywright.domain.base import Record
 from replaywright.domain.snapshot_text import LINE_LIMIT, TOKEN_LIMIT, snapshot_text
 from replaywright.domain.targets import Target
@@ -37,6 +39,8 @@ class Snapshot(Record):
     notes: tuple[str, ...] = ()
     """What was left out and why: too many elements, a closed shadow root, a frame that did not answer."""
     node_count: int = 0
+    repeated: dict[str, int] = Field(default_factory=dict)
+    """How many items a repetition has in all, by its `group`, where not all of them were read."""
 
     def element(self, element_id: str) -> Element | None:
         """The element with this id, if it is in the snapshot."""

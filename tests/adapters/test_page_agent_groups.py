@@ -180,3 +180,40 @@ async def test_a_described_row_is_the_same_in_a_snapshot_of_many(agent: AgentPag
 
     assert len(pairs) == 301
     assert all(walked == alone for walked, alone in pairs)
+
+
+async def looked_for(agent: AgentPage, about: str) -> Snapshot:
+    return Snapshot.model_validate(await agent.call(f"replaywright.snapshot({{maxMs: 60000}}, {json.dumps(about)})"))
+
+
+async def test_for_a_reader_rows_out_of_sight_are_counted_and_the_last_is_read(agent: AgentPage) -> None:
+    await agent.show(f"<h1>People</h1>{TABLE}<button>Add</button>")
+
+    taken = await looked_for(agent, "the add button")
+
+    [(group, items)] = groups(taken.elements).items()
+    assert taken.repeated == {group: 100}
+    assert {1, 2, 3, 10, 100} <= items
+    assert len(items) < 60
+    assert [e.target.name for e in taken.elements if e.target.tag == "button"][-1] == "Add"
+    assert "more like these" in taken.as_text(about="the add button")
+
+
+async def test_a_row_that_the_instruction_names_is_read_wherever_it_is(agent: AgentPage) -> None:
+    await agent.show(TABLE)
+
+    taken = await looked_for(agent, "the edit button of person 87")
+
+    edits = {e.group_item for e in taken.elements if e.target.name == "Edit"}
+    assert 87 in edits
+    assert 86 not in edits
+    assert '87: "Person 87"' in taken.as_text(about="the edit button of person 87")
+
+
+async def test_a_row_with_the_focus_is_read(agent: AgentPage) -> None:
+    await agent.show(TABLE)
+    await agent.value("document.querySelectorAll('button')[70].focus({preventScroll: true})")
+
+    taken = await looked_for(agent, "")
+
+    assert [e.group_item for e in taken.elements if "focused" in e.states] == [71]

@@ -47,6 +47,9 @@ class AgentPage:
 
     async def _serve(self, route: Any) -> None:
         name = route.request.url.removeprefix(f"{ORIGIN}/").split("?")[0]
+        if name != "shown" and not (PAGES / name).is_file():
+            await route.fulfill(status=404)
+            return
         body = self._markup if name == "shown" else (PAGES / name).read_text(encoding="utf-8")
         await route.fulfill(body=body, content_type="text/html; charset=utf-8")
 

@@ -164,6 +164,21 @@ def test_a_repetition_inside_of_rows_that_are_left_out_is_not_told_of() -> None:
     assert told.count("16 more like these") == 1
 
 
+def test_items_that_were_not_read_are_counted_with_those_left_out() -> None:
+    taken = orders(12).model_copy(update={"repeated": {"g1": 500}})
+
+    assert " … 496 more like these" in taken.as_text().splitlines()
+
+
+def test_items_that_were_not_read_are_told_of_where_all_others_are_shown() -> None:
+    taken = orders(4).model_copy(update={"repeated": {"g1": 9}})
+
+    lines = taken.as_text().splitlines()
+
+    assert lines[11] == " … 5 more like these"
+    assert lines[12].startswith(' 4: "Customer 4"')
+
+
 def test_the_same_group_in_two_frames_is_two_groups() -> None:
     frames = [(FrameStep(name=name),) for name in ("left", "right")]
     rows = [e.model_copy(update={"target": e.target.model_copy(update={"frame": f})}) for f in frames

@@ -43,8 +43,12 @@ function pointerBeginsAt(element, walk) {
   return !parent || !hasPointer(parent, walk);
 }
 
-/** The document as a Snapshot, within limits; what was left out is said in `notes`. */
-function takeSnapshot(given) {
+/**
+ * The document as a Snapshot, within limits; what was left out is said in `notes`. With `about` (an instruction) it is
+ * for a reader who looks for that: of a long repetition, the items off the screen that it does not name are counted,
+ * and not read.
+ */
+function takeSnapshot(given, about) {
   const limits = { ...LIMITS, ...given };
   const started = performance.now();
   const reading = new Reading();
@@ -53,6 +57,7 @@ function takeSnapshot(given) {
     reading, limits, started, nodes: 0, picked: [], texts: [], frames: [], notes: new Set(), stopped: "",
     width: innerWidth, height: innerHeight, mayVisit: limits.maxNodes, mayTake: limits.maxMs * 0.6,
     seen: new Set(), pointers: new Map(), headers: new Map(), groups: 0, words: 0, deep: false, suspects: [],
+    wanted: about === undefined ? null : wordsOf(about), repeated: {},
   };
   const top = bodyOf(document) ?? rootElementOf(document);
   if (top) visitElement(top, walk, OUTSIDE);
@@ -67,6 +72,7 @@ function takeSnapshot(given) {
     notes: [...walk.notes],
     nodeCount: walk.nodes,
     frames: walk.frames,
+    repeated: walk.repeated,
     suspects: walk.suspects.length,
   };
 }
@@ -135,7 +141,9 @@ function visitChildren(element, standing, walk, inner) {
       if (standing !== VEILED) visitText(child, walk, inner);
     } else if (type === 1) {
       const group = repeated?.get(child);
-      visitElement(child, walk, group ? { ...inner, item: itemOf(child, group, inner, walk) } : inner);
+      const item = group ? itemOf(child, group, inner, walk) : inner.item;
+      if (item?.counted) walk.repeated[item.group] = group.count;
+      else visitElement(child, walk, group ? { ...inner, item } : inner);
     }
     return walk.stopped !== "";
   });
@@ -227,9 +235,10 @@ function repeatedChildren(element, walk) {
     if (isElement(child) && !SKIPPED.has(tagOf(child)) && walk.reading.standing(child) !== ABSENT) {
       const kind = kindOf(child);
       if (kind) {
-        const group = kinds.get(kind) ?? { id: "", count: 0, last: 0 };
+        const group = kinds.get(kind) ?? { id: "", count: 0, last: 0, members: [], named: null };
         kinds.set(kind, group);
         group.count++;
+        if (walk.wanted) group.members.push(child);
         found.set(child, group);
       }
     }
@@ -239,13 +248,42 @@ function repeatedChildren(element, walk) {
   return found.size ? found : null;
 }
 
-/** The item that a repeated child is. What repeats inside an item counts only if there is more of it than of the items. */
+/**
+ * The item that a repeated child is. What repeats inside an item counts only if there is more of it than of the items.
+ * `counted` means that it is not read.
+ */
 function itemOf(element, group, inherited, walk) {
   if (inherited.item && group.count <= inherited.item.count) return inherited.item;
   group.id ||= `g${++walk.groups}`;
   const number = ++group.last;
   const light = number > SAMPLED && !isOnScreen(walk.reading.box(element), walk);
-  return { group: group.id, number, count: group.count, light };
+  const counted = light && walk.wanted !== null && number < group.count && !isNamed(element, group, walk);
+  return { group: group.id, number, count: group.count, light, counted };
+}
+
+/** At most so many items are read because the instruction names them: the ones that it names best. */
+const NAMED_ITEMS = 8;
+const outerHtmlOf = getterOf(Element.prototype, "outerHTML");
+
+function isNamed(element, group, walk) {
+  group.named ??= namedOf(group.members, walk.wanted);
+  return group.named.has(element) || Boolean(walk.reading.active && flatContains(element, walk.reading.active));
+}
+
+/** The items that hold words of the instruction which few others hold, as replaywright.domain.snapshot_text shows them. */
+function namedOf(members, wanted) {
+  if (!wanted.size) return new Set();
+  const held = new Map();
+  const words = members.map((member) => {
+    const html = outerHtmlOf(member).toLowerCase();
+    const found = [...wanted].filter((word) => html.includes(word));
+    for (const word of found) held.set(word, (held.get(word) ?? 0) + 1);
+    return found;
+  });
+  const score = (found) => found.reduce((sum, word) => sum + Math.log(members.length / held.get(word)), 0);
+  const scored = members.map((member, place) => ({ member, place, score: score(words[place]) }));
+  const ranked = scored.filter((one) => one.score > Math.log(2)).sort((a, b) => b.score - a.score || a.place - b.place);
+  return new Set(ranked.slice(0, NAMED_ITEMS).map(({ member }) => member));
 }
 
 // -------------------------------------------------------------------------------------------- what is special
