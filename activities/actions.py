@@ -19,6 +19,7 @@ from replaywright.domain.filling import filled_step, filled_target, general_targ
 from replaywright.domain.fingerprints import (
     content_key,
     digest,
+    entered_parameters,
     fingerprint,
     instruction_parameters,
     naming_parameters,
@@ -420,7 +421,7 @@ class _Performance:
                 return None
         names, naming = instruction_parameters(step), naming_parameters(step)
         seen_now = redacted_target(report.target or Target(), self._actions.secrets)
-        target = general_target(seen_now, self._request.values, names, naming)
+        target = general_target(seen_now, self._request.values, names, naming, entered_parameters(step))
         kept = seen if old is None or old.effect is None or seen is None else max(seen, old.effect, key=_rank)
         healed = report.lookup.healed
         return ActionCacheEntry(

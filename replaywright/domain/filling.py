@@ -8,6 +8,7 @@ from replaywright.domain.predicates import fill_predicate, fill_query
 from replaywright.domain.targets import Target
 from replaywright.domain.tasks import Drag, Extract, ExtractField, SelectOption, Step, Upload
 from replaywright.domain.templates import fill, generalise, parameters_in
+from replaywright.domain.text import normalise
 
 _TELLING = ("placeholder", "href", "title", "alt", "name", "value", "data-testid", "data-test", "data-test-id")
 """Attributes that are compared when an element is found again, so that a parameter in one of them is enough."""
@@ -57,9 +58,16 @@ def filled_target(target: Target, values: Mapping[str, str]) -> Target:
 
 
 def general_target(
-    target: Target, values: Mapping[str, str], names: frozenset[str], naming: frozenset[str] = frozenset()
+    target: Target,
+    values: Mapping[str, str],
+    names: frozenset[str],
+    naming: frozenset[str] = frozenset(),
+    entered: frozenset[str] = frozenset(),
 ) -> Target:
     """A target as it is recorded: the values of the parameters `names` become their names again.
+
+    Not so those of the parameters `entered`, which the step only puts into the element: a field that is called "email"
+    is called so whatever is entered. Where such a value is what the element holds, it is left out.
 
     Those of the parameters `naming`, which say which element is meant, do so however short they are. Of a row that a
     parameter names, only the cells with the parameter are kept: the others are of today's row. An identifier without a
@@ -67,7 +75,14 @@ def general_target(
     """
     if not names | naming:
         return target
-    general = changed_target(target, lambda text: generalise(text, values, names, naming))
+    general = changed_target(target, lambda text: generalise(text, values, names - entered, naming))
+    if entered:
+        called = {target.name, target.label}
+        near = (
+            generalise(text, values, names - entered if text in called else names, naming) for text in target.neighbours
+        )
+        general = general.model_copy(update={"neighbours": tuple(near)})
+        general = _without_content(general, target, lambda text: generalise(text, values, entered) != text)
     named = tuple(cell for cell in general.row if parameters_in(cell))
     general = general.model_copy(update={"row": named}) if named else general
     if not any(parameters_in(text) & naming for text in (general.name, general.label, *general.row)):
@@ -77,6 +92,19 @@ def general_target(
         return general
     shared = {key: text for key, text in general.attributes.items() if key not in own}
     return general.model_copy(update={"attributes": shared, "element_hash": ""})
+
+
+def _without_content(general: Target, target: Target, holds: Callable[[str], bool]) -> Target:
+    """`general` without what `target` held of a value entered; `holds` says whether such a value is in a text."""
+    changes: dict[str, Any] = {}
+    if holds(target.text):
+        # An element that is called by what it holds is not called so with another value.
+        is_named_by_content = holds(target.name) and normalise(target.name) in normalise(target.text)
+        changes |= {"text": "", "element_hash": ""} | ({"name": ""} if is_named_by_content else {})
+    if holds(target.attributes.get("value", "")):
+        attributes = {key: text for key, text in general.attributes.items() if key != "value"}
+        changes |= {"attributes": attributes, "element_hash": ""}
+    return general.model_copy(update=changes)
 
 
 def unseen_parameters(general: Target, naming: frozenset[str]) -> frozenset[str]:

@@ -122,6 +122,13 @@ def naming_parameters(step: Step) -> frozenset[str]:
     return frozenset().union(parameters_in(step.instruction), *(parameters_in(text) for text in declared))
 
 
+def entered_parameters(step: Step) -> frozenset[str]:
+    """Parameters in what is entered, and not in what says where: their values name no element."""
+    entered = arguments_of(step)
+    given = (text for key in ENTERED & entered.keys() for text in texts_of(entered[key]))
+    return frozenset().union(*(parameters_in(text) for text in given)) - naming_parameters(step)
+
+
 def instruction_parameters(step: Step) -> frozenset[str]:
     """Parameters that the step's own texts name: only these may occur in its recorded target."""
     return frozenset().union(*(parameters_in(text) for text in texts_of(step.model_dump(mode="json"))))

@@ -50,7 +50,34 @@ async def test_an_unchanged_element_is_certain_by_its_xpath(agent: AgentPage) ->
     ready = await agent.message("ready")
 
     assert ready["candidates"][0]["tier"] == "xpath"
-    assert Target.model_validate(ready["target"]) == Target.model_validate(target)
+    assert Target.model_validate(ready["target"]) == Target.model_validate({**target, "namesakes": 1})
+
+
+@pytest.mark.parametrize("found_by", ["target", "query"])
+async def test_what_is_recorded_tells_how_many_have_the_name(agent: AgentPage, found_by: str) -> None:
+    await agent.show(
+        "<nav aria-label='Path'><a href='/users' id='crumb'>Users</a></nav><button>Users</button>"
+        "<nav aria-label='Menu'><a href='/users'>Users</a><a href='/users' hidden>Users</a></nav>"
+    )
+    given = await agent.describe("#crumb") if found_by == "target" else {"css": "#crumb"}
+
+    attempt = await agent.begin(**{found_by: given}, need="click")
+    if found_by == "target":
+        told = await agent.message("candidates")
+        crumb = next(one for one in told["candidates"] if one["target"]["attributes"].get("id") == "crumb")
+        await agent.call(f"replaywright.choose({attempt}, {crumb['index']})")
+
+    assert (await agent.message("ready"))["target"]["namesakes"] == 2
+
+
+async def test_an_element_that_had_a_namesake_is_not_certain_by_itself(agent: AgentPage) -> None:
+    await agent.show(PAGE)
+    target = await agent.describe("#send")
+
+    await agent.begin(target={**target, "namesakes": 2}, need="click", settleMs=1)
+
+    assert len((await agent.message("settled"))["candidates"]) == 1
+    assert not agent.heard("ready")
 
 
 @pytest.mark.parametrize(
@@ -227,6 +254,24 @@ async def test_generated_identifiers_are_no_part_of_selectors_and_hashes(agent: 
 
     assert "rcmbtn" not in before["css"]
     assert before["elementHash"] == after["elementHash"]
+
+
+@pytest.mark.parametrize(
+    ("before", "label"),
+    [
+        ("<div>E-mail address:</div>", "E-mail address:"),
+        ("<div>How many of them?</div>", "How many of them?"),
+        ("<div>Your birthday approx.</div>", "Your birthday approx."),
+        ("<p>Copy the text above into it.</p>", ""),
+        ("<p>Check the 1st radio button and enter the number into the 2nd textbox, then go on</p>", ""),
+        ("<table><tr><td>Postal address</td><td><input></td></tr></table>", "Postal address"),
+        ("<table><tr><td>We need this to send you what you ordered.</td><td><input></td></tr></table>", ""),
+    ],
+)
+async def test_a_sentence_near_a_field_is_not_its_label(agent: AgentPage, before: str, label: str) -> None:
+    await agent.show(f"<main>{before}<input></main>")
+
+    assert Target.model_validate(await agent.describe("input")).label == label
 
 
 async def test_a_description_has_everything_a_target_asks_for(agent: AgentPage) -> None:

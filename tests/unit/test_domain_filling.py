@@ -112,6 +112,53 @@ def test_identifiers_of_todays_element_are_not_kept_for_the_element_of_another_v
     assert fixed == cancel
 
 
+def test_a_field_is_called_what_it_is_called_whatever_is_entered() -> None:
+    field = Target(
+        tag="input",
+        name="email",
+        label="email",
+        attributes={"name": "email", "id": "email", "placeholder": "email", "value": "email"},
+        css="#email",
+        neighbours=("email", "Last entered: email"),
+        container='form "email"',
+        row=("email", "required"),
+        element_hash="h",
+    )
+    given = frozenset({"kind"})
+
+    general = general_target(field, {"kind": "email"}, given, entered=given)
+    other_day = filled_target(general, {"kind": "phone"})
+
+    assert general == field.model_copy(
+        update={
+            "attributes": {"name": "email", "id": "email", "placeholder": "email"},
+            "neighbours": ("email", "Last entered: {{kind}}"),
+            "element_hash": "",
+        }
+    )
+    assert (other_day.name, other_day.css, other_day.attributes) == ("email", "#email", general.attributes)
+
+
+@pytest.mark.parametrize(
+    ("name", "kept"), [("Message", "Message"), ("Dear Ada, thanks", ""), ("Dear Ada, thanks for all", "")]
+)
+def test_what_an_element_holds_of_a_value_entered_is_no_part_of_its_recording(name: str, kept: str) -> None:
+    editor = Target(tag="div", role="textbox", name=name, text="Dear Ada, thanks for all", element_hash="h")
+
+    general = general_target(editor, {"who": "Ada"}, frozenset({"who"}), entered=frozenset({"who"}))
+
+    assert (general.name, general.text, general.element_hash) == (kept, "", "")
+
+
+def test_a_parameter_that_names_the_element_does_so_although_it_is_what_another_one_holds() -> None:
+    field = Target(tag="input", name="Ada", attributes={"value": "Bob"}, neighbours=("Ada",))
+    values = {"who": "Ada", "what": "Bob"}
+
+    general = general_target(field, values, frozenset({"who", "what"}), frozenset({"who"}), frozenset({"what"}))
+
+    assert (general.name, general.attributes, general.neighbours) == ("{{who}}", {}, ("{{who}}",))
+
+
 @pytest.mark.parametrize(
     ("target", "unseen"),
     [

@@ -8,7 +8,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import TypeAdapter
 
-from replaywright.domain.fingerprints import content_key, digest, fingerprint, instruction_parameters, site_scope
+from replaywright.domain.fingerprints import (
+    content_key,
+    digest,
+    entered_parameters,
+    fingerprint,
+    instruction_parameters,
+    site_scope,
+)
 from replaywright.domain.outcomes import Costs, Lookup, Status, StepOutcome
 from replaywright.domain.tasks import Step
 
@@ -203,3 +210,18 @@ def test_only_parameters_that_a_step_names_may_stand_in_its_recording() -> None:
     step = fill(instruction="the {{kind}} field", expect=[{"text_contains": "{{subject}}"}])
 
     assert instruction_parameters(step) == {"kind", "to", "subject"}
+
+
+@pytest.mark.parametrize(
+    ("changes", "entered"),
+    [
+        ({"instruction": "the field"}, {"to"}),
+        ({"instruction": "the {{kind}} field"}, {"to"}),
+        ({"instruction": "the field of {{to}}"}, set()),
+        ({"target": {"label": "{{to}}"}}, set()),
+    ],
+)
+def test_a_parameter_is_only_entered_when_nothing_that_names_the_element_has_it(
+    changes: dict[str, Any], entered: set[str]
+) -> None:
+    assert entered_parameters(fill(**changes)) == entered
