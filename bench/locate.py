@@ -217,11 +217,11 @@ def main() -> int:
     parser.add_argument("--sites", default=",".join(SITES), help="which sites, with commas (default: all)")
     parser.add_argument("--every", type=int, default=5, help="only every so many pages (default: %(default)s)")
     parser.add_argument(
-        "--combined", type=int, default=4, help="draws of several operators a page (default: %(default)s)"
+        "--combined", type=int, default=3, help="draws of several operators a page (default: %(default)s)"
     )
-    parser.add_argument("--gone", type=int, default=4, help="elements really taken out a page (default: %(default)s)")
+    parser.add_argument("--gone", type=int, default=3, help="elements really taken out a page (default: %(default)s)")
     parser.add_argument("--limit", type=int, default=30, help="recorded elements a page (default: %(default)s)")
-    parser.add_argument("--pairs", type=int, default=12, help="pairs of versions of a page (default: %(default)s)")
+    parser.add_argument("--pairs", type=int, default=8, help="pairs of versions of a page (default: %(default)s)")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--tabs", type=int, default=2)
     parser.add_argument("--calibrate", action="store_true", help="propose score and margin of the last tier")

@@ -68,16 +68,30 @@ def identity_keys(target: Target) -> dict[str, str]:
     return found
 
 
+def telling_keys(recorded: Target) -> tuple[str, ...]:
+    """Which identifiers told the element from its namesakes when it was recorded; all, where it had none.
+
+    Every row's "Edit" may have the test id `edit`. The recorded selector led to one element only: what is in it,
+    without a path or a position, was this element's own.
+    """
+    own = identity_keys(recorded)
+    if recorded.namesakes <= 1:
+        return tuple(own)
+    alone = not any(sign in recorded.css for sign in " >:")
+    return tuple(key for key, value in own.items() if alone and value in recorded.css)
+
+
 def identities_of(recorded: Target, seen: Sequence[Target]) -> list[Identity]:
-    """How the identifiers of each element agree with the recording's; one that several have speaks for none."""
+    """How the identifiers of each element agree with the recording's; what several have or had speaks for none."""
     own = identity_keys(recorded)
     if not own:
         return [Identity()] * len(seen)
     keys = [identity_keys(target) for target in seen]
     counts = Counter(key for each in keys for key, value in own.items() if each.get(key) == value)
+    telling = telling_keys(recorded)
     return [
         Identity(
-            tuple(key for key, value in own.items() if each.get(key) == value and counts[key] == 1),
+            tuple(key for key in telling if each.get(key) == own[key] and counts[key] == 1),
             tuple(key for key, value in own.items() if each.get(key, value) != value),
         )
         for each in keys

@@ -20,6 +20,8 @@ _MOMENT = re.compile(
     re.IGNORECASE,
 )
 """What says when or how much: such a cell may change while its row stays what it is."""
+_DECORATION = " :*›»→"
+"""Signs before and behind a text that are not part of what it says."""
 
 
 def same_row(
@@ -38,7 +40,7 @@ def same_row(
         return True
     called = next((cell for cell in left if not _MOMENT.search(cell) and not cell.isdigit()), left[0])
     if not right:
-        return _is_in(called, [normalise(text) for text in near])
+        return _is_in(called, [normalise(text).strip(_DECORATION) for text in near])
     missing = [cell for cell in left if not _is_in(cell, right)]
     if called in missing:
         return False
@@ -57,10 +59,10 @@ def _is_in(cell: str, row: Iterable[str]) -> bool:
 
 
 def _cells(row: Iterable[str], own: frozenset[str]) -> list[str]:
-    """The normalised cells that say something of their own; what was cut off is more than a cell."""
+    """The normalised cells that say something of their own, undecorated; what was cut off is more than a cell."""
     cells = []
     for cell in row:
-        text = normalise(cell)
+        text = normalise(cell).strip(_DECORATION)
         if text and not cell.endswith("…") and tokens(text) - own:
             cells.append(text)
     return cells

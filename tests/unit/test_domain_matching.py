@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from replaywright.domain.filling import filled_target
 from replaywright.domain.matching import (
     Candidate,
     Decision,
@@ -115,6 +116,25 @@ def test_elements_that_differ_only_in_position_are_ambiguous(count: int, start: 
 
     assert identified(SEND, *shuffled).lookup.reason == "ambiguous"
     assert similar(SEND, *shuffled).lookup.reason == "ambiguous"
+
+
+INNER = {"css": "form button button", "element_hash": "h-inner", "xpath": f"{COMPOSE['xpath']}/button"}
+
+
+@pytest.mark.parametrize("recorded", [SEND, target(COMPOSE, **INNER)])
+def test_of_elements_in_each_other_with_one_name_the_one_that_was_recorded_is_found(recorded: Target) -> None:
+    decision = identified(recorded, SEND, target(COMPOSE, **INNER))
+
+    assert decision.chosen is not None
+    assert decision.chosen.target == recorded
+    assert not decision.lookup.healed
+
+
+@pytest.mark.parametrize("changes", [{"css": "form > b"}, {"element_hash": "h-3"}, {"xpath": "/html/body/p/b"}])
+def test_of_elements_in_each_other_none_is_taken_that_differs_from_the_recording(changes: dict[str, Any]) -> None:
+    inner = {**COMPOSE, **INNER}
+
+    assert identified(target(inner), SEND, target(inner, **changes)).lookup.reason == "ambiguous"
 
 
 def test_a_twin_in_another_dialog_is_told_apart() -> None:
@@ -437,11 +457,13 @@ def test_a_lone_namesake_in_the_recorded_place_is_believed() -> None:
     assert identified(target(CRUMB, namesakes=2), target(CRUMB)).lookup.hit
 
 
-def test_a_lone_namesake_with_the_identifier_is_believed_wherever_it_stands() -> None:
-    recorded = target(CRUMB, namesakes=2, attributes={"data-testid": "crumb"})
+def test_a_lone_namesake_is_believed_anywhere_with_an_identifier_that_was_its_own() -> None:
+    own = target(CRUMB, namesakes=2, attributes={"data-testid": "crumb"}, css='[data-testid="crumb"]')
+    shared = own.model_copy(update={"css": 'nav [data-testid="crumb"]'})
     moved = target(CRUMB, **IN_THE_SIDEBAR, attributes={"data-testid": "crumb"})
 
-    assert identified(recorded, moved).lookup.hit
+    assert identified(own, moved).lookup.hit
+    assert not identified(shared, moved).lookup.hit
 
 
 def test_a_nameless_item_of_a_list_is_known_by_what_is_read_on_it() -> None:
@@ -473,3 +495,28 @@ def test_a_name_of_the_same_meaning_is_told_as_such() -> None:
 
 def test_a_miss_has_no_evidence() -> None:
     assert similar(target(LOGIN), target(COMPOSE)).lookup.evidence == ()
+
+
+def test_what_is_only_called_alike_is_not_taken_while_the_recorded_name_is_elsewhere() -> None:
+    recorded = target(COMPOSE, name="Submit", text="Submit", element_hash="h-submit")
+    alike = target(COMPOSE, xpath="/html/body/div[2]/form/div[6]/button[1]")
+    moved = {"container": 'dialog "Poll"', "neighbours": ("Yes", "No"), "xpath": "/html/body/aside/p/button"}
+
+    assert similar(recorded, alike).lookup.hit
+    assert similar(recorded, alike, target(recorded.model_dump(), **moved)).lookup.reason == "ambiguous"
+
+
+def test_a_nameless_field_with_another_identifier_is_another_field() -> None:
+    radio = {"tag": "input", "role": "radio", "neighbours": ("Choose",), "element_hash": "h-radio"}
+    first = target(radio, attributes={"name": "size", "value": "1"}, xpath="/html/body/p/input[1]")
+    second = target(radio, attributes={"name": "size", "value": "2"}, xpath="/html/body/p/input[2]")
+
+    assert identified(second, first, second).chosen == candidates(first, second)[1]
+    assert not identified(second, first).lookup.hit
+
+
+def test_how_many_had_the_name_is_not_known_for_another_value_of_a_parameter() -> None:
+    recorded = target(CRUMB, name="{{list}}", namesakes=2)
+
+    assert filled_target(recorded, {"list": "Groups"}).namesakes == 0
+    assert filled_target(target(CRUMB, namesakes=2), {"list": "Groups"}).namesakes == 2

@@ -65,3 +65,8 @@ def test_every_row_is_itself_in_any_order(row: list[str], random: Random) -> Non
     random.shuffle(shuffled)
 
     assert same_row(row, shuffled)
+
+
+def test_signs_around_a_text_do_not_make_it_another() -> None:
+    assert same_row(("Ann", "admin", "open"), ("ann:", "Admin *", "› open"))
+    assert not same_row(("C++", "language"), ("C#", "language"))
