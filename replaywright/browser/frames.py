@@ -111,6 +111,25 @@ async def drawn_at(tab: Tab, frame: Frame, x: float, y: float) -> tuple[float, f
     return x, y
 
 
+async def bring_into_view(tab: Tab, frame: Frame, x: float, y: float) -> None:
+    """Scroll the documents around `frame` until a point of its viewport can be seen, as far as it cannot do so itself.
+
+    The agent in a frame scrolls the documents of its own process only.
+
+    Raises:
+        WireFailed: the frame is gone or not displayed.
+    """
+    for hop in reversed(_roots(tab, frame)):
+        parent = tab.frames[hop.parent or ""]
+        if hop.wire is not parent.wire:
+            owner = await parent.wire.send("DOM.getFrameOwner", {"frameId": hop.id})
+            point = {"x": x, "y": y, "width": 1, "height": 1}
+            await parent.wire.send(
+                "DOM.scrollIntoViewIfNeeded", {"backendNodeId": owner["backendNodeId"], "rect": point}
+            )
+        x, y = (await _quad(tab, hop)).place(x, y)
+
+
 async def is_uncovered(tab: Tab, frame: Frame, x: float, y: float) -> bool:
     """Whether a point inside `frame`, in its own viewport, is really what the pointer would meet there.
 

@@ -287,6 +287,7 @@ class StepRun:
         if frame is self._tab.main or isinstance(self.step, Fill | Type | Paste | Press):
             return point
         try:
+            await frames.bring_into_view(self._tab, frame, *point)
             uncovered = await frames.is_uncovered(self._tab, frame, *point)
             place = await frames.drawn_at(self._tab, frame, *point)
         except (WireFailed, KeyError):
