@@ -520,3 +520,48 @@ def test_how_many_had_the_name_is_not_known_for_another_value_of_a_parameter() -
 
     assert filled_target(recorded, {"list": "Groups"}).namesakes == 0
     assert filled_target(target(CRUMB, namesakes=2), {"list": "Groups"}).namesakes == 2
+
+
+REBUILT: dict[str, Any] = {
+    "tag": "button",
+    "role": "button",
+    "name": "Send message",
+    "text": "Send message",
+    "attributes": {"id": "ui-9f", "type": "submit"},
+    "xpath": "/html/body/section/article/footer/span/button",
+    "neighbours": ("Privacy", "Terms"),
+    "container": 'region "New mail"',
+}
+STAYED: dict[str, Any] = {**COMPOSE, "role": "textbox", "tag": "textarea", "name": "Message", "text": ""}
+
+
+def test_on_a_rebuilt_page_what_is_alone_of_its_role_and_name_is_the_one() -> None:
+    seen = target(REBUILT)
+
+    decision = decide_similar(target(COMPOSE, namesakes=1), candidates(seen))
+
+    assert decision.chosen is not None
+    assert decision.chosen.target == seen
+
+
+@pytest.mark.parametrize(
+    ("recorded", "others"),
+    [
+        pytest.param({}, [REBUILT], id="it has a twin"),
+        pytest.param({"namesakes": 2}, [], id="it had a namesake"),
+        pytest.param({"row": ("Ann", "12 May", "Send")}, [], id="its row told which one was meant"),
+        pytest.param({}, [STAYED], id="its place is still there"),
+        pytest.param({"neighbours": ("Send message", "Priority")}, [], id="it stood beside the recorded one"),
+    ],
+)
+def test_what_is_called_alike_elsewhere_is_not_believed(recorded: dict[str, Any], others: list[dict[str, Any]]) -> None:
+    seen = candidates(target(REBUILT), *(target(each) for each in others))
+
+    assert decide_similar(target(COMPOSE, **{"namesakes": 1, **recorded}), seen).chosen is None
+
+
+def test_the_line_of_a_form_is_no_row_that_must_be_found_again() -> None:
+    place = {"tag": "textarea", "role": "textbox", "name": "Message", "label": "Message", "text": "", "attributes": {}}
+    recorded = target(COMPOSE, **place, namesakes=1, row=("Message", "0 characters"))
+
+    assert decide_similar(recorded, candidates(target(REBUILT, **place))).chosen is not None
