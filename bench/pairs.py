@@ -42,6 +42,9 @@ names => {
       return "submit /compose action=send";
     }
     if (submits) {
+      // A form with nothing to fill in, and a link to where it leads, are for the same thing.
+      const asks = Array.from(element.form?.elements ?? []).some((each) => each !== element && each.type !== "hidden");
+      if (!element.name && element.form && !asks) return "link " + action;
       const said = element.name ? `${field(element.name)}=${tag === "INPUT" ? "" : element.value}` : "";
       return `submit ${action} ${said}`.trim();
     }

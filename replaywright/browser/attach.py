@@ -43,15 +43,7 @@ class ChromiumBrowsers:
         Raises:
             SessionLost: nothing answers there.
         """
-        freed = False
-        try:
-            try:
-                browser = await self._connected(endpoint, min(HELD_UP_S, self._connect_timeout_s))
-            except (PlaywrightError, TimeoutError):
-                freed = await dismiss_unattended(endpoint)
-                browser = await self._connected(endpoint, self._connect_timeout_s)
-        except (PlaywrightError, TimeoutError) as exc:
-            raise SessionLost(f"no browser answers at {endpoint!r}") from exc
+        browser, freed = await self._freed(endpoint)
         session = ChromiumSession(
             browser,
             browser.contexts[0],
@@ -67,6 +59,19 @@ class ChromiumBrowsers:
             await _disconnect(browser)
             raise SessionLost(f"the browser at {endpoint!r} shows no page that answers") from exc
         return session
+
+    async def _freed(self, endpoint: str) -> tuple[Browser, bool]:
+        """The browser, and whether dialogs had to be dismissed: a page may open the next one as soon as one is gone."""
+        left_s, limit_s, freed = HELD_UP_S + self._connect_timeout_s, HELD_UP_S, False
+        while True:
+            try:
+                return await self._connected(endpoint, min(limit_s, left_s)), freed
+            except (PlaywrightError, TimeoutError) as exc:
+                left_s -= limit_s
+                if left_s <= 0:
+                    raise SessionLost(f"no browser answers at {endpoint!r}") from exc
+                freed = await dismiss_unattended(endpoint) or freed
+                limit_s *= 2
 
     async def _connected(self, endpoint: str, timeout_s: float) -> Browser:
         driver = await self._started()

@@ -54,8 +54,6 @@ ALIKE_PLACE = 0.65
 """The same for a name of the same meaning on a page whose other words stayed: it may have been there beside it."""
 MOVED_PLACE = 0.60
 """The same for an element that stands in another kind of container: a namesake may be there from the beginning."""
-LONE_PLACE = 0.85
-"""The same where fewer elements of its name are left than were recorded: it may be the one that went."""
 PLACE_LEFT = 0.58
 """When no element of the page has this much of the recorded place, the page was rebuilt: places tell nothing then."""
 STILL_WORDED = 0.34
@@ -304,6 +302,11 @@ def _is_unlike(recorded: Target, sight: _Sight, is_reworded: Callable[[], bool])
             return not (_same_path(recorded, seen) and (unlabelled or is_reworded()))
 
 
+def _stays(recorded: Target, seen: Target) -> bool:
+    """Whether an element stands where the recorded one stood, beside the same text."""
+    return recorded.xpath == seen.xpath and recorded.neighbours[:1] == seen.neighbours[:1]
+
+
 def _same_path(recorded: Target, seen: Target) -> bool:
     return bool(recorded.xpath) and _ratio(recorded.xpath, seen.xpath) >= SAME_PATH
 
@@ -312,15 +315,15 @@ def _elsewhere(recorded: Target, sight: _Sight, least: float) -> bool:
     """Whether neither an identifier nor the place says that an element of the right name is the recorded one.
 
     When there were more of its name, the recorded one may be gone, or another have left its row: then only the same
-    row, or nearly the same place, says that this is not another.
+    row, or the very same place, says that this is not another.
     """
     seen, known = sight.seen, sight.identity
     if known.speaks_for:
         return False
     in_row = bool(recorded.row and seen.row) and not known.speaks_against
     has_left_row = recorded.namesakes > 1 and recorded.row and not seen.row
-    if has_left_row or (sight.namesakes < recorded.namesakes and not in_row):
-        least = max(least, LONE_PLACE)
+    if (has_left_row or (sight.namesakes < recorded.namesakes and not in_row)) and not _stays(recorded, seen):
+        return True
     if _kind_of(recorded.container) != _kind_of(seen.container):
         least = max(least, MOVED_PLACE)
     return place(recorded, seen) < (max(least, KIN_PLACE) if known.speaks_against else least)
@@ -440,6 +443,8 @@ def _is_stranger(recorded: Target, seen: Target, alike: int) -> bool:
     if recorded.name or seen.name or known.speaks_for:
         return False
     if known.speaks_against or (recorded.namesakes > 1 and recorded.element_hash != seen.element_hash):
+        return True
+    if recorded.namesakes > 1 and not (recorded.row and seen.row) and not _stays(recorded, seen):
         return True
     if recorded.text and recorded.role not in FIELDS:
         said = compare(recorded.text, seen.text)

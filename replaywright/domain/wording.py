@@ -18,6 +18,9 @@ from replaywright.domain.wording_lists import ACTIONS, FILLING, MEANINGS, ONLY_A
 SAME_SPELLING = 0.86
 """Words spelt at least this alike are one word: plural and singular, a typing error, "e-mail" and "email"."""
 
+LEAST_LEFT = 1 / 3
+"""Of the longer wording, at least so much is the shorter one: "Title" is not "Title for want of a label"."""
+
 _LATIN = str.maketrans(
     {"ß": "ss", "æ": "ae", "œ": "oe", "ø": "o", "ł": "l", "đ": "d", "ð": "d", "þ": "th", "ı": "i", "ŋ": "n", "ħ": "h"}
     | {"ƀ": "b", "ƃ": "b", "ƈ": "c", "ɖ": "d", "ƒ": "f", "ɠ": "g", "ƙ": "k", "ɱ": "m", "ɲ": "n", "ƥ": "p", "ʂ": "s"}
@@ -113,7 +116,8 @@ def compare(recorded: str, seen: str) -> Wording:
     if _spelt_alike(left, right):
         return Wording.ALIKE
     if a and b and (a < b or b < a):
-        return Wording.OTHER if (a ^ b) & ACTIONS else Wording.LONGER
+        is_longer = not (a ^ b) & ACTIONS and min(len(a), len(b)) >= LEAST_LEFT * max(len(a), len(b))
+        return Wording.LONGER if is_longer else Wording.OTHER
     return Wording.OPPOSED if known and also_known and not a & b else Wording.OTHER
 
 

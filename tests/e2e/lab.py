@@ -31,14 +31,13 @@ from replaywright.keeper.client import list_live
 from replaywright.keeper.protocol import SessionRecord
 from replaywright.stack import Child
 
-KILL = "REPLAYWRIGHT_INTERNAL_KILL"
 FREEZE = "REPLAYWRIGHT_INTERNAL_FREEZE"
 
 _POLL_S = 0.02
 
 
-async def until(what: str, holds: Callable[[], bool | Awaitable[bool]], limit_s: float = 30) -> None:
-    """Return as soon as the condition holds; it has to, within the limit."""
+async def until(what: str, holds: Callable[[], bool | Awaitable[bool]], limit_s: float = 120) -> None:
+    """Return as soon as the condition holds; it has to, within the limit, which a busy machine needs."""
     deadline = time.monotonic() + limit_s
     while True:
         held = holds()
@@ -143,6 +142,11 @@ class Lab:
             lambda: psutil.Process(worker.pid).status() == psutil.STATUS_STOPPED,
         )
 
+    async def killed_at(self, point: str, sequence: int, order: Order) -> None:
+        """Start the run, kill the worker with SIGKILL at the point of the step, and start another."""
+        await self.frozen_at(self.stage.worker, point, sequence, order)
+        await self.replace_worker()
+
     @staticmethod
     def thaw(worker: Child) -> None:
         """Let a frozen worker go on."""
@@ -172,8 +176,3 @@ class Lab:
         """Run once, so that later runs are replays."""
         ending = await self.run(self.order(mode=Mode.LEARN))
         assert ending.status == "done", ending
-
-
-def armed(point: str, sequence: int, folder: Path) -> dict[str, str]:
-    """The variable that makes a worker kill itself at `point` of step `sequence`, once."""
-    return {KILL: f"{point}:{sequence}:{folder / f'fired-{point}-{sequence}'}"}

@@ -7,6 +7,7 @@ new behaviour; an old one is only replaced when the runs that recorded it can no
 import asyncio
 import base64
 import json
+import os
 import socket
 import sys
 import tempfile
@@ -16,10 +17,9 @@ from typing import Any
 from temporalio.client import WorkflowHistory
 
 from demo.stage import Stage
-from replaywright.cli.run import start
 from replaywright.domain.runs import PersonVerdict
 from replaywright.settings import load_settings
-from tests.e2e.lab import Lab, armed
+from tests.e2e.lab import FREEZE, Lab
 
 FOLDER = Path(__file__).parent / "histories"
 
@@ -49,7 +49,14 @@ def without_places(history: WorkflowHistory, places: dict[str, str]) -> str:
 
 async def record() -> None:
     """Learn, replay, heal, recover from a kill, and wait for a person; one file each."""
-    async with Stage(load_settings(), tell=lambda text: print(text, file=sys.stderr)) as stage:
+    with tempfile.TemporaryDirectory() as folder:
+        os.environ[FREEZE] = str(Path(folder) / "freeze")
+        await record_on(Stage(load_settings(), tell=lambda text: print(text, file=sys.stderr)))
+
+
+async def record_on(stage: Stage) -> None:
+    """The same on this stage."""
+    async with stage:
         lab = Lab(stage)
 
         async def keep(name: str, order: Any) -> None:
@@ -65,18 +72,14 @@ async def record() -> None:
         replayed = lab.order()
         await lab.run(replayed)
         await keep("replayed", replayed)
-        with tempfile.TemporaryDirectory() as folder:
-            for point, sequence, name in (("acted", 6, "recovered"), ("intended", 9, "waited-for-a-person")):
-                await lab.replace_worker(**armed(point, sequence, Path(folder)))
-                order = lab.order()
-                await start(stage.place, order)
-                await stage.worker_ended()
-                await stage.start_worker()
-                if (await lab.follow(order)).status == "waiting":
-                    verdict = PersonVerdict(sequence=sequence, verdict="not_done", who="Ada", why="Sent is empty")
-                    await lab.handle(order).execute_update("resolve_step", verdict)
-                    await lab.follow(order)
-                await keep(name, order)
+        for point, sequence, name in (("acted", 6, "recovered"), ("intended", 9, "waited-for-a-person")):
+            order = lab.order()
+            await lab.killed_at(point, sequence, order)
+            if (await lab.follow(order)).status == "waiting":
+                verdict = PersonVerdict(sequence=sequence, verdict="not_done", who="Ada", why="Sent is empty")
+                await lab.handle(order).execute_update("resolve_step", verdict)
+                await lab.follow(order)
+            await keep(name, order)
         await stage.redesign("modern-icon")
         healed = lab.order()
         await lab.run(healed)
