@@ -33,8 +33,8 @@ from replaywright.domain.runs import (
     Mode,
     step_title,
 )
+from replaywright.domain.steps import Fill, Paste, Type, action_of, arguments_of, names_element
 from replaywright.domain.targets import Target
-from replaywright.domain.tasks import Fill, Paste, Type, action_of, arguments_of, names_element
 from replaywright.domain.templates import fill, secrets_in
 from replaywright.errors import ActionFailed, ArtifactsUnavailable, SessionLost, StoreUnavailable
 from replaywright.ports import Artifacts, BeforeDispatch, Known, Recording, Report, Secrets, StepStore, Work

@@ -34,7 +34,8 @@ from replaywright.cli.run import Order, start
 from replaywright.cli.taskfile import new_run_id, read_task
 from replaywright.domain.outcomes import Costs, StepOutcome
 from replaywright.domain.predicates import Predicate, TextContains, UrlContains, ValueEquals
-from replaywright.domain.tasks import Fill, Goto, SelectOption, Step, Task, bind_parameters, names_element
+from replaywright.domain.steps import Fill, Goto, SelectOption, Step, names_element
+from replaywright.domain.tasks import Task, bind_parameters
 from replaywright.domain.templates import fill
 from replaywright.domain.text import normalise
 from replaywright.errors import StackFailed

@@ -18,7 +18,8 @@ from replaywright.cli.follow import Ending, follow, handle_of, progress_of
 from replaywright.cli.run import Order, start
 from replaywright.cli.taskfile import new_run_id, read_task
 from replaywright.domain.runs import Progress
-from replaywright.domain.tasks import Task, bind_parameters, names_element
+from replaywright.domain.steps import names_element
+from replaywright.domain.tasks import Task, bind_parameters
 from replaywright.errors import StackFailed
 from replaywright.settings import Settings
 

@@ -15,8 +15,8 @@ from replaywright.domain.predicates import Predicate, PredicateResult
 from replaywright.domain.runs import Usage
 from replaywright.domain.sessions import SessionRef
 from replaywright.domain.snapshots import Snapshot
+from replaywright.domain.steps import Step
 from replaywright.domain.targets import ElementQuery, Target
-from replaywright.domain.tasks import Step
 
 # --------------------------------------------------------------------------------------------- browser
 

@@ -29,8 +29,8 @@ from replaywright.domain.redaction import redact, redact_data
 from replaywright.domain.runs import Usage
 from replaywright.domain.sessions import SessionRef
 from replaywright.domain.snapshots import Element, Snapshot
+from replaywright.domain.steps import Extract, Goto, SelectOption, action_of, names_element
 from replaywright.domain.targets import ElementQuery, Target
-from replaywright.domain.tasks import Extract, Goto, SelectOption, action_of, names_element
 from replaywright.domain.templates import fill
 from replaywright.domain.text import normalise
 from replaywright.errors import (

@@ -11,8 +11,8 @@ with workflow.unsafe.imports_passed_through():
     from replaywright.domain.actions import effect_of
     from replaywright.domain.outcomes import StepOutcome
     from replaywright.domain.runs import ActionRequest, RunInput, Usage, step_title
+    from replaywright.domain.steps import Step, action_of
     from replaywright.domain.targets import Target
-    from replaywright.domain.tasks import Step, action_of
 
 
 class Attempt:

@@ -37,7 +37,7 @@ with workflow.unsafe.imports_passed_through():
         Totals,
         step_title,
     )
-    from replaywright.domain.tasks import Goto, Step, names_element
+    from replaywright.domain.steps import Goto, Step, names_element
     from replaywright.domain.templates import fill
 
 _Result = TypeVar("_Result")

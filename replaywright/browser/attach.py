@@ -62,7 +62,8 @@ class ChromiumBrowsers:
 
     async def _freed(self, endpoint: str) -> tuple[Browser, bool]:
         """The browser, and whether dialogs had to be dismissed: a page may open the next one as soon as one is gone."""
-        left_s, limit_s, freed = HELD_UP_S + self._connect_timeout_s, HELD_UP_S, False
+        limit_s, freed = min(HELD_UP_S, self._connect_timeout_s), False
+        left_s = limit_s + self._connect_timeout_s
         while True:
             try:
                 return await self._connected(endpoint, min(limit_s, left_s)), freed

@@ -45,6 +45,8 @@ class Blocked:
 
     reason: str
     by: str
+    final: bool = False
+    """Whether nothing that the page does can be expected to mend it."""
 
 
 @dataclass
@@ -119,7 +121,7 @@ class Attempt:
             case "ready":
                 self._take_ready(frame, message)
             case "blocked":
-                self.blocked = Blocked(message["reason"], str(message.get("by") or ""))
+                self.blocked = Blocked(message["reason"], str(message.get("by") or ""), bool(message.get("final")))
             case "pressed":
                 self.pressed = True
             case "undropped":

@@ -8,7 +8,7 @@ from playwright.async_api import Dialog
 from playwright.async_api import Error as PlaywrightError
 
 from replaywright.browser.evidence import DIALOG_LIMIT, TEXT_LIMIT, Recorder
-from replaywright.domain.tasks import Answer
+from replaywright.domain.steps import Answer
 from replaywright.domain.text import shorten
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from replaywright.browser.attempt import Ready
 from replaywright.browser.channel import Frame, Tab, script_for
 from replaywright.browser.wire import WireFailed
-from replaywright.domain.tasks import Fill, Paste, Step
+from replaywright.domain.steps import Fill, Paste, Step
 from replaywright.errors import ActionFailed
 
 if TYPE_CHECKING:

@@ -4,13 +4,20 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from replaywright.domain.tasks import ExtractField
+from replaywright.domain.steps import ExtractField
 from replaywright.domain.text import normalise, shorten
 from replaywright.errors import ActionFailed
 
 _NUMBER = re.compile(r"[-+−]?\d[\d\s.,'’\u00a0\u202f]*")
 _YES = frozenset({"true", "yes", "on", "1", "checked", "ja", "✓", "✔", "enabled"})
 _NO = frozenset({"false", "no", "off", "0", "", "unchecked", "nein", "✗", "✘", "disabled"})
+
+
+def told_fields(fields: Mapping[str, ExtractField]) -> dict[str, Any]:
+    """The fields as the page agent is told of them; of which type they are is decided here."""
+    return {
+        name: field.model_dump(by_alias=True, exclude_none=True, exclude={"type"}) for name, field in fields.items()
+    }
 
 
 def typed(fields: Mapping[str, ExtractField], told: Mapping[str, Any] | None) -> dict[str, Any]:

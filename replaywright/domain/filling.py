@@ -5,8 +5,8 @@ from typing import Any
 
 from replaywright.domain.identity import TEST_IDS
 from replaywright.domain.predicates import fill_predicate, fill_query
+from replaywright.domain.steps import Drag, Extract, ExtractField, SelectOption, Step, Upload
 from replaywright.domain.targets import Target
-from replaywright.domain.tasks import Drag, Extract, ExtractField, SelectOption, Step, Upload
 from replaywright.domain.templates import fill, generalise, parameters_in
 from replaywright.domain.text import normalise
 

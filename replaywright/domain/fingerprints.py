@@ -9,8 +9,8 @@ from urllib.parse import urlsplit
 
 import rfc8785
 
-from replaywright.domain.tasks import Step, arguments_of, texts_of
-from replaywright.domain.templates import fill_canonical, parameters_in
+from replaywright.domain.steps import Step, arguments_of
+from replaywright.domain.templates import fill_canonical, parameters_in, texts_of
 from replaywright.domain.text import normalise
 
 _EXACT = 2**53 - 1

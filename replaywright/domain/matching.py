@@ -55,7 +55,9 @@ ALIKE_PLACE = 0.65
 MOVED_PLACE = 0.60
 """The same for an element that stands in another kind of container: a namesake may be there from the beginning."""
 PLACE_LEFT = 0.58
-"""When no element of the page has this much of the recorded place, the page was rebuilt: places tell nothing then."""
+"""When no element of the page has this much of the recorded place, the page was rebuilt: places tell little then."""
+NEAR_BEST = 0.15
+"""On a rebuilt page the element has at most this much less of the recorded place than whatever has most of it."""
 STILL_WORDED = 0.34
 """A page on which at most this share of the recorded neighbours' texts is left has been reworded as a whole."""
 SAME_PATH = 0.9
@@ -263,18 +265,19 @@ def _other_row(recorded: Target, seen: Target) -> bool:
 
 
 def _contradicts(
-    recorded: Target, sight: _Sight, is_reworded: Callable[[], bool], is_rebuilt: Callable[[], bool]
+    recorded: Target, sight: _Sight, is_reworded: Callable[[], bool], is_rebuilt_around: Callable[[Target], bool]
 ) -> bool:
     """Whether what is seen is visibly something else, however alike its surroundings are.
 
     `is_reworded` says whether hardly a text of the recorded surroundings is left on the page: it may be in another
-    language; `is_rebuilt`, whether the recorded place is nowhere: then what is alone of its role and name is the one.
+    language; `is_rebuilt_around`, whether the recorded place is nowhere and the element about where it was: then what
+    is alone of its role and name is the one.
     """
     seen, known = sight.seen, sight.identity
     # A label near by may be near to several: it does not speak for an element without a name.
     if sight.wording is Wording.OPPOSED or not (recorded.name or known.speaks_for):
         return True
-    if sight.is_alone and not _was_beside(recorded, seen) and is_rebuilt():
+    if sight.is_alone and not _was_beside(recorded, seen) and is_rebuilt_around(seen):
         return False
     return _is_unlike(recorded, sight, is_reworded)
 
@@ -511,7 +514,11 @@ def _possible(recorded: Target, candidates: Sequence[Candidate]) -> tuple[list[_
     kin = [c for c in candidates if roles_compatible(recorded.role, c.target.role)]
     identities = identities_of(recorded, [c.target for c in kin])
     is_reworded = cache(lambda: _is_reworded(recorded, candidates))
-    is_rebuilt = cache(lambda: all(place(recorded, c.target) < PLACE_LEFT for c in candidates))
+    most = cache(lambda: max(place(recorded, c.target) for c in candidates))
+
+    def is_rebuilt_around(seen: Target) -> bool:
+        return most() < PLACE_LEFT and place(recorded, seen) >= most() - NEAR_BEST
+
     wordings = [wording_of(recorded, c.target) for c in kin]
     found = []
     refused = Wording.OPPOSED
@@ -522,7 +529,7 @@ def _possible(recorded: Target, candidates: Sequence[Candidate]) -> tuple[list[_
         )
         if _never(recorded, seen):
             continue
-        if _contradicts(recorded, sight, is_reworded, is_rebuilt) or _is_stranger(recorded, seen, len(kin)):
+        if _contradicts(recorded, sight, is_reworded, is_rebuilt_around) or _is_stranger(recorded, seen, len(kin)):
             refused = max(refused, wording)
             continue
         found.append(_Scored(candidate, similarity(recorded, seen), wording, known))

@@ -9,8 +9,9 @@ from replaywright.domain.base import Record
 from replaywright.domain.outcomes import DownloadedFile, Lookup, Status, StepOutcome
 from replaywright.domain.predicates import Predicate, PredicateResult
 from replaywright.domain.sessions import SessionRef
+from replaywright.domain.steps import Step
 from replaywright.domain.targets import Target
-from replaywright.domain.tasks import Step, Task
+from replaywright.domain.tasks import Task
 
 FILES_KEPT = 200
 """Downloaded files that a run's result lists at most: it has to fit into the history."""

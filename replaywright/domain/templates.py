@@ -6,7 +6,7 @@ Filling is one pass: a parameter's value is never read as a template again, so a
 
 import re
 from collections.abc import Callable, Iterable, Mapping
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from replaywright.errors import InputInvalid
 
@@ -34,6 +34,18 @@ def secrets_in(text: str) -> frozenset[str]:
 def malformed_in(text: str) -> str | None:
     """The first `{{…}}` in `text` that names neither a parameter nor a secret, such as `{{to-name}}`; None without."""
     return next((match[0] for match in _BRACES.finditer(text) if not _PLACE.fullmatch(match[0])), None)
+
+
+def texts_of(value: Any) -> Iterable[str]:
+    """All strings inside JSON-like data."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, Mapping):
+        for inner in value.values():
+            yield from texts_of(inner)
+    elif isinstance(value, list | tuple):
+        for inner in value:
+            yield from texts_of(inner)
 
 
 def fill(text: str, values: Mapping[str, str], secret: Callable[[str], str] | None = None) -> str:

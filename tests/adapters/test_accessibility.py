@@ -5,15 +5,14 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.async_api import Browser
 
 from bench.environments import miniwob_pages, serve_folder
 from tests.pages.accessibility import KNOWN, Agreement, compare
-from tests.pages.harness import PAGES, AgentPage, agent_page, launched
+from tests.pages.harness import PAGES, AgentPage
 
 ROOT = Path(__file__).parents[2]
 PASSWORD = "correct horse battery staple"
@@ -27,18 +26,6 @@ TASKS = (
 )  # fmt: skip
 """Of MiniWoB++: one of each kind of widget."""
 NEVER_LOADS = {"browser_hung.html"}
-
-
-@pytest.fixture(scope="module")
-async def browser(chromium_path: Path) -> AsyncIterator[Browser]:
-    async with launched(chromium_path) as browser:
-        yield browser
-
-
-@pytest.fixture
-async def agent(browser: Browser) -> AsyncIterator[AgentPage]:
-    async with agent_page(browser) as agent:
-        yield agent
 
 
 @pytest.fixture(scope="module")

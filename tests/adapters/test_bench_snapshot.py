@@ -30,6 +30,7 @@ def test_the_figures_are_those_of_the_rows() -> None:
         row(site="tests", name="a", page_ms=3.0, text=10, html=100),
         row(site="webmail", name="b", page_ms=3.0, text=20, html=100, missing=("#gone",)),
         row(site="large", name="office-10000", page_ms=60.0, text=1, html=1000),
+        row(site="large", name="document-10000", page_ms=70.0, text=1, html=1000),
     ]
 
     figures = shown(Console(file=said, width=140), rows)
@@ -38,7 +39,10 @@ def test_the_figures_are_those_of_the_rows() -> None:
     assert figures["page_ms_10000"] == 60.0
     assert figures["complete_ms_10000"] == 150.0
     assert figures["token_share"] == 0.15
-    assert figures["recall"] == round(1 - 1 / 12, 4)
+    assert figures["document_page_ms_10000"] == 70.0
+    assert figures["document_complete_ms_10000"] == 150.0
+    assert figures["document_walk_ms_10000"] == 2.0
+    assert figures["recall"] == round(1 - 1 / 16, 4)
     assert "not in the snapshot of webmail b: #gone" in said.getvalue()
 
 

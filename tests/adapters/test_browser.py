@@ -4,203 +4,19 @@ import asyncio
 import signal
 import socket
 import sys
-import threading
-import time
-from collections.abc import AsyncIterator, Iterator, Mapping
-from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import Any
-from urllib.parse import parse_qs, urlsplit
 
-import httpx
 import psutil
 import pytest
-from pydantic import TypeAdapter
 
 from replaywright.browser.attach import ChromiumBrowsers
 from replaywright.browser.session import ChromiumSession
 from replaywright.domain.actions import Cause, Effect
-from replaywright.domain.predicates import Predicate
-from replaywright.domain.targets import ElementQuery, Target
-from replaywright.domain.tasks import Step
+from replaywright.domain.targets import Target
 from replaywright.errors import ActionFailed, SessionLost
-from replaywright.ports import Report, Work
-
-PAGES = Path(__file__).parent.parent / "pages"
-STEP: TypeAdapter[Step] = TypeAdapter(Step)
-PREDICATE: TypeAdapter[Predicate] = TypeAdapter(Predicate)
-
-
-@dataclass
-class Site:
-    """Serves tests/pages on two ports, so that there are two origins and, by host name, two sites."""
-
-    port: int = 0
-    other_port: int = 0
-    posts: list[str] = field(default_factory=list)
-
-    def url(self, page: str) -> str:
-        return f"http://127.0.0.1:{self.port}/{page}"
-
-
-NONE: Mapping[str, str] = {}
-ANSWERS: dict[str, tuple[int, bytes, Mapping[str, str]]] = {
-    "slow": (200, b"<title>Slow</title><h1>Slow page</h1>", NONE),
-    "download": (200, b"a,b", {"Content-Disposition": 'attachment; filename="report.csv"'}),
-    "loop": (302, b"", {"Location": "/loop"}),
-    "echo": (200, b"ok", NONE),
-}
-
-
-def _handler(site: Site) -> type[BaseHTTPRequestHandler]:
-    class Handler(BaseHTTPRequestHandler):
-        def answer(self, status: int, body: bytes, headers: Mapping[str, str] = NONE) -> None:
-            self.send_response(status)
-            self.send_header("Content-Type", "text/html; charset=utf-8")
-            self.send_header("Content-Length", str(len(body)))
-            for name, value in headers.items():
-                self.send_header(name, value)
-            self.end_headers()
-            self.wfile.write(body)
-
-        def do_GET(self) -> None:
-            parts = urlsplit(self.path)
-            name = parts.path.strip("/")
-            if name == "slow":
-                self.close_connection = True
-                time.sleep(int(parse_qs(parts.query)["ms"][0]) / 1000)
-            if name.startswith("status-"):
-                self.answer(int(name.removeprefix("status-")), b"<h1>Failed</h1>")
-            elif name in ANSWERS:
-                self.answer(*ANSWERS[name])
-            elif (PAGES / name).is_file():
-                self.answer(200, (PAGES / name).read_bytes())
-            else:
-                self.answer(404, b"<h1>Not found</h1>")
-
-        def do_POST(self) -> None:
-            self.rfile.read(int(self.headers.get("Content-Length") or 0))
-            site.posts.append(self.path)
-            if self.path.startswith("/submit"):
-                self.answer(303, b"", {"Location": "/browser_second.html"})
-            else:
-                self.answer(201, b"")
-
-        def log_message(self, format: str, *args: Any) -> None:  # noqa: A002
-            pass
-
-    return Handler
-
-
-@pytest.fixture(scope="module")
-def site() -> Iterator[Site]:
-    served = Site()
-    servers = [ThreadingHTTPServer(("127.0.0.1", 0), _handler(served)) for _ in range(2)]
-    served.port, served.other_port = (server.server_port for server in servers)
-    for server in servers:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-    yield served
-    for server in servers:
-        server.shutdown()
-        server.server_close()
-
-
-@pytest.fixture(scope="module")
-async def endpoint(chromium_path: Path, tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[str]:
-    async with _chromium(chromium_path, tmp_path_factory.mktemp("profile")) as address:
-        yield address
-
-
-class _chromium:  # noqa: N801
-    """A Chromium of its own, with strict site isolation: a frame of another site is another process."""
-
-    def __init__(self, path: Path, profile: Path) -> None:
-        self.path, self.profile = path, profile
-
-    async def __aenter__(self) -> str:
-        arguments = ["--headless=new", "--no-sandbox", "--remote-debugging-port=0", f"--user-data-dir={self.profile}"]
-        arguments += [
-            "--no-first-run",
-            "--disable-gpu",
-            "--site-per-process",
-            "--disable-popup-blocking",
-            "about:blank",
-        ]
-        self.process = await asyncio.create_subprocess_exec(
-            str(self.path), *arguments, stdout=asyncio.subprocess.DEVNULL, stderr=asyncio.subprocess.PIPE
-        )
-        assert self.process.stderr is not None
-        async with asyncio.timeout(60):
-            while b"DevTools listening on" not in (line := await self.process.stderr.readline()):
-                assert line, "Chromium ended"
-        self._rest = asyncio.create_task(self.process.stderr.read())
-        return f"http://127.0.0.1:{urlsplit(line.split()[-1].decode()).port}"
-
-    async def __aexit__(self, *_: object) -> None:
-        if self.process.returncode is None:
-            self.process.kill()
-        await self.process.wait()
-        await self._rest
-
-
-@pytest.fixture(scope="module")
-async def browsers() -> AsyncIterator[ChromiumBrowsers]:
-    shared = ChromiumBrowsers()
-    yield shared
-    await shared.close()
-
-
-@pytest.fixture
-async def session(endpoint: str, browsers: ChromiumBrowsers) -> AsyncIterator[ChromiumSession]:
-    attached = await browsers.attach(endpoint)
-    yield attached
-    await attached.detach()
-    async with httpx.AsyncClient() as http:  # leave one blank tab to the next test
-        await http.put(f"{endpoint}/json/new?about:blank")
-        tabs = [tab for tab in (await http.get(f"{endpoint}/json/list")).json() if tab["type"] == "page"]
-        for tab in tabs[1:]:
-            await http.get(f"{endpoint}/json/close/{tab['id']}")
-
-
-def work(action: str, target: dict[str, str] | Target | None = None, *, text: str | None = None, **more: Any) -> Work:
-    """A step as the activities hand it over: declared by a query, or recorded as a target."""
-    options = {key: more.pop(key) for key in tuple(more) if key in Work.__dataclass_fields__ and key != "expect"}
-    expect = tuple(PREDICATE.validate_python(one) for one in more.pop("expect", ()))
-    fields: dict[str, Any] = {"action": action, "expect": expect, **more}
-    if target is not None or action in ("click", "double_click", "hover", "fill", "type", "select_option", "check"):
-        fields.setdefault("instruction", "the element")
-    if text is not None:
-        fields["value"] = "what is entered"
-    return Work(
-        step=STEP.validate_python(fields),
-        text=text or "",
-        target=target if isinstance(target, Target) else None,
-        query=ElementQuery(**target) if isinstance(target, dict) else None,
-        expect=expect,
-        **options,
-    )
-
-
-async def opened(session: ChromiumSession, site: Site, page: str) -> None:
-    await session.perform(work("goto", url=site.url(page)))
-
-
-def button(name: str) -> dict[str, str]:
-    return {"role": "button", "name": name}
-
-
-def link(name: str) -> dict[str, str]:
-    return {"role": "link", "name": name}
-
-
-def says(text: str) -> dict[str, Any]:
-    return {"text_contains": text}
-
-
-def holds(report: Report) -> bool:
-    return report.lookup.hit and all(verdict.passed for verdict in report.after)
-
+from tests.adapters.browser_site import Site
+from tests.adapters.chromium import Chromium
+from tests.adapters.steps import PREDICATE, button, holds, link, opened, says, work
 
 # ------------------------------------------------------------------------------------------------- acting
 
@@ -914,7 +730,7 @@ async def test_storage_survives_into_another_browser(
     await session.current.page.evaluate("document.cookie = 'user=ada; path=/'; localStorage.setItem('theme', 'dark')")
 
     state = await session.storage_state()
-    async with _chromium(chromium_path, tmp_path / "other") as endpoint:
+    async with Chromium(chromium_path, tmp_path / "other") as endpoint:
         other = await browsers.attach(endpoint)
         await other.restore(state, site.url("browser_basic.html"))
         restored = await other.current.page.evaluate("[document.cookie, localStorage.getItem('theme')]")
@@ -929,7 +745,7 @@ _KILLED = """
 import asyncio, sys
 from replaywright.browser.attach import ChromiumBrowsers
 from replaywright.domain.targets import ElementQuery
-from replaywright.domain.tasks import Fill, Goto
+from replaywright.domain.steps import Fill, Goto
 from replaywright.ports import Work
 
 async def main(endpoint, url):
@@ -947,7 +763,7 @@ asyncio.run(main(*sys.argv[1:]))
 async def test_a_successor_adopts_the_page_of_a_killed_worker(
     browsers: ChromiumBrowsers, site: Site, chromium_path: Path, tmp_path: Path
 ) -> None:
-    async with _chromium(chromium_path, tmp_path) as endpoint:
+    async with Chromium(chromium_path, tmp_path) as endpoint:
         url = site.url("browser_basic.html")
         first = await asyncio.create_subprocess_exec(
             sys.executable, "-c", _KILLED, endpoint, url, stdout=asyncio.subprocess.PIPE
@@ -972,7 +788,7 @@ async def test_a_successor_adopts_the_page_of_a_killed_worker(
 async def test_a_browser_that_dies_is_a_lost_session(
     browsers: ChromiumBrowsers, site: Site, chromium_path: Path, tmp_path: Path
 ) -> None:
-    chromium = _chromium(chromium_path, tmp_path)
+    chromium = Chromium(chromium_path, tmp_path)
     async with chromium as endpoint:
         session = await browsers.attach(endpoint)
         await opened(session, site, "browser_basic.html")
@@ -989,7 +805,7 @@ async def test_a_browser_that_dies_is_a_lost_session(
 async def test_a_page_that_crashes_is_a_lost_session(
     browsers: ChromiumBrowsers, site: Site, chromium_path: Path, tmp_path: Path
 ) -> None:
-    async with _chromium(chromium_path, tmp_path) as endpoint:
+    async with Chromium(chromium_path, tmp_path) as endpoint:
         session = await browsers.attach(endpoint)
         await opened(session, site, "browser_basic.html")
         session.current.wire.tell("Page.crash")
@@ -1013,7 +829,7 @@ async def test_a_page_that_hangs_costs_no_more_than_the_budget(session: Chromium
 async def test_a_storm_of_dialogs_ends_with_the_budget(
     browsers: ChromiumBrowsers, site: Site, chromium_path: Path, tmp_path: Path
 ) -> None:
-    async with _chromium(chromium_path, tmp_path) as endpoint:
+    async with Chromium(chromium_path, tmp_path) as endpoint:
         session = await browsers.attach(endpoint)
         await opened(session, site, "browser_hung.html")
         with pytest.raises(ActionFailed) as failed:
@@ -1039,7 +855,7 @@ async def test_attaching_waits_for_a_navigation_that_is_under_way_and_no_longer_
     browsers: ChromiumBrowsers, site: Site, chromium_path: Path, tmp_path: Path
 ) -> None:
     hasty = ChromiumBrowsers(connect_timeout_s=0.5)
-    async with _chromium(chromium_path, tmp_path) as endpoint:
+    async with Chromium(chromium_path, tmp_path) as endpoint:
         first = await browsers.attach(endpoint)
         await opened(first, site, "browser_second.html")
         await first.current.page.evaluate("setTimeout(() => location.href = '/slow?ms=2500')")

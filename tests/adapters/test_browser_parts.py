@@ -8,8 +8,8 @@ from replaywright.browser import frames, keys
 from replaywright.browser.evidence import Recorder, Traffic, without_query
 from replaywright.browser.extraction import number_in, typed
 from replaywright.domain.actions import Cause
+from replaywright.domain.steps import ExtractField
 from replaywright.domain.targets import FrameStep
-from replaywright.domain.tasks import ExtractField
 from replaywright.errors import ActionFailed
 
 

@@ -1,5 +1,4 @@
 """Dialogs: each is answered as its step declares, otherwise with no, and none goes unrecorded."""
-# ruff: noqa: F811
 
 import asyncio
 import os
@@ -15,17 +14,8 @@ from replaywright.browser.session import ChromiumSession
 from replaywright.domain.actions import Cause
 from replaywright.errors import ActionFailed
 from tests.adapters.channel_site import ChannelSite, serving
-from tests.adapters.test_browser import (  # noqa: F401
-    _chromium,
-    browsers,
-    button,
-    endpoint,
-    holds,
-    link,
-    says,
-    session,
-    work,
-)
+from tests.adapters.chromium import Chromium
+from tests.adapters.steps import button, holds, link, says, work
 
 
 @pytest.fixture(scope="module")
@@ -218,7 +208,7 @@ asyncio.run(main())
 async def test_a_dialog_that_a_lost_worker_left_open_is_dismissed_by_the_next(  # noqa: PLR0917 - fixtures and cases
     browsers: ChromiumBrowsers, site: ChannelSite, chromium_path: Path, tmp_path: Path, query: str, pressed: str
 ) -> None:
-    async with _chromium(chromium_path, tmp_path) as address:
+    async with Chromium(chromium_path, tmp_path) as address:
         arguments = [address, site.url(f"channel_dialogs.html{query}"), *([pressed] if pressed else [])]
         worker = await asyncio.create_subprocess_exec(
             sys.executable, "-c", LOST_WORKER, *arguments, stdout=asyncio.subprocess.PIPE, start_new_session=True

@@ -6,9 +6,8 @@ import pytest
 
 from replaywright.browser.session import ChromiumSession
 from replaywright.errors import ActionFailed
-from tests.adapters.test_browser import Site, browsers, endpoint, holds, opened, says, session, site, work
-
-__all__ = ["browsers", "endpoint", "session", "site"]
+from tests.adapters.browser_site import Site
+from tests.adapters.steps import holds, opened, says, work
 
 PAGE = "forms_editors.html"
 LETTER = "Dear Zoë,\n\nthe 你好 order 👍\nis on its way."

@@ -9,21 +9,9 @@ from replaywright.browser.attach import ChromiumBrowsers
 from replaywright.browser.session import ChromiumSession
 from replaywright.errors import ActionFailed
 from replaywright.ports import Report
-from tests.adapters.test_browser import (
-    Site,
-    _chromium,
-    browsers,
-    button,
-    endpoint,
-    holds,
-    opened,
-    says,
-    session,
-    site,
-    work,
-)
-
-__all__ = ["browsers", "endpoint", "session", "site"]
+from tests.adapters.browser_site import Site
+from tests.adapters.chromium import Chromium
+from tests.adapters.steps import button, holds, opened, says, work
 
 PAGE = "forms_fields.html"
 
@@ -303,7 +291,7 @@ async def test_two_sessions_have_a_clipboard_each(
     for keys in ("Control+A", "Control+C"):
         await session.perform(work("press", {"label": "Town"}, keys=keys))
 
-    async with _chromium(chromium_path, tmp_path) as address:
+    async with Chromium(chromium_path, tmp_path) as address:
         other = await browsers.attach(address)
         await opened(other, site, PAGE)
         await other.perform(work("press", {"label": "Town"}, keys="Control+V"))

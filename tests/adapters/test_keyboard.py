@@ -6,9 +6,8 @@ import pytest
 
 from replaywright.browser.session import ChromiumSession
 from replaywright.ports import Report
-from tests.adapters.test_browser import Site, browsers, endpoint, opened, says, session, site, work
-
-__all__ = ["browsers", "endpoint", "session", "site"]
+from tests.adapters.browser_site import Site
+from tests.adapters.steps import opened, says, work
 
 PAGE = "forms_keys.html"
 

@@ -1,8 +1,5 @@
 """The short form of `make bench-locate`: a few pages, every mutation alone and some together, always the same."""
 
-from collections.abc import AsyncIterator
-from pathlib import Path
-
 import pytest
 from playwright.async_api import Browser
 
@@ -11,15 +8,8 @@ from bench.mutations import OPERATORS
 from bench.scenes import scenes_of
 from bench.sources import TEST_PAGES, VIEWPORT, Source
 from bench.verdicts import RIGHT, WRONG, Verdict, counted, judge
-from tests.pages.harness import launched
 
 PAGES = ("form.html", "orders.html")
-
-
-@pytest.fixture(scope="module")
-async def browser(chromium_path: Path) -> AsyncIterator[Browser]:
-    async with launched(chromium_path) as browser:
-        yield browser
 
 
 @pytest.fixture(scope="module")

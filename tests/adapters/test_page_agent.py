@@ -2,31 +2,16 @@
 
 import json
 import unicodedata
-from collections.abc import AsyncIterator
-from pathlib import Path
 
 import pytest
-from playwright.async_api import Browser
 
 from replaywright.browser.page import page_agent_source
 from replaywright.domain.predicates import ProbeResult
 from replaywright.domain.targets import Target
 from replaywright.domain.text import normalise
-from tests.pages.harness import AgentPage, Json, agent_page, launched
+from tests.pages.harness import AgentPage, Json
 
 SEND = "<main><h1>Mail</h1><button onclick=\"document.title='sent'\">Send</button><p>Words</p></main>"
-
-
-@pytest.fixture(scope="module")
-async def browser(chromium_path: Path) -> AsyncIterator[Browser]:
-    async with launched(chromium_path) as browser:
-        yield browser
-
-
-@pytest.fixture
-async def agent(browser: Browser) -> AsyncIterator[AgentPage]:
-    async with agent_page(browser) as agent:
-        yield agent
 
 
 def text_probe(text: str) -> Json:

@@ -1,26 +1,11 @@
 """Repeated rows are marked as such, states and columns are read, and there is one description of an element."""
 
 import json
-from collections.abc import AsyncIterator
-from pathlib import Path
 
 import pytest
-from playwright.async_api import Browser
 
 from replaywright.domain.snapshots import Element, Snapshot
-from tests.pages.harness import PAGES, AgentPage, agent_page, launched
-
-
-@pytest.fixture(scope="module")
-async def browser(chromium_path: Path) -> AsyncIterator[Browser]:
-    async with launched(chromium_path) as browser:
-        yield browser
-
-
-@pytest.fixture
-async def agent(browser: Browser) -> AsyncIterator[AgentPage]:
-    async with agent_page(browser) as agent:
-        yield agent
+from tests.pages.harness import PAGES, AgentPage
 
 
 async def snapshot(agent: AgentPage) -> Snapshot:

@@ -1,26 +1,7 @@
 """A snapshot ends within its limits on every page, keeps what matters most, and says what it left out."""
 
-from collections.abc import AsyncIterator
-from pathlib import Path
-
-import pytest
-from playwright.async_api import Browser
-
 from replaywright.domain.snapshots import Snapshot
-from tests.pages.harness import AgentPage, agent_page, launched
-
-
-@pytest.fixture(scope="module")
-async def browser(chromium_path: Path) -> AsyncIterator[Browser]:
-    async with launched(chromium_path) as browser:
-        yield browser
-
-
-@pytest.fixture
-async def agent(browser: Browser) -> AsyncIterator[AgentPage]:
-    async with agent_page(browser) as agent:
-        yield agent
-
+from tests.pages.harness import AgentPage
 
 NO_HURRY = "maxMs: 60000"
 """For what is not about time: the machine that runs the tests may be slow."""

@@ -1,26 +1,10 @@
 """The tiers of locating find every candidate, and only what is certainly the recorded element goes on by itself."""
 
-from collections.abc import AsyncIterator
-from pathlib import Path
-
 import pytest
-from playwright.async_api import Browser
 
 from replaywright.domain.matching import Candidate, agrees
 from replaywright.domain.targets import Target
-from tests.pages.harness import AgentPage, Json, agent_page, launched
-
-
-@pytest.fixture(scope="module")
-async def browser(chromium_path: Path) -> AsyncIterator[Browser]:
-    async with launched(chromium_path) as browser:
-        yield browser
-
-
-@pytest.fixture
-async def agent(browser: Browser) -> AsyncIterator[AgentPage]:
-    async with agent_page(browser) as agent:
-        yield agent
+from tests.pages.harness import AgentPage, Json
 
 
 def bare(target: Json, *kept: str) -> Json:

@@ -1,25 +1,7 @@
 """Snapshots have what can be acted on and read."""
 
-from collections.abc import AsyncIterator
-from pathlib import Path
-
-import pytest
-from playwright.async_api import Browser
-
 from replaywright.domain.snapshots import Snapshot
-from tests.pages.harness import AgentPage, agent_page, launched
-
-
-@pytest.fixture(scope="module")
-async def browser(chromium_path: Path) -> AsyncIterator[Browser]:
-    async with launched(chromium_path) as browser:
-        yield browser
-
-
-@pytest.fixture
-async def agent(browser: Browser) -> AsyncIterator[AgentPage]:
-    async with agent_page(browser) as agent:
-        yield agent
+from tests.pages.harness import AgentPage
 
 
 async def snapshot(agent: AgentPage, limits: str = "{}") -> Snapshot:
@@ -97,3 +79,44 @@ async def test_what_is_out_of_sight_and_what_can_be_clicked_without_a_role_is_ma
     assert (drawer.actionable, drawer.target.tag, drawer.target.name) == (True, "div", "Open the drawer")
     assert [e.in_viewport for e in elements if e.target.name == "Far down"] == [False]
     assert any("scrollable" in e.states for e in elements)
+
+
+HIDES_ITS_CONTENT = {
+    "nothing": "<div>{}</div>",
+    "display none": "<div style='display: none'>{}</div>",
+    "visibility": "<div style='visibility: hidden'>{}</div>",
+    "visibility undone": "<div style='visibility: hidden'><section style='visibility: visible'>{}</section></div>",
+    "no box of its own": "<div style='display: contents'>{}</div>",
+    "skipped": "<div style='content-visibility: hidden'>{}</div>",
+    "skipped in a part": "<div style='content-visibility: hidden'><section>{}</section></div>",
+    "skipped out of sight": "<div style='content-visibility: auto'>{}</div>",
+    "what cannot be skipped": "<span style='content-visibility: hidden'>{}</span>",
+    "a cell": "<table><tr><td style='content-visibility: hidden'>{}</table>",
+    "until found": "<div hidden=until-found>{}</div>",
+    "details": "<details><summary>Sum</summary>{}</details>",
+    "open details": "<details open><summary>Sum</summary>{}</details>",
+    "dialog": "<dialog>{}</dialog>",
+    "popover": "<div popover>{}</div>",
+    "canvas": "<canvas>{}</canvas>",
+    "video": "<video>{}</video>",
+    "a ratio": "<meter value=1>{}</meter>",
+    "a host": "<div><template shadowrootmode=open><slot name=other></slot></template>{}</div>",
+    "a host with a slot": "<div><template shadowrootmode=open><p><slot></slot></p></template>{}</div>",
+    "a drawing": "<svg width=200 height=50><defs><foreignObject width=9 height=9>{}</foreignObject></defs></svg>",
+}
+
+
+async def test_what_is_in_a_snapshot_is_what_the_browser_says_is_drawn(agent: AgentPage) -> None:
+    parts = [markup.format(f"<div><button>{name}</button></div>") for name, markup in HIDES_ITS_CONTENT.items()]
+    await agent.show("".join(f"<section>{part}</section>" for part in parts))
+    drawn = await agent.call(
+        "[...document.querySelectorAll('button')]"
+        ".filter((button) => button.checkVisibility({visibilityProperty: true}))"
+        ".map((button) => button.textContent)"
+    )
+
+    taken = await snapshot(agent)
+
+    assert [e.target.name for e in taken.elements if e.target.tag == "button"] == drawn
+    assert "visibility undone" in drawn
+    assert "skipped in a part" not in drawn

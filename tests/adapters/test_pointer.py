@@ -1,5 +1,4 @@
 """The pointer on pages that make it hard: click variants, menus, dragging, scrolling, covers, pages that never rest."""
-# ruff: noqa: F811
 
 from typing import Any
 
@@ -10,18 +9,8 @@ from replaywright.domain.actions import Cause, Effect
 from replaywright.domain.targets import Target
 from replaywright.errors import ActionFailed
 from replaywright.ports import Report
-from tests.adapters.test_browser import (  # noqa: F401
-    Site,
-    browsers,
-    button,
-    endpoint,
-    link,
-    opened,
-    says,
-    session,
-    site,
-    work,
-)
+from tests.adapters.browser_site import Site
+from tests.adapters.steps import button, link, opened, says, work
 
 
 async def failure(session: ChromiumSession, *given: Any, **more: Any) -> ActionFailed:

@@ -1,10 +1,8 @@
 """Controls that are equal in every row of a table are told apart by their row, with today's parameters."""
 
-from collections.abc import AsyncIterator, Sequence
-from pathlib import Path
+from collections.abc import Sequence
 
 import pytest
-from playwright.async_api import Browser
 
 from replaywright.domain.filling import filled_target, general_target
 from replaywright.domain.matching import (
@@ -17,24 +15,12 @@ from replaywright.domain.matching import (
 )
 from replaywright.domain.snapshots import Element
 from replaywright.domain.targets import Target
-from tests.pages.harness import AgentPage, agent_page, launched
+from tests.pages.harness import AgentPage
 
 ANN = ("Ann", "ann@example.com", "admin")
 ANN_MARIE = ("Ann-Marie", "annmarie@example.com", "admin")
 BEN = ("Ben", "ben@example.com", "admin")
 BENNO = ("Benno", "benno@example.com", "admin")
-
-
-@pytest.fixture(scope="module")
-async def browser(chromium_path: Path) -> AsyncIterator[Browser]:
-    async with launched(chromium_path) as browser:
-        yield browser
-
-
-@pytest.fixture
-async def agent(browser: Browser) -> AsyncIterator[AgentPage]:
-    async with agent_page(browser) as agent:
-        yield agent
 
 
 def table(rows: Sequence[Sequence[str]], heads: Sequence[str] = ("Name", "Mail", "Role")) -> str:

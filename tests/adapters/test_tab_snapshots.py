@@ -1,9 +1,8 @@
 """Snapshots of whole tabs: frames in their places, closed shadow roots named, bounds on how many frames are read."""
 
 from replaywright.browser.session import ChromiumSession
-from tests.adapters.test_browser import Site, browsers, endpoint, opened, session, site
-
-__all__ = ["browsers", "endpoint", "session", "site"]  # fixtures
+from tests.adapters.browser_site import Site
+from tests.adapters.steps import opened
 
 
 async def test_a_closed_shadow_root_is_named_and_an_element_without_one_is_not(

@@ -1,5 +1,4 @@
 """Tabs that come late, close themselves, or come in numbers; frames that are turned, moved, nested and replaced."""
-# ruff: noqa: F811
 
 from collections.abc import Iterator
 
@@ -9,7 +8,7 @@ from replaywright.browser.session import ChromiumSession
 from replaywright.domain.actions import Cause
 from replaywright.errors import ActionFailed
 from tests.adapters.channel_site import ChannelSite, serving
-from tests.adapters.test_browser import browsers, button, endpoint, holds, link, says, session, work  # noqa: F401
+from tests.adapters.steps import button, holds, link, says, work
 
 
 @pytest.fixture(scope="module")

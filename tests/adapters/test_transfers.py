@@ -1,5 +1,4 @@
 """Files that come and go: downloads are whole, named harmlessly and accounted for; uploads are what the step says."""
-# ruff: noqa: F811
 
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
@@ -13,7 +12,8 @@ from replaywright.domain.actions import Cause, Effect
 from replaywright.errors import ActionFailed
 from replaywright.ports import Download
 from tests.adapters.channel_site import PIECE, ChannelSite, posted_files, serving
-from tests.adapters.test_browser import button, endpoint, holds, link, says, work  # noqa: F401
+from tests.adapters.chromium import leave_one_blank_tab
+from tests.adapters.steps import button, holds, link, says, work
 
 LIMIT = 2 * 1024 * 1024
 
@@ -55,6 +55,7 @@ async def session(endpoint: str, browsers: ChromiumBrowsers, directory: Path) ->
     attached = await browsers.attach(endpoint, str(directory))
     yield attached
     await attached.detach()
+    await leave_one_blank_tab(endpoint)
 
 
 async def opened(session: ChromiumSession, site: ChannelSite, page: str = "channel_downloads.html") -> None:

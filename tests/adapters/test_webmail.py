@@ -6,7 +6,7 @@ import re
 import signal
 import subprocess
 import sys
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -14,7 +14,7 @@ from typing import Any
 import httpx
 import pytest
 import yaml
-from playwright.async_api import Browser, FrameLocator, Page, async_playwright, expect
+from playwright.async_api import Browser, FrameLocator, Page, expect
 
 from demo.webmail.skins import SKINS, Skin, form_values, skin_from
 from demo.webmail.store import MailStore
@@ -64,16 +64,6 @@ def client(url: str) -> Iterator[httpx.Client]:
     with httpx.Client(base_url=url, follow_redirects=True) as client:
         client.post("/login", data={"user": "demo", "password": PASSWORD})
         yield client
-
-
-@pytest.fixture(scope="module")
-async def browser(chromium_path: Path) -> AsyncIterator[Browser]:
-    async with async_playwright() as playwright:
-        browser = await playwright.chromium.launch(
-            executable_path=chromium_path, args=["--no-sandbox", "--no-first-run", "--disable-sync"]
-        )
-        yield browser
-        await browser.close()
 
 
 def judged(store: Path) -> list[dict[str, Any]]:

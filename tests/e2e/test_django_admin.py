@@ -18,7 +18,8 @@ from replaywright.cli.run import Order
 from replaywright.cli.taskfile import new_run_id, read_task
 from replaywright.domain.predicates import TextContains
 from replaywright.domain.runs import Mode
-from replaywright.domain.tasks import Task, bind_parameters, names_element
+from replaywright.domain.steps import names_element
+from replaywright.domain.tasks import Task, bind_parameters
 from replaywright.settings import load_settings
 from tests.e2e.lab import Lab
 

@@ -18,8 +18,8 @@ from replaywright.domain.fingerprints import fingerprint
 from replaywright.domain.outcomes import StepOutcome, UnsafeRequest
 from replaywright.domain.runs import ActionRequest
 from replaywright.domain.sessions import SessionRef
+from replaywright.domain.steps import Step
 from replaywright.domain.targets import Target
-from replaywright.domain.tasks import Step
 from replaywright.testing import (
     Dispatch,
     FakeArtifacts,

@@ -11,8 +11,8 @@ from replaywright.domain.fingerprints import fingerprint
 from replaywright.domain.outcomes import Status, UnsafeRequest
 from replaywright.domain.runs import ActionRequest, Heal, Mode
 from replaywright.domain.snapshots import Snapshot
+from replaywright.domain.steps import Step
 from replaywright.domain.targets import ElementQuery, Target
-from replaywright.domain.tasks import Step
 from replaywright.errors import (
     ActionFailed,
     Fenced,

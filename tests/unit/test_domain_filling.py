@@ -10,8 +10,8 @@ from pydantic import TypeAdapter
 from replaywright.domain.filling import filled_step, filled_target, general_target, unseen_parameters
 from replaywright.domain.predicates import TextContains
 from replaywright.domain.runs import step_title
+from replaywright.domain.steps import Drag, Extract, Step
 from replaywright.domain.targets import ElementQuery, Target
-from replaywright.domain.tasks import Drag, Extract, Step
 from replaywright.errors import InputInvalid
 
 STEPS: TypeAdapter[Step] = TypeAdapter(Step)

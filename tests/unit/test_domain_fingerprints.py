@@ -17,7 +17,7 @@ from replaywright.domain.fingerprints import (
     site_scope,
 )
 from replaywright.domain.outcomes import Costs, Lookup, Status, StepOutcome
-from replaywright.domain.tasks import Step
+from replaywright.domain.steps import Step
 
 URL = "https://mail.example/compose"
 ADAPTER: TypeAdapter[Any] = TypeAdapter(Step)

@@ -18,8 +18,9 @@ from replaywright.domain.predicates import (
     evaluate,
 )
 from replaywright.domain.runs import step_title
+from replaywright.domain.steps import SelectOption, Step, action_of, names_element
 from replaywright.domain.targets import ElementQuery
-from replaywright.domain.tasks import SelectOption, Step, action_of, names_element, parse_task
+from replaywright.domain.tasks import parse_task
 from replaywright.errors import InputInvalid
 
 STEP: TypeAdapter[Step] = TypeAdapter(Step)

@@ -457,6 +457,27 @@ def test_a_lone_namesake_in_the_recorded_place_is_believed() -> None:
     assert identified(target(CRUMB, namesakes=2), target(CRUMB)).lookup.hit
 
 
+@pytest.mark.parametrize(
+    "changes",
+    [
+        pytest.param({"xpath": "/html/body/nav[1]/ol/li[3]/a"}, id="moved by one"),
+        pytest.param({"neighbours": ("Groups", "Home", "Ann Baker", "Change user")}, id="another text beside it"),
+    ],
+)
+def test_a_lone_namesake_is_not_believed_when_it_may_be_the_one_beside(changes: dict[str, Any]) -> None:
+    assert not identified(target(CRUMB, namesakes=2), target(CRUMB, **changes)).lookup.hit
+    assert identified(target(CRUMB, namesakes=1), target(CRUMB, **changes)).lookup.hit
+
+
+def test_of_namesakes_without_a_name_only_one_that_stays_is_believed() -> None:
+    nameless = {**CRUMB, "tag": "input", "role": "button", "name": "", "text": "", "attributes": {"type": "submit"}}
+    recorded = target(nameless, namesakes=2)
+    beside = target(nameless, xpath="/html/body/nav[1]/ol/li[3]/a", neighbours=("Groups", "Home", "Ann Baker"))
+
+    assert identified(recorded, target(nameless), beside).chosen == candidates(target(nameless))[0]
+    assert not identified(recorded, beside, target(nameless, neighbours=("Orders",))).lookup.hit
+
+
 def test_a_lone_namesake_is_believed_anywhere_with_an_identifier_that_was_its_own() -> None:
     own = target(CRUMB, namesakes=2, attributes={"data-testid": "crumb"}, css='[data-testid="crumb"]')
     shared = own.model_copy(update={"css": 'nav [data-testid="crumb"]'})
@@ -532,6 +553,15 @@ REBUILT: dict[str, Any] = {
     "neighbours": ("Privacy", "Terms"),
     "container": 'region "New mail"',
 }
+HALF_THERE: dict[str, Any] = {
+    **COMPOSE,
+    "role": "textbox",
+    "tag": "textarea",
+    "name": "Message",
+    "text": "",
+    "container": 'region "New mail"',
+    "neighbours": ("Priority", "Attach", "Terms"),
+}
 STAYED: dict[str, Any] = {**COMPOSE, "role": "textbox", "tag": "textarea", "name": "Message", "text": ""}
 
 
@@ -551,6 +581,7 @@ def test_on_a_rebuilt_page_what_is_alone_of_its_role_and_name_is_the_one() -> No
         pytest.param({"namesakes": 2}, [], id="it had a namesake"),
         pytest.param({"row": ("Ann", "12 May", "Send")}, [], id="its row told which one was meant"),
         pytest.param({}, [STAYED], id="its place is still there"),
+        pytest.param({}, [HALF_THERE], id="something is much nearer to its place"),
         pytest.param({"neighbours": ("Send message", "Priority")}, [], id="it stood beside the recorded one"),
     ],
 )

@@ -9,16 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from replaywright.domain.actions import Action
-from replaywright.domain.tasks import (
-    Click,
-    Task,
-    action_of,
-    arguments_of,
-    bind_parameters,
-    names_element,
-    parse_task,
-    texts_of,
-)
+from replaywright.domain.steps import Click, action_of, arguments_of, names_element
+from replaywright.domain.tasks import Task, bind_parameters, parse_task
+from replaywright.domain.templates import texts_of
 from replaywright.errors import InputInvalid
 
 ROOT = Path(__file__).parents[2]

@@ -20,6 +20,7 @@ PAIRS = [
     ("Notes", "Note", Wording.ALIKE),
     ("Send", "Send message", Wording.LONGER),
     ("Save", "Save changes", Wording.LONGER),
+    ("Title", "Title for want of a label", Wording.OTHER),
     ("Page 2", "Page 3", Wording.OTHER),
     ("Invoice 12", "Invoice 123", Wording.OTHER),
     ("Slow page", "Second page", Wording.OTHER),

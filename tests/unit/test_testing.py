@@ -7,8 +7,8 @@ from pydantic import TypeAdapter
 
 from replaywright.domain.actions import Action, Cause, Effect
 from replaywright.domain.outcomes import Status, StepOutcome, UnsafeRequest
+from replaywright.domain.steps import Step
 from replaywright.domain.targets import ElementQuery, Target
-from replaywright.domain.tasks import Step
 from replaywright.errors import (
     ActionFailed,
     ArtifactsUnavailable,

@@ -5,6 +5,8 @@ from importlib import resources
 
 PARTS = (
     "dom",
+    "reading",
+    "timing",
     "text",
     "roles",
     "names",
@@ -13,11 +15,14 @@ PARTS = (
     "probes",
     "snapshot",
     "fields",
+    "geometry",
     "scroll",
     "order",
     "drag",
     "files",
     "clipboard",
+    "guard",
+    "prepare",
     "attempt",
     "choose",
     "main",

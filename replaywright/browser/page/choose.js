@@ -330,7 +330,7 @@ class Choosing {
     }
     if (scan.hits.size > 1 || scan.steps++ > WINDOW_LIMIT) {
       const why = scan.hits.size > 1 ? `${scan.hits.size} options are called ${label}` : "the list is too long to look through";
-      this.attempt.block("no_such_option", why);
+      this.attempt.block("no_such_option", why, true);
       return true;
     }
     if (top + clientHeightOf(scroller) >= scrollHeightOf(scroller) - 1) {

@@ -1,6 +1,5 @@
 /* Describing an element as a Target: everything that may find it again and tell it from its like. */
 
-const TEST_IDS = ["data-testid", "data-test", "data-test-id", "data-qa", "data-cy"];
 const KEPT_ATTRIBUTES = new Set(["id", "class", "name", "type", "placeholder", "title", "alt", ...TEST_IDS]);
 /** aria-* that says what state the element is in, not which element it is. */
 const STATE_ARIA = new Set(["aria-valuenow", "aria-valuetext", "aria-checked", "aria-selected", "aria-expanded",
@@ -73,12 +72,15 @@ function identityOf(element, reading) {
   return { tag: tagOf(element), role, name: cut(name, 200) };
 }
 
+const HASHED = ["type", "name", "placeholder", "aria-label", ...TEST_IDS];
+
 /** Digest of what the element is, without where it stands and how it looks. */
 function elementHash(element, reading, identity = identityOf(element, reading)) {
   const parts = [identity.tag, identity.role, normalise(identity.name)];
-  for (const key of ["type", "name", "placeholder", "aria-label", ...TEST_IDS]) parts.push(attr(element, key));
+  const identified = reading.marks(element) & IDENTIFYING;
+  for (const key of HASHED) parts.push(identified ? attr(element, key) : "");
   parts.push(identity.tag === "a" || identity.tag === "area" ? hrefPath(element, reading) : "");
-  const id = attr(element, "id");
+  const id = identified ? attr(element, "id") : "";
   parts.push(id && !looksGenerated(id) ? id : "");
   return hash64(parts.join("\u0001"));
 }
@@ -91,7 +93,7 @@ function placeOf(element, reading) {
   if ((tag === "html" || tag === "body") && namespaceOf(element) === HTML) return 0;
   const parent = parentNodeOf(element);
   if (!parent) return 1;
-  let place = reading.places.get(element);
+  let { place } = reading.of(element);
   if (place === undefined) {
     // Counted for all children at once: a table of a thousand rows must not be counted a thousand times.
     const counts = new Map();
@@ -100,9 +102,9 @@ function placeOf(element, reading) {
       const kind = tagOf(child);
       const count = (counts.get(kind) ?? 0) + 1;
       counts.set(kind, count);
-      reading.places.set(child, count);
+      reading.of(child).place = count;
     }
-    place = reading.places.get(element) ?? 1;
+    place = reading.of(element).place ?? 1;
   }
   return place;
 }
@@ -116,42 +118,44 @@ function stepOf(element, reading) {
 }
 
 /**
- * What `step` makes of an element and of its parent's value, kept in `known` for it and all its ancestors.
- * No recursion: pages may nest thousands deep. `up` leads to the parent; `step` may do without the parent's value by
- * giving its own through `first`.
+ * What `step` makes of an element and of its parent's value, kept among the facts of it and of all its ancestors under
+ * `key`. No recursion: pages may nest thousands deep. `up` leads to the parent.
  */
-function descend(element, known, up, first, step) {
+function descend(element, key, reading, up, step) {
+  const known = reading.of(element)[key];
+  if (known !== undefined) return known;
   const path = [];
-  let value;
-  for (let at = element; at; at = up(at)) {
-    value = known.get(at) ?? first(at);
-    if (value !== undefined) {
-      known.set(at, value);
+  let value = "";
+  for (let at = element; at; at = up(at, reading)) {
+    const above = reading.of(at)[key];
+    if (above !== undefined) {
+      value = above;
       break;
     }
     path.push(at);
   }
-  for (let at = path.pop(); at; at = path.pop()) known.set(at, (value = step(at, value)));
+  for (let i = path.length - 1; i >= 0; i--) {
+    value = step(path[i], value, reading);
+    reading.of(path[i])[key] = value;
+  }
   return value;
 }
-
-const NOTHING = () => undefined;
 
 /** The parent element in the DOM; for a child of a shadow root, its host. */
 function domParent(element) {
   const parent = parentNodeOf(element);
-  return !parent ? null : isElement(parent) ? parent : isShadowRoot(parent) ? hostOf(parent) : null;
+  return !parent || isElement(parent) ? parent : isShadowRoot(parent) ? hostOf(parent) : null;
 }
 
 const isInShadowRoot = (element) => {
   const parent = parentNodeOf(element);
-  return Boolean(parent) && isShadowRoot(parent);
+  return Boolean(parent) && !isElement(parent) && isShadowRoot(parent);
 };
 
-function xpathOf(element, reading) {
-  return descend(element, reading.xpaths, domParent, NOTHING, (at, above = "") =>
-    `${above}${isInShadowRoot(at) ? "/#shadow/" : "/"}${stepOf(at, reading)}`);
-}
+const xpathOf = (element, reading) => descend(element, "xpath", reading, domParent, xpathStep);
+
+const xpathStep = (element, above, reading) =>
+  above + (isInShadowRoot(element) ? "/#shadow/" : "/") + stepOf(element, reading);
 
 const quoted = (text) => `"${text.replace(/["\\]/g, "\\$&").replace(/\n/g, "\\a ")}"`;
 
@@ -172,7 +176,7 @@ function isUniqueIn(root, name, value, reading) {
 
 /** A selector by one stable attribute that is unique in the element's root, or "". */
 function anchorOf(element, root, reading) {
-  const tag = CSS.escape(tagOf(element));
+  const tag = escapedTag(element);
   for (const name of TEST_IDS) {
     const value = attr(element, name);
     if (value && value.length <= ATTRIBUTE_LIMIT && isUniqueIn(root, name, value, reading)) return `[${name}=${quoted(value)}]`;
@@ -189,18 +193,26 @@ function anchorOf(element, root, reading) {
 }
 
 /** From an anchor, or the root, down by child steps: unique by the way it is built. */
-function cssOf(element, reading) {
-  return descend(element, reading.csses, domParent, NOTHING, (at, above = "") => {
-    // The way to the host is part of a path in its shadow root, whatever anchors there are inside.
-    const shadowed = isInShadowRoot(at);
-    const root = getRoot(at);
-    const anchor = anchorOf(at, root, reading);
-    const before = above ? `${above}${shadowed ? " >>> " : " > "}` : "";
+const cssOf = (element, reading) => descend(element, "css", reading, domParent, cssStep);
+
+function cssStep(element, above, reading) {
+  // The way to the host is part of a path in its shadow root, whatever anchors there are inside.
+  const before = above ? above + (isInShadowRoot(element) ? " >>> " : " > ") : "";
+  if (reading.marks(element) & IDENTIFYING) {
+    const root = getRoot(element);
+    const anchor = anchorOf(element, root, reading);
     if (anchor) return (isShadowRoot(root) ? before.slice(0, before.lastIndexOf(" >>> ") + 5) : "") + anchor;
-    const tag = CSS.escape(tagOf(at));
-    const place = placeOf(at, reading);
-    return before + (place ? `${tag}:nth-of-type(${place})` : tag);
-  });
+  }
+  const tag = escapedTag(element);
+  const place = placeOf(element, reading);
+  return before + (place ? `${tag}:nth-of-type(${place})` : tag);
+}
+
+const PLAIN_TAG = /^[a-z][a-z\d-]*$/;
+
+function escapedTag(element) {
+  const tag = tagOf(element);
+  return PLAIN_TAG.test(tag) ? tag : CSS.escape(tag);
 }
 
 // -------------------------------------------------------------------------------------------- surroundings
@@ -238,18 +250,25 @@ function depthBetween(ancestor, element) {
 
 /** Role and name of the nearest landmark, form, dialog, table, list or headed section: `form "Compose"`. */
 function containerOf(element, reading) {
-  const parent = flatParent(element);
-  if (!parent) return "";
-  const own = (at) => {
-    const role = containerRole(at, reading);
-    if (!role) return undefined;
-    const name = nameOfContainer(at, reading);
-    return name ? `${role} "${name}"` : role;
-  };
-  return descend(parent, reading.containers, flatParent, own, (_at, above = "") => above);
+  const parent = reading.parent(element);
+  return parent ? descend(parent, "container", reading, flatParentIn, containerStep) : "";
 }
 
-const likeness = (element) => tagOf(element) + "." + attr(element, "class").split(/\s+/)[0];
+const flatParentIn = (element, reading) => reading.parent(element);
+
+function containerStep(element, above, reading) {
+  const role = containerRole(element, reading);
+  if (!role) return above;
+  const name = nameOfContainer(element, reading);
+  return name ? `${role} "${name}"` : role;
+}
+
+/** Tag and first class of an element: what stands side by side and is alike in them is of one kind. */
+function likeness(element) {
+  const classes = attr(element, "class");
+  const end = classes.search(/\s/);
+  return `${tagOf(element)}.${end < 0 ? classes : classes.slice(0, end)}`;
+}
 
 /** Whether an element is one of several of its kind side by side: a table row, a list item, a card. */
 function isRepeated(element, reading) {
@@ -259,6 +278,9 @@ function isRepeated(element, reading) {
     role === "treeitem" || tag === "dd";
   const parent = parentNodeOf(element);
   if (!parent || tag === "td" || tag === "th" || tag === "body" || tag === "option" || tag === "label") return false;
+  // Plain blocks repeat everywhere: only several alike with at least two texts each are rows.
+  const block = tag === "article" || tag === "div" || tag === "section";
+  if (tag !== "tr" && !rowLike && (!block || attr(element, "class") === "" || !firstElementOf(element))) return false;
   const kind = likeness(element);
   let like = 0;
   // Siblings near by are enough: a list of thousands is not walked for each of its items.
@@ -268,9 +290,7 @@ function isRepeated(element, reading) {
   }
   if (tag === "tr") return like >= 1 || isDataRow(element);
   if (rowLike) return like >= 1;
-  if (!firstElementOf(element) || (tag !== "article" && tag !== "div" && tag !== "section")) return false;
-  // Plain blocks repeat everywhere: only several alike with at least two texts each are rows.
-  return like >= (tag === "article" ? 1 : 2) && attr(element, "class") !== "" && cellsOf(element, reading).length >= 2;
+  return like >= (tag === "article" ? 1 : 2) && cellsOf(element, reading).length >= 2;
 }
 
 /** Whether a <tr> is one of several, or the only one of a table with headings; any other lays out a page. */
@@ -284,13 +304,12 @@ function isDataRow(row) {
 
 function rowElementOf(element, reading) {
   let at = element;
-  for (let depth = 0; at && depth < 8; depth++, at = flatParent(at)) {
+  for (let depth = 0; at && depth < 8; depth++, at = reading.parent(at)) {
     const tag = tagOf(at);
     if (tag === "table" || tag === "form" || tag === "body" || tag === "main" || tag === "nav") return null;
     if (at !== element || tag === "tr") {
-      let known = reading.rows.get(at);
-      if (known === undefined) reading.rows.set(at, (known = isRepeated(at, reading)));
-      if (known) return at;
+      const facts = reading.of(at);
+      if ((facts.repeats ??= isRepeated(at, reading))) return at;
     }
   }
   return null;
@@ -298,22 +317,21 @@ function rowElementOf(element, reading) {
 
 /** The texts of a row's cells, or of what stands for cells: at most eight of at most sixty characters. */
 function cellsOf(row, reading) {
-  let cells = reading.cells.get(row);
-  if (cells) return cells;
+  const facts = reading.of(row);
+  if (facts.cells) return facts.cells;
   let parts = Array.from(flatChildren(row)).filter((node) => isElement(node) || /\S/.test(isText(node) ? dataOf(node) : ""));
   while (parts.length === 1 && isElement(parts[0])) {
     const inner = Array.from(flatChildren(parts[0])).filter((node) => isElement(node));
     if (inner.length < 2) break;
     parts = inner;
   }
-  cells = [];
+  const cells = [];
   for (const part of parts) {
     const text = isElement(part) ? textOf(part, reading, 60) : isText(part) ? cut(collapse(dataOf(part)), 60) : "";
     if (text) cells.push(text);
     if (cells.length === 8) break;
   }
-  reading.cells.set(row, cells);
-  return cells;
+  return (facts.cells = cells);
 }
 
 function rowOf(element, reading) {
@@ -339,11 +357,11 @@ const WORD = /[\p{L}\p{N}]/u;
 
 /** A text node with a word in it as `{text, box}`, or null when nothing of it is drawn. */
 function textEntry(node, reading) {
-  let entry = reading.textBoxes.get(node);
+  let entry = reading.textEntries.get(node);
   if (entry === undefined) {
     const box = boxOfText(node, reading);
     entry = box && { text: cut(collapse(headOf(node).slice(0, 4 * NEIGHBOUR_LIMIT)), NEIGHBOUR_LIMIT), box };
-    reading.textBoxes.set(node, entry);
+    reading.textEntries.set(node, entry);
   }
   return entry;
 }
@@ -372,7 +390,7 @@ function textsBeside(element, direction, reading, wanted = NEIGHBOURS, budget = 
       if (entry) found.push(entry);
       return;
     }
-    if (type !== 1 || depth > TEXT_DEPTH || UNREAD.has(tagOf(node)) || isEditingHost(node)) return;
+    if (type !== 1 || depth > TEXT_DEPTH || UNREAD.has(tagOf(node)) || reading.isEditingHost(node)) return;
     const standing = reading.standing(node);
     if (standing === ABSENT) return;
     for (let child = flatEnd(node, direction); child; child = flatSibling(child, direction)) {
@@ -430,8 +448,11 @@ const LABELLED = new Set(["textbox", "searchbox", "combobox", "listbox", "checkb
 
 /** The text of the <label>, or what stands where a label stands: before a field, after a tick box, or in the cell before. */
 function labelOf(element, role, reading) {
-  const native = labelsOf(element).map((label) => textOf(label, reading, 120)).filter(Boolean).join(" ");
-  if (native) return cut(native, 120);
+  const labels = reading.labels(element);
+  if (labels.length) {
+    const native = labels.map((label) => textOf(label, reading, 120)).filter(Boolean).join(" ");
+    if (native) return cut(native, 120);
+  }
   if (!LABELLED.has(role) && !has(element, "contenteditable")) return "";
   const cell = closest(element, "td,th,[role=cell],[role=gridcell]");
   if (cell) {
@@ -451,9 +472,8 @@ function labelOf(element, role, reading) {
 
 /** The Target of one element; `known` gives parts that a walk has worked out already. */
 function describe(element, reading = new Reading(), known = {}) {
-  let target = reading.targets.get(element);
-  if (!target) reading.targets.set(element, (target = makeTarget(element, reading, known)));
-  return target;
+  const facts = reading.of(element);
+  return (facts.target ??= makeTarget(element, reading, known));
 }
 
 function makeTarget(element, reading, known) {

@@ -36,7 +36,8 @@ const lengthGetter = propertyOf(CharacterData.prototype, "length");
 const lengthOf = (node) => lengthGetter.call(node);
 const substringOf = methodOf(CharacterData.prototype, "substringData");
 const textContentOf = getterOf(Node.prototype, "textContent");
-const getRoot = methodOf(Node.prototype, "getRootNode");
+const getRootNode = Node.prototype.getRootNode;
+const getRoot = (node) => getRootNode.call(node);
 const compareNodes = methodOf(Node.prototype, "compareDocumentPosition");
 
 const tagGetter = propertyOf(Element.prototype, "localName");
@@ -65,13 +66,17 @@ const clientWidthOf = getterOf(Element.prototype, "clientWidth");
 const clientTopOf = getterOf(Element.prototype, "clientTop");
 const clientLeftOf = getterOf(Element.prototype, "clientLeft");
 const cellIndexOf = getterOf(HTMLTableCellElement.prototype, "cellIndex");
-const rectOf = methodOf(Element.prototype, "getBoundingClientRect");
+const getRect = Element.prototype.getBoundingClientRect;
+const rectOf = (element) => getRect.call(element);
 const rectsOf = methodOf(Element.prototype, "getClientRects");
-const matches = methodOf(Element.prototype, "matches");
-const closest = methodOf(Element.prototype, "closest");
+const matchesSelector = Element.prototype.matches;
+const matches = (element, selector) => matchesSelector.call(element, selector);
+const closestTo = Element.prototype.closest;
+const closest = (element, selector) => closestTo.call(element, selector);
 const getAttribute = Element.prototype.getAttribute;
 const getAttributeNames = Element.prototype.getAttributeNames;
 const hasAttribute = Element.prototype.hasAttribute;
+const hasAttributes = Element.prototype.hasAttributes;
 const checkVisibility = Element.prototype.checkVisibility;
 const hasOwnProperty = Object.prototype.hasOwnProperty;
 
@@ -119,10 +124,12 @@ function byId(root, id) {
 
 /** The parent in the flat tree: an assigned node is inside its slot, a shadow root's child inside the host. */
 function flatParent(node) {
-  const slot = isElement(node) ? slotOf(node) : isText(node) ? textSlotOf(node) : null;
+  const type = nodeTypeOf(node);
+  const slot = type === 1 ? slotOf(node) : type === 3 ? textSlotOf(node) : null;
   if (slot) return slot;
   const parent = parentNodeOf(node);
-  return parent && isShadowRoot(parent) ? hostOf(parent) : parent && isElement(parent) ? parent : null;
+  if (!parent || isElement(parent)) return parent;
+  return isShadowRoot(parent) ? hostOf(parent) : null;
 }
 
 /** The children in the flat tree: what is rendered, in the order it is rendered. */
@@ -213,10 +220,26 @@ const LABELS_GETTERS = Object.fromEntries(Object.entries({ input: HTMLInputEleme
 const labelsInDocument = () => Document.prototype.getElementsByTagName.call(document, "label");
 const NO_LABELS = Object.freeze([]);
 
+const mayBeLabelled = (element) =>
+  hasOwnProperty.call(LABELS_GETTERS, tagOf(element)) && namespaceOf(element) === HTML;
+
+/** The controls under a root that have labels, each with its labels in document order. */
+function labelledIn(root) {
+  const labelled = new Map();
+  for (const label of queryAll(root, "label")) {
+    const control = controlOf(label);
+    if (!control) continue;
+    const labels = labelled.get(control);
+    if (labels) labels.push(label);
+    else labelled.set(control, [label]);
+  }
+  return labelled;
+}
+
 /** The <label> elements of a control, in document order. */
 function labelsOf(element) {
   const tag = tagOf(element);
-  if (!hasOwnProperty.call(LABELS_GETTERS, tag) || namespaceOf(element) !== HTML) return NO_LABELS;
+  if (!mayBeLabelled(element)) return NO_LABELS;
   // Finding labels walks the whole document for each control; the list of all labels is kept by the browser.
   if (getRoot(element) === document && labelsInDocument().length === 0) return NO_LABELS;
   const labels = LABELS_GETTERS[tag](element);
@@ -225,10 +248,9 @@ function labelsOf(element) {
 
 /** The control that a <label> belongs to. */
 function controlOf(label) {
-  return label instanceof HTMLLabelElement
-    ? Object.getOwnPropertyDescriptor(HTMLLabelElement.prototype, "control").get.call(label)
-    : null;
+  return label instanceof HTMLLabelElement ? ownControlOf(label) : null;
 }
+const ownControlOf = getterOf(HTMLLabelElement.prototype, "control");
 
 const ownInputType = getterOf(HTMLInputElement.prototype, "type");
 const inputTypeOf = (element) =>
@@ -249,132 +271,3 @@ function isEditingHost(element) {
   if (value === null) return element === bodyOf(document) && designModeOf(document) === "on";
   return value.toLowerCase() !== "false" && value.toLowerCase() !== "inherit";
 }
-
-/**
- * A reading: what was worked out about elements, valid while neither the DOM nor styles change.
- * Everything that is asked more than once in one look is kept here and nowhere else.
- */
-class Reading {
-  constructor() {
-    this.roles = new Map();
-    this.names = new Map();
-    this.styles = new Map();
-    this.shown = new Map();
-    this.standings = new Map();
-    this.displays = new Map();
-    this.boxes = new Map();
-    this.raws = new Map();
-    this.texts = new Map();
-    this.textBoxes = new Map();
-    this.places = new Map();
-    this.xpaths = new Map();
-    this.csses = new Map();
-    this.hrefs = new Map();
-    this.rows = new Map();
-    this.containers = new Map();
-    this.cells = new Map();
-    this.unique = new Map();
-    this.targets = new Map();
-    this.rootList = null;
-    this.pseudo = null;
-    this.scroll = null;
-    this.ownBase = null;
-  }
-
-  /** How far the page is scrolled; asking the window makes it lay out. */
-  get scrolled() {
-    return (this.scroll ??= { x: scrollX, y: scrollY });
-  }
-
-  /** Whether links are read against the address of the document itself, as nearly everywhere. */
-  get hasOwnBase() {
-    return (this.ownBase ??= /^https?:$/.test(location.protocol) && new URL(document.baseURI).origin === location.origin);
-  }
-
-  get roots() {
-    return (this.rootList ??= allRoots());
-  }
-
-  style(element) {
-    let style = this.styles.get(element);
-    if (style === undefined) this.styles.set(element, (style = getComputedStyle(element)));
-    return style;
-  }
-
-  /** SHOWN, CONTENTS, VEILED or ABSENT. */
-  standing(element) {
-    let standing = this.standings.get(element);
-    if (standing === undefined) this.standings.set(element, (standing = standingOf(element, this)));
-    return standing;
-  }
-
-  display(element) {
-    let display = this.displays.get(element);
-    if (display === undefined) this.displays.set(element, (display = this.style(element).display));
-    return display;
-  }
-
-  /** The element's box in the viewport, as a plain object: reading a DOMRect again and again costs more than making it. */
-  box(element) {
-    let box = this.boxes.get(element);
-    if (box === undefined) this.boxes.set(element, (box = plainBox(rectOf(element))));
-    return box;
-  }
-
-  /** Whether the element takes part in rendering: it or its text has a box and is not hidden. */
-  isShown(element, depth = 0) {
-    let shown = this.shown.get(element);
-    if (shown === undefined) this.shown.set(element, (shown = isRendered(element, this, depth)));
-    return shown;
-  }
-}
-
-const VISIBLE = { visibilityProperty: true };
-
-/** It and its texts are drawn. */
-const SHOWN = 3;
-/** `display: contents`: it has no box of its own, its texts and children are drawn. */
-const CONTENTS = 2;
-/** `visibility: hidden`: a descendant may undo that. */
-const VEILED = 1;
-/** Nothing in it is drawn. */
-const ABSENT = 0;
-
-function standingOf(element, reading) {
-  if (checkVisibility.call(element, VISIBLE)) return SHOWN;
-  const { display, visibility } = reading.style(element);
-  if (display === "contents") return visibility === "visible" ? CONTENTS : VEILED;
-  return display !== "none" && visibility !== "visible" && checkVisibility.call(element) ? VEILED : ABSENT;
-}
-
-function plainBox({ x, y, width, height }) {
-  return { left: x, top: y, right: x + width, bottom: y + height, width, height };
-}
-
-/** How deep into boxes of no size anything is looked for. */
-const EMPTY_DEPTH = 100;
-
-function isRendered(element, reading, depth) {
-  if (depth > EMPTY_DEPTH) return false;
-  const shows = (child) =>
-    isElement(child) ? reading.isShown(child, depth + 1) : isText(child) && textBox(child);
-  if (reading.standing(element) !== SHOWN) {
-    return reading.display(element) === "contents" && someFlatChild(element, shows);
-  }
-  const box = reading.box(element);
-  if (box.width > 0 && box.height > 0) return true;
-  if (someFlatChild(element, shows)) return true;
-  // A control of no size whose label stands for it is what many styled checkboxes are.
-  return labelsOf(element).some((label) => label !== element && !Node.prototype.contains.call(label, element)
-    ? reading.isShown(label) : rectOf(label).width > 0);
-}
-
-/** The box of a text node, or null when nothing of it is drawn. */
-function textBox(node) {
-  if (!/\S/.test(headOf(node))) return null;
-  const range = newRange();
-  range.selectNodeContents(node);
-  const rect = range.getBoundingClientRect();
-  return rect.width > 0 && rect.height > 0 ? rect : null;
-}
-const newRange = () => Document.prototype.createRange.call(document);

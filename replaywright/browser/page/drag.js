@@ -19,17 +19,6 @@ function deepStack(x, y) {
   return into(stackFromPoint(document, x, y));
 }
 
-/** Two frames on: what a page moves along with the pointer is drawn where it belongs by then. */
-function framesDrawn() {
-  return new Promise((resolve) => {
-    const timer = setTimeout(resolve, 100); // where no frames are drawn
-    requestAnimationFrame(() => requestAnimationFrame(() => {
-      clearTimeout(timer);
-      resolve();
-    }));
-  });
-}
-
 class Drag {
   constructor(drop) {
     this.drop = drop;

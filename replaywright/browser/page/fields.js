@@ -13,6 +13,12 @@ const INSIDE_LIMIT = 5000;
 
 const indeterminateOf = getterOf(HTMLInputElement.prototype, "indeterminate");
 const takesSeveral = getterOf(HTMLSelectElement.prototype, "multiple");
+const setInputValue = Object.getOwnPropertyDescriptor(HTMLInputElement.prototype, "value").set;
+const setOptionSelected = Object.getOwnPropertyDescriptor(HTMLOptionElement.prototype, "selected").set;
+const focusElement = (element) => {
+  const prototype = element instanceof SVGElement ? SVGElement.prototype : HTMLElement.prototype;
+  prototype.focus.call(element, { preventScroll: true });
+};
 
 // ------------------------------------------------------------------------------------ which control is meant
 
@@ -46,12 +52,13 @@ function controlFor(element, need, reading) {
   return shown.length === 1 ? shown[0] : element;
 }
 
-/** The only element of the page that is what another was that is gone: same tag, role, name and attributes. */
-function successorOf(element, identity, reading) {
+/** The only element of the page that is what another was that is gone: same tag, role, name, attributes, and row. */
+function successorOf(element, identity, row, reading) {
   const tag = tagOf(element);
   const alike = reading.roots.flatMap((root) => Array.from(queryAll(root, tag)))
     .filter((other) => elementHash(other, reading) === identity);
-  return alike.length === 1 ? alike[0] : null;
+  const found = alike.length > 1 && row ? alike.filter((other) => rowKey(other, reading) === row) : alike;
+  return found.length === 1 ? found[0] : null;
 }
 
 // -------------------------------------------------------------------------------------------------- text
@@ -160,6 +167,12 @@ function selectContent(element) {
   getSelection().selectAllChildren(element);
 }
 
+function isDisabled(element) {
+  if (matches(element, ":disabled")) return true;
+  for (let at = element; at; at = flatParent(at)) if (attr(at, "aria-disabled").toLowerCase() === "true") return true;
+  return false;
+}
+
 /** Neither on nor off. */
 const isMixed = (element) =>
   inputTypeOf(element) === "checkbox" ? indeterminateOf(element)
@@ -214,4 +227,55 @@ function optionsFor(select, wanted) {
 function holdsOptions(select, wanted) {
   const { options } = optionsFor(select, wanted);
   return Boolean(options) && Array.from(optionsOf(select)).every((option) => optionSelectedOf(option) === options.includes(option));
+}
+
+// --------------------------------------------------------------------------------------- state and change
+
+/** What a control holds, as Python is told. */
+function stateOf(element, reading) {
+  return {
+    checked: isMixed(element) ? null : checkedOf(element),
+    value: cut(valueOf(element, reading), 10000),
+    selected: element instanceof HTMLSelectElement ? selectedLabels(element) : null,
+    mixed: isMixed(element),
+    editor: isEditor(element),
+    slider: sliderState(element),
+  };
+}
+
+/** Whether the control is as it is wanted before anything is done. */
+function isAsWanted(control, spec, reading) {
+  const { need, wanted, text } = spec;
+  switch (need) {
+    case "check":
+      return given(wanted) && checkedOf(control) === wanted && !isMixed(control);
+    case "select":
+      return control instanceof HTMLSelectElement ? holdsOptions(control, wantedOptions(spec))
+        : isChosenAlready(control, wantedOptions(spec), reading);
+    case "fill":
+      return given(text) && (isEditable(control) || isSlider(control)) && holdsText(control, text, reading);
+  }
+  return false;
+}
+
+/** Chooses exactly these options of a <select>, as a person's choice is told to the page. */
+function setOptions(select, options) {
+  focusElement(select);
+  for (const option of optionsOf(select)) {
+    const chosen = options.includes(option);
+    if (optionSelectedOf(option) !== chosen) setOptionSelected.call(option, chosen);
+  }
+  announceChange(select);
+}
+
+/** Gives an input that takes no text its value. */
+function setValue(input, value) {
+  focusElement(input);
+  setInputValue.call(input, value);
+  announceChange(input);
+}
+
+function announceChange(element) {
+  dispatch(element, new Event("input", { bubbles: true, composed: true }));
+  dispatch(element, new Event("change", { bubbles: true }));
 }

@@ -41,6 +41,8 @@ class Files {
   constructor({ count, drop }, told) {
     this.count = count;
     this.drop = drop;
+    /** The field that the browser is to set. */
+    this.field = null;
     this.told = told;
     this.dropped = false;
   }

@@ -20,7 +20,7 @@ function onInputEvent(event) {
   if (!event.isTrusted) return;
   if (isSwallowed(event)) return stopEvent(event);
   const acting = attempt?.choosing?.part ?? attempt;
-  if (acting?.armed) acting.guarded(() => acting.onInput(event));
+  if (acting?.guard.armed) acting.guarded(() => acting.guard.onInput(event));
 }
 
 function begin(spec) {

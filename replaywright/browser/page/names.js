@@ -6,7 +6,7 @@ const NAME_FROM_CONTENT = new Set(["button", "cell", "checkbox", "columnheader",
 
 /** Rows of grids are chosen and named; the name of any other row would be everything in it, cell by cell. */
 function isInGrid(element, reading) {
-  for (let at = flatParent(element); at; at = flatParent(at)) {
+  for (let at = reading.parent(element); at; at = reading.parent(at)) {
     const role = roleOf(at, reading);
     if (role === "grid" || role === "treegrid") return true;
     if (role === "table") return false;
@@ -30,23 +30,22 @@ const DEFAULT_BUTTON = { submit: "Submit", reset: "Reset" };
 
 /** The accessible name, white space collapsed; kept for the length of a reading. */
 function nameOf(element, reading) {
-  let name = reading.names.get(element);
-  if (name === undefined) {
-    name = cut(collapse(computeName(element, { reading, seen: new Set(), root: element, mode: "root" })), NAME_LIMIT);
-    reading.names.set(element, name);
-  }
-  return name;
+  const facts = reading.of(element);
+  return (facts.name ??= cut(collapse(computeName(element, { reading, seen: new Set(), root: element, mode: "root" })),
+    NAME_LIMIT));
 }
 
 function isHiddenForName(element, context) {
   if (context.includeHidden) return false;
-  if (attr(element, "aria-hidden").toLowerCase() === "true") return true;
-  return context.reading.standing(element) < CONTENTS;
+  return isSaidHidden(element, context.reading) || context.reading.standing(element) < CONTENTS;
 }
+
+const isSaidHidden = (element, reading) =>
+  (reading.marks(element) & HIDING) !== 0 && attr(element, "aria-hidden").toLowerCase() === "true";
 
 /** Whether an element inside of what is named is invisible; what is named itself may be about to be shown. */
 const isVeiled = (element, context) => !context.includeHidden && element !== context.root &&
-  context.reading.standing(element) === VEILED && attr(element, "aria-hidden").toLowerCase() !== "true";
+  context.reading.standing(element) === VEILED && !isSaidHidden(element, context.reading);
 
 /**
  * One step of the algorithm. `context.mode` says how we came here: "root" for the element that is named,
@@ -64,7 +63,8 @@ function computeName(element, context) {
   }
   context.seen.add(element);
   const role = roleOf(element, context.reading);
-  if (mode !== "reference" && !context.referenced) {
+  const named = (context.reading.marks(element) & NAMING) !== 0;
+  if (named && mode !== "reference" && !context.referenced) {
     const byReference = nameByReference(element, context);
     if (byReference) return byReference;
   }
@@ -74,8 +74,8 @@ function computeName(element, context) {
     const value = embeddedValue(element, role, context);
     if (value !== null) return value;
   }
-  const label = attr(element, "aria-label");
-  if (/\S/.test(label) && !NAME_PROHIBITED.has(role)) return label;
+  const label = named ? attr(element, "aria-label") : "";
+  if (label && /\S/.test(label) && !NAME_PROHIBITED.has(role)) return label;
   const native = nativeName(element, role, context);
   if (native) return native;
   const fromContent = mode !== "root" || (role === "row" ? isInGrid(element, context.reading) : NAME_FROM_CONTENT.has(role));
@@ -84,11 +84,14 @@ function computeName(element, context) {
     if (/\S/.test(content)) return content;
   }
   // An image that is said to stand for no words has none.
-  if (NAME_PROHIBITED.has(role) || (has(element, "alt") && tagOf(element) === "img")) return "";
+  if (!named || NAME_PROHIBITED.has(role) || (has(element, "alt") && tagOf(element) === "img")) return "";
   return tooltip(element);
 }
 
-const tooltip = (element) => (/\S/.test(attr(element, "title")) ? attr(element, "title") : "");
+function tooltip(element) {
+  const title = attr(element, "title");
+  return title && /\S/.test(title) ? title : "";
+}
 
 function nameByReference(element, context) {
   const ids = attr(element, "aria-labelledby").trim();
@@ -148,7 +151,7 @@ function selectedLabels(select) {
 }
 
 function labelsText(element, context) {
-  const parts = labelsOf(element).map((label) =>
+  const parts = context.reading.labels(element).map((label) =>
     computeName(label, { reading: context.reading, seen: context.seen, root: context.root, mode: "label",
       referenced: context.referenced, inLabel: true }));
   return collapse(parts.join(" "));
@@ -236,8 +239,8 @@ function nameFromContent(element, context) {
       parts.push(inline ? text : ` ${text} `);
     }
   };
-  for (const child of flatChildren(element)) add(child);
-  if (has(element, "aria-owns")) for (const child of ownedBy(element)) add(child);
+  someFlatChild(element, add);
+  if (reading.marks(element) & OWNING) for (const child of ownedBy(element)) add(child);
   parts.push(pseudoContent(element, "::after", context));
   return parts.join("");
 }

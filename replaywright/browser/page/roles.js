@@ -55,30 +55,29 @@ const isNativelyDisabled = (element) => matches(element, ":disabled");
 
 /** The role of an element; kept for the length of a reading. */
 function roleOf(element, reading) {
-  let role = reading.roles.get(element);
-  if (role === undefined) reading.roles.set(element, (role = computeRole(element)));
-  return role;
+  const facts = reading.of(element);
+  return (facts.role ??= computeRole(element, reading));
 }
 
-function explicitRole(element) {
-  const value = getAttribute.call(element, "role");
+function explicitRole(element, reading) {
+  const value = reading.marks(element) & ROLE ? getAttribute.call(element, "role") : null;
   if (!value) return null;
   for (const token of value.toLowerCase().split(/\s+/)) if (ROLES.has(token)) return token;
   return null;
 }
 
-function computeRole(element) {
-  const explicit = explicitRole(element);
+function computeRole(element, reading) {
+  const explicit = explicitRole(element, reading);
   if (explicit === "none" || explicit === "presentation") {
     // Presentational roles conflict: what can be focused or says something globally keeps its own role.
     const conflict = isFocusable(element) || GLOBAL_ARIA.some((name) => has(element, name));
-    return conflict ? implicitRole(element) : "";
+    return conflict ? implicitRole(element, reading) : "";
   }
   if (explicit === "generic") return "";
   if (explicit === "image") return "img";
   if (explicit === "directory") return "list";
-  if (explicit === "region" && !hasAuthorName(element)) return implicitRole(element);
-  return explicit ?? implicitRole(element);
+  if (explicit === "region" && !hasAuthorName(element)) return implicitRole(element, reading);
+  return explicit ?? implicitRole(element, reading);
 }
 
 const hasAuthorName = (element) =>
@@ -92,22 +91,22 @@ function isLabelledBySomething(element) {
 }
 
 /** The nearest ancestor in the DOM with one of these tags, or null. */
-function ancestorWithTag(element, tags) {
-  for (let at = flatParent(element); at; at = flatParent(at)) if (tags.has(tagOf(at))) return at;
+function ancestorWithTag(element, tags, reading) {
+  for (let at = reading.parent(element); at; at = reading.parent(at)) if (tags.has(tagOf(at))) return at;
   return null;
 }
 
-function isPresentational(element) {
-  const explicit = explicitRole(element);
-  return (explicit === "none" || explicit === "presentation") && computeRole(element) === "";
+function isPresentational(element, reading) {
+  const explicit = explicitRole(element, reading);
+  return (explicit === "none" || explicit === "presentation") && roleOf(element, reading) === "";
 }
 
-function implicitRole(element) {
+function implicitRole(element, reading) {
   const tag = tagOf(element);
   const owners = OWNED_BY[tag];
   if (owners) {
-    const owner = ancestorWithTag(element, owners);
-    if (owner && isPresentational(owner)) return "";
+    const owner = ancestorWithTag(element, owners, reading);
+    if (owner && isPresentational(owner, reading)) return "";
   }
   switch (tag) {
     case "a":
@@ -139,7 +138,7 @@ function implicitRole(element) {
     }
     case "td":
     case "th":
-      return cellRole(element, tag);
+      return cellRole(element, tag, reading);
     case "summary": {
       const parent = flatParent(element);
       return parent && tagOf(parent) === "details" ? "button" : "";
@@ -147,7 +146,7 @@ function implicitRole(element) {
   }
   const role = TAG_ROLES[tag];
   if (role !== undefined && hasOwnProperty.call(TAG_ROLES, tag)) return role;
-  return isEditingHost(element) ? "textbox" : "";
+  return reading.isEditingHost(element) ? "textbox" : "";
 }
 
 function isScoped(element, selector) {
@@ -166,9 +165,9 @@ function inputRole(element) {
   return type === "search" ? "searchbox" : "textbox";
 }
 
-function cellRole(element, tag) {
-  const table = ancestorWithTag(element, OWNED_BY.td);
-  const tableRole = table ? explicitRole(table) : null;
+function cellRole(element, tag, reading) {
+  const table = ancestorWithTag(element, OWNED_BY.td, reading);
+  const tableRole = table ? explicitRole(table, reading) : null;
   if (tag === "td") return tableRole === "grid" || tableRole === "treegrid" ? "gridcell" : "cell";
   const scope = attr(element, "scope").toLowerCase();
   if (scope === "col" || scope === "colgroup") return "columnheader";

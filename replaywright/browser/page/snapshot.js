@@ -15,12 +15,12 @@ const CONTEXT_TEXT_LIMIT = 160;
 
 function isActionable(element, tag, role, walk, inside) {
   const { reading } = walk;
-  if (role === "gridcell") return has(element, "tabindex") || has(element, "onclick");
+  const marks = reading.marks(element);
+  if (role === "gridcell") return (marks & (TABINDEX | ONCLICK)) !== 0;
   if (ACTIONABLE_ROLES.has(role)) return true;
   if (tag === "input") return inputTypeOf(element) !== "hidden";
-  if (has(element, "onclick") || isEditingHost(element)) return true;
-  const tabindex = getAttribute.call(element, "tabindex");
-  if (tabindex !== null && Number(tabindex) >= 0) return true;
+  if (marks & ONCLICK || reading.isEditingHost(element)) return true;
+  if (marks & TABINDEX && Number(attr(element, "tabindex")) >= 0) return true;
   if (tag === "label") {
     // A label whose control is not to be seen is what gets clicked.
     const control = controlOf(element);
@@ -32,14 +32,13 @@ function isActionable(element, tag, role, walk, inside) {
 }
 
 function hasPointer(element, walk) {
-  let pointer = walk.pointers.get(element);
-  if (pointer === undefined) walk.pointers.set(element, (pointer = walk.reading.style(element).cursor === "pointer"));
-  return pointer;
+  const facts = walk.reading.of(element);
+  return (facts.pointer ??= walk.reading.style(element).cursor === "pointer");
 }
 
 function pointerBeginsAt(element, walk) {
   if (!hasPointer(element, walk)) return false;
-  const parent = flatParent(element);
+  const parent = walk.reading.parent(element);
   return !parent || !hasPointer(parent, walk);
 }
 
@@ -56,7 +55,7 @@ function takeSnapshot(given, about) {
   const walk = {
     reading, limits, started, nodes: 0, picked: [], texts: [], frames: [], notes: new Set(), stopped: "",
     width: innerWidth, height: innerHeight, mayVisit: limits.maxNodes, mayTake: limits.maxMs * 0.6,
-    seen: new Set(), pointers: new Map(), headers: new Map(), groups: 0, words: 0, deep: false, suspects: [],
+    entries: [], headers: new Map(), groups: 0, words: 0, deep: false, suspects: [],
     wanted: about === undefined ? null : wordsOf(about), repeated: {},
   };
   const top = bodyOf(document) ?? rootElementOf(document);
@@ -105,8 +104,9 @@ const isLate = (walk) => performance.now() - walk.started > walk.mayTake;
 
 function visitElement(element, walk, inherited) {
   const { reading, picked } = walk;
-  if (walk.seen.has(element) || !goesOn(walk, inherited.depth)) return;
-  walk.seen.add(element);
+  const facts = reading.of(element);
+  if (facts.visited || !goesOn(walk, inherited.depth)) return;
+  facts.visited = true;
   const tag = tagOf(element);
   if (SKIPPED.has(tag)) return;
   const standing = reading.standing(element);
@@ -126,7 +126,7 @@ function visitElement(element, walk, inherited) {
     item: inherited.item,
   };
   const words = walk.words;
-  if (!UNREAD.has(tag) && !isEditingHost(element)) visitChildren(element, standing, walk, inner);
+  if (!UNREAD.has(tag) && !reading.isEditingHost(element)) visitChildren(element, standing, walk, inner);
   if (!item) return;
   item.textTo = walk.texts.length;
   // What only repeats the words of the links and buttons in it says nothing of its own.
@@ -134,19 +134,28 @@ function visitElement(element, walk, inherited) {
 }
 
 function visitChildren(element, standing, walk, inner) {
-  const repeated = inner.choices || inner.actionable ? null : repeatedChildren(element, walk);
-  someFlatChild(element, (child) => {
+  const foreign = walk.reading.foreign(element);
+  const repeated = inner.choices || inner.actionable ? null : repeatedChildren(element, foreign, walk);
+  let place = 0;
+  let child = foreign ? foreign[0] : firstChildOf(element);
+  while (child && walk.stopped === "") {
     const type = nodeTypeOf(child);
     if (type === 3) {
       if (standing !== VEILED) visitText(child, walk, inner);
     } else if (type === 1) {
+      walk.reading.of(child).parent = element;
       const group = repeated?.get(child);
-      const item = group ? itemOf(child, group, inner, walk) : inner.item;
-      if (item?.counted) walk.repeated[item.group] = group.count;
-      else visitElement(child, walk, group ? { ...inner, item } : inner);
+      if (group) visitItem(child, group, walk, inner);
+      else visitElement(child, walk, inner);
     }
-    return walk.stopped !== "";
-  });
+    child = foreign ? foreign[++place] : nextSiblingOf(child);
+  }
+}
+
+function visitItem(element, group, walk, inner) {
+  const item = itemOf(element, group, inner, walk);
+  if (item.counted) walk.repeated[item.group] = group.count;
+  else visitElement(element, walk, { ...inner, item });
 }
 
 /** Contexts that are shown as one text: what is inside gives no line of its own unless it can be acted on. */
@@ -226,8 +235,7 @@ function kindOf(element) {
 }
 
 /** The children of an element that repeat, each with its repetition `{id, count, last}`; null when none do. */
-function repeatedChildren(element, walk) {
-  const foreign = foreignChildren(element);
+function repeatedChildren(element, foreign, walk) {
   if ((foreign ? foreign.length : childCountOf(element)) < REPEATED_FROM) return null;
   const kinds = new Map(), found = new Map();
   let looked = 0;
@@ -328,9 +336,10 @@ const suspects = () => suspectsKept.map((kept) => kept.deref()).filter(Boolean);
 
 function statesOf(element, role, reading) {
   const states = [];
-  const aria = (name) => attr(element, name).toLowerCase();
+  const told = (reading.marks(element) & STATING) !== 0;
+  const aria = (name) => (told ? attr(element, name).toLowerCase() : "");
   if (matches(element, ":disabled") || aria("aria-disabled") === "true") states.push("disabled");
-  const checked = checkedState(element);
+  const checked = checkedState(element, told);
   if (checked) states.push(checked);
   const pressed = aria("aria-pressed");
   if (pressed === "true") states.push("pressed");
@@ -339,11 +348,11 @@ function statesOf(element, role, reading) {
     (tagOf(element) === "summary" ? String(has(parentNodeOf(element), "open")) : "");
   if (expanded === "true") states.push("expanded");
   if (expanded === "false") states.push("collapsed");
-  if (has(element, "required") || aria("aria-required") === "true") states.push("required");
+  if ((told && has(element, "required")) || aria("aria-required") === "true") states.push("required");
   if (aria("aria-invalid") && aria("aria-invalid") !== "false") states.push("invalid");
   else if (matches(element, ":user-invalid")) states.push("invalid");
   if (aria("aria-selected") === "true" || (aria("aria-current") && aria("aria-current") !== "false")) states.push("selected");
-  if (aria("aria-readonly") === "true" || (has(element, "readonly") && /^(?:input|textarea)$/.test(tagOf(element)))) {
+  if (aria("aria-readonly") === "true" || (told && has(element, "readonly") && /^(?:input|textarea)$/.test(tagOf(element)))) {
     states.push("readonly");
   }
   if (element === reading.active) states.push("focused");
@@ -351,12 +360,12 @@ function statesOf(element, role, reading) {
 }
 
 /** `checked`, `mixed` or "": a native box says itself what it is, whatever an attribute says. */
-function checkedState(element) {
+function checkedState(element, told) {
   if (/^(?:checkbox|radio)$/.test(inputTypeOf(element))) {
     return inputIndeterminateOf(element) ? "mixed" : inputCheckedOf(element) ? "checked" : "";
   }
-  const told = attr(element, "aria-checked").toLowerCase();
-  return told === "true" ? "checked" : told === "mixed" ? "mixed" : "";
+  const said = told ? attr(element, "aria-checked").toLowerCase() : "";
+  return said === "true" ? "checked" : said === "mixed" ? "mixed" : "";
 }
 
 // ---------------------------------------------------------------------------------------------------- frames
@@ -428,7 +437,7 @@ function visitOnScreen(walk) {
   };
   const visit = (hit) => {
     let part = null;
-    for (let at = hit; at && !walk.seen.has(at) && isSmall(at); at = flatParent(at)) part = at;
+    for (let at = hit; at && !reading.of(at).visited && isSmall(at); at = flatParent(at)) part = at;
     if (part) visitElement(part, walk, OUTSIDE);
   };
   visit(reading.active);
@@ -442,17 +451,17 @@ function visitOnScreen(walk) {
 // ------------------------------------------------------------------------------------------------- describing
 
 function neighboursAt(item, walk) {
-  const { reading, texts } = walk;
   const near = [];
-  const collect = (at, direction) => {
-    for (let i = at, n = 0; i >= 0 && i < texts.length && n < NEIGHBOURS; i += direction) {
-      const entry = textEntry(texts[i], reading);
-      if (entry) near.push(entry), n++;
-    }
-  };
-  collect(item.textFrom - 1, -1);
-  collect(item.textTo, 1);
-  return nearest(reading.box(item.element), near);
+  for (let i = item.textFrom - 1; i >= 0 && near.length < NEIGHBOURS; i--) collectText(i, near, walk);
+  const most = near.length + NEIGHBOURS;
+  for (let i = item.textTo; i < walk.texts.length && near.length < most; i++) collectText(i, near, walk);
+  return nearest(walk.reading.box(item.element), near);
+}
+
+function collectText(at, near, walk) {
+  let entry = walk.entries[at];
+  if (entry === undefined) walk.entries[at] = entry = textEntry(walk.texts[at], walk.reading);
+  if (entry !== null) near.push(entry);
 }
 
 /** What can be acted on and what is on the screen goes first; the order of the document stays. */
@@ -472,6 +481,7 @@ function chosenOf(walk) {
 function describePicked(walk) {
   const { reading, limits } = walk;
   const chosen = chosenOf(walk);
+  walk.entries = new Array(walk.texts.length);
   const elements = [];
   let looked = 0;
   for (const item of chosen) {

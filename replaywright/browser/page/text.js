@@ -14,9 +14,13 @@ function normalise(text) {
   return plain.replace(SPACE, " ").replace(/^ | $/g, "").toLowerCase();
 }
 
+/** More than single spaces between words. */
+const UNEVEN = /[\s\u200b]{2}|[^\S ]|\u200b/;
+
 /** White space collapsed and trimmed; everything else stays as the page gave it. */
 function collapse(text) {
-  return text.replace(/[\s\u200b]+/g, " ").trim();
+  const trimmed = text.trim();
+  return UNEVEN.test(trimmed) ? trimmed.replace(/[\s\u200b]+/g, " ").trim() : trimmed;
 }
 
 /** At most `limit` characters, never half of a surrogate pair. */
@@ -75,12 +79,10 @@ function rawText(node, reading, limited, depth = 0) {
     return /\s\s|[^\S ]/.test(head) ? head.replace(/\s+/g, " ") : head;
   }
   if (type !== 1) return "";
-  const known = limited ? reading.raws.get(node) : undefined;
-  if (known !== undefined) return known;
-  if (depth > TEXT_DEPTH) return "";
-  const raw = rawTextOf(node, reading, limited, depth);
-  if (limited) reading.raws.set(node, raw);
-  return raw;
+  if (!limited) return depth > TEXT_DEPTH ? "" : rawTextOf(node, reading, false, depth);
+  const facts = reading.of(node);
+  if (facts.raw !== undefined) return facts.raw;
+  return depth > TEXT_DEPTH ? "" : (facts.raw = rawTextOf(node, reading, true, depth));
 }
 
 function rawTextOf(element, reading, limited, depth) {
@@ -91,13 +93,16 @@ function rawTextOf(element, reading, limited, depth) {
   const standing = reading.standing(element);
   if (standing === ABSENT) return "";
   const display = standing === SHOWN ? reading.display(element) : "contents";
-  const apart = !(display.startsWith("inline") || display === "contents" || display.startsWith("ruby"));
+  const apart = display !== "inline" && display !== "contents" && !display.startsWith("inline") && !display.startsWith("ruby");
   const elementsOnly = standing === VEILED || (tag === "details" && !has(element, "open"));
   let text = apart ? "\n" : "";
-  someFlatChild(element, (child) => {
+  const foreign = reading.foreign(element);
+  let place = 0;
+  let child = foreign ? foreign[0] : firstChildOf(element);
+  while (child && !(limited && text.length > TEXT_LIMIT)) {
     if (!elementsOnly || isElement(child)) text += rawText(child, reading, limited, depth + 1);
-    return limited && text.length > TEXT_LIMIT;
-  });
+    child = foreign ? foreign[++place] : nextSiblingOf(child);
+  }
   return apart ? text + "\n" : text;
 }
 
@@ -111,7 +116,6 @@ function readText(element, reading) {
 
 /** The visible text of an element on one line, at most `limit` characters; kept for the length of a reading. */
 function textOf(element, reading, limit = 200) {
-  let text = reading.texts.get(element);
-  if (text === undefined) reading.texts.set(element, (text = collapse(rawText(element, reading, true))));
-  return cut(text, limit);
+  const facts = reading.of(element);
+  return cut((facts.text ??= collapse(rawText(element, reading, true))), limit);
 }

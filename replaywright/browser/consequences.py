@@ -1,0 +1,114 @@
+"""What becomes of an input: whether its field took it, and what it set off in the browser."""
+
+from collections.abc import Sequence
+
+from replaywright.browser import entering
+from replaywright.browser.attempt import Ready
+from replaywright.browser.step_context import StepContext
+from replaywright.browser.waiting import Deadline
+from replaywright.domain.actions import Cause
+from replaywright.domain.steps import Check, Fill, Paste, SelectOption, Type, Uncheck
+
+_EFFECT_S = 1.0
+"""How long a field may take to hold what was entered."""
+_OBSERVE_S = 0.15
+"""The least time for which the consequences of an input are watched while they are not known yet."""
+_QUIET_S = 0.05
+"""No request and no navigation under way for this long: the input has had its effect."""
+_OBSERVE_LIMIT_S = 5.0
+_ABSENT_CAUSE_S = 1.0
+"""A recorded consequence that does not begin within this time will not come."""
+
+# --------------------------------------------------------------------------------------- on what was entered
+
+
+def is_seen_on_element(context: StepContext) -> bool:
+    """Whether the step is to leave its element in a certain state."""
+    return isinstance(context.step, Check | Uncheck | Fill | Type | Paste | SelectOption)
+
+
+async def took_effect(context: StepContext) -> bool:
+    """Whether the field holds what was entered, the checkbox is what was wanted; False after a moment if not."""
+    attempt, wanted = context.attempt, isinstance(context.step, Check)
+
+    def done() -> bool:
+        if isinstance(context.step, Check | Uncheck):
+            return attempt.state.get("checked") is wanted
+        return attempt.value_ok is True
+
+    def gone() -> bool:
+        return Cause.NEW_DOCUMENT in context.armed.causes or context.frame.id not in context.tab.frames
+
+    return await context.session.until(lambda: done() or gone(), context.deadline.left(_EFFECT_S))
+
+
+def has_another_way(context: StepContext, ready: Ready, tries: int) -> bool:
+    """Whether the same input once more, or another one, leads on: a checkbox of three states, an editor."""
+    if isinstance(context.step, Check | Uncheck):
+        return bool(ready.state.get("mixed")) and tries < 2
+    return entering.is_pasted(context.step, ready, context.work.text, tries) and isinstance(context.step, Fill)
+
+
+def require_effect(context: StepContext) -> None:
+    """Raise unless what the page made of the input is as good as what was wanted."""
+    if isinstance(context.step, Check | Uncheck):
+        context.fail("state_differs", "the control did not change")
+    if isinstance(context.step, SelectOption):
+        if not context.work.expect:  # lists that only set something off return to what they showed
+            context.fail("value_differs", "the list does not show what was chosen")
+        return
+    if not entering.holds(str(context.attempt.state.get("value") or ""), context.work.text):
+        context.fail("value_differs", "the field does not hold what was entered")
+
+
+# ------------------------------------------------------------------------------------------- in the browser
+
+
+async def follow(context: StepContext) -> None:
+    """Wait for what the input sets off: as recorded, or until nothing more follows."""
+    if context.work.causes is None:
+        await _observe(context)
+    else:
+        await _await_causes(context, context.work.causes)
+
+
+def _is_busy(context: StepContext) -> bool:
+    """Whether something that the input set off is still under way."""
+    recorder = context.armed
+    main = context.session.current.main
+    arriving = bool(recorder.navigating or main.loading) or not main.loaded or context.session.opening
+    arriving = arriving or recorder.windows > len(recorder.popups)
+    return arriving or (context.frame.id in context.tab.frames and bool(context.frame.loading))
+
+
+async def _observe(context: StepContext) -> None:
+    """What the input sets off is not known yet: watch until nothing more follows, for a bounded time."""
+    session = context.session
+    limit = Deadline(context.deadline.left(_OBSERVE_LIMIT_S))
+    tabs = session.tabs
+
+    def busy() -> bool:
+        return _is_busy(context) or any(tab.traffic.busy(since=context.armed_at) for tab in tabs)
+
+    await session.until(lambda: False, limit.left(_OBSERVE_S))
+    while not limit.passed:
+        await session.until(lambda: not busy(), limit.left())
+        if not await session.until(busy, limit.left(_QUIET_S)):
+            break
+
+
+async def _await_causes(context: StepContext, causes: Sequence[Cause]) -> None:
+    """Wait for what the recording says that this input sets off."""
+    session, recorder = context.session, context.armed
+    awaited = [cause for cause in causes if cause is not Cause.NOTHING]
+    if not awaited:
+        return
+
+    def seen() -> bool:
+        return all(cause in recorder.causes for cause in awaited)
+
+    while not await session.until(seen, context.deadline.left(_ABSENT_CAUSE_S)):
+        if context.deadline.passed or not (_is_busy(context) or context.tab.traffic.busy(since=context.armed_at)):
+            return  # the page behaves differently now; what is expected of it decides
+    if Cause.NEW_DOCUMENT in awaited or Cause.POPUP in awaited:
+        await session.until(lambda: not _is_busy(context), context.deadline.left())

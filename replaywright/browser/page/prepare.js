@@ -1,0 +1,277 @@
+/*
+ * Making an element ready: in sight, still, uncovered, focused, with its content selected; whatever its need takes.
+ *
+ * What stands in the way is told (`block`), and looked at again whenever something happens in the page. Once nothing
+ * does, the attempt is told to guard the input (`arm`) and that it may come (`tellReady`); what needs no input is done
+ * right away (`land`).
+ */
+
+/** A selection that is no change sends no event. */
+const SELECTION_MS = 100;
+const NEEDS_ENABLED = new Set(["click", "check", "drag", "upload", "fill", "type", "paste", "select"]);
+
+class Preparation {
+  constructor(attempt) {
+    this.attempt = attempt;
+    this.lastBox = null;
+    this.sameBoxes = 0;
+    this.scrolls = 0;
+    this.covers = new WeakSet();
+    /** The editor whose content was selected. */
+    this.selected = null;
+    /** What the agent does itself, held back until Python says `act`. */
+    this.pending = null;
+  }
+
+  /** The element is another one now. */
+  forget() {
+    this.lastBox = null;
+  }
+
+  /** Called whenever something happened in the page, until the element is ready. */
+  prepare(reading) {
+    const { attempt } = this;
+    const { element, drag, files, spec } = attempt;
+    const { need } = spec;
+    if (!element) return this.prepareNothing(reading);
+    if (need === "read" || need === "none") return this.readyToRead(reading);
+    const field = files && !files.drop ? fileFieldFor(element) : null;
+    if (field) return this.prepareFiles(field, reading);
+    if (!reading.isShown(element)) return attempt.block("invisible");
+    const control = (attempt.control = controlFor(element, need, reading));
+    if (NEEDS_ENABLED.has(need) && isDisabled(control)) return attempt.block("disabled");
+    if (isAsWanted(control, spec, reading)) return this.alreadyThere(reading);
+    const obstacle = obstacleTo(control, spec);
+    if (obstacle) return attempt.block(...obstacle);
+    if (need === "select") return this.prepareSelect(reading);
+    if (need === "fill" && SETTABLE_INPUTS.test(inputTypeOf(control))) return this.prepareSetting(reading);
+    if (drag) {
+      const why = drag.findDestination(element, reading);
+      if (why) return attempt.block(...why);
+    }
+    // A styled checkbox has no size of its own: then its label is what can be seen and pressed.
+    const place = this.places(reading).find((part) => boxesOf(part).length) ?? element;
+    const area = this.bringIntoView(place);
+    if (!area) return attempt.block("invisible");
+    drag?.bringIntoView();
+    if (POINTER_NEEDS.has(need) && !this.isStill(element)) return attempt.block("moving");
+    if (need === "scroll" && spec.end && !scrollToEnd(element, spec.end)) return attempt.block("not_scrollable");
+    if (need === "scroll") return this.readyAndDone(reading);
+    if (POINTER_NEEDS.has(need)) return this.preparePointer(reading);
+    this.prepareKeys(reading, area);
+  }
+
+  /** Where the control can be pressed: on itself, on its labels, or on what was named and stands for it. */
+  places(reading) {
+    const { control, element } = this.attempt;
+    const places = [control, ...labelsOf(control), element].filter((part) => part === control || reading.isShown(part));
+    return Array.from(new Set(places));
+  }
+
+  /** A file field need not be seen to be set. */
+  prepareFiles(field, reading) {
+    const { attempt } = this;
+    const obstacle = obstacleToFiles(field, attempt.files.count);
+    if (obstacle) return attempt.block(...obstacle);
+    attempt.files.field = field;
+    attempt.phase = "ready";
+    attempt.tellReady(reading);
+  }
+
+  prepareNothing(reading) {
+    const { attempt } = this;
+    const { need } = attempt.spec;
+    if (need === "none") return attempt.beginObserving();
+    const active = need === "focus" ? deepActive() : null;
+    if (need === "read" || need === "scroll") return this.readyToRead(reading);
+    attempt.arm(null, reading);
+    attempt.tellReady(reading, { element: active });
+  }
+
+  readyToRead(reading) {
+    this.attempt.tellReady(reading);
+    this.attempt.beginObserving();
+  }
+
+  readyAndDone(reading) {
+    this.attempt.tellReady(reading);
+    this.attempt.land();
+  }
+
+  alreadyThere(reading) {
+    this.attempt.tellReady(reading, { already: true });
+    this.attempt.beginObserving();
+  }
+
+  /** Scrolls only if too little of the element is to be seen; returns the visible part or null. */
+  bringIntoView(element) {
+    let area = visiblePart(element);
+    if (!area || area.share < 0.5) {
+      Element.prototype.scrollIntoView.call(element, { block: "center", inline: "center", behavior: "instant" });
+      this.lastBox = null;
+      area = visiblePart(element);
+    }
+    return area;
+  }
+
+  /** Whether the box rests. Two looks are needed only when something is animated or the box was elsewhere before. */
+  isStill(element) {
+    const rect = rectOf(element);
+    const box = [rect.x, rect.y, rect.width, rect.height].join();
+    const before = this.lastBox;
+    this.lastBox = box;
+    this.sameBoxes = before === box ? this.sameBoxes + 1 : 0;
+    const animated = movingAnimations(element);
+    // The first frame of an animation shows its start, so an equal box in the next frame proves nothing yet.
+    if (animated ? this.sameBoxes >= 2 : before === null || before === box) return true;
+    this.attempt.scheduleLook();
+    return false;
+  }
+
+  preparePointer(reading) {
+    const { attempt } = this;
+    const { element, control } = attempt;
+    if (attempt.spec.position) return this.preparePlace(reading);
+    let cover = null;
+    for (const place of this.places(reading)) {
+      const receiver = place === element ? element : control;
+      const found = clickablePoint(place, receiver);
+      if (found.point && outerCover(found.point)) {
+        cover ??= outerCover(found.point);
+      } else if (found.point) {
+        return this.readyAt(found.point, receiver, reading);
+      }
+      cover ??= found.cover;
+    }
+    // Something sticks to an edge of the window: another alignment may bring the element out from under it.
+    // While something else lay over everything, they were tried in vain.
+    if (cover && !this.covers.has(cover)) this.scrolls = 0;
+    if (cover) this.covers.add(cover);
+    const block = ["center", "end", "start", "nearest"][this.scrolls++];
+    if (block) {
+      Element.prototype.scrollIntoView.call(element, { block, inline: "nearest", behavior: "instant" });
+      this.lastBox = null;
+      attempt.scheduleLook();
+      if (this.scrolls < 3) return;
+    }
+    attempt.block("covered", cover ? briefly(cover, reading) : "");
+  }
+
+  /** The place in the element that the step names: there, or nowhere. */
+  preparePlace(reading) {
+    const { attempt } = this;
+    const { element, spec } = attempt;
+    if (!placeIn(element, spec.position)) return attempt.block("position_outside", sizeOf(element));
+    let cover = null;
+    for (const share of [0.5, 0.25, 0.75]) {
+      scrollPlaceIntoView(element, spec.position, share);
+      const point = placeIn(element, spec.position);
+      const hit = deepFromPoint(point.x, point.y);
+      if (hit && reaches(hit, element) && !outerCover(point)) return this.readyAt(point, element, reading);
+      cover ??= hit;
+    }
+    attempt.block("covered", cover ? briefly(cover, reading) : "");
+  }
+
+  /** The pointer may come. */
+  readyAt(point, receiver, reading) {
+    const { attempt } = this;
+    const { drag } = attempt;
+    if (drag) {
+      drag.begin(point);
+      const { why } = drag.aimed();
+      if (why) return attempt.block(...why);
+    }
+    attempt.arm(receiver, reading, point);
+    attempt.tellReady(reading, { point });
+  }
+
+  prepareKeys(reading, area) {
+    const { attempt } = this;
+    const { control } = attempt;
+    const { need } = attempt.spec;
+    // In a frame, an element may have kept the focus of its document while the keys go to another one.
+    const here = Document.prototype.hasFocus.call(document);
+    if (!here) window.focus();
+    if (!here || (deepActive() !== control && !(need === "focus" && flatContains(control, deepActive())))) {
+      focusElement(control);
+      if (!isConnected(control)) return void attempt.scheduleLook();
+      const active = deepActive();
+      if (active !== control && !(active && flatContains(control, active)) && !isSlider(control)) {
+        const takesKeys = need !== "focus" && need !== "paste";
+        return attempt.block(takesKeys ? "covered" : "not_editable", active ? briefly(active, reading) : "");
+      }
+    }
+    if (TEXT_NEEDS.has(need) && isEditable(control) && !this.hasSelected(control)) return;
+    // Focusing may have changed the page: what is told now must be read now.
+    const fresh = attempt.newReading();
+    attempt.arm(control, fresh);
+    attempt.tellReady(fresh, { point: { x: area.x, y: area.y } });
+  }
+
+  /** Selects what the control holds; false while an editor has yet to hear of it: it keeps a selection of its own. */
+  hasSelected(control) {
+    if (this.selected === control) return true;
+    selectContent(control);
+    if (!isEditor(control)) return true;
+    this.selected = control;
+    const { attempt } = this;
+    const heard = () => attempt.guarded(() => attempt.phase === "preparing" && attempt.look());
+    // The editor's own listeners for this event come after ours.
+    addListener(document, "selectionchange", () => inNewTask(heard), { capture: true, once: true });
+    attempt.later("selection", SELECTION_MS, heard);
+    return false;
+  }
+
+  prepareSelect(reading) {
+    const { attempt } = this;
+    const { control, spec } = attempt;
+    if (!(control instanceof HTMLSelectElement)) return this.prepareChoosing(reading);
+    const { options, why } = optionsFor(control, wantedOptions(spec));
+    if (!options) return attempt.block(why === "disabled" ? "disabled" : "no_such_option", why === "disabled" ? "" : why);
+    this.hold(reading, () => {
+      setOptions(control, options);
+      attempt.land();
+    });
+  }
+
+  /** A list that the page makes itself is worked with trusted input, one piece after the other; see choose.js. */
+  prepareChoosing(reading) {
+    const { attempt } = this;
+    const { element, control } = attempt;
+    if (!isList(control)) return attempt.block("not_editable", briefly(element, reading));
+    const choosing = new Choosing(attempt, control);
+    const obstacle = choosing.obstacle(reading);
+    if (obstacle) return attempt.block(...obstacle);
+    this.hold(reading, () => {
+      attempt.choosing = choosing;
+      attempt.phase = "choosing";
+      choosing.look();
+    });
+  }
+
+  prepareSetting(reading) {
+    const { attempt } = this;
+    const { control, spec } = attempt;
+    if (!acceptsValue(control, spec.text)) return attempt.block("no_such_value", valueFormOf(control));
+    this.hold(reading, () => {
+      setValue(control, spec.text);
+      attempt.land();
+    });
+  }
+
+  /** `ready`, then what the agent does itself: at once, or when Python says `act` if the spec says `hold`. */
+  hold(reading, work) {
+    const { attempt } = this;
+    this.bringIntoView(attempt.element);
+    attempt.tellReady(reading);
+    attempt.phase = "ready";
+    const act = () => {
+      this.pending = null;
+      attempt.forgetChanges();
+      work();
+    };
+    if (attempt.spec.hold) this.pending = act;
+    else act();
+  }
+}

@@ -1,0 +1,259 @@
+/* What one look at a page works out about its elements: once, and kept for the length of the look. */
+
+/**
+ * What the attributes of an element are about, as bits. Most elements have none of these attributes; asking for each
+ * of them, wherever it might matter, would cost more than anything else that is read.
+ */
+const ROLE = 1;
+const EDITABLE = 2;
+const ONCLICK = 4;
+const TABINDEX = 8;
+/** What anchors a path or goes into an element's digest. */
+const IDENTIFYING = 16;
+/** What `statesOf` reads. */
+const STATING = 32;
+const NAMING = 64;
+const HIDING = 128;
+const OWNING = 256;
+const TEST_IDS = ["data-testid", "data-test", "data-test-id", "data-qa", "data-cy"];
+const MARKS = new Map();
+for (const [mark, names] of [
+  [ROLE, ["role"]], [EDITABLE, ["contenteditable"]], [ONCLICK, ["onclick"]], [TABINDEX, ["tabindex"]],
+  [IDENTIFYING, ["id", "type", "name", "placeholder", "aria-label", "href", "alt", ...TEST_IDS]],
+  [STATING, ["required", "readonly", "aria-disabled", "aria-checked", "aria-pressed", "aria-expanded", "aria-required",
+    "aria-invalid", "aria-selected", "aria-current", "aria-readonly"]],
+  [NAMING, ["aria-labelledby", "aria-label", "title", "alt"]], [HIDING, ["aria-hidden"]], [OWNING, ["aria-owns"]],
+]) for (const name of names) MARKS.set(name, (MARKS.get(name) ?? 0) | mark);
+
+function marksOf(element) {
+  let marks = 0;
+  if (hasAttributes.call(element)) for (const name of getAttributeNames.call(element)) marks |= MARKS.get(name) ?? 0;
+  return marks;
+}
+
+/** What a reading has worked out about one element; undefined is what nobody asked yet. */
+class Facts {
+  constructor() {
+    this.visited = false;
+    this.parent = undefined;
+    this.foreign = undefined;
+    this.marks = -1;
+    this.role = undefined;
+    this.name = undefined;
+    this.style = undefined;
+    this.shown = undefined;
+    this.standing = undefined;
+    this.opens = undefined;
+    this.display = undefined;
+    this.pointer = undefined;
+    this.box = undefined;
+    this.raw = undefined;
+    this.text = undefined;
+    this.place = undefined;
+    this.xpath = undefined;
+    this.css = undefined;
+    this.repeats = undefined;
+    this.container = undefined;
+    this.cells = undefined;
+    this.target = undefined;
+  }
+}
+
+/**
+ * A reading: what was worked out about elements, valid while neither the DOM nor styles change.
+ * Everything that is asked more than once in one look is kept here and nowhere else.
+ */
+class Reading {
+  constructor() {
+    this.known = new Map();
+    this.lastElement = null;
+    this.lastFacts = null;
+    this.textEntries = new Map();
+    this.hrefs = new Map();
+    this.unique = new Map();
+    this.labelled = new Map();
+    this.rootList = null;
+    this.pseudo = null;
+    this.scroll = null;
+    this.ownBase = null;
+    this.designed = null;
+  }
+
+  /** How far the page is scrolled; asking the window makes it lay out. */
+  get scrolled() {
+    return (this.scroll ??= { x: scrollX, y: scrollY });
+  }
+
+  /** Whether links are read against the address of the document itself, as nearly everywhere. */
+  get hasOwnBase() {
+    return (this.ownBase ??= /^https?:$/.test(location.protocol) && new URL(document.baseURI).origin === location.origin);
+  }
+
+  get roots() {
+    return (this.rootList ??= allRoots());
+  }
+
+  /** The one place for all that is known of an element: many are asked several things in a row. */
+  of(element) {
+    if (element === this.lastElement) return this.lastFacts;
+    let facts = this.known.get(element);
+    if (facts === undefined) this.known.set(element, (facts = new Facts()));
+    this.lastElement = element;
+    this.lastFacts = facts;
+    return facts;
+  }
+
+  /** The parent in the flat tree. */
+  parent(element) {
+    const facts = this.of(element);
+    if (facts.parent === undefined) facts.parent = flatParent(element);
+    return facts.parent;
+  }
+
+  /** As `foreignChildren`. */
+  foreign(element) {
+    const facts = this.of(element);
+    if (facts.foreign === undefined) facts.foreign = foreignChildren(element);
+    return facts.foreign;
+  }
+
+  /** What its attributes are about: the bits of `MARKS`. */
+  marks(element) {
+    const facts = this.of(element);
+    if (facts.marks < 0) facts.marks = marksOf(element);
+    return facts.marks;
+  }
+
+  /** As `isEditingHost`. */
+  isEditingHost(element) {
+    if (this.marks(element) & EDITABLE) return isEditingHost(element);
+    return this.designMode && element === bodyOf(document);
+  }
+
+  get designMode() {
+    return (this.designed ??= designModeOf(document) === "on");
+  }
+
+  style(element) {
+    const facts = this.of(element);
+    return (facts.style ??= getComputedStyle(element));
+  }
+
+  /** SHOWN, CONTENTS, VEILED or ABSENT. */
+  standing(element) {
+    const facts = this.of(element);
+    return (facts.standing ??= standingOf(element, this));
+  }
+
+  display(element) {
+    const facts = this.of(element);
+    return (facts.display ??= this.style(element).display);
+  }
+
+  /**
+   * The <label> elements of a control, in document order. The browser looks through the whole document for each
+   * control; here all labels of a root are asked once.
+   */
+  labels(element) {
+    if (!mayBeLabelled(element)) return NO_LABELS;
+    const root = getRoot(element);
+    let labelled = this.labelled.get(root);
+    if (!labelled) this.labelled.set(root, (labelled = labelledIn(root)));
+    return labelled.get(element) ?? NO_LABELS;
+  }
+
+  /** The element's box in the viewport, as a plain object: reading a DOMRect again and again costs more than making it. */
+  box(element) {
+    const facts = this.of(element);
+    return (facts.box ??= plainBox(rectOf(element)));
+  }
+
+  /** Whether the element takes part in rendering: it or its text has a box and is not hidden. */
+  isShown(element, depth = 0) {
+    const facts = this.of(element);
+    return (facts.shown ??= Boolean(isRendered(element, this, depth)));
+  }
+}
+
+const VISIBLE = { visibilityProperty: true };
+
+/** It and its texts are drawn. */
+const SHOWN = 3;
+/** `display: contents`: it has no box of its own, its texts and children are drawn. */
+const CONTENTS = 2;
+/** `visibility: hidden`: a descendant may undo that. */
+const VEILED = 1;
+/** Nothing in it is drawn. */
+const ABSENT = 0;
+
+function standingOf(element, reading) {
+  if (opens(parentNodeOf(element), reading)) return ownStanding(element, reading);
+  if (checkVisibility.call(element, VISIBLE)) return SHOWN;
+  const { display, visibility } = reading.style(element);
+  if (display === "contents") return visibility === "visible" ? CONTENTS : VEILED;
+  return display !== "none" && visibility !== "visible" && checkVisibility.call(element) ? VEILED : ABSENT;
+}
+
+/** The standing of an element in whose parent everything is drawn that does not say otherwise of itself. */
+function ownStanding(element, reading) {
+  const display = reading.display(element);
+  if (display === "none") return ABSENT;
+  if (reading.style(element).visibility !== "visible") return VEILED;
+  return display === "contents" ? CONTENTS : SHOWN;
+}
+
+/** Elements that draw something else than their children, or not all of them. */
+const CLOSED = new Set(["details", "select", "optgroup", "datalist", "object", "embed", "picture", "video", "audio",
+  "canvas", "iframe", "frameset", "img", "input", "textarea", "progress", "meter", "br", "wbr", "hr", "slot"]);
+/** What cannot skip its content (`content-visibility`), whatever its style says. */
+const UNSKIPPABLE = new Set(["inline", "contents"]);
+
+/**
+ * Whether an element that was come to already is known to draw its children as their own styles say. Then these need
+ * not be asked for: the browser's answer about the element and all its ancestors costs as much as everything else that
+ * a walk asks about it.
+ */
+function opens(parent, reading) {
+  const facts = parent ? reading.known.get(parent) : undefined;
+  if (facts === undefined || facts.standing === undefined || facts.standing === ABSENT) return false;
+  return (facts.opens ??= namespaceOf(parent) === HTML && !CLOSED.has(tagOf(parent)) && !shadowOf(parent) &&
+    (UNSKIPPABLE.has(reading.display(parent)) || reading.style(parent).contentVisibility !== "hidden"));
+}
+
+function plainBox({ x, y, width, height }) {
+  return { left: x, top: y, right: x + width, bottom: y + height, width, height };
+}
+
+/** How deep into boxes of no size anything is looked for. */
+const EMPTY_DEPTH = 100;
+
+function isRendered(element, reading, depth) {
+  if (depth > EMPTY_DEPTH) return false;
+  const shows = (child) =>
+    isElement(child) ? reading.isShown(child, depth + 1) : isText(child) && textBox(child);
+  if (reading.standing(element) !== SHOWN) {
+    return reading.display(element) === "contents" && someFlatChild(element, shows);
+  }
+  const box = reading.box(element);
+  if (box.width > 0 && box.height > 0) return true;
+  if (someFlatChild(element, shows)) return true;
+  // A control of no size whose label stands for it is what many styled checkboxes are.
+  return reading.labels(element).some((label) => label !== element && !Node.prototype.contains.call(label, element)
+    ? reading.isShown(label) : rectOf(label).width > 0);
+}
+
+/** The box of a text node, or null when nothing of it is drawn. */
+function textBox(node) {
+  if (!/\S/.test(headOf(node))) return null;
+  selectContents.call(measure, node);
+  const rect = getRangeRect.call(measure);
+  // Left in the page it would have to be moved with every change there.
+  endAt.call(measure, document, 0);
+  return rect.width > 0 && rect.height > 0 ? rect : null;
+}
+const newRange = () => Document.prototype.createRange.call(document);
+const selectContents = Range.prototype.selectNodeContents;
+const getRangeRect = Range.prototype.getBoundingClientRect;
+const endAt = Range.prototype.setEnd;
+/** One range for all texts: making a new one for each costs half as much again. */
+const measure = newRange();

@@ -1,0 +1,396 @@
+"""The steps of a task as people write them: one class for each action, and what can be asked of any."""
+
+from typing import Annotated, Any, Literal, TypeAlias
+
+from pydantic import Field, field_validator, model_validator
+
+from replaywright.domain.actions import Action, Effect
+from replaywright.domain.base import Authored
+from replaywright.domain.predicates import Predicate
+from replaywright.domain.targets import ElementQuery
+
+Answer: TypeAlias = Literal["accept", "dismiss"]
+"""What a dialog is told: OK, or Cancel; on leaving a page that asks first: leave, or stay."""
+
+
+class StepBase(Authored):
+    """What every step may say."""
+
+    effect: Effect | None = None
+    """Declared effect; None lets the action and what is observed decide."""
+    expect: tuple[Predicate, ...] = ()
+    """What must hold after the step."""
+    timeout_ms: int = Field(10_000, ge=100, le=300_000)
+    """The budget of the step: finding, acting and verifying together."""
+    dialog: Answer | tuple[Answer, ...] | None = None
+    """The answer to every dialog that the step causes, or one for each in their order; the others are dismissed."""
+    dialog_text: str | None = None
+    """What is entered into the prompts that are accepted; without it, what the page suggests."""
+
+    @field_validator("dialog", mode="before")
+    @classmethod
+    def _answers(cls, given: Any) -> Any:
+        several = given if isinstance(given, list | tuple) else (given,)
+        if given is not None and (not several or any(one not in ("accept", "dismiss") for one in several)):
+            raise ValueError(f"expected accept or dismiss, or a list of them in the dialogs' order, found {given!r}")
+        return given
+
+    @model_validator(mode="after")
+    def _text_is_accepted(self) -> "StepBase":
+        if self.dialog_text is not None and "accept" not in self.answers:
+            raise ValueError("dialog_text is entered into a prompt that is accepted: add dialog: accept")
+        return self
+
+    @property
+    def answers(self) -> tuple[Answer, ...]:
+        """The declared answers in order; empty when none is declared."""
+        return (self.dialog,) if isinstance(self.dialog, str) else self.dialog or ()
+
+    def answer_to(self, position: int) -> Answer:
+        """The answer to the dialog that is the step's first (0), second and so on: unless declared, no."""
+        if isinstance(self.dialog, str):
+            return self.dialog
+        return self.answers[position] if position < len(self.answers) else "dismiss"
+
+
+class PageStep(StepBase):
+    """A step that acts on the page as a whole."""
+
+    instruction: str = ""
+
+
+class ElementStep(StepBase):
+    """A step that acts on one element."""
+
+    instruction: str = Field(min_length=1)
+    """Which element, in plain words: "the send button"."""
+    target: ElementQuery | None = None
+    """The element by role, name and so on; with it, no model is needed. Must match exactly one."""
+
+
+class Goto(PageStep):
+    """Open a URL in the current tab."""
+
+    action: Literal["goto"]
+    url: str = Field(min_length=1)
+
+
+class Position(Authored):
+    """A place inside an element, in CSS pixels from its top left corner."""
+
+    x: float = Field(ge=0, allow_inf_nan=False)
+    y: float = Field(ge=0, allow_inf_nan=False)
+
+
+class Offset(Authored):
+    """A way for the pointer to go, in CSS pixels: to the right and down; negative is to the left and up."""
+
+    x: float = Field(0, allow_inf_nan=False)
+    y: float = Field(0, allow_inf_nan=False)
+
+    @model_validator(mode="after")
+    def _goes_somewhere(self) -> "Offset":
+        if not self.x and not self.y:
+            raise ValueError("x and y are both 0, which goes nowhere; give at least one of them")
+        return self
+
+
+class PointerStep(ElementStep):
+    """A step of the pointer on one element."""
+
+    position: Position | None = None
+    """Where in the element; without it, its middle, or else where it can be reached."""
+
+
+class ClickStep(PointerStep):
+    """A step that presses a button of the mouse on the spot."""
+
+    button: Literal["left", "middle", "right"] | None = None
+    """Which button of the mouse; the left one if none is named."""
+    modifiers: tuple[Literal["Alt", "Control", "Meta", "Shift"], ...] | None = None
+    """Keys that are held down meanwhile."""
+
+    # The same click must be the same step, however it is written: its keys are digests.
+    @field_validator("button")
+    @classmethod
+    def _left_goes_without_saying(cls, button: str | None) -> str | None:
+        return None if button == "left" else button
+
+    @field_validator("modifiers")
+    @classmethod
+    def _in_one_order(cls, modifiers: tuple[str, ...] | None) -> tuple[str, ...] | None:
+        return tuple(sorted(set(modifiers))) if modifiers else None
+
+
+class Click(ClickStep):
+    """Click once, with the left button unless another one is named."""
+
+    action: Literal["click"]
+
+
+class DoubleClick(ClickStep):
+    """Click twice, with the left button unless another one is named."""
+
+    action: Literal["double_click"]
+
+
+class Hover(PointerStep):
+    """Move the pointer over the element; it stays there until a step moves it."""
+
+    action: Literal["hover"]
+
+
+class Drag(PointerStep):
+    """Take the element and drop it on another one, or some way off."""
+
+    action: Literal["drag"]
+    to: ElementQuery | None = None
+    """The element to drop it on; exactly one must match, in the document that the dragged element is in."""
+    to_position: Position | None = None
+    """Where in the element named by `to`; without it, its middle."""
+    by: Offset | None = None
+    """Instead of `to`: how far to drag."""
+
+    @model_validator(mode="after")
+    def _has_a_destination(self) -> "Drag":
+        if (self.to is None) == (self.by is None):
+            raise ValueError("say where to drop it by exactly one of: to (an element), by (a way: x, y)")
+        if self.to_position is not None and self.to is None:
+            raise ValueError("to_position is a place in the element named by to, which is missing")
+        return self
+
+    @property
+    def destination(self) -> str:
+        """Where it is dropped, as it reads in a line."""
+        if self.to is not None:
+            said = ", ".join(f"{name} {value!r}" for name, value in self.to.model_dump(exclude_none=True).items())
+            return f"to {said}"
+        assert self.by is not None
+        return f"by {self.by.x:g}, {self.by.y:g}"
+
+
+class Fill(ElementStep):
+    """Set a field's value, replacing what is there."""
+
+    action: Literal["fill"]
+    value: str
+
+
+class Type(ElementStep):
+    """Clear a field, then type into it key by key, for pages that listen to keys."""
+
+    action: Literal["type"]
+    value: str
+
+
+class Paste(StepBase):
+    """Paste a text from the clipboard, as Control+V does, in place of what the field holds.
+
+    For pages that handle pasting: a code that is spread over several boxes, rows and columns pasted into a grid.
+    """
+
+    action: Literal["paste"]
+    value: str
+    instruction: str = ""
+    """Which element it is pasted into; empty for the one that has the focus."""
+    target: ElementQuery | None = None
+
+
+class Press(StepBase):
+    """Press a key or a combination, such as `Enter` or `Control+A`, on an element or on what has the focus."""
+
+    action: Literal["press"]
+    keys: str = Field(min_length=1)
+    instruction: str = ""
+    """Which element gets the keys; empty for the one that has the focus."""
+    target: ElementQuery | None = None
+
+
+class SelectOption(ElementStep):
+    """Choose options of a list by their labels, or by their values when no label equals them.
+
+    The list is a <select>, or a combobox or listbox that the page makes itself.
+    """
+
+    action: Literal["select_option"]
+    value: str | None = None
+    """The one option to choose."""
+    values: tuple[str, ...] | None = Field(None, min_length=1)
+    """The options that shall be chosen, and no other."""
+
+    @model_validator(mode="after")
+    def _says_which(self) -> "SelectOption":
+        if (self.value is None) == (self.values is None):
+            raise ValueError("say what to choose: either value (one label) or values (a list of labels)")
+        if self.values is not None and len(set(self.values)) < len(self.values):
+            twice = next(value for value in self.values if self.values.count(value) > 1)
+            raise ValueError(f"values names {twice!r} twice; name every option once")
+        return self
+
+    @property
+    def wanted(self) -> tuple[str, ...]:
+        """What to choose, one or several."""
+        return self.values or (self.value or "",)
+
+
+class Check(ElementStep):
+    """Tick a checkbox or choose a radio button, if it is not yet."""
+
+    action: Literal["check"]
+
+
+class Uncheck(ElementStep):
+    """Clear a checkbox, if it is ticked."""
+
+    action: Literal["uncheck"]
+
+
+class Upload(ElementStep):
+    """Give files to a file field, to what opens a file chooser when it is clicked, or to an area to drop them on."""
+
+    action: Literal["upload"]
+    files: tuple[str, ...] = Field(min_length=1, max_length=100)
+    """Paths on the worker's machine; relative ones from the first of its upload roots that has them."""
+    drop: bool | None = None
+    """True to drop the files on the element, for pages that take them no other way."""
+
+    @field_validator("files")
+    @classmethod
+    def _are_paths(cls, files: tuple[str, ...]) -> tuple[str, ...]:
+        if any(not file.strip() for file in files):
+            raise ValueError("an empty text is no path; give the path of a file")
+        return files
+
+    @field_validator("drop")
+    @classmethod
+    def _otherwise_as_usual(cls, drop: bool | None) -> bool | None:
+        return drop or None
+
+
+class Scroll(StepBase):
+    """Scroll an element into view, or the page or a scrolling area of it to an end."""
+
+    action: Literal["scroll"]
+    instruction: str = ""
+    """The element to bring into view; with `to: top | bottom` the area to scroll, and empty for the page."""
+    target: ElementQuery | None = None
+    to: Literal["top", "bottom", "element"] = "element"
+
+    @model_validator(mode="after")
+    def _has_a_destination(self) -> "Scroll":
+        if self.to == "element" and not (self.instruction or self.target):
+            raise ValueError("say what to scroll to: an instruction, a target, or to: top | bottom")
+        return self
+
+
+class WaitFor(PageStep):
+    """Wait until `expect` holds."""
+
+    action: Literal["wait_for"]
+
+    @model_validator(mode="after")
+    def _waits_for_something(self) -> "WaitFor":
+        if not self.expect:
+            raise ValueError("wait_for needs expect: what to wait for")
+        return self
+
+
+class GoBack(PageStep):
+    """Go back in the tab's history."""
+
+    action: Literal["go_back"]
+
+
+class SwitchTab(PageStep):
+    """Make another tab the current one."""
+
+    action: Literal["switch_tab"]
+    tab: Literal["latest", "first"] | None = None
+    url_contains: str | None = None
+    title_contains: str | None = None
+
+    @model_validator(mode="after")
+    def _names_one(self) -> "SwitchTab":
+        if sum(value is not None for value in (self.tab, self.url_contains, self.title_contains)) != 1:
+            raise ValueError("name the tab by exactly one of: tab (latest | first), url_contains, title_contains")
+        return self
+
+
+class CloseTab(PageStep):
+    """Close the current tab; the one that opened it, or the first, becomes the current one."""
+
+    action: Literal["close_tab"]
+
+
+class ExtractField(Authored):
+    """One named value to read."""
+
+    take: Literal["text", "value", "attribute", "table", "count"] = "text"
+    """`table` gives a list of rows, each a mapping from column header to cell text."""
+    find: ElementQuery | None = None
+    """Which element inside the step's element; None for the step's element itself."""
+    attribute: str | None = None
+    type: Literal["string", "number", "integer", "boolean"] = "string"
+
+    @model_validator(mode="after")
+    def _attribute_named(self) -> "ExtractField":
+        if (self.take == "attribute") != (self.attribute is not None):
+            raise ValueError("attribute belongs to take: attribute, which needs it")
+        return self
+
+
+class Extract(StepBase):
+    """Read values from the page, or from one element of it."""
+
+    action: Literal["extract"]
+    instruction: str = ""
+    """The element to read from; empty for the whole page."""
+    target: ElementQuery | None = None
+    fields: dict[str, ExtractField] = Field(min_length=1)
+
+
+Step: TypeAlias = Annotated[
+    Goto
+    | Click
+    | DoubleClick
+    | Hover
+    | Drag
+    | Fill
+    | Type
+    | Paste
+    | Press
+    | SelectOption
+    | Check
+    | Uncheck
+    | Upload
+    | Scroll
+    | WaitFor
+    | GoBack
+    | SwitchTab
+    | CloseTab
+    | Extract,
+    Field(discriminator="action"),
+]
+
+
+def action_of(step: Step) -> Action:
+    """The step's action as an enum."""
+    return Action(step.action)
+
+
+def names_element(step: Step) -> bool:
+    """Whether the step acts on one element that has to be found."""
+    match step:
+        case ElementStep():
+            return True
+        case Paste() | Press() | Extract() | Scroll():
+            return bool(step.instruction or step.target)
+        case _:
+            return False
+
+
+def arguments_of(step: Step) -> dict[str, Any]:
+    """What the action is done with, as templates: everything but instruction, target, effect, expectation and time."""
+    skip = {"action", "instruction", "target", "effect", "expect", "timeout_ms"}
+    arguments: dict[str, Any] = step.model_dump(mode="json", exclude=skip, exclude_none=True)
+    return arguments

@@ -1,0 +1,59 @@
+"""One Chromium of each kind for all tests of the adapters: tests are kept apart by contexts, or by tabs."""
+
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+
+import pytest
+from playwright.async_api import Browser
+
+from replaywright.browser.attach import ChromiumBrowsers
+from replaywright.browser.session import ChromiumSession
+from tests.adapters import browser_site
+from tests.adapters.browser_site import Site
+from tests.adapters.chromium import Chromium, leave_one_blank_tab
+from tests.pages.harness import AgentPage, agent_page, launched
+
+
+@pytest.fixture(scope="module")
+def site() -> Iterator[Site]:
+    """A site for each module: what its pages store belongs to an origin of their own."""
+    with browser_site.serving() as served:
+        yield served
+
+
+@pytest.fixture(scope="session")
+async def endpoint(chromium_path: Path, tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[str]:
+    """The address of a Chromium with strict site isolation, for sessions to attach to."""
+    async with Chromium(chromium_path, tmp_path_factory.mktemp("profile")) as address:
+        yield address
+
+
+@pytest.fixture(scope="session")
+async def browsers() -> AsyncIterator[ChromiumBrowsers]:
+    """The adapter under test."""
+    shared = ChromiumBrowsers()
+    yield shared
+    await shared.close()
+
+
+@pytest.fixture
+async def session(endpoint: str, browsers: ChromiumBrowsers) -> AsyncIterator[ChromiumSession]:
+    """A session on a blank tab."""
+    attached = await browsers.attach(endpoint)
+    yield attached
+    await attached.detach()
+    await leave_one_blank_tab(endpoint)
+
+
+@pytest.fixture(scope="session")
+async def browser(chromium_path: Path) -> AsyncIterator[Browser]:
+    """A Chromium that Playwright has started; every test has contexts of its own in it."""
+    async with launched(chromium_path) as browser:
+        yield browser
+
+
+@pytest.fixture
+async def agent(browser: Browser) -> AsyncIterator[AgentPage]:
+    """A page with the page agent in it, in a context of its own."""
+    async with agent_page(browser) as agent:
+        yield agent

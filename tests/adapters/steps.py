@@ -1,0 +1,54 @@
+"""Steps as the activities hand them to the browser, and what is asked of their reports."""
+
+from typing import Any
+
+from pydantic import TypeAdapter
+
+from replaywright.browser.session import ChromiumSession
+from replaywright.domain.predicates import Predicate
+from replaywright.domain.steps import Step
+from replaywright.domain.targets import ElementQuery, Target
+from replaywright.ports import Report, Work
+from tests.adapters.browser_site import Site
+
+STEP: TypeAdapter[Step] = TypeAdapter(Step)
+PREDICATE: TypeAdapter[Predicate] = TypeAdapter(Predicate)
+
+
+def work(action: str, target: dict[str, str] | Target | None = None, *, text: str | None = None, **more: Any) -> Work:
+    """A step as the activities hand it over: declared by a query, or recorded as a target."""
+    options = {key: more.pop(key) for key in tuple(more) if key in Work.__dataclass_fields__ and key != "expect"}
+    expect = tuple(PREDICATE.validate_python(one) for one in more.pop("expect", ()))
+    fields: dict[str, Any] = {"action": action, "expect": expect, **more}
+    if target is not None or action in ("click", "double_click", "hover", "fill", "type", "select_option", "check"):
+        fields.setdefault("instruction", "the element")
+    if text is not None:
+        fields["value"] = "what is entered"
+    return Work(
+        step=STEP.validate_python(fields),
+        text=text or "",
+        target=target if isinstance(target, Target) else None,
+        query=ElementQuery(**target) if isinstance(target, dict) else None,
+        expect=expect,
+        **options,
+    )
+
+
+async def opened(session: ChromiumSession, site: Site, page: str) -> None:
+    await session.perform(work("goto", url=site.url(page)))
+
+
+def button(name: str) -> dict[str, str]:
+    return {"role": "button", "name": name}
+
+
+def link(name: str) -> dict[str, str]:
+    return {"role": "link", "name": name}
+
+
+def says(text: str) -> dict[str, Any]:
+    return {"text_contains": text}
+
+
+def holds(report: Report) -> bool:
+    return report.lookup.hit and all(verdict.passed for verdict in report.after)
