@@ -34,16 +34,13 @@ from replaywright.domain.targets import Target
 from replaywright.domain.text import normalise, tokens
 from replaywright.domain.wording import Wording, compare
 
-# From 12,976 picks of `python -m bench.locate` (seeds 21 and 41): 86 % right and one wrong, a namesake that a mutation
-# put exactly where the recorded element had stood; 99 of 13,215 false heals with the element taken away, most of them
-# on a copy of its block. Those were looked at while the rules were made; afresh (seed 51), 2 of 2,609 were wrong, with
-# 65 of 2,622 false heals: about the share of one in a thousand that is asked for, not below it. All of it was measured
-# before `PLACE_LEFT`, which is set by hand: on the demo's redesign no element has more than 0.55 of a recorded place
-# that is gone.
-ACCEPT_SCORE = 0.50
+# Proposed by `python -m bench.locate --calibrate`: the strictest thresholds that hardly cost a right pick.
+ACCEPT_SCORE = 0.60
 """A similarity below this is a miss."""
-ACCEPT_MARGIN = 0.08
+ACCEPT_MARGIN = 0.20
 """The best must lead the second by this much."""
+TWIN_LEAD = 0.08
+"""Of several elements that identifiers led to, all of the recorded role and name, the best must lead by this much."""
 IDENTIFIED_SCORE = 0.45
 """A candidate found by an identifier and confirmed by role and name needs only this."""
 SAME_PLACE = 0.30
@@ -469,11 +466,11 @@ def _stands_out(recorded: Target, scored: Sequence[_Scored]) -> bool:
 
     for descriptor in (lambda t: t.row, lambda t: t.container, identifiers, lambda t: t.frame):
         if descriptor(best) == descriptor(recorded) != descriptor(second):
-            return lead >= ACCEPT_MARGIN / 2
+            return lead >= TWIN_LEAD / 2
     if recorded.row and best.row and second.row:  # both rows are the recorded one: where they stand tells nothing
         return False
     # Among twins, what is likest in itself must stand likest too: the other may be the one that changed.
-    return lead >= ACCEPT_MARGIN and place(recorded, best) >= place(recorded, second)
+    return lead >= TWIN_LEAD and place(recorded, best) >= place(recorded, second)
 
 
 def decide_similar(
