@@ -612,11 +612,7 @@ async def test_elements_inside_frames_are_found_again_and_clicked(
     target = await _inside(session, where)
 
     clicked = await session.perform(work("click", target, expect=[says(f"inner pressed ?{where}")]))
-    field = next(
-        element.target
-        for element in (await session.snapshot()).elements
-        if element.target.label == "Inside" and element.target.frame == target.frame
-    )
+    field = await _inside(session, where, label="Inside")
     filled = await session.perform(work("fill", field, text="in a frame"))
 
     assert holds(clicked)
@@ -626,14 +622,16 @@ async def test_elements_inside_frames_are_found_again_and_clicked(
     assert len(target.frame) == (1 if where == "near" else 2)
 
 
-async def _inside(session: ChromiumSession, where: str) -> Target:
-    """The button in a frame, once all frames are there."""
+async def _inside(session: ChromiumSession, where: str, *, name: str = "Press", label: str = "") -> Target:
+    """The element of this name or label in a frame, once all frames are there."""
     async with asyncio.timeout(10):
         while True:
             snapshot = await session.snapshot()
             for element in snapshot.elements:
-                if element.target.name == "Press" and element.target.frame[-1].name == where:
-                    return element.target
+                seen = element.target
+                is_it = seen.label == label if label else seen.name == name
+                if is_it and seen.frame and seen.frame[-1].name == where:
+                    return seen
             await session.until(lambda: False, 0.1)
 
 
@@ -855,10 +853,11 @@ async def test_attaching_waits_for_a_navigation_that_is_under_way_and_no_longer_
     browsers: ChromiumBrowsers, site: Site, chromium_path: Path, tmp_path: Path
 ) -> None:
     hasty = ChromiumBrowsers(connect_timeout_s=0.5)
+    await hasty.start()
     async with Chromium(chromium_path, tmp_path) as endpoint:
         first = await browsers.attach(endpoint)
         await opened(first, site, "browser_second.html")
-        await first.current.page.evaluate("setTimeout(() => location.href = '/slow?ms=2500')")
+        await first.current.page.evaluate("setTimeout(() => location.href = '/slow?ms=4000')")
         await first.until(lambda: bool(first.current.main.loading), 5)
 
         with pytest.raises(SessionLost):
