@@ -2,7 +2,7 @@
 
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test check format lock bench-locate bench-miniwob bench-replay bench-snapshot record-histories clean
+.PHONY: help setup demo test test-long check format lock bench-locate bench-miniwob bench-replay bench-snapshot record-histories clean
 
 BIN := .venv/bin
 ARGS ?=
@@ -18,8 +18,11 @@ setup: $(INSTALLED) $(BROWSER) ## create .venv, install the locked dependencies,
 demo: setup ## run the main job: learn, replay, heal, fall back, survive a kill
 	$(BIN)/replaywright demo $(ARGS)
 
-test: setup ## run all tests
+test: setup ## run the tests
 	$(BIN)/pytest $(ARGS)
+
+test-long: setup ## run the long form of the end-to-end tests: every kill point, every fault, every answer of a model
+	$(BIN)/pytest -m "long or slow" tests/e2e $(ARGS)
 
 check: $(INSTALLED) ## ruff, mypy --strict and the import contracts
 	@failed=0; \

@@ -132,7 +132,14 @@ async def test_redis_stopped_and_started_again_between_two_steps_the_run_finishe
     await assert_done_once(lab, order, ending, unrecorded=(PRIORITY,))
 
 
-@pytest.mark.parametrize(("point", "sequence"), [("start", PRIORITY), ("located", SEND), ("intended", SEND)])
+@pytest.mark.parametrize(
+    ("point", "sequence"),
+    [
+        pytest.param("start", PRIORITY, marks=pytest.mark.long),
+        pytest.param("located", SEND, marks=pytest.mark.long),
+        ("intended", SEND),
+    ],
+)
 async def test_redis_emptied_in_the_middle_of_a_run_it_is_done_or_waits_and_never_sends_twice(
     lab: Lab, worker: Child, redis: OwnRedis, point: str, sequence: int
 ) -> None:
@@ -176,7 +183,7 @@ async def test_with_the_browser_or_its_keeper_killed_before_the_send_step_anothe
     await until("no browser is left", lambda: session.chromium is not None and not is_alive(session.chromium))
 
 
-@pytest.mark.parametrize("point", ["acted", "recorded"])
+@pytest.mark.parametrize("point", ["acted", pytest.param("recorded", marks=pytest.mark.long)])
 async def test_a_run_that_is_cancelled_inside_a_step_goes_no_further_and_gives_its_browser_back(
     lab: Lab, worker: Child, point: str
 ) -> None:
@@ -215,7 +222,12 @@ async def test_a_run_that_is_cancelled_while_its_browser_starts_leaves_no_browse
 
 @pytest.mark.parametrize(
     ("point", "sequence"),
-    [("start", PRIORITY), ("located", SEND), ("intended", SEND), ("acted", SEND)],
+    [
+        pytest.param("start", PRIORITY, marks=pytest.mark.long),
+        pytest.param("located", SEND, marks=pytest.mark.long),
+        ("intended", SEND),
+        pytest.param("acted", SEND, marks=pytest.mark.long),
+    ],
 )
 async def test_a_worker_that_wakes_up_after_another_took_over_does_nothing_any_more(
     lab: Lab, worker: Child, point: str, sequence: int
@@ -263,7 +275,7 @@ async def test_a_worker_that_is_asked_to_end_drains_and_another_goes_on_in_the_s
 
     await assert_done_once(lab, order, ending)
     assert ending.result.totals.recoveries == 1
-    assert await worker.ended_within(40)
+    assert await worker.ended_within(120)
     assert worker.exit_status() == 0
     assert {line["epoch"] for line in await lab.trace(order) if line["kind"] == "step"} == {1, 2}
     await until("the browser that was adopted has ended", lambda: not is_alive(session.keeper))
@@ -279,7 +291,7 @@ async def test_three_processes_with_a_role_each_do_the_main_flow(lab: Lab, worke
     second = await fresh.run(replayed)
 
     for child in split:
-        await child.stop(grace_s=40)
+        await child.stop(grace_s=120)
     await lab.stage.start_worker()
     assert (first.status, second.status) == ("done", "done"), (first, second)
     assert first.result.totals.learned == STEPS - 1

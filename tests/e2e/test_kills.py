@@ -27,16 +27,21 @@ async def assert_survived(lab: Lab, point: str, sequence: int) -> None:
     assert set(performed) | {SEND} == set(range(STEPS))
 
 
-@pytest.mark.parametrize("sequence", range(STEPS))
+def at(*short: int) -> list[object]:
+    """Every step; those that are not named belong to the long form."""
+    return [n if n in short else pytest.param(n, marks=pytest.mark.long) for n in range(STEPS)]
+
+
+@pytest.mark.parametrize("sequence", at(0, 4, SEND))
 async def test_killed_after_a_step_was_recorded_it_is_not_performed_again(lab: Lab, sequence: int) -> None:
     await assert_survived(lab, "recorded", sequence)
 
 
-@pytest.mark.parametrize("sequence", range(STEPS))
+@pytest.mark.parametrize("sequence", at(2, 7, SEND))
 async def test_killed_inside_a_step_the_run_finishes_with_one_mail(lab: Lab, sequence: int) -> None:
     await assert_survived(lab, "acted", sequence)
 
 
-@pytest.mark.parametrize("point", ["start", "located", "intended"])
+@pytest.mark.parametrize("point", [pytest.param("start", marks=pytest.mark.long), "located", "intended"])
 async def test_killed_before_the_send_button_is_clicked_one_mail_is_sent(lab: Lab, point: str) -> None:
     await assert_survived(lab, point, SEND)

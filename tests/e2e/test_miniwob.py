@@ -8,7 +8,7 @@ from rich.console import Console
 from bench.miniwob import Bench, End, Kind, bench, evaluate
 from bench.wob.tasks import SPECS
 
-TASKS = ("click-button", "click-option", "enter-date", "choose-list", "form-sequence-2", "email-inbox-delete")
+TASKS = ("click-button", "choose-list", "form-sequence-2", "email-inbox-delete")
 
 pytestmark = pytest.mark.slow
 

@@ -81,7 +81,7 @@ def assert_done(*endings: Ending) -> None:
 # ---------------------------------------------------------------------------------------------------- skins
 
 
-@pytest.mark.parametrize("skin", ["frames", "shadow"])
+@pytest.mark.parametrize("skin", ["frames", pytest.param("shadow", marks=pytest.mark.long)])
 async def test_a_form_in_a_frame_or_in_shadow_roots_is_learned_and_replayed_without_the_model(
     lab: Lab, skin: str
 ) -> None:
@@ -101,7 +101,7 @@ async def test_a_form_in_a_frame_or_in_shadow_roots_is_learned_and_replayed_with
     here.assert_one_right_mail(replayed)
 
 
-@pytest.mark.parametrize("skin", ["frames", "shadow"])
+@pytest.mark.parametrize("skin", [pytest.param("frames", marks=pytest.mark.long), "shadow"])
 async def test_learned_on_a_plain_form_a_form_in_frames_or_shadow_roots_gets_the_right_mail_or_none(
     lab: Lab, skin: str
 ) -> None:
@@ -296,7 +296,15 @@ def one_element(lab: Lab) -> Lab:
     return lab.apart(parse_task(task, "the test"))
 
 
-@pytest.mark.parametrize("kind", ["rate_limit", "server_error", "malformed", "unknown_id"])
+@pytest.mark.parametrize(
+    "kind",
+    [
+        "rate_limit",
+        pytest.param("server_error", marks=pytest.mark.long),
+        pytest.param("malformed", marks=pytest.mark.long),
+        pytest.param("unknown_id", marks=pytest.mark.long),
+    ],
+)
 async def test_a_model_that_fails_once_is_asked_again_and_the_run_is_done(lab: Lab, kind: str) -> None:
     here = one_element(lab)
     calls = len(asked(lab))
@@ -324,7 +332,11 @@ async def test_a_model_that_asks_to_wait_is_not_asked_again_before(lab: Lab) -> 
 
 @pytest.mark.parametrize(
     ("kind", "calls", "reason"),
-    [("refusal", 2, "ModelRefused"), ("malformed", 2, "ModelRefused"), ("unknown_id", 2, "ModelRefused")],
+    [
+        ("refusal", 2, "ModelRefused"),
+        pytest.param("malformed", 2, "ModelRefused", marks=pytest.mark.long),
+        pytest.param("unknown_id", 2, "ModelRefused", marks=pytest.mark.long),
+    ],
 )
 async def test_a_model_that_gives_no_usable_answer_fails_the_run_and_says_so(
     lab: Lab, kind: str, calls: int, reason: str
