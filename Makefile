@@ -2,7 +2,8 @@
 
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-long check format lock bench-locate bench-miniwob bench-replay bench-snapshot record-histories clean
+.PHONY: help setup demo test test-long check format lock record-histories clean
+.PHONY: bench-locate bench-miniwob bench-replay bench-snapshot bench-widgets
 
 BIN := .venv/bin
 ARGS ?=
@@ -37,7 +38,7 @@ format: $(INSTALLED) ## put the code into its form
 
 lock: $(INSTALLED) ## resolve the newest allowed versions into requirements.lock
 	$(BIN)/pip-compile --quiet --upgrade --output-file=requirements.lock pyproject.toml
-	for name in django-old django-new; do \
+	for name in django-old django-new nicegui streamlit dash; do \
 		$(BIN)/pip-compile --quiet --upgrade --no-config --generate-hashes --allow-unsafe --strip-extras --no-annotate \
 			--no-header --no-emit-index-url --no-emit-find-links --no-emit-trusted-host --no-emit-options \
 			--output-file=bench/requirements/$$name.txt bench/requirements/$$name.in || exit 1; \
@@ -51,6 +52,9 @@ bench-snapshot: setup ## measure snapshots: page time beside a bare walk, tokens
 
 bench-locate: setup ## find recorded elements on changed pages: found, missed, wrong, per tier and threshold
 	$(BIN)/python -m bench.locate $(ARGS)
+
+bench-widgets: setup ## work widgets of component frameworks (Quasar, Streamlit, Dash), judged by what their servers receive
+	$(BIN)/python -m bench.widgets $(ARGS)
 
 bench-miniwob: setup ## record and replay tasks of MiniWoB++, judged by their own rewards
 	$(BIN)/python -m bench.miniwob $(ARGS)

@@ -22,7 +22,7 @@ from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Literal, get_args
 
-Name = Literal["django-old", "django-new", "miniwob"]
+Name = Literal["django-old", "django-new", "miniwob", "nicegui", "streamlit", "dash"]
 
 NAMES: tuple[Name, ...] = get_args(Name)
 """`miniwob` has no dependencies installed: nothing of it is run, its pages are served."""
