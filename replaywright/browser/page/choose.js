@@ -393,7 +393,15 @@ class Choosing {
 // ------------------------------------------------------------------------------------------------- parts
 
 const isListbox = (element) => /^(?:listbox|tree)$/.test(attr(element, "role"));
-const isSelected = (option) => attr(option, "aria-selected") === "true" || attr(option, "aria-checked") === "true";
+/** The box that an option shows its state with: it is ticked and unticked, and no other option with it. */
+const tickOf = (option) => (attr(option, "role") === "option" ? innerElements(option, isTicked)[0] ?? null : null);
+
+function isSelected(option) {
+  if (attr(option, "aria-selected") === "true" || attr(option, "aria-checked") === "true") return true;
+  const tick = has(option, "aria-selected") || has(option, "aria-checked") ? null : tickOf(option);
+  return Boolean(tick) && checkedOf(tick) === true;
+}
+
 const takesKeys = (element) => element.tabIndex >= 0;
 
 const suggestionsOf = (input) => {
@@ -401,8 +409,14 @@ const suggestionsOf = (input) => {
   return list instanceof HTMLDataListElement ? Array.from(queryAll(list, "option")) : [];
 };
 
-const isMultiple = (options, control) => [options[0], control].some((element) =>
-  closest(element, "[aria-multiselectable]") && attr(closest(element, "[aria-multiselectable]"), "aria-multiselectable") === "true");
+/** Whether several can be chosen: the list says so, its options have boxes to tick, or several are chosen. */
+function isMultiple(options, control) {
+  const said = [options[0], control].map((element) => closest(element, "[aria-multiselectable]")).filter(Boolean);
+  if (said.some((element) => attr(element, "aria-multiselectable") === "true")) return true;
+  const ticks = options.map(tickOf).filter(Boolean);
+  return ticks.some((tick) => inputTypeOf(tick) === "checkbox" || attr(tick, "role") === "checkbox")
+    || options.filter(isSelected).length > 1;
+}
 
 /** Lists that the control, or what has the focus in it, points to. */
 function linkedLists(control, reading) {

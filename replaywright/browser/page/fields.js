@@ -43,13 +43,21 @@ const isList = (element) => matches(element, CHOSEN_FROM);
 /** The control that `element` stands for: itself, the one it labels, or the only one of its kind inside it. */
 function controlFor(element, need, reading) {
   const kind = TEXT_NEEDS.has(need) ? isEditable : need === "select" ? isList : need === "check" ? isTicked : null;
-  if (!kind || kind(element)) return element;
+  if (!kind) return element;
+  if (kind(element)) return TEXT_NEEDS.has(need) ? editedWith(element, reading) : element;
   const labelled = controlOf(element);
   if (labelled && kind(labelled)) return labelled;
   const inside = innerElements(element, kind);
   // The native control that a styled one stands for may be hidden; of several, the reader sees the ones shown.
   const shown = inside.length > 1 ? inside.filter((inner) => reading.isShown(inner)) : inside;
   return shown.length === 1 ? shown[0] : element;
+}
+
+/** What has the focus when a part of an editor is written to: the editor, if the part is all that is in it. */
+function editedWith(element, reading) {
+  let host = element;
+  while (isElement(flatParent(host)) && isEditor(host) && isEditor(flatParent(host))) host = flatParent(host);
+  return host === element || plainLines(readText(host, reading)) !== plainLines(readText(element, reading)) ? element : host;
 }
 
 /** The only element of the page that is what another was that is gone: same tag, role, name, attributes, and row. */

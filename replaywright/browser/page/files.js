@@ -11,6 +11,9 @@ const fileNameOf = getterOf(File.prototype, "name");
 const fileSizeOf = getterOf(Blob.prototype, "size");
 const transferredFilesOf = getterOf(DataTransfer.prototype, "files");
 
+/** What is smaller stands for a field that is not to be seen. */
+const DROP_ZONE_PX = 16;
+
 const isFileField = (element) => inputTypeOf(element) === "file";
 
 const toldFiles = (list) =>
@@ -23,6 +26,16 @@ function fileFieldFor(element) {
   if (labelled) return isFileField(labelled) ? labelled : null;
   const inside = innerElements(element, isFileField);
   return inside.length === 1 ? inside[0] : null;
+}
+
+/** What of an element files are dropped on: where its only file field is drawn, or the box around that; else all of it. */
+function dropZoneOf(element) {
+  const inside = innerElements(element, isFileField);
+  if (inside.length !== 1) return element;
+  const isBox = (part) => boxesOf(part).some(({ width, height }) => width >= DROP_ZONE_PX && height >= DROP_ZONE_PX);
+  let zone = inside[0];
+  while (zone !== element && !isBox(zone)) zone = flatParent(zone);
+  return zone;
 }
 
 /** Why a field cannot take so many files, as the arguments of `block`; null when it can. */

@@ -63,9 +63,9 @@ class Preparation {
 
   /** Where the control can be pressed: on itself, on its labels, or on what was named and stands for it. */
   places(reading) {
-    const { control, element } = this.attempt;
+    const { control, element, files } = this.attempt;
     const places = [control, ...labelsOf(control), element].filter((part) => part === control || reading.isShown(part));
-    return Array.from(new Set(places));
+    return Array.from(new Set(files?.drop ? [dropZoneOf(element), ...places] : places));
   }
 
   /** A file field need not be seen to be set. */
