@@ -24,6 +24,8 @@ def _fill(name: str, of: str = "textbox") -> Do:
 
 
 _ENTER = do("press", None, keys="Enter")
+_AWAY = do("click", role("tab", "Home"))
+"""Dates and times are taken when the focus leaves them."""
 
 CASES: tuple[Case, ...] = (
     _choices("country", "selectbox", do("select_option", role("combobox", "Country"), value=VALUE), same("Denmark"),
@@ -54,10 +56,10 @@ CASES: tuple[Case, ...] = (
     _fields("day", "date input, calendar", do("click", {"label": "Day"}),
             do("click", {"role": "button", "name_contains": VALUE}),
             entry("2026-11-10", value="November 10"), entry("2026-11-17", value="November 17")),
-    _fields("day", "date input", do("fill", role("group", "Day"), text=VALUE), same("2026-11-21"), same("2027-02-03")),
-    _fields("day", "date input, one part", do("fill", role("spinbutton", "month, Day"), text=VALUE),
+    _fields("day", "date input", do("fill", role("group", "Day"), text=VALUE), _AWAY, same("2026-11-21"), same("2027-02-03")),
+    _fields("day", "date input, one part", do("fill", role("spinbutton", "month, Day"), text=VALUE), _AWAY,
             entry("2026-12-02", value="12"), entry("2026-03-02", value="3")),
-    _fields("alarm", "time input", do("fill", role("group", "Alarm"), text=VALUE), entry("14:30:00", value="14:30"),
+    _fields("alarm", "time input", do("fill", role("group", "Alarm"), text=VALUE), _AWAY, entry("14:30:00", value="14:30"),
             entry("07:15:00", value="07:15")),
     _fields("volume", "slider", do("fill", {"role": "slider", "name_contains": "Volume"}, text=VALUE), same(60), same(7)),
     _fields("step", "select slider, keys", do("press", {"role": "slider", "name_contains": "Step"}, keys=VALUE),

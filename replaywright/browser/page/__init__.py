@@ -25,6 +25,7 @@ PARTS = (
     "prepare",
     "attempt",
     "choose",
+    "segments",
     "main",
 )
 """Source files in the order in which they need each other."""

@@ -120,8 +120,16 @@ function holdsText(element, text, reading) {
     return type === "color" ? value === text.toLowerCase() : value === text.replace(/[\r\n]/g, "");
   }
   if (isSlider(element)) return text.trim() !== "" && Number(attr(element, "aria-valuenow")) === Number(text);
-  return plainLines(readText(element, reading)) === plainLines(text);
+  if (!isEditable(element) && timeParts(element, reading)) return holdsTime(element, text, reading);
+  const shown = readText(element, reading);
+  // A part of a date that is written into: it says 3 as 03, or as the name of the month.
+  if (isNumberPart(element) && Number(attr(element, "aria-valuenow")) === Number(text) && text.trim() !== "") return true;
+  return plainLines(shown) === plainLines(text);
 }
+
+/** A spin button whose text can be edited, as dates are made of. */
+const isNumberPart = (element) =>
+  isEditor(element) && attr(element, "role") === "spinbutton" && has(element, "aria-valuenow");
 
 // ------------------------------------------------------------------------------------------------ sliders
 
@@ -261,7 +269,7 @@ function isAsWanted(control, spec, reading) {
       return control instanceof HTMLSelectElement ? holdsOptions(control, wantedOptions(spec))
         : isChosenAlready(control, wantedOptions(spec), reading);
     case "fill":
-      return given(text) && (isEditable(control) || isSlider(control)) && holdsText(control, text, reading);
+      return given(text) && (isEditable(control) || isSlider(control) || timeParts(control, reading)) && holdsText(control, text, reading);
   }
   return false;
 }

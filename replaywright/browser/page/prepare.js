@@ -41,17 +41,17 @@ class Preparation {
     const control = (attempt.control = controlFor(element, need, reading));
     if (NEEDS_ENABLED.has(need) && isDisabled(control)) return attempt.block("disabled");
     if (isAsWanted(control, spec, reading)) return this.alreadyThere(reading);
-    const obstacle = obstacleTo(control, spec);
+    const parts = need === "fill" && !isEditable(control) ? timeParts(control, reading) : null;
+    const obstacle = parts ? obstacleToParts(parts, spec.text) : obstacleTo(control, spec);
     if (obstacle) return attempt.block(...obstacle);
     if (need === "select") return this.prepareSelect(reading);
+    if (parts) return this.prepareWork(new PartsFilling(attempt, control), reading);
     if (need === "fill" && SETTABLE_INPUTS.test(inputTypeOf(control))) return this.prepareSetting(reading);
     if (drag) {
       const why = drag.findDestination(element, reading);
       if (why) return attempt.block(...why);
     }
-    // A styled checkbox has no size of its own: then its label is what can be seen and pressed.
-    const place = this.places(reading).find((part) => boxesOf(part).length) ?? element;
-    const area = this.bringIntoView(place);
+    const area = this.bringPlaceIntoView(reading);
     if (!area) return attempt.block("invisible");
     drag?.bringIntoView();
     if (POINTER_NEEDS.has(need) && !this.isStill(element)) return attempt.block("moving");
@@ -101,6 +101,16 @@ class Preparation {
   alreadyThere(reading) {
     this.attempt.tellReady(reading, { already: true });
     this.attempt.beginObserving();
+  }
+
+  /** A styled checkbox has no size of its own, or is clipped away: then its label is what can be seen and pressed. */
+  bringPlaceIntoView(reading) {
+    const places = this.places(reading).filter((part) => boxesOf(part).length);
+    for (const place of places.length ? places : [this.attempt.element]) {
+      const area = this.bringIntoView(place);
+      if (area) return area;
+    }
+    return null;
   }
 
   /** Scrolls only if too little of the element is to be seen; returns the visible part or null. */
@@ -243,6 +253,12 @@ class Preparation {
     const choosing = new Choosing(attempt, control);
     const obstacle = choosing.obstacle(reading);
     if (obstacle) return attempt.block(...obstacle);
+    this.prepareWork(choosing, reading);
+  }
+
+  /** What takes one trusted input after the other. */
+  prepareWork(choosing, reading) {
+    const { attempt } = this;
     this.hold(reading, () => {
       attempt.choosing = choosing;
       attempt.phase = "choosing";
