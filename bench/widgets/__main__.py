@@ -21,9 +21,9 @@ from rich.console import Console
 from rich.table import Table
 
 from bench.environments import EnvironmentFailed
+from bench.widgets.case import Case
 from bench.widgets.dash_cases import CASES as DASH
 from bench.widgets.nicegui_cases import CASES as NICEGUI
-from bench.widgets.case import Case
 from bench.widgets.run import End, Outcome, Runner, browser
 from bench.widgets.served import FRAMEWORKS, Framework, served
 from bench.widgets.streamlit_cases import CASES as STREAMLIT

@@ -1,7 +1,7 @@
 """Doing one interaction, and judging it by what the server received."""
 
 import contextlib
-import datetime
+import datetime as dt
 import json
 import tempfile
 import time
@@ -137,7 +137,7 @@ class Runner:
 def _dated(received: Any) -> Any:
     """`TODAY-07`: the seventh of the present month."""
     if isinstance(received, str) and received.startswith(_TODAY):
-        return f"{datetime.datetime.now(tz=datetime.UTC):%Y-%m}-{received.removeprefix(_TODAY)}"
+        return f"{dt.datetime.now(tz=dt.UTC):%Y-%m}-{received.removeprefix(_TODAY)}"
     return received
 
 

@@ -39,7 +39,7 @@ class App:
     def values(self, since: int = 0) -> Mapping[str, Any] | None:
         """The server's values as it last told them after `since`; None if it has not."""
         lines = self._file.read_bytes()[since:].splitlines()
-        return json.loads(lines[-1]) if lines else None  # type: ignore[no-any-return]  # our own applications' lines
+        return json.loads(lines[-1]) if lines else None
 
     async def value_is(self, name: str, wanted: Any, since: int, timeout_s: float) -> bool:
         """Whether the server receives this value in time."""

@@ -27,9 +27,7 @@ app.layout = html.Div(
         _labelled("Day", dcc.DatePickerSingle(date="2026-11-02", id="day", display_format="YYYY-MM-DD")),
         _labelled(
             "Days",
-            dcc.DatePickerRange(
-                start_date="2026-11-02", end_date="2026-11-06", id="days", display_format="YYYY-MM-DD"
-            ),
+            dcc.DatePickerRange(start_date="2026-11-02", end_date="2026-11-06", id="days", display_format="YYYY-MM-DD"),
         ),
         _labelled("Volume", dcc.Slider(0, 100, 5, value=50, marks=None, id="volume")),
         _labelled("Range", dcc.RangeSlider(0, 100, 5, value=[20, 80], marks=None, id="range")),
@@ -47,8 +45,8 @@ app.layout = html.Div(
 )
 
 _INPUTS = {
-    **{name: "value" for name in ("country", "item", "visited", "volume", "range", "name", "amount", "notes")},
-    **{name: "value" for name in ("extras", "size", "tab")},
+    **dict.fromkeys(("country", "item", "visited", "volume", "range", "name", "amount", "notes"), "value"),
+    **dict.fromkeys(("extras", "size", "tab"), "value"),
     "day": "date",
     "file": "filename",
     "sent": "n_clicks",

@@ -142,7 +142,7 @@ def pointer() -> None:
     values["file"] = None
     ui.upload(label="Attachment", on_upload=chosen, auto_upload=True)
 
-    def selected(event: events.TableSelectionEventArguments) -> None:
+    def selected() -> None:
         values["rows"] = sorted(row["name"] for row in table.selected)
         tell(values)
 

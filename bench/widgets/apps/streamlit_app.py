@@ -1,7 +1,7 @@
 """Streamlit (React with BaseWeb): `python -m streamlit run bench/widgets/apps/streamlit_app.py`."""
-# mypy: disable-error-code="import-not-found"
+# mypy: disable-error-code="import-not-found, import-untyped"
 
-import datetime
+import datetime as dt
 
 import pandas as pd
 import streamlit as st
@@ -32,9 +32,9 @@ else:
     values["name"] = st.text_input("Name")
     values["notes"] = st.text_area("Notes")
     values["amount"] = st.number_input("Amount", value=1.0, step=0.5)
-    values["day"] = st.date_input("Day", value=datetime.date(2026, 11, 2))
-    values["days"] = st.date_input("Days", value=(datetime.date(2026, 11, 2), datetime.date(2026, 11, 6)))
-    values["alarm"] = st.time_input("Alarm", value=datetime.time(8, 45))
+    values["day"] = st.date_input("Day", value=dt.date(2026, 11, 2))
+    values["days"] = st.date_input("Days", value=(dt.date(2026, 11, 2), dt.date(2026, 11, 6)))
+    values["alarm"] = st.time_input("Alarm", value=dt.time(8, 45))
     values["volume"] = st.slider("Volume", 0, 100, 50)
     values["range"] = st.slider("Range", 0, 100, (20, 80))
     values["step"] = st.select_slider("Step", ["low", "middle", "high", "highest"])

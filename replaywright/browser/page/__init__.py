@@ -24,6 +24,7 @@ PARTS = (
     "guard",
     "prepare",
     "attempt",
+    "lists",
     "choose",
     "segments",
     "main",
