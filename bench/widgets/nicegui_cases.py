@@ -129,7 +129,7 @@ CASES: tuple[Case, ...] = (
     _fields(
         "departure",
         "date input, calendar",
-        do("click", {"role": "button", "text": "edit_calendar"}),
+        do("click", {"css": "label:has([aria-label=Departure]) button"}),
         do("click", role("button", VALUE)),
         entry("TODAY-10", value="10"),
         entry("TODAY-17", value="17"),

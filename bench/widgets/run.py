@@ -29,6 +29,8 @@ from replaywright.stack.chromium import find_chromium
 RECEIVED_S = 4.0
 """How long a value may take to the server after the action is done: some frameworks wait for a pause in typing."""
 LOADED_S = 20.0
+STEP_MS = 20_000
+"""What a step may take: others may be at work on the machine."""
 _BROWSER_S = 60
 _STEP: TypeAdapter[Step] = TypeAdapter(Step)
 _TODAY = "TODAY-"
@@ -152,6 +154,7 @@ def _work(action: str, target: Mapping[str, str] | Target | None, arguments: Map
     return Work(
         step=_STEP.validate_python(fields),
         text=text or "",
+        timeout_ms=STEP_MS,
         target=target if isinstance(target, Target) else None,
         query=None if target is None or isinstance(target, Target) else ElementQuery(**target),
     )

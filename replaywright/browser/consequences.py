@@ -43,9 +43,15 @@ async def took_effect(context: StepContext) -> bool:
 
 
 def has_another_way(context: StepContext, ready: Ready, tries: int) -> bool:
-    """Whether the same input once more, or another one, leads on: a checkbox of three states, an editor."""
+    """Whether the same input once more, or another one, leads on.
+
+    It does for a checkbox of three states, for an editor, and for a field that holds again what it held before: pages
+    that are still being put together draw their fields anew.
+    """
     if isinstance(context.step, Check | Uncheck):
         return bool(ready.state.get("mixed")) and tries < 2
+    if isinstance(context.step, Fill) and not tries and not ready.state.get("editor") and ready.point is not None:
+        return context.attempt.state.get("value") == ready.state.get("value")
     return entering.is_pasted(context.step, ready, context.work.text, tries) and isinstance(context.step, Fill)
 
 

@@ -149,7 +149,7 @@ class Dispatch:
                 return hand.point(wire, place, clicks=1)
             case Hover() if place is not None:
                 return hand.point(wire, place, clicks=0)
-            case Fill() if place is not None and self.tries:
+            case Fill() if place is not None and self.tries and "\n" in text:
                 return hand.enter_lines(wire, text)
             case Fill() | Type() | Paste() as step if place is not None:
                 return hand.enter(wire, text, key_by_key=isinstance(step, Type))

@@ -126,3 +126,16 @@ async def test_one_of_several_paragraphs_does_not_stand_for_the_editor(session: 
         await session.perform(work("fill", {"css": "#letter p:first-child"}, text="Dear Bo", timeout_ms=700))
 
     assert not refused.value.dispatched
+
+
+async def test_a_field_that_holds_again_what_it_held_is_filled_once_more_and_then_given_up(
+    session: ChromiumSession, site: Site
+) -> None:
+    await opened(session, site, PAGE)
+
+    late = await session.perform(work("fill", {"label": "Late"}, text="new"))
+    with pytest.raises(ActionFailed, match="does not hold what was entered"):
+        await session.perform(work("fill", {"label": "Fixed"}, text="new"))
+
+    assert holds(late)
+    assert await log_of(session) == "late; fixed; fixed;"
