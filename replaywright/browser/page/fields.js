@@ -56,7 +56,9 @@ function controlFor(element, need, reading) {
 /** What has the focus when a part of an editor is written to: the editor, if the part is all that is in it. */
 function editedWith(element, reading) {
   let host = element;
-  while (isElement(flatParent(host)) && isEditor(host) && isEditor(flatParent(host))) host = flatParent(host);
+  for (let at = flatParent(host); at && isElement(at) && tagOf(at) !== "html" && isEditor(host) && isEditor(at); at = flatParent(at)) {
+    host = at;
+  }
   return host === element || plainLines(readText(host, reading)) !== plainLines(readText(element, reading)) ? element : host;
 }
 
