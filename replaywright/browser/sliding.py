@@ -103,7 +103,7 @@ class _Slider:
             times = min(int(abs(missing) / worth + 1e-6), MOST_PRESSES) if worth else 1
             if times == 0:
                 return False  # a single press goes past it
-            # The last one comes by itself: pages that hand their value on may have an older one in the midst of a burst.
+            # The last one comes by itself: in a burst, pages may hand on a value that is out of date.
             times = max(1, times - 1)
             moved = await self._press(more if missing > 0 else less, times) - before
             if moved == 0:
