@@ -495,6 +495,16 @@ async def test_a_slider_is_moved_until_it_has_the_value(
     assert not again.acted
 
 
+async def test_a_page_that_takes_the_value_of_a_native_slider_when_a_key_is_let_go_gets_it(
+    session: ChromiumSession, site: Site
+) -> None:
+    await opened(session, site, "pointer_sliders.html")
+
+    await session.perform(work("fill", {"role": "slider", "name": "Native"}, text="75"))
+
+    assert await session.tabs[0].page.evaluate("taken.value") == "75"
+
+
 @pytest.mark.parametrize(("name", "value", "nearest"), [("Lowest price", "52", "50"), ("Highest price", "10", "20")])
 async def test_a_value_that_a_slider_does_not_have_is_refused_with_the_nearest(
     session: ChromiumSession, site: Site, name: str, value: str, nearest: str

@@ -1,6 +1,8 @@
 /* Fields and lists: which control an instruction means, what it takes, and whether it holds what was wanted. */
 
 const TEXT_INPUTS = /^(?:text|search|email|url|tel|password|number)$/;
+/** So many steps a native slider is moved by its keys. */
+const MOST_STEPS = 500;
 const SETTABLE_INPUTS = /^(?:date|time|datetime-local|month|week|color|range)$/;
 /** What a field of a type takes; anything else the browser refuses without a word. */
 const VALUE_FORMS = { date: "2026-11-21", time: "14:30", "datetime-local": "2026-11-21T14:30", month: "2026-11",
@@ -135,15 +137,18 @@ const isNumberPart = (element) =>
 
 // ------------------------------------------------------------------------------------------------ sliders
 
-/** A slider or spin button made of other elements: it has a value and no field; keys and pointer move it. */
-const isSlider = (element) =>
-  /^(?:slider|spinbutton)$/i.test(attr(element, "role").trim()) && has(element, "aria-valuenow") && !isEditable(element);
+const isRange = (element) => inputTypeOf(element) === "range";
+
+/** What keys and pointer move: a native slider, or a slider or spin button made of other elements that is no field. */
+const isSlider = (element) => isRange(element) ||
+  (/^(?:slider|spinbutton)$/i.test(attr(element, "role").trim()) && has(element, "aria-valuenow") && !isEditable(element));
 
 const numberIn = (element, name) => (attr(element, name).trim() === "" ? null : Number(attr(element, name)));
 
 /** What is known of a slider, for the hand that moves it; null for anything else. */
 function sliderState(element) {
   if (!isSlider(element)) return null;
+  if (isRange(element)) return { ...scaleOf(element), vertical: false, focused: deepActive() === element };
   return {
     now: numberIn(element, "aria-valuenow"),
     min: numberIn(element, "aria-valuemin"),
@@ -151,6 +156,21 @@ function sliderState(element) {
     vertical: attr(element, "aria-orientation") === "vertical",
     focused: deepActive() === element,
   };
+}
+
+const scaleOf = (range) =>
+  ({ now: Number(inputValueOf(range)), min: numberIn(range, "min") ?? 0, max: numberIn(range, "max") ?? 100 });
+
+/**
+ * Whether a native slider is moved there by its keys, as a person would: pages may take its value only when a key or the
+ * pointer is let go. A value between its steps, or many presses away, is set.
+ */
+function isMovedByKeys(element, text) {
+  const step = has(element, "step") ? Number(attr(element, "step")) : 1;
+  if (!isRange(element) || !(step > 0)) return false;
+  const { now, min } = scaleOf(element);
+  const steps = (Number(text) - min) / step;
+  return Math.abs(steps - Math.round(steps)) < 1e-6 && Math.abs(Number(text) - now) / step <= MOST_STEPS;
 }
 
 function obstacleToSliding(element, text) {

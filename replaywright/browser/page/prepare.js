@@ -46,7 +46,8 @@ class Preparation {
     if (obstacle) return attempt.block(...obstacle);
     if (need === "select") return this.prepareSelect(reading);
     if (parts) return this.prepareWork(new PartsFilling(attempt, control), reading);
-    if (need === "fill" && SETTABLE_INPUTS.test(inputTypeOf(control))) return this.prepareSetting(reading);
+    const isSet = need === "fill" && SETTABLE_INPUTS.test(inputTypeOf(control)) && !isMovedByKeys(control, spec.text);
+    if (isSet) return this.prepareSetting(reading);
     if (drag) {
       const why = drag.findDestination(element, reading);
       if (why) return attempt.block(...why);
@@ -212,7 +213,7 @@ class Preparation {
         return attempt.block(takesKeys ? "covered" : "not_editable", active ? briefly(active, reading) : "");
       }
     }
-    if (TEXT_NEEDS.has(need) && isEditable(control) && !this.hasSelected(control)) return;
+    if (TEXT_NEEDS.has(need) && isEditable(control) && !isRange(control) && !this.hasSelected(control)) return;
     // Focusing may have changed the page: what is told now must be read now.
     const fresh = attempt.newReading();
     attempt.arm(control, fresh);
