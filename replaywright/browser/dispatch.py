@@ -40,6 +40,17 @@ class Dispatch:
         self._gave = False
         """Whether input was given that the agent asked for on its way."""
 
+    @property
+    def was_stopped(self) -> bool:
+        """Whether the input would have met something else, and did not get there."""
+        return self._context.attempt.intercepted is not None
+
+    @property
+    def is_untouched(self) -> bool:
+        """Whether the page has seen no key and no press so far: the input may be given again, whatever it does."""
+        attempt = self._context.attempt
+        return not (attempt.landed or attempt.pressed or self._gave)
+
     async def give(self, found: Found, files: Sequence[Path] = ()) -> None:
         """Give the input to the element, and wait until it landed, was stopped, or has visibly taken effect.
 

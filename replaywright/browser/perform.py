@@ -47,6 +47,9 @@ from replaywright.ports import BeforeDispatch, Report, Work
 if TYPE_CHECKING:
     from replaywright.browser.session import ChromiumSession
 
+_STOPPED_TRIES = 3
+"""How often an input that was stopped is given again: pages shift while they are put together."""
+
 UNRESPONSIVE_S = 10.0
 """What a step may take beyond its budget when the browser does not answer; everything else ends within it."""
 
@@ -132,7 +135,9 @@ class StepRun:
         """Give the input, and wait for all that it leads to."""
         context, dispatch = self._context, self._dispatch
         await dispatch.give(found, files)
-        if context.attempt.intercepted and self._may_repeat():
+        for _ in range(_STOPPED_TRIES):
+            if not dispatch.was_stopped or not (dispatch.is_untouched or self._may_repeat()):
+                break
             await dispatch.give(await self._find_again(spec, found), files)
         dispatch.require_landed()
         await consequences.follow(context)
