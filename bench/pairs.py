@@ -34,7 +34,9 @@ names => {
 
   function purposeOf(element) {
     const tag = element.tagName;
-    if (tag === "A" && element.getAttribute("href")) return "link " + element.getAttribute("href");
+    const [path, query] = tag === "A" ? (element.getAttribute("href") ?? "").split("?") : [];
+    // Queries have numbers in them that each copy of a site gives anew.
+    if (path) return `link ${path} ${query ? element.textContent.trim() : ""}`.trim();
     const action = element.form ? new URL(element.form.action || location.href, location.href).pathname : "";
     const submits = tag === "BUTTON" ? element.type === "submit" : tag === "INPUT" && element.type === "submit";
     if (element.dataset?.action) return "submit /compose action=" + element.dataset.action;

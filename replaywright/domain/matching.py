@@ -47,6 +47,8 @@ SAME_PLACE = 0.30
 """An element of the recorded name at less of the recorded place needs an identifier that speaks for it."""
 KIN_PLACE = 0.50
 """The same for an element whose name only means the same, or whose identifiers say that it is another."""
+LONGER_PLACE = 0.60
+"""The same for an element whose name is a part of the recorded one, or the other way about."""
 ALIKE_PLACE = 0.65
 """The same for a name of the same meaning on a page whose other words stayed: it may have been there beside it."""
 MOVED_PLACE = 0.60
@@ -164,7 +166,13 @@ def wording_of(recorded: Target, seen: Target) -> Wording:
         return compare(recorded.label, seen.label) if recorded.label and seen.label else Wording.OTHER
     best = compare(recorded.name, seen.name)
     if recorded.role in FIELDS or seen.role in FIELDS:
-        best = max((compare(a, b) for a in _called(recorded) for b in _called(seen)), default=best)
+        own, others = _called(recorded), _called(seen)
+        pairs = [(a, b) for a in own for b in others]
+        if len(own) > 1 and len(others) > 1:
+            # Several fields say "Filter" inside; that tells nothing where what stands at them says which is which.
+            crossed = [(a, b) for a, b in ((own[0], others[1]), (own[1], others[0])) if compare(a, b) is Wording.SAME]
+            pairs = [(own[0], others[0]), *crossed]
+        best = max((compare(a, b) for a, b in pairs), default=best)
     elif not (recorded.name and seen.name):
         # A name that nobody saw came or went; what is read on the control is still the same.
         texts = (
@@ -176,7 +184,9 @@ def wording_of(recorded: Target, seen: Target) -> Wording:
 
 
 def _called(field: Target) -> list[str]:
-    return [text for text in (field.name or field.label, field.attributes.get("placeholder", "")) if text]
+    """Its name or label, and its placeholder."""
+    texts = (field.name or field.label, field.attributes.get("placeholder", ""))
+    return list(dict.fromkeys(text for text in texts if text))
 
 
 def place(recorded: Target, seen: Target) -> float:
@@ -291,7 +301,7 @@ def _is_unlike(recorded: Target, sight: _Sight, is_reworded: Callable[[], bool])
         case Wording.LONGER:
             if recorded.role != seen.role or known.speaks_against or _was_beside(recorded, seen):
                 return True
-            return _elsewhere(recorded, sight, KIN_PLACE)
+            return _elsewhere(recorded, sight, LONGER_PLACE)
         case _:
             if not known.agreeing or known.differing or (recorded.name and _was_beside(recorded, seen)):
                 return True
@@ -303,8 +313,8 @@ def _is_unlike(recorded: Target, sight: _Sight, is_reworded: Callable[[], bool])
 
 
 def _stays(recorded: Target, seen: Target) -> bool:
-    """Whether an element stands where the recorded one stood, beside the same text."""
-    return recorded.xpath == seen.xpath and recorded.neighbours[:1] == seen.neighbours[:1]
+    """Whether an element stands where the recorded one stood, beside the same texts."""
+    return recorded.xpath == seen.xpath and recorded.neighbours[:3] == seen.neighbours[:3]
 
 
 def _same_path(recorded: Target, seen: Target) -> bool:
@@ -437,7 +447,12 @@ def _is_stranger(recorded: Target, seen: Target, alike: int) -> bool:
     (`alike` are there now), or else the nearest text; the text of a field is what was typed into it.
     """
     classes, others = recorded.attributes.get("class", "").split(), seen.attributes.get("class", "").split()
-    if not recorded.role and classes and not set(classes) & set(others) and recorded.xpath != seen.xpath:
+    if (
+        not recorded.role
+        and classes
+        and not set(classes) & set(others)
+        and (recorded.xpath != seen.xpath or not others)
+    ):
         return True
     known = identities_of(recorded, [seen])[0]
     if recorded.name or seen.name or known.speaks_for:
@@ -470,6 +485,8 @@ def _stands_out(recorded: Target, scored: Sequence[_Scored]) -> bool:
     if recorded.row and best.row and second.row:  # both rows are the recorded one: where they stand tells nothing
         return False
     # Among twins, what is likest in itself must stand likest too: the other may be the one that changed.
+    if recorded.namesakes > 1 and not _stays(recorded, best):
+        return False
     return lead >= TWIN_LEAD and place(recorded, best) >= place(recorded, second)
 
 

@@ -478,6 +478,39 @@ def test_of_namesakes_without_a_name_only_one_that_stays_is_believed() -> None:
     assert not identified(recorded, beside, target(nameless, neighbours=("Orders",))).lookup.hit
 
 
+FILTER: dict[str, Any] = {
+    "tag": "input",
+    "role": "textbox",
+    "name": "Filter the available permissions",
+    "text": "",
+    "attributes": {"type": "text", "placeholder": "Filter"},
+    "element_hash": "h-filter",
+}
+
+
+def test_a_placeholder_that_several_fields_have_does_not_stand_for_their_names() -> None:
+    other = target(COMPOSE, **{**FILTER, "name": "Filter the selected permissions", "element_hash": "h-other"})
+    unlabelled = target(COMPOSE, **{**FILTER, "name": "Filter", "element_hash": "h-bare"})
+
+    assert similar(target(COMPOSE, **FILTER), other).chosen is None
+    assert similar(target(COMPOSE, **FILTER), unlabelled).chosen is not None
+
+
+def test_a_wrapper_that_is_no_more_than_where_the_element_stood_is_not_the_element() -> None:
+    item = {**COMPOSE, "tag": "div", "role": "", "attributes": {"class": "thread"}, "element_hash": "h-item"}
+
+    assert identified(target(item), target(item, attributes={})).chosen is None
+    assert identified(target(item), target(item, attributes={"class": "x-thread"})).chosen is not None
+
+
+def test_of_twins_the_one_that_stays_is_believed_and_another_that_is_likest_is_not() -> None:
+    recorded = target(COMPOSE, name="Send", namesakes=2, attributes={}, container="", neighbours=("Send", "Cancel"))
+    beside = recorded.model_copy(update={"xpath": "/html/body/div[1]/form/div[5]/button[1]"})
+    retagged = recorded.model_copy(update={"xpath": "/html/body/div[2]/div", "tag": "div", "element_hash": "h-div"})
+
+    assert identified(recorded, beside, retagged).chosen is None
+
+
 def test_a_lone_namesake_is_believed_anywhere_with_an_identifier_that_was_its_own() -> None:
     own = target(CRUMB, namesakes=2, attributes={"data-testid": "crumb"}, css='[data-testid="crumb"]')
     shared = own.model_copy(update={"css": 'nav [data-testid="crumb"]'})
