@@ -459,7 +459,8 @@ def _is_stranger(recorded: Target, seen: Target, alike: int) -> bool:
         return False
     if known.speaks_against or (recorded.namesakes > 1 and recorded.element_hash != seen.element_hash):
         return True
-    if recorded.namesakes > 1 and not (recorded.row and seen.row) and not _stays(recorded, seen):
+    by_place = recorded.namesakes > 1 and not (recorded.row and seen.row)
+    if by_place and (alike > recorded.namesakes or not _stays(recorded, seen)):
         return True
     if recorded.text and recorded.role not in FIELDS:
         said = compare(recorded.text, seen.text)
