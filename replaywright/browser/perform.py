@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     from replaywright.browser.session import ChromiumSession
 
 _STOPPED_TRIES = 3
-"""How often an input that was stopped is given again: pages shift while they are put together."""
+"""How often a press that was stopped is given again: pages shift while they are put together."""
 
 UNRESPONSIVE_S = 10.0
 """What a step may take beyond its budget when the browser does not answer; everything else ends within it."""
@@ -135,9 +135,9 @@ class StepRun:
         """Give the input, and wait for all that it leads to."""
         context, dispatch = self._context, self._dispatch
         await dispatch.give(found, files)
-        for _ in range(_STOPPED_TRIES):
-            if not dispatch.was_stopped or not (dispatch.is_untouched or self._may_repeat()):
-                break
+        tries = 0
+        while dispatch.was_stopped and tries < self._tries_after_a_stop(dispatch):
+            tries += 1
             await dispatch.give(await self._find_again(spec, found), files)
         dispatch.require_landed()
         await consequences.follow(context)
@@ -197,9 +197,12 @@ class StepRun:
             raise ActionFailed("intercepted", message, dispatched=False)
         return Found(first.lookup, result.frame, result.ready)
 
-    def _may_repeat(self) -> bool:
+    def _tries_after_a_stop(self, dispatch: Dispatch) -> int:
+        """How often an input that was stopped may be given again; one press that nobody saw is like none."""
         step = self._context.step
-        return effect_of(action_of(step), step.effect, None).repeatable
+        if isinstance(step, Click | DoubleClick | Check | Uncheck | Hover) and dispatch.is_untouched:
+            return _STOPPED_TRIES
+        return 1 if effect_of(action_of(step), step.effect, None).repeatable else 0
 
     def _on_ready(self, frame: Frame, ready: Ready) -> None:
         context = self._context
