@@ -21,10 +21,11 @@ from rich.console import Console
 from rich.table import Table
 
 from bench.environments import EnvironmentFailed
+from bench.miniwob import End
 from bench.widgets.case import Case
 from bench.widgets.dash_cases import CASES as DASH
 from bench.widgets.nicegui_cases import CASES as NICEGUI
-from bench.widgets.run import End, Outcome, Runner, browser
+from bench.widgets.run import Outcome, Runner, browser
 from bench.widgets.served import FRAMEWORKS, Framework, served
 from bench.widgets.streamlit_cases import CASES as STREAMLIT
 from replaywright.errors import StackFailed

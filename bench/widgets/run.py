@@ -7,13 +7,13 @@ import tempfile
 import time
 from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass
-from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
 import httpx
 from pydantic import TypeAdapter
 
+from bench.miniwob import End
 from bench.widgets.case import Case, Do, Entry, filled, names_parameter
 from bench.widgets.served import App
 from replaywright.browser.attach import ChromiumBrowsers
@@ -34,15 +34,6 @@ STEP_MS = 20_000
 _BROWSER_S = 60
 _STEP: TypeAdapter[Step] = TypeAdapter(Step)
 _TODAY = "TODAY-"
-
-
-class End(StrEnum):
-    """What became of an interaction."""
-
-    DONE = "done"
-    STOPPED = "stopped"
-    """It said that it did not succeed, and why."""
-    WRONG = "done wrong silently"
 
 
 @dataclass(frozen=True)
