@@ -15,6 +15,7 @@ from activities.killpoints import hit
 from activities.sessions import Attachment, Attachments
 from replaywright.domain.actions import Action, Effect, effect_of
 from replaywright.domain.entries import ActionCacheEntry
+from replaywright.domain.evaluation import failing
 from replaywright.domain.filling import filled_step, filled_target, general_target, unseen_parameters
 from replaywright.domain.fingerprints import (
     content_key,
@@ -25,7 +26,9 @@ from replaywright.domain.fingerprints import (
     naming_parameters,
     site_scope,
 )
-from replaywright.domain.outcomes import Costs, Evidence, Lookup, Status, StepOutcome
+from replaywright.domain.outcomes import SERVER_ERROR, UNPROVEN, Costs, Evidence, Lookup, Proof, Status, StepOutcome
+from replaywright.domain.predicates import Predicate, ResponseStatus, named_parameters, parts_of
+from replaywright.domain.proof import is_open, refused_by
 from replaywright.domain.redacted import redacted_outcome, redacted_snapshot, redacted_target
 from replaywright.domain.runs import (
     ActionRequest,
@@ -36,6 +39,7 @@ from replaywright.domain.runs import (
 from replaywright.domain.steps import Fill, Paste, Type, action_of, arguments_of, names_element
 from replaywright.domain.targets import Target
 from replaywright.domain.templates import fill, secrets_in
+from replaywright.domain.text import shorten
 from replaywright.errors import ActionFailed, ArtifactsUnavailable, SessionLost, StoreUnavailable
 from replaywright.ports import Artifacts, BeforeDispatch, Known, Recording, Report, Secrets, StepStore, Work
 
@@ -46,6 +50,9 @@ RECORD_TRIES = 4
 RECORD_PAUSE_S = 0.2
 """Pause before the second try; each further one is twice as long."""
 _NOTHING_SEEN = Evidence()
+WARNING_LIMIT = 300
+"""Characters of a warning."""
+WARNINGS_KEPT = 4
 SEEN_MS = 1_000
 """How long a page is given to show that a repeatable step had taken effect before its worker was lost."""
 
@@ -306,8 +313,19 @@ class _Performance:
             expect=self._step.expect,
             causes=None if entry is None or request.proposed is not None else entry.causes,
             heal=request.heal is not Heal.OFF,
+            skip_if_holds=self._may_be_done(),
             timeout_ms=self._step.timeout_ms,
         )
+
+    def _may_be_done(self) -> bool:
+        """Whether what is expected of a commit step, if it holds beforehand, shows that just this was done already.
+
+        Only an expectation that names a parameter can: "Sent" may be yesterday's.
+        """
+        step = self._request.step
+        if not self._is_known_commit() or step.always or self._request.reapply:
+            return False
+        return any(predicate.is_required and named_parameters(predicate) for predicate in step.expect)
 
     def _serves(self, entry: ActionCacheEntry) -> bool:
         """Whether the recording is of the element that today's values name.
@@ -334,26 +352,55 @@ class _Performance:
                 return await self._done(report)
             missed = self._ended(Status.MISSED, report.lookup.reason, "", report)
             return await self._traced(missed.model_copy(update={"snapshot": await self._actions.keep_snapshot(report)}))
-        unmet = next((result for result in report.after if not result.passed), None)
-        if unmet is None:
+        fault = self._fault(report)
+        if fault is None:
             return await self._done(report)
-        message = f"expected {unmet.reason.replace('_', ' ')}: {unmet.details}"
+        reason, message = fault
         sent = report.evidence.observed_effect is not Effect.READ
-        doubtful = not self._effect.repeatable and sent
+        refused = refused_by(report.evidence, report.url)
+        doubtful = not self._effect.repeatable and sent and (refused is None or is_open(refused))
         if self._intended and not doubtful:
-            await self._actions.release(self._request, "the page sent nothing that changes anything")
-        outcome = self._ended(Status.IN_DOUBT if doubtful else Status.UNMET, unmet.reason, message, report)
+            why = "the page sent nothing that changes anything" if refused is None else "the site refused it"
+            await self._actions.release(self._request, why)
+        outcome = self._ended(Status.IN_DOUBT if doubtful else Status.UNMET, reason, message, report)
         # A step that was taken for repeatable and sent something is not performed a second time either.
         raised = {"effect": max(self._effect, self._learned_effect(report), key=_rank)} if sent else {}
         kept = {"snapshot": await self._actions.keep_snapshot(report)}
         return await self._traced(outcome.model_copy(update={**raised, **kept}))
+
+    def _fault(self, report: Report) -> tuple[str, str] | None:
+        """Why what was done is not what was wanted, as reason and message; None when nothing speaks against it."""
+        unmet = failing(report.after)
+        if unmet is not None:
+            return unmet.reason, f"expected {unmet.reason.replace('_', ' ')}: {unmet.details}"
+        refused = refused_by(report.evidence, report.url)
+        if report.acted and refused is not None and not any(map(_judges_responses, self._step.expect)):
+            said = f"{refused.method} {refused.url} was answered with status {refused.status}"
+            return SERVER_ERROR, f"{said}, whatever the page shows; if that is as it should be, expect response_status"
+        if self._is_unproven(report) and self._is_known_commit():
+            return UNPROVEN, "nothing shows that it did anything: no request, no change of the page, no expectation met"
+        return None
+
+    def _is_unproven(self, report: Report) -> bool:
+        return report.acted and report.proof is Proof.NONE
+
+    def _is_known_commit(self) -> bool:
+        """Whether the step is one with consequences by what was declared or seen, not only because nobody knows."""
+        recorded = None if self._entry is None else self._entry.effect
+        known = self._request.step.effect is not None or recorded is not None
+        return known and not self._effect.repeatable
+
+    def _warnings(self, report: Report) -> tuple[str, ...]:
+        optional = (result for result in report.after if not result.passed and not result.required)
+        said = [f"{result.reason}: {shorten(str(result.details), WARNING_LIMIT)}" for result in optional]
+        return (*((UNPROVEN,) if self._is_unproven(report) else ()), *said)[:WARNINGS_KEPT]
 
     async def _seen_after_loss(self) -> bool:
         """Whether an attempt that was lost had got so far that its element is gone and its expectation holds."""
         if not (self._request.recovered and self._effect.repeatable and self._step.expect):
             return False
         results = await self._held.browser.check(self._step.expect, SEEN_MS)
-        return all(result.passed for result in results)
+        return failing(results) is None
 
     async def _done(self, report: Report) -> StepOutcome:
         self._left_at = report.url or self._held.browser.url
@@ -361,6 +408,7 @@ class _Performance:
             update={
                 "effect": self._learned_effect(report) if report.acted else self._effect,
                 "already_done": names_element(self._step) and not report.acted and report.lookup.hit,
+                "warnings": self._warnings(report),
             }
         )
         if self._request.reapply:
@@ -460,6 +508,7 @@ class _Performance:
             lookup=lookup,
             evidence=seen if report is None else report.evidence,
             predicates=() if report is None else report.after,
+            proof=None if report is None else report.proof,
             url=self._held.browser.url if report is None or not report.url else report.url,
             extracted=report.extracted if report is not None and status is Status.DONE else {},
             costs=Costs(
@@ -478,6 +527,10 @@ class _Performance:
 
 def _ms_since(begun: float) -> float:
     return round((time.perf_counter() - begun) * 1000, 2)
+
+
+def _judges_responses(predicate: Predicate) -> bool:
+    return isinstance(predicate, ResponseStatus) or any(map(_judges_responses, parts_of(predicate)))
 
 
 def _is_nameless(recorded: Target) -> bool:

@@ -8,6 +8,7 @@ from activities.actions import from_ledger, recording_of, settled_outcome
 from activities.heartbeats import heartbeats
 from activities.sessions import Attachments
 from replaywright.domain.actions import Effect
+from replaywright.domain.evaluation import failing
 from replaywright.domain.outcomes import Status, StepOutcome
 from replaywright.domain.predicates import fill_predicate
 from replaywright.domain.redacted import redacted_outcome
@@ -65,12 +66,14 @@ class EffectActivities:
         asked = request.action
         if not request.adopted:
             return await self._undecidable(asked, "page_rebuilt")
+        if request.contradicted:
+            return await self._undecidable(asked, request.contradicted)
         expect = tuple(fill_predicate(predicate, asked.values) for predicate in asked.step.expect)
         if not expect:
             return await self._undecidable(asked, "no_expectation")
         held = await self._attachments.hold(asked.session, asked.epoch)
         results = await held.browser.check(expect, RESOLVE_MS)
-        if not all(result.passed for result in results):
+        if failing(results) is not None:
             return await self._undecidable(asked, "not_seen")
         outcome = StepOutcome(
             status=Status.DONE,

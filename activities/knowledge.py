@@ -4,7 +4,8 @@ from temporalio import activity
 
 from activities.heartbeats import heartbeats
 from activities.sessions import Attachments
-from replaywright.domain.predicates import PredicateResult
+from replaywright.domain.evaluation import failing
+from replaywright.domain.observed import PredicateResult
 from replaywright.domain.redacted import redacted_results
 from replaywright.domain.runs import Finished, FinishRequest
 from replaywright.ports import Secrets, StepStore
@@ -29,7 +30,7 @@ class KnowledgeActivities:
             if request.verify:
                 held = await self._attachments.hold(request.session, request.epoch)
                 results = redacted_results(await held.browser.check(request.verify, VERIFY_MS), self._secrets)
-            verified = all(result.passed for result in results)
+            verified = failing(results) is None
             promoted = held_back = 0
             note = ""
             if not request.verify:

@@ -10,8 +10,9 @@ from pydantic import Field
 from replaywright.domain.actions import Cause
 from replaywright.domain.base import Record
 from replaywright.domain.entries import ActionCacheEntry, EntryInfo
-from replaywright.domain.outcomes import DownloadedFile, Evidence, Lookup, StepOutcome
-from replaywright.domain.predicates import Predicate, PredicateResult
+from replaywright.domain.observed import PredicateResult
+from replaywright.domain.outcomes import DownloadedFile, Evidence, Lookup, Proof, StepOutcome
+from replaywright.domain.predicates import Predicate
 from replaywright.domain.runs import Usage
 from replaywright.domain.sessions import SessionRef
 from replaywright.domain.snapshots import Snapshot
@@ -43,6 +44,8 @@ class Work:
     """What the action set off when it was recorded; None when that is not known: then it is observed."""
     heal: bool = True
     """Whether a changed element may be found again without a model."""
+    skip_if_holds: bool = False
+    """Leave the element alone when all that is expected holds before anything is done."""
     timeout_ms: int = 10_000
 
 
@@ -66,6 +69,8 @@ class Report:
     """Fresh description of the element that was acted on."""
     acted: bool = False
     """False on a miss, and when the wanted state was there already."""
+    proof: Proof | None = None
+    """What shows that the step did its work; None where nothing has to."""
     before: tuple[PredicateResult, ...] = ()
     after: tuple[PredicateResult, ...] = ()
     evidence: Evidence = field(default_factory=Evidence)

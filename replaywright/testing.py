@@ -11,20 +11,19 @@ from typing import Any
 
 from replaywright.domain.actions import Action, Cause
 from replaywright.domain.entries import ActionCacheEntry, EntryInfo, EntryStatus
+from replaywright.domain.evaluation import evaluate, failing, text_matches
 from replaywright.domain.matching import Candidate, Decision, decide_identified, decide_similar
-from replaywright.domain.outcomes import Evidence, Lookup, Status, StepOutcome, UnsafeRequest
-from replaywright.domain.predicates import (
+from replaywright.domain.observed import (
     AssertionContext,
     ElementProbe,
     ElementState,
-    Predicate,
     PredicateResult,
     Probe,
     ProbeResult,
-    evaluate,
-    probes_of,
-    text_matches,
 )
+from replaywright.domain.outcomes import Evidence, Lookup, Status, StepOutcome, UnsafeRequest
+from replaywright.domain.predicates import Predicate, probes_of
+from replaywright.domain.proof import needs_proof, proof_of
 from replaywright.domain.redaction import redact, redact_data
 from replaywright.domain.runs import Usage
 from replaywright.domain.sessions import SessionRef
@@ -484,9 +483,10 @@ class FakeBrowserSession:
         element_id = self._id_of(decision)
         if names_element(work.step) and element_id is None:
             return self._report(decision.lookup, snapshot=self._read())
-        before = self._evaluate(work.expect)
+        before, shown = self._evaluate(work.expect), len(self._shown)
         target = None if element_id is None else self._elements[element_id].target
-        if self._is_there_already(work, element_id):
+        held_before = work.skip_if_holds and failing(before) is None
+        if held_before or self._is_there_already(work, element_id):
             after = self._evaluate(work.expect)
             return self._report(decision.lookup, target=target, before=before, after=after)
         _raise_next(self.site.fail_before)
@@ -495,11 +495,14 @@ class FakeBrowserSession:
         evidence = self._act(work, element_id)
         _raise_next(self.site.fail_after)
         after = self._evaluate(work.expect)
-        held = all(result.passed for result in after)
+        held = failing(after) is None
+        changed = len(self._shown) != shown
+        proof = proof_of(before, after, evidence, changed=changed) if needs_proof(work.step) else None
         return self._report(
             decision.lookup,
             target=target,
             acted=True,
+            proof=proof,
             before=before,
             after=after,
             evidence=evidence,

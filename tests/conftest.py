@@ -5,12 +5,16 @@ from datetime import timedelta
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 from temporalio.testing import WorkflowEnvironment
 
 from replaywright.settings import load_settings
 from replaywright.stack.chromium import find_chromium
 from replaywright.stack.redis import ask_redis, provide_redis, start_redis
 from replaywright.stack.temporal import dev_server_arguments, provide_temporal
+
+settings.register_profile("any-machine", deadline=None)
+settings.load_profile("any-machine")
 
 
 @pytest.fixture(scope="session")

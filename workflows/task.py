@@ -15,7 +15,7 @@ from workflows.browser import Browser
 with workflow.unsafe.imports_passed_through():
     from replaywright.domain.actions import Effect
     from replaywright.domain.fingerprints import fingerprint
-    from replaywright.domain.outcomes import Status, StepOutcome
+    from replaywright.domain.outcomes import SERVER_ERROR, Status, StepOutcome
     from replaywright.domain.predicates import Predicate, fill_predicate
     from replaywright.domain.runs import (
         FILES_KEPT,
@@ -243,7 +243,7 @@ class BrowserTask:
                 continue
             if outcome.status is not Status.IN_DOUBT:
                 return outcome
-            resolution = await self._resolved(attempt)
+            resolution = await self._resolved(attempt, outcome.reason if outcome.reason == SERVER_ERROR else "")
             if resolution.outcome is not None:
                 return resolution.outcome
             rounds += resolution.reason != "no_intent"  # then nothing had been dispatched
@@ -253,7 +253,7 @@ class BrowserTask:
             self._browser.raise_epoch()
             attempt.again("commit")
 
-    async def _resolved(self, attempt: Attempt) -> Resolution:
+    async def _resolved(self, attempt: Attempt, contradicted: str) -> Resolution:
         """Whether a commit step in doubt took effect: with its outcome if it did, without if it certainly did not."""
         self._doing = f"{attempt.title}: did it take effect?"
         self._show()
@@ -261,7 +261,7 @@ class BrowserTask:
         resolution = await self._on_session(
             lambda: self._browser.call(
                 "effect.verify",
-                ResolveRequest(action=attempt.request(), adopted=self._browser.adopted),
+                ResolveRequest(action=attempt.request(), adopted=self._browser.adopted, contradicted=contradicted),
                 Resolution,
                 activity_id=attempt.activity_id(f"verify-e{self._browser.epoch}"),
                 summary=f"{attempt.sequence + 1:04d} did it take effect? {attempt.title}"[:200],
@@ -362,7 +362,7 @@ class BrowserTask:
         verify = tuple(fill_predicate(predicate, self._run.values) for predicate in self._run.task.verify)
         finished = await self._verified(verify)
         if not finished.verified:
-            unmet = next(result for result in finished.predicates if not result.passed)
+            unmet = next(result for result in finished.predicates if result.fails)
             said = f"every step was done, but the final verification failed: {unmet.reason} {unmet.details}"
             return self._failed("verification_failed", said, at_step=False).model_copy(
                 update={"verification": finished.predicates, "note": finished.note}
@@ -434,6 +434,8 @@ class BrowserTask:
                 status=outcome.status,
                 lookup=outcome.lookup,
                 from_ledger=outcome.from_ledger,
+                already_done=outcome.already_done,
+                warnings=outcome.warnings,
                 message=outcome.message,
             )
         )
@@ -498,5 +500,6 @@ def _counted(totals: Totals, outcome: StepOutcome) -> Totals:
             "heals": totals.heals + (recorded and outcome.lookup.healed),
             "learned": totals.learned + (found and model),
             "from_ledger": totals.from_ledger + outcome.from_ledger,
+            "warnings": totals.warnings + (outcome.status is Status.DONE and bool(outcome.warnings)),
         }
     )

@@ -1,7 +1,7 @@
 """Connecting to browsers that run already."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from playwright.async_api import Browser, Playwright, async_playwright
@@ -11,6 +11,7 @@ from replaywright.browser.dialogs import dismiss_unattended
 from replaywright.browser.downloads import DOWNLOAD_LIMIT_BYTES
 from replaywright.browser.session import ChromiumSession
 from replaywright.browser.wire import WireFailed
+from replaywright.domain.evaluation import CustomPredicate
 from replaywright.errors import SessionLost
 
 HELD_UP_S = 3.0
@@ -28,10 +29,13 @@ class ChromiumBrowsers:
         connect_timeout_s: float = CONNECT_TIMEOUT_S,
         download_limit_bytes: int = DOWNLOAD_LIMIT_BYTES,
         upload_roots: Sequence[Path] = (),
+        custom: Mapping[str, CustomPredicate] | None = None,
     ) -> None:
+        """`custom` are the conditions that predicates of the kind `custom` may name."""
         self._connect_timeout_s = connect_timeout_s
         self._download_limit_bytes = download_limit_bytes
         self._upload_roots = tuple(upload_roots)
+        self._custom = custom
         self._driver: Playwright | None = None
         self._starting = asyncio.Lock()
 
@@ -50,6 +54,7 @@ class ChromiumBrowsers:
             directory=directory,
             download_limit_bytes=self._download_limit_bytes,
             upload_roots=self._upload_roots,
+            custom=self._custom,
         )
         if freed:
             session.dialogs.note("a page that a dialog or a load held up was freed when the browser was taken over")

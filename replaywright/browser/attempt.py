@@ -7,17 +7,10 @@ from typing import Any
 
 from replaywright.browser.channel import Frame, Tab, script_for
 from replaywright.browser.wire import Wire
+from replaywright.domain.evaluation import CustomPredicate, evaluate
 from replaywright.domain.matching import Candidate
-from replaywright.domain.predicates import (
-    AssertionContext,
-    ElementState,
-    Predicate,
-    PredicateResult,
-    Probe,
-    ProbeResult,
-    evaluate,
-    probes_of,
-)
+from replaywright.domain.observed import AssertionContext, ElementState, PredicateResult, Probe, ProbeResult
+from replaywright.domain.predicates import Predicate, probes_of
 from replaywright.domain.targets import FrameStep, Target
 
 SILENCE_S = 1.0
@@ -84,6 +77,8 @@ class Attempt:
     landed: bool = False
     intercepted: Blocked | None = None
     value_ok: bool | None = None
+    changed: bool = False
+    """Whether the page shows something else since the input than before, other than a clock that ticks."""
     state: Mapping[str, Any] = field(default_factory=dict)
     uploaded: tuple[tuple[str, int], ...] | None = None
     """Names and sizes of the files that a field or a drop was given; None while it was given none."""
@@ -102,6 +97,7 @@ class Attempt:
         if message["type"] == "observed":
             if len(message["probes"]) == len(self.probes):
                 self._answer(frame, message["probes"])
+            self.changed = self.changed or bool(message.get("changed"))
             if frame.id == self.frame_id:
                 self.value_ok = message.get("valueOk", self.value_ok)
                 self.state = message.get("state") or self.state
@@ -185,6 +181,7 @@ class Attempt:
         self.blocked = None
         self.wants.clear()
         self.value_ok = None
+        self.changed = False
         self.state = {}
         self.uploaded = None
 
@@ -205,13 +202,20 @@ class Expectation:
     predicates: tuple[Predicate, ...]
     attempt: Attempt
     secrets: Sequence[str] = ()
+    custom: Mapping[str, CustomPredicate] = field(default_factory=dict)
     preloaded: Wire | None = None
     """Documents of this session that come from now on answer without being asked."""
 
     @classmethod
-    def of(cls, predicates: Sequence[Predicate], token: int, secrets: Sequence[str] = ()) -> "Expectation":
+    def of(
+        cls,
+        predicates: Sequence[Predicate],
+        token: int,
+        secrets: Sequence[str] = (),
+        custom: Mapping[str, CustomPredicate] | None = None,
+    ) -> "Expectation":
         """With a new attempt that asks what `predicates` need to know."""
-        return cls(tuple(predicates), Attempt(token, probes_of(predicates)), secrets)
+        return cls(tuple(predicates), Attempt(token, probes_of(predicates)), secrets, custom or {})
 
     @property
     def told_probes(self) -> list[dict[str, Any]]:
@@ -223,9 +227,9 @@ class Expectation:
         """Makes a document report its answers."""
         return script_for("watch", self.attempt.token, self.told_probes)
 
-    def ask(self, tab: Tab) -> None:
-        """Ask every document of `tab` that has not been asked yet."""
-        if not self.attempt.probes:
+    def ask(self, tab: Tab, *, watch: bool = False) -> None:
+        """Ask every document of `tab` that has not been asked yet; with `watch` even if only for what changes there."""
+        if not self.attempt.probes and not watch:
             return
         for frame in tab.worlds():
             asked = self.attempt.asked.get(frame.id)
@@ -238,6 +242,11 @@ class Expectation:
             elif asked.by_itself and asked.answers is None and time.monotonic() - asked.since > SILENCE_S:
                 self.attempt.expect_answer(frame)
                 tab.tell(frame, self.script)
+
+    def is_watching(self, tab: Tab) -> bool:
+        """Whether every document of `tab` that was asked has answered."""
+        asked = (self.attempt.asked.get(frame.id) for frame in tab.worlds())
+        return all(one is None or one.answers is not None for one in asked)
 
     def context(self, tab: Tab) -> AssertionContext | None:
         """What is known of `tab` now; None while an answer is still on its way."""
@@ -268,15 +277,24 @@ class Expectation:
         )
         return answer.model_copy(update={"elements": kept})
 
-    def verdicts(self, tab: Tab) -> tuple[PredicateResult, ...]:
-        """One verdict for each predicate; all failed with `no_answer` while the page has not answered."""
+    def verdicts(self, tab: Tab, seen: Mapping[str, Any] | None = None) -> tuple[PredicateResult, ...]:
+        """One verdict for each predicate; all failed with `no_answer` while the page has not answered.
+
+        `seen` is what else belongs to the context: responses, downloads and dialogs of the step.
+        """
         if not self.predicates:
             return ()
         context = self.context(tab)
         if context is None:
-            waiting = PredicateResult(passed=False, reason="no_answer", details={"url": tab.url[:200]})
-            return tuple(waiting for _ in self.predicates)
-        return tuple(evaluate(predicate, context) for predicate in self.predicates)
+            details = {"url": tab.url[:200]}
+            return tuple(
+                PredicateResult(
+                    passed=False, reason="no_answer", details=details, decided=False, required=predicate.is_required
+                )
+                for predicate in self.predicates
+            )
+        context = context.model_copy(update=seen or {})
+        return tuple(evaluate(predicate, context, self.custom) for predicate in self.predicates)
 
 
 def joined(answers: Sequence[ProbeResult]) -> ProbeResult:
@@ -286,4 +304,9 @@ def joined(answers: Sequence[ProbeResult]) -> ProbeResult:
     elements: list[ElementState] = [state for answer in answers for state in answer.elements]
     nearest = [text for answer in answers for text in answer.nearest]
     count = sum(answer.count for answer in answers)
-    return ProbeResult(count=count, elements=tuple(elements[:3]), nearest=() if count else tuple(nearest[:3]))
+    return ProbeResult(
+        count=count,
+        in_view=sum(answer.in_view for answer in answers),
+        elements=tuple(elements[:3]),
+        nearest=() if count else tuple(nearest[:3]),
+    )

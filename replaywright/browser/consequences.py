@@ -7,7 +7,7 @@ from replaywright.browser.attempt import Ready
 from replaywright.browser.step_context import StepContext
 from replaywright.browser.waiting import Deadline
 from replaywright.domain.actions import Cause
-from replaywright.domain.steps import Check, Fill, Paste, SelectOption, Type, Uncheck
+from replaywright.domain.steps import Check, Collapse, Expand, Fill, Paste, SelectOption, Switch, Type, Uncheck
 
 _EFFECT_S = 1.0
 """How long a field may take to hold what was entered."""
@@ -24,16 +24,19 @@ _ABSENT_CAUSE_S = 1.0
 
 def is_seen_on_element(context: StepContext) -> bool:
     """Whether the step is to leave its element in a certain state."""
-    return isinstance(context.step, Check | Uncheck | Fill | Type | Paste | SelectOption)
+    return isinstance(context.step, Switch | Fill | Type | Paste | SelectOption)
 
 
 async def took_effect(context: StepContext) -> bool:
     """Whether the field holds what was entered, the checkbox is what was wanted; False after a moment if not."""
-    attempt, wanted = context.attempt, isinstance(context.step, Check)
+    attempt, step = context.attempt, context.step
 
     def done() -> bool:
-        if isinstance(context.step, Check | Uncheck):
-            return attempt.state.get("checked") is wanted
+        match step:
+            case Check() | Uncheck():
+                return attempt.state.get("checked") is isinstance(step, Check)
+            case Expand() | Collapse():
+                return attempt.state.get("expanded") is isinstance(step, Expand)
         return attempt.value_ok is True
 
     def gone() -> bool:
@@ -48,7 +51,7 @@ def has_another_way(context: StepContext, ready: Ready, tries: int) -> bool:
     It does for a checkbox of three states, for an editor, and for a field that holds again what it held before: pages
     that are still being put together draw their fields anew.
     """
-    if isinstance(context.step, Check | Uncheck):
+    if isinstance(context.step, Switch):
         return bool(ready.state.get("mixed")) and tries < 2
     if isinstance(context.step, Fill) and not tries and not ready.state.get("editor") and ready.point is not None:
         return context.attempt.state.get("value") == ready.state.get("value")
@@ -57,7 +60,7 @@ def has_another_way(context: StepContext, ready: Ready, tries: int) -> bool:
 
 def require_effect(context: StepContext) -> None:
     """Raise unless what the page made of the input is as good as what was wanted."""
-    if isinstance(context.step, Check | Uncheck):
+    if isinstance(context.step, Switch):
         context.fail("state_differs", "the control did not change")
     if isinstance(context.step, SelectOption):
         if not context.work.expect:  # lists that only set something off return to what they showed

@@ -11,7 +11,6 @@ from replaywright.browser.step_context import StepContext
 from replaywright.browser.wire import WireFailed
 from replaywright.domain.actions import Cause
 from replaywright.domain.steps import (
-    Check,
     Click,
     DoubleClick,
     Drag,
@@ -20,8 +19,8 @@ from replaywright.domain.steps import (
     Paste,
     Press,
     SelectOption,
+    Switch,
     Type,
-    Uncheck,
     Upload,
 )
 from replaywright.errors import ActionFailed
@@ -156,7 +155,7 @@ class Dispatch:
                 clicks = 2 if isinstance(step, DoubleClick) else 1
                 button, modifiers = step.button or "left", step.modifiers or ()
                 return hand.point(wire, place, clicks, button=button, modifiers=modifiers)
-            case Check() | Uncheck() if place is not None:
+            case Switch() if place is not None:
                 return hand.point(wire, place, clicks=1)
             case Hover() if place is not None:
                 return hand.point(wire, place, clicks=0)

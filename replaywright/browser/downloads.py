@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any, Literal
 from replaywright.browser.evidence import LINE_LIMIT, Recorder, without_query
 from replaywright.browser.wire import Wire
 from replaywright.domain.files import safe_name
+from replaywright.domain.observed import PredicateResult
 from replaywright.domain.outcomes import DownloadedFile
-from replaywright.domain.predicates import PredicateResult
 from replaywright.domain.text import shorten
 from replaywright.ports import Download
 
@@ -176,6 +176,10 @@ class Downloads:
             for one in self._transfers.values()
             if one.state != "running" or (recorder is not None and one.recorder is recorder)
         )
+
+    def complete(self, recorder: Recorder) -> tuple[str, ...]:
+        """Names of the files that the step began to download and that are complete."""
+        return tuple(one.name for one in self._transfers.values() if one.recorder is recorder and one.state == "saved")
 
     def verdicts(self, recorder: Recorder) -> tuple[PredicateResult, ...]:
         """One failed verdict for each download of the step that is not complete."""

@@ -7,11 +7,10 @@ from urllib.parse import urlsplit
 
 from replaywright.domain.actions import Cause
 from replaywright.domain.files import safe_name
+from replaywright.domain.observed import SAFE_METHODS, Response
 from replaywright.domain.outcomes import Evidence, UnsafeRequest
 from replaywright.domain.text import shorten
 
-SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS", "TRACE"})
-"""RFC 9110, section 9.2.1."""
 AWAITED_TYPES = frozenset({"Document", "XHR", "Fetch"})
 """Requests whose answers may change the page; pictures, fonts and event streams may take as long as they like."""
 TEXT_LIMIT = 200
@@ -20,6 +19,7 @@ LINE_LIMIT = 120
 """Of other lists in the evidence, and of their texts: an outcome has a few kilobytes for all of them."""
 REFUSALS = ("Blocked opening", "Ignored call to", "Download is disallowed", "Not allowed to navigate")
 """How Chromium begins to say that it refuses a page a popup, a dialog, a download or a navigation."""
+RESPONSES_KEPT = 200
 DIALOG_LIMIT = 12
 """A page that opens one after the other fills no report."""
 
@@ -99,6 +99,10 @@ class Recorder:
     landed: bool | None = None
     navigating: str = ""
     """What was asked to be loaded and has not begun to: an announced navigation."""
+    responses: list[Response] = field(default_factory=list)
+    """Answers to documents' and scripts' requests, and to whatever else may change something; the latest ones."""
+    _asked: dict[str, str] = field(default_factory=dict)
+    """The method of each request that began since the input, by its id."""
     _requests: dict[str, UnsafeRequest] = field(default_factory=dict)
 
     def saw(self, cause: Cause) -> None:
@@ -176,6 +180,7 @@ class Recorder:
                 self._request(params)
             case "Network.responseReceived":
                 self._status(params["requestId"], params["response"]["status"])
+                self._answered(params["requestId"], params["response"], document=params["type"] == "Document")
             case "Network.webSocketFrameSent":
                 url = without_query(traffic.sockets.get(params["requestId"], ""))
                 self._requests[f"socket {params['requestId']}"] = UnsafeRequest(
@@ -191,14 +196,25 @@ class Recorder:
         request_id = params["requestId"]
         if redirected := params.get("redirectResponse"):
             self._status(request_id, redirected["status"])
+            self._answered(request_id, redirected, document=params.get("type") == "Document")
             # A redirect keeps the id: what was sent before stays as it is, the next hop gets an entry of its own.
             if request_id in self._requests:
                 self._requests[f"{request_id} {len(self._requests)}"] = self._requests.pop(request_id)
         method = params["request"]["method"].upper()
+        if method not in SAFE_METHODS or params.get("type") in AWAITED_TYPES:
+            self._asked[request_id] = method
         if method not in SAFE_METHODS:
             kind = "beacon" if params.get("type") == "Ping" else "request"
             url = without_query(params["request"]["url"])
             self._requests[request_id] = UnsafeRequest(method=method, url=url, kind=kind)
+
+    def _answered(self, request_id: str, response: Mapping[str, Any], *, document: bool) -> None:
+        method = self._asked.get(request_id)
+        if method is None:
+            return
+        url = without_query(response["url"])
+        self.responses.append(Response(method=method, url=url, status=response["status"], document=document))
+        del self.responses[:-RESPONSES_KEPT]
 
     def _status(self, request_id: str, status: int) -> None:
         request = self._requests.get(request_id)

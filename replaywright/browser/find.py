@@ -17,8 +17,8 @@ from replaywright.domain.matching import (
     decide_similar,
     may_compare,
 )
+from replaywright.domain.observed import ElementProbe
 from replaywright.domain.outcomes import Lookup
-from replaywright.domain.predicates import ElementProbe
 from replaywright.domain.snapshots import Snapshot
 from replaywright.domain.targets import Target
 from replaywright.errors import ActionFailed
@@ -389,6 +389,7 @@ def why_blocked(reason: str, by: str) -> str:
         "too_long": f"the field takes at most {by} characters, and the value is longer",
         "no_such_value": f"the field does not take this value: {by}",
         "radio": "a radio button cannot be cleared; choose another one of its group instead",
+        "not_expandable": "the element does not say whether it is open (aria-expanded, <details>, popover): use click",
         "not_choosable": "the list does not keep what is chosen in it",
         "takes_folders": "the field takes a folder, and only files are uploaded",
         "takes_one_file": f"the field takes one file, and the step names {by}",

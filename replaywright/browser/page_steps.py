@@ -12,6 +12,7 @@ from replaywright.browser.evidence import without_query
 from replaywright.browser.step_context import StepContext
 from replaywright.browser.wire import WireFailed
 from replaywright.domain.actions import Cause
+from replaywright.domain.proof import needs_proof
 from replaywright.domain.steps import GoBack, Goto, Paste, Press, Scroll, SwitchTab
 from replaywright.errors import ActionFailed
 
@@ -40,10 +41,8 @@ async def touch(context: StepContext, step: Paste | Press | Scroll) -> None:
         ActionFailed: `timeout`: the page did not take the keys.
     """
     await _end_guards(context)
-    context.expectation.ask(context.tab)
-    await context.session.until(
-        lambda: context.expectation.context(context.tab) is not None, context.deadline.left(1.0)
-    )
+    context.expectation.ask(context.tab, watch=needs_proof(step))
+    await context.session.until(lambda: context.expectation.is_watching(context.tab), context.deadline.left(1.0))
     context.before = context.expectation.verdicts(context.tab)
     if context.before_dispatch is not None:
         await context.before_dispatch(None)

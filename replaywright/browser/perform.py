@@ -14,15 +14,19 @@ from replaywright.browser.find import Finder, Found, Missed, Patience
 from replaywright.browser.step_context import StepContext
 from replaywright.browser.wire import WireFailed
 from replaywright.domain.actions import effect_of
-from replaywright.domain.outcomes import Evidence, Lookup
-from replaywright.domain.predicates import PredicateResult
+from replaywright.domain.evaluation import failing
+from replaywright.domain.observed import PredicateResult
+from replaywright.domain.outcomes import Evidence, Lookup, Proof
+from replaywright.domain.proof import needs_proof, proof_of
 from replaywright.domain.snapshots import Snapshot
 from replaywright.domain.steps import (
     Check,
     Click,
     CloseTab,
+    Collapse,
     DoubleClick,
     Drag,
+    Expand,
     Extract,
     Fill,
     GoBack,
@@ -32,6 +36,7 @@ from replaywright.domain.steps import (
     Press,
     Scroll,
     SelectOption,
+    Switch,
     SwitchTab,
     Type,
     Uncheck,
@@ -50,6 +55,9 @@ if TYPE_CHECKING:
 _STOPPED_TRIES = 3
 """How often a press that was stopped is given again: pages shift while they are put together."""
 
+_PROOF_S = 0.5
+"""How long a press of which nothing came so far is given to show that it did something."""
+
 UNRESPONSIVE_S = 10.0
 """What a step may take beyond its budget when the browser does not answer; everything else ends within it."""
 
@@ -65,6 +73,8 @@ _NEEDS = {
     SelectOption: "select",
     Check: "check",
     Uncheck: "check",
+    Expand: "expand",
+    Collapse: "expand",
     Upload: "upload",
     Scroll: "scroll",
     Extract: "read",
@@ -83,6 +93,7 @@ class StepRun:
         self._begun = time.monotonic()
         self._found_at = 0.0
         self._acted_at = 0.0
+        self._proof: Proof | None = None
 
     @property
     def dispatched(self) -> bool:
@@ -125,7 +136,7 @@ class StepRun:
         if isinstance(step, Extract):
             self._extracted = extraction.typed(step.fields, result.ready.extracted)
             return await self._already_there(result, acted=True)
-        if result.ready.state.get("already"):
+        if result.ready.state.get("already") or self._held_before():
             return await self._already_there(result, acted=False)
         await self._act(spec, result, files)
         self._acted_at = time.monotonic()
@@ -165,9 +176,10 @@ class StepRun:
             "text": context.work.text if isinstance(step, Fill | Type | Paste) else None,
             **choosing.spec_of(step),
             **pointer.spec_of(step),
-            "wanted": isinstance(step, Check) if isinstance(step, Check | Uncheck) else None,
+            "wanted": isinstance(step, Check | Expand) if isinstance(step, Switch) else None,
             "fields": extraction.told_fields(step.fields) if isinstance(step, Extract) else None,
             "files": {"count": len(step.files), "drop": bool(step.drop)} if isinstance(step, Upload) else None,
+            "always": step.always,
             "hold": context.before_dispatch is not None,
             "probes": context.expectation.told_probes,
             "settleMs": 250,
@@ -200,7 +212,7 @@ class StepRun:
     def _tries_after_a_stop(self, dispatch: Dispatch) -> int:
         """How often an input that was stopped may be given again; one press that nobody saw is like none."""
         step = self._context.step
-        if isinstance(step, Click | DoubleClick | Check | Uncheck | Hover) and dispatch.is_untouched:
+        if isinstance(step, Click | DoubleClick | Switch | Hover) and dispatch.is_untouched:
             return _STOPPED_TRIES
         return 1 if effect_of(action_of(step), step.effect, None).repeatable else 0
 
@@ -215,6 +227,11 @@ class StepRun:
         """Nothing is left to be done; what is expected is still checked."""
         self._acted_at = time.monotonic()
         return await self._verified(found.lookup, found.ready.target, acted=acted)
+
+    def _held_before(self) -> bool:
+        """Whether the step is to be left alone when what it is to bring about holds already, and it does."""
+        before = self._context.before
+        return self._context.work.skip_if_holds and bool(before) and failing(before) is None
 
     def _missed(self, missed: Missed) -> Report:
         context = self._context
@@ -261,14 +278,30 @@ class StepRun:
         recorder, session = context.recorder, context.session
         if recorder is not None:
             await session.until(lambda: not session.downloads.running(recorder), context.deadline.left())
-        after = await session.verified(context.expectation, context.deadline, dispatched=context.dispatched)
+        since = context.armed_at if context.dispatched else None
+        patient = isinstance(context.step, WaitFor)
+        after = await session.verified(context.expectation, context.deadline, since=since, patient=patient)
         if recorder is not None:
             after = (*after, *session.downloads.verdicts(recorder))
+        if acted and needs_proof(context.step):
+            self._proof = await self._proven(after)
         verified_at = time.monotonic()
         snapshot: Snapshot | None = None
-        if not all(verdict.passed for verdict in after):
+        if failing(after) is not None:
             snapshot = await self._snapshot()
         return self._report(lookup, target, acted=acted, after=after, snapshot=snapshot, verified_at=verified_at)
+
+    async def _proven(self, after: tuple[PredicateResult, ...]) -> Proof:
+        """What shows that the press did something; what comes of it may take a moment."""
+        context, proof = self._context, Proof.NONE
+
+        def shown() -> bool:
+            nonlocal proof
+            proof = proof_of(context.before, after, self.evidence(), changed=context.attempt.changed)
+            return proof is not Proof.NONE
+
+        await context.session.until(shown, context.deadline.left(_PROOF_S))
+        return proof
 
     async def _snapshot(self) -> Snapshot | None:
         session = self._context.session
@@ -294,6 +327,7 @@ class StepRun:
             lookup=lookup,
             target=target,
             acted=acted,
+            proof=self._proof,
             before=context.before,
             after=after,
             evidence=self.evidence(),

@@ -3,6 +3,7 @@
 import asyncio
 import json
 import secrets
+import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -16,17 +17,22 @@ from replaywright.browser.attempt import SILENCE_S, Attempt, Expectation
 from replaywright.browser.channel import CLOSING_S, Frame, Tab
 from replaywright.browser.dialogs import Dialogs
 from replaywright.browser.downloads import DOWNLOAD_LIMIT_BYTES, Downloads
-from replaywright.browser.evidence import SAFE_METHODS, Recorder
+from replaywright.browser.evidence import Recorder
 from replaywright.browser.perform import StepRun
 from replaywright.browser.waiting import Deadline, Pulse
 from replaywright.browser.wire import Counts, WireFailed
+from replaywright.domain.evaluation import CustomPredicate
+from replaywright.domain.eventually import Eventually
+from replaywright.domain.observed import SAFE_METHODS, PredicateResult
 from replaywright.domain.outcomes import Evidence
-from replaywright.domain.predicates import Predicate, PredicateResult
+from replaywright.domain.predicates import Predicate
 from replaywright.domain.snapshots import Snapshot
 from replaywright.errors import ActionFailed, SessionLost
 from replaywright.ports import BeforeDispatch, Download, Report, Work
 
 TAB_TIMEOUT_S = 10.0
+_FIRST_LOOK_S = 1.0
+"""After which predicates are looked at again that have had no time counted yet, because the page was not at rest."""
 BLANK = ("about:blank", "chrome://newtab/", "chrome://new-tab-page/", "")
 SECRET_LIMIT = 4
 """Shorter secrets are not searched for inside other values: they occur everywhere by chance."""
@@ -43,7 +49,10 @@ class ChromiumSession:
         directory: str = "",
         download_limit_bytes: int = DOWNLOAD_LIMIT_BYTES,
         upload_roots: Sequence[Path] = (),
+        custom: Mapping[str, CustomPredicate] | None = None,
     ) -> None:
+        self.custom: Mapping[str, CustomPredicate] = custom or {}
+        """Conditions of the user's own, by name."""
         self.pulse = Pulse()
         self.counts = Counts()
         self.tabs: list[Tab] = []
@@ -256,35 +265,59 @@ class ChromiumSession:
 
     async def check(self, expect: Sequence[Predicate], timeout_ms: int) -> tuple[PredicateResult, ...]:
         """See `BrowserSession.check`."""
-        expectation = Expectation.of(expect, self.next_token(), self.typed)
+        expectation = Expectation.of(expect, self.next_token(), self.typed, self.custom)
         self.attempt = expectation.attempt
         try:
-            return await self.verified(expectation, Deadline(timeout_ms / 1000))
+            return await self.verified(expectation, Deadline(timeout_ms / 1000), patient=True)
         finally:
             self.attempt = None
 
     async def verified(
-        self, expectation: Expectation, deadline: Deadline, *, dispatched: bool = False
+        self, expectation: Expectation, deadline: Deadline, *, since: float | None = None, patient: bool = False
     ) -> tuple[PredicateResult, ...]:
-        """Wait until all predicates hold in the current tab, or time is up; the last verdicts."""
-        verdicts: tuple[PredicateResult, ...] = ()
+        """Wait until all predicates hold in the current tab, or have had their time; the last verdicts.
 
-        def holds() -> bool:
+        `since` is when the input was given (monotonic seconds), None without one: requests that began then are waited
+        for. `patient` gives predicates that name no time of their own all that is left.
+        """
+        verdicts: tuple[PredicateResult, ...] = ()
+        eventually = Eventually(expectation.predicates, time.monotonic(), patient=patient)
+
+        def resting(tab: Tab) -> bool:
+            waits = since is not None and any(each.traffic.busy(since=since) for each in self.tabs)
+            return tab.main.loaded and not (tab.main.loading or waits or self.opening)
+
+        def ends() -> bool:
             nonlocal verdicts
             tab = self.current
             if expectation.attempt.failed:
-                raise ActionFailed("agent_failed", expectation.attempt.failed, dispatched=dispatched)
+                raise ActionFailed("agent_failed", expectation.attempt.failed, dispatched=since is not None)
             expectation.ask(tab)
-            verdicts = expectation.verdicts(tab)
-            return not tab.main.loading and all(verdict.passed for verdict in verdicts)
+            verdicts = expectation.verdicts(tab, self._seen())
+            eventually.tick(time.monotonic(), resting=resting(tab))
+            if tab.main.loading:
+                return False
+            return all(verdict.passed for verdict in verdicts) or eventually.is_over(verdicts)
 
         # A frame that never answers sends no event either: look once more when it has been silent for long enough.
         again = asyncio.get_running_loop().call_later(SILENCE_S + 0.05, self.pulse.beat)
         try:
-            await self.until(holds, deadline.left())
+            while not await self.until(ends, deadline.left(eventually.left(verdicts) or _FIRST_LOOK_S)):
+                if deadline.passed:
+                    break
         finally:
             again.cancel()
         return verdicts
+
+    def _seen(self) -> dict[str, Any]:
+        """What belongs to the context of a step's expectation beside the page."""
+        if self.recorder is None:
+            return {}
+        return {
+            "responses": tuple(self.recorder.responses),
+            "dialogs": tuple(self.recorder.dialogs),
+            "downloads": self.downloads.complete(self.recorder),
+        }
 
     async def until(self, condition: Callable[[], bool], timeout_s: float) -> bool:
         """Wait for `condition`; ends at once with `SessionLost` when the browser or its last page is gone."""

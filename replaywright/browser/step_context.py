@@ -10,8 +10,8 @@ from replaywright.browser.channel import WORLD, Frame, Tab
 from replaywright.browser.evidence import DIALOG_LIMIT, LINE_LIMIT, LIST_LIMIT, Recorder, without_query
 from replaywright.browser.waiting import Deadline
 from replaywright.domain.actions import Cause
+from replaywright.domain.observed import PredicateResult
 from replaywright.domain.outcomes import Evidence
-from replaywright.domain.predicates import PredicateResult
 from replaywright.domain.text import shorten
 from replaywright.errors import ActionFailed
 from replaywright.ports import BeforeDispatch, Work
@@ -34,7 +34,7 @@ class StepContext:
         self.deadline = Deadline(work.timeout_ms / 1000)
         self.dispatched = False
         """Whether the page may have been touched."""
-        self.expectation = Expectation.of(work.expect, session.next_token(), session.typed)
+        self.expectation = Expectation.of(work.expect, session.next_token(), session.typed, session.custom)
         self.tab: Tab = session.current
         self.frame: Frame = self.tab.main
         self.before: tuple[PredicateResult, ...] = ()

@@ -18,6 +18,8 @@ class Action(StrEnum):
     SELECT_OPTION = "select_option"
     CHECK = "check"
     UNCHECK = "uncheck"
+    EXPAND = "expand"
+    COLLAPSE = "collapse"
     UPLOAD = "upload"
     SCROLL = "scroll"
     WAIT_FOR = "wait_for"
@@ -65,6 +67,8 @@ _DERIVED = {
     Action.SELECT_OPTION: Effect.IDEMPOTENT,
     Action.CHECK: Effect.IDEMPOTENT,
     Action.UNCHECK: Effect.IDEMPOTENT,
+    Action.EXPAND: Effect.IDEMPOTENT,
+    Action.COLLAPSE: Effect.IDEMPOTENT,
     Action.UPLOAD: Effect.IDEMPOTENT,
     Action.HOVER: Effect.READ,
     Action.SCROLL: Effect.READ,

@@ -9,6 +9,7 @@ from urllib.parse import urlsplit
 
 import rfc8785
 
+from replaywright.domain.predicates import meaning_of
 from replaywright.domain.steps import Step, arguments_of
 from replaywright.domain.templates import fill_canonical, parameters_in, texts_of
 from replaywright.domain.text import normalise
@@ -71,7 +72,7 @@ def fingerprint(step: Step, values: Mapping[str, str], previous: str, previous_o
             "instruction": _filled(step.instruction, values),
             "target": None if target is None else _filled(target.model_dump(exclude_none=True), values),
             "arguments": _filled(arguments_of(step), values),
-            "expectation": [_filled(p.model_dump(mode="json", exclude_none=True), values) for p in step.expect],
+            "expectation": [_filled(meaning_of(predicate), values) for predicate in step.expect],
             "previous": previous,
             "previousOutcome": previous_outcome,
         }

@@ -8,7 +8,7 @@ from pydantic import Field
 from replaywright.domain.actions import Cause, Effect
 from replaywright.domain.base import Record
 from replaywright.domain.fingerprints import digest
-from replaywright.domain.predicates import PredicateResult
+from replaywright.domain.observed import PredicateResult
 
 
 class Lookup(Record):
@@ -86,6 +86,12 @@ class Evidence(Record):
         return Effect.COMMIT if self.requests else Effect.READ
 
 
+SERVER_ERROR = "server_error"
+"""Reason of a step whose own request the site answered with an error."""
+UNPROVEN = "unproven"
+"""Reason, or warning, of a step of which nothing shows that it did its work."""
+
+
 class Status(StrEnum):
     """How a step ended."""
 
@@ -98,6 +104,21 @@ class Status(StrEnum):
     """Definitely not performed: not actionable, forbidden, or fenced before dispatch."""
     IN_DOUBT = "in_doubt"
     """A commit step may or may not have taken effect."""
+
+
+class Proof(StrEnum):
+    """What shows that a step which sets something off did its work."""
+
+    BECAME_TRUE = "became_true"
+    """A predicate holds that did not hold before."""
+    RESPONSE = "response"
+    """It sent what may change something."""
+    CAUSE = "cause"
+    """A document, a tab, a download or a dialog came of it."""
+    CHANGE = "change"
+    """The page shows something else than before."""
+    NONE = "none"
+    """Nothing does."""
 
 
 class Costs(Record):
@@ -133,6 +154,10 @@ class StepOutcome(Record):
     """Digest of the snapshot in the artifact store, on a miss or failure."""
     already_done: bool = False
     """The wanted state was there; nothing was touched."""
+    proof: Proof | None = None
+    """What shows that the step did its work; None where its element or its result shows it."""
+    warnings: tuple[str, ...] = ()
+    """What does not make it fail: `unproven`, or a predicate that is not required and does not hold."""
     from_ledger: bool = False
     """The step had been performed by an earlier attempt; this is its recorded outcome."""
     costs: Costs = Costs()

@@ -1,91 +1,50 @@
-"""Conditions on a page, as data, and their evaluation as pure functions over what was observed.
+"""Conditions on a page and on what a step did, as data.
 
-In a task file a predicate is a mapping with one key: `{url_contains: /inbox}`, `{exists: {role: button, name: Send}}`.
+In a task file a predicate is a mapping with one key that says which it is, and whatever else that one takes:
+`{url_contains: /inbox}`, `{exists: {role: button, name: Send}}`, `{count: {role: row}, at_least: 3, within_ms: 8000}`.
 """
 
 import re
 from collections.abc import Iterable, Mapping
-from typing import Annotated, Any, TypeAlias
+from typing import Annotated, Any, TypeAlias, TypeVar
 
 from pydantic import Discriminator, Field, Tag, field_validator, model_validator
 
-from replaywright.domain.base import Authored, Record
+from replaywright.domain.base import Authored
+from replaywright.domain.observed import ElementProbe, Probe, TextProbe
 from replaywright.domain.targets import ElementQuery
-from replaywright.domain.templates import fill
-from replaywright.domain.text import normalise, shorten
+from replaywright.domain.templates import fill, parameters_in, texts_of
 from replaywright.errors import InputInvalid
 
-URL_LIMIT = 200
-"""Characters of a URL that go into details."""
+TEXT_LIMIT = 2_000
+"""Characters of an element's text that are compared."""
 
 
-class TextProbe(Record):
-    """Ask the page whether visible text contains something."""
+class PredicateBase(Authored):
+    """What every predicate may say, unless it stands inside another one."""
 
-    text: str
-    within: ElementQuery | None = None
-    """Only inside elements that match; None means the whole page, frames included."""
+    required: bool | None = None
+    """False: that it does not hold is recorded and warned of, and nothing fails."""
+    within_ms: int | None = Field(None, ge=0, le=300_000)
+    """How long it may take to come true while the page is at rest; without it, what its kind is usually given."""
 
+    # The same condition must have the same digest, however it is written.
+    @field_validator("required")
+    @classmethod
+    def _required_goes_without_saying(cls, required: bool | None) -> bool | None:
+        return None if required else required
 
-class ElementProbe(Record):
-    """Ask the page which elements match a query."""
-
-    query: ElementQuery
-
-
-Probe: TypeAlias = TextProbe | ElementProbe
-
-
-class ElementState(Record):
-    """What was seen of one matching element."""
-
-    role: str = ""
-    name: str = ""
-    text: str = ""
-    value: str = ""
-    """Empty for password fields, always."""
-    visible: bool = True
-    focused: bool = False
-    """Whether the keys go to it: it has the focus, or is the active descendant of what has."""
+    @property
+    def is_required(self) -> bool:
+        """Whether something fails when it does not hold."""
+        return self.required is not False
 
 
-class ProbeResult(Record):
-    """What the page answered to one probe, over all its frames."""
-
-    count: int = 0
-    """Visible matches."""
-    elements: tuple[ElementState, ...] = ()
-    """The first three visible matches in document order."""
-    nearest: tuple[str, ...] = ()
-    """With no match: the three most alike, such as `button "Send message"`."""
+class UrlContains(PredicateBase):
+    url_contains: str = Field(min_length=1)
 
 
-class AssertionContext(Record):
-    """What a predicate is evaluated over."""
-
-    url: str
-    title: str = ""
-    probes: tuple[tuple[Probe, ProbeResult], ...] = ()
-
-    def answer(self, probe: Probe) -> ProbeResult:
-        """The page's answer to `probe`; an empty one when it was not asked."""
-        return next((result for asked, result in self.probes if asked == probe), ProbeResult())
-
-
-class PredicateResult(Record):
-    """The verdict on one predicate."""
-
-    passed: bool
-    reason: str
-    """`holds`, or a code for why not: `url_differs`, `none_found`, `still_there`, `text_missing`, `value_differs`, …"""
-    details: dict[str, Any] = Field(default_factory=dict)
-
-
-class UrlContains(Authored):
-    url_contains: str
-
-
-class UrlMatches(Authored):
+class UrlMatches(PredicateBase):
     url_matches: str
     """A regular expression, searched for anywhere in the URL."""
 
@@ -99,77 +58,207 @@ class UrlMatches(Authored):
         return pattern
 
 
-class Exists(Authored):
+class TitleContains(PredicateBase):
+    title_contains: str = Field(min_length=1)
+    """Contained in the document's title, after normalisation."""
+
+
+class Exists(PredicateBase):
     exists: ElementQuery
+    """Shown somewhere on the page, scrolled into the window or not."""
 
 
-class NotExists(Authored):
+class NotExists(PredicateBase):
     not_exists: ElementQuery
 
 
-class TextContains(Authored):
+class Visible(PredicateBase):
+    visible: ElementQuery
+    """At least one match lies in the window, and nothing covers it."""
+
+
+class Count(PredicateBase):
+    count: ElementQuery
+    equals: int | None = Field(None, ge=0)
+    at_least: int | None = Field(None, ge=0)
+    at_most: int | None = Field(None, ge=0)
+
+    @model_validator(mode="after")
+    def _says_how_many(self) -> "Count":
+        if self.equals is None and self.at_least is None and self.at_most is None:
+            raise ValueError("count needs equals, at_least or at_most: how many there must be")
+        if self.equals is not None and (self.at_least is not None or self.at_most is not None):
+            raise ValueError("equals leaves nothing for at_least and at_most to say; give one or the other")
+        if self.at_least is not None and self.at_most is not None and self.at_least > self.at_most:
+            raise ValueError(f"at_least {self.at_least} is more than at_most {self.at_most}, which can never hold")
+        return self
+
+
+class TextContains(PredicateBase):
     text_contains: str
     within: ElementQuery | None = None
 
 
-class ValueEquals(Authored):
+class TextEquals(PredicateBase):
+    text_equals: str = Field(max_length=TEXT_LIMIT)
+    of: ElementQuery
+    """Exactly one element must match; its visible text is compared after normalisation."""
+
+
+class ValueEquals(PredicateBase):
     value_equals: str
     of: ElementQuery
     """Exactly one element must match."""
 
 
-class Focused(Authored):
+class Checked(PredicateBase):
+    checked: ElementQuery
+    """Exactly one element must match: ticked, chosen, switched on or pressed."""
+
+
+class Enabled(PredicateBase):
+    enabled: ElementQuery
+    """Exactly one element must match, and take input."""
+
+
+class Focused(PredicateBase):
     focused: ElementQuery
     """Exactly one element must match."""
 
 
-class AllOf(Authored):
+class Downloaded(PredicateBase):
+    downloaded: str = Field(min_length=1)
+    """The name of a file that the step downloaded completely; `*` stands for any letters."""
+
+
+class ResponseStatus(PredicateBase):
+    response_status: str
+    """`200`, or a class such as `2xx`. Every answer to the step's requests must have it: to those that may change
+    something and to documents, or to those that `of` and `method` name; and there must be one."""
+    of: str | None = Field(None, min_length=1)
+    """Contained in the request's address (origin and path)."""
+    method: str | None = None
+
+    @field_validator("response_status", mode="before")
+    @classmethod
+    def _is_a_status(cls, status: Any) -> str:
+        text = str(status).lower()
+        if isinstance(status, bool) or not re.fullmatch(r"[1-5](?:\d\d|xx)", text):
+            raise ValueError(f"expected an HTTP status such as 200, or a class such as 2xx, found {status!r}")
+        return text
+
+    @field_validator("method")
+    @classmethod
+    def _method_is_a_word(cls, method: str | None) -> str | None:
+        if method is not None and not re.fullmatch(r"[A-Za-z]+", method):
+            raise ValueError(f"expected an HTTP method such as POST, found {method!r}")
+        return method and method.upper()
+
+
+class DialogSeen(PredicateBase):
+    dialog_seen: str = Field(min_length=1)
+    """Contained in the kind or text of a dialog that the step caused, after normalisation."""
+
+
+class Custom(PredicateBase):
+    """A condition of your own: a function that an installed distribution offers as an entry point."""
+
+    custom: str = Field(pattern=r"^[A-Za-z_][A-Za-z0-9_.-]*$")
+    """Its name in the group `replaywright.predicates`."""
+    arguments: dict[str, Any] = Field(default_factory=dict)
+    of: ElementQuery | None = None
+    """Elements that the function is told about."""
+
+
+def _stand_alone(parts: "Iterable[Predicate]") -> None:
+    for part in parts:
+        for field in ("required", "within_ms"):
+            if getattr(part, field) is not None:
+                raise ValueError(
+                    f"{field} belongs to the outermost predicate: what stands inside has no say of its own"
+                )
+
+
+class AllOf(PredicateBase):
     all_of: tuple["Predicate", ...]
 
+    @model_validator(mode="after")
+    def _is_one_condition(self) -> "AllOf":
+        _stand_alone(self.all_of)
+        return self
 
-class AnyOf(Authored):
+
+class AnyOf(PredicateBase):
     any_of: tuple["Predicate", ...]
 
     @model_validator(mode="after")
     def _not_empty(self) -> "AnyOf":
         if not self.any_of:
             raise ValueError("any_of needs at least one predicate: an empty one can never hold")
+        _stand_alone(self.any_of)
         return self
 
 
-class Not(Authored):
+class Not(PredicateBase):
     not_: "Predicate"
 
+    @model_validator(mode="after")
+    def _is_one_condition(self) -> "Not":
+        _stand_alone((self.not_,))
+        return self
 
-KINDS: dict[str, type[Authored]] = {
+
+_CLASSES: dict[str, type[PredicateBase]] = {
     "url_contains": UrlContains,
     "url_matches": UrlMatches,
+    "title_contains": TitleContains,
     "exists": Exists,
     "not_exists": NotExists,
+    "visible": Visible,
+    "count": Count,
     "text_contains": TextContains,
+    "text_equals": TextEquals,
     "value_equals": ValueEquals,
+    "checked": Checked,
+    "enabled": Enabled,
     "focused": Focused,
+    "downloaded": Downloaded,
+    "response_status": ResponseStatus,
+    "dialog_seen": DialogSeen,
+    "custom": Custom,
     "all_of": AllOf,
     "any_of": AnyOf,
     "not_": Not,
 }
-"""By the key that says which it is."""
+
+KINDS = tuple(_CLASSES)
+"""The keys that say which predicate it is."""
 
 
 def _kind(value: Any) -> str | None:
     if isinstance(value, Mapping):
-        return next((key for key in value if key in KINDS), None)
-    return next((kind for kind, model in KINDS.items() if isinstance(value, model)), None)
+        return next((key for key in value if key in _CLASSES), None)
+    return next((kind for kind, model in _CLASSES.items() if isinstance(value, model)), None)
 
 
 Predicate: TypeAlias = Annotated[
     Annotated[UrlContains, Tag("url_contains")]
     | Annotated[UrlMatches, Tag("url_matches")]
+    | Annotated[TitleContains, Tag("title_contains")]
     | Annotated[Exists, Tag("exists")]
     | Annotated[NotExists, Tag("not_exists")]
+    | Annotated[Visible, Tag("visible")]
+    | Annotated[Count, Tag("count")]
     | Annotated[TextContains, Tag("text_contains")]
+    | Annotated[TextEquals, Tag("text_equals")]
     | Annotated[ValueEquals, Tag("value_equals")]
+    | Annotated[Checked, Tag("checked")]
+    | Annotated[Enabled, Tag("enabled")]
     | Annotated[Focused, Tag("focused")]
+    | Annotated[Downloaded, Tag("downloaded")]
+    | Annotated[ResponseStatus, Tag("response_status")]
+    | Annotated[DialogSeen, Tag("dialog_seen")]
+    | Annotated[Custom, Tag("custom")]
     | Annotated[AllOf, Tag("all_of")]
     | Annotated[AnyOf, Tag("any_of")]
     | Annotated[Not, Tag("not_")],
@@ -181,6 +270,37 @@ Predicate: TypeAlias = Annotated[
 ]
 for _model in (AllOf, AnyOf, Not):
     _model.model_rebuild()
+
+
+_AnyPredicate = TypeVar("_AnyPredicate", bound=PredicateBase)
+
+
+def kind_of(predicate: Predicate) -> str:
+    """The key that says which predicate it is, such as `exists`."""
+    kind = _kind(predicate)
+    assert kind is not None
+    return kind
+
+
+def parts_of(predicate: Predicate) -> "tuple[Predicate, ...]":
+    """The predicates that stand directly inside; none inside a plain one."""
+    match predicate:
+        case AllOf(all_of=parts) | AnyOf(any_of=parts):
+            return parts
+        case Not(not_=part):
+            return (part,)
+        case _:
+            return ()
+
+
+def meaning_of(predicate: Predicate) -> dict[str, Any]:
+    """The predicate as JSON, without how long it is waited for: part of a step's digests."""
+    return predicate.model_dump(mode="json", exclude_none=True, exclude={"within_ms"})
+
+
+def named_parameters(predicate: Predicate) -> frozenset[str]:
+    """Parameters whose values the predicate asks for."""
+    return frozenset().union(*(parameters_in(text) for text in texts_of(meaning_of(predicate))))
 
 
 def fill_query(query: ElementQuery, values: Mapping[str, str]) -> ElementQuery:
@@ -195,31 +315,27 @@ def fill_query(query: ElementQuery, values: Mapping[str, str]) -> ElementQuery:
     return ElementQuery(**filled)
 
 
-def fill_predicate(predicate: Predicate, values: Mapping[str, str]) -> Predicate:  # noqa: PLR0911 - one case a kind
+def fill_predicate(predicate: _AnyPredicate, values: Mapping[str, str]) -> _AnyPredicate:
     """The predicate with its parameters' values. Secrets stay references: what is checked is never a secret."""
-    match predicate:
-        case UrlContains(url_contains=text):
-            return UrlContains(url_contains=fill(text, values))
-        case UrlMatches(url_matches=pattern):
-            return UrlMatches(url_matches=fill(pattern, {name: re.escape(value) for name, value in values.items()}))
-        case Exists(exists=query):
-            return Exists(exists=fill_query(query, values))
-        case NotExists(not_exists=query):
-            return NotExists(not_exists=fill_query(query, values))
-        case TextContains(text_contains=text, within=within):
-            return TextContains(
-                text_contains=fill(text, values), within=None if within is None else fill_query(within, values)
-            )
-        case ValueEquals(value_equals=text, of=query):
-            return ValueEquals(value_equals=fill(text, values), of=fill_query(query, values))
-        case Focused(focused=query):
-            return Focused(focused=fill_query(query, values))
-        case AllOf(all_of=parts):
-            return AllOf(all_of=tuple(fill_predicate(part, values) for part in parts))
-        case AnyOf(any_of=parts):
-            return AnyOf(any_of=tuple(fill_predicate(part, values) for part in parts))
-        case Not(not_=part):
-            return Not(not_=fill_predicate(part, values))
+    given = {name: re.escape(value) for name, value in values.items()} if isinstance(predicate, UrlMatches) else values
+    update = {name: _filled(getattr(predicate, name), given) for name in type(predicate).model_fields}
+    return predicate.model_copy(update=update)
+
+
+def _filled(value: Any, values: Mapping[str, str]) -> Any:
+    match value:
+        case str():
+            return fill(value, values)
+        case ElementQuery():
+            return fill_query(value, values)
+        case PredicateBase():
+            return fill_predicate(value, values)
+        case tuple() | list():
+            return type(value)(_filled(inner, values) for inner in value)
+        case Mapping():
+            return {key: _filled(inner, values) for key, inner in value.items()}
+        case _:
+            return value
 
 
 def probes_of(predicates: Iterable[Predicate]) -> tuple[Probe, ...]:
@@ -227,97 +343,31 @@ def probes_of(predicates: Iterable[Predicate]) -> tuple[Probe, ...]:
     found: dict[str, Probe] = {}
 
     def collect(predicate: Predicate) -> None:
-        match predicate:
-            case Exists(exists=query) | NotExists(not_exists=query) | ValueEquals(of=query) | Focused(focused=query):
-                probe: Probe = ElementProbe(query=query)
-                found.setdefault(repr(probe), probe)
-            case TextContains(text_contains=text, within=within):
-                probe = TextProbe(text=text, within=within)
-                found.setdefault(repr(probe), probe)
-            case AllOf(all_of=parts) | AnyOf(any_of=parts):
-                for part in parts:
-                    collect(part)
-            case Not(not_=part):
-                collect(part)
-            case UrlContains() | UrlMatches():
-                pass
+        probe = probe_of(predicate)
+        if probe is not None:
+            found.setdefault(repr(probe), probe)
+        for part in parts_of(predicate):
+            collect(part)
 
     for predicate in predicates:
         collect(predicate)
     return tuple(found.values())
 
 
-def evaluate(predicate: Predicate, context: AssertionContext) -> PredicateResult:  # noqa: PLR0911 - one case a kind
-    """The verdict on `predicate` over `context`; never raises for what a page contains."""
-    url = context.url[:URL_LIMIT]
+def probe_of(predicate: Predicate) -> Probe | None:
+    """What one predicate itself asks of the page; None when that is nothing."""
     match predicate:
-        case UrlContains(url_contains=text):
-            return _verdict(text in context.url, "url_differs", expected=text, url=url)
-        case UrlMatches(url_matches=pattern):
-            return _verdict(re.search(pattern, context.url) is not None, "url_differs", expected=pattern, url=url)
-        case Exists(exists=query):
-            seen = context.answer(ElementProbe(query=query))
-            return _verdict(
-                seen.count > 0, "none_found", query=_shown(query), count=seen.count, nearest=seen.nearest, url=url
-            )
-        case NotExists(not_exists=query):
-            seen = context.answer(ElementProbe(query=query))
-            return _verdict(seen.count == 0, "still_there", query=_shown(query), count=seen.count, url=url)
         case TextContains(text_contains=text, within=within):
-            seen = context.answer(TextProbe(text=text, within=within))
-            return _verdict(seen.count > 0, "text_missing", expected=shorten(text, 200), nearest=seen.nearest, url=url)
-        case ValueEquals(value_equals=text, of=query):
-            seen = context.answer(ElementProbe(query=query))
-            return _of_one(query, seen, url) or _value_equals(text, seen.elements[0].value, url)
-        case Focused(focused=query):
-            seen = context.answer(ElementProbe(query=query))
-            elsewhere = _verdict(
-                bool(seen.elements) and seen.elements[0].focused, "not_focused", query=_shown(query), url=url
-            )
-            return _of_one(query, seen, url) or elsewhere
-        case AllOf(all_of=parts):
-            results = [evaluate(part, context) for part in parts]
-            failed = [result for result in results if not result.passed]
-            return _verdict(not failed, "not_all", failed=[_brief(result) for result in failed], url=url)
-        case AnyOf(any_of=parts):
-            results = [evaluate(part, context) for part in parts]
-            return _verdict(any(r.passed for r in results), "none_holds", failed=[_brief(r) for r in results], url=url)
-        case Not(not_=part):
-            inner = evaluate(part, context)
-            return _verdict(not inner.passed, "holds_but_must_not", inner=_brief(inner), url=url)
-
-
-def _of_one(query: ElementQuery, seen: ProbeResult, url: str) -> PredicateResult | None:
-    """The verdict when not exactly one element matches; else None."""
-    if seen.count == 0:
-        return _verdict(False, "none_found", query=_shown(query), count=0, nearest=seen.nearest, url=url)
-    if seen.count > 1 or not seen.elements:
-        return _verdict(False, "ambiguous", query=_shown(query), count=seen.count, url=url)
-    return None
-
-
-def _value_equals(text: str, actual: str, url: str) -> PredicateResult:
-    same = _lines(actual) == _lines(text)
-    return _verdict(same, "value_differs", expected=shorten(text, 200), actual=shorten(actual, 200), url=url)
-
-
-def _lines(value: str) -> str:
-    return value.replace("\r\n", "\n")
-
-
-def _verdict(passed: bool, why_not: str, **details: Any) -> PredicateResult:
-    return PredicateResult(passed=passed, reason="holds" if passed else why_not, details=details)
-
-
-def _shown(query: ElementQuery) -> dict[str, str]:
-    shown: dict[str, str] = query.model_dump(exclude_none=True)
-    return shown
-
-
-def _brief(result: PredicateResult) -> dict[str, Any]:
-    return {"passed": result.passed, "reason": result.reason, **result.details}
-
-
-def text_matches(needle: str, haystack: str) -> bool:
-    """How every text probe compares: contained after normalisation."""
-    return normalise(needle) in normalise(haystack)
+            return TextProbe(text=text, within=within) if text else None
+        case Exists(exists=query) | NotExists(not_exists=query) | Count(count=query):
+            return ElementProbe(query=query)
+        case Visible(visible=query):
+            return ElementProbe(query=query, view=True)
+        case Checked(checked=query) | Enabled(enabled=query) | Focused(focused=query):
+            return ElementProbe(query=query)
+        case TextEquals(of=query) | ValueEquals(of=query):
+            return ElementProbe(query=query)
+        case Custom(of=query) if query is not None:
+            return ElementProbe(query=query)
+        case _:
+            return None

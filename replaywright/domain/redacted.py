@@ -8,8 +8,8 @@ from collections.abc import Callable
 from typing import Any, Protocol
 
 from replaywright.domain.filling import changed_target
+from replaywright.domain.observed import PredicateResult
 from replaywright.domain.outcomes import Evidence, StepOutcome
-from replaywright.domain.predicates import PredicateResult
 from replaywright.domain.snapshots import Snapshot
 from replaywright.domain.targets import FrameStep, Target
 

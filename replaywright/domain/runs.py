@@ -6,8 +6,9 @@ from typing import Any, Literal
 from pydantic import Field
 
 from replaywright.domain.base import Record
+from replaywright.domain.observed import PredicateResult
 from replaywright.domain.outcomes import DownloadedFile, Lookup, Status, StepOutcome
-from replaywright.domain.predicates import Predicate, PredicateResult
+from replaywright.domain.predicates import Predicate
 from replaywright.domain.sessions import SessionRef
 from replaywright.domain.steps import Step
 from replaywright.domain.targets import Target
@@ -109,6 +110,8 @@ class ResolveRequest(Record):
     """As it was sent, with the session and epoch of now: the attempt in doubt is fenced first."""
     adopted: bool
     """Whether the session is the live page of that attempt. A rebuilt page proves nothing."""
+    contradicted: str = ""
+    """Evidence against which the page proves nothing either, such as `server_error`."""
 
 
 class Proposal(Record):
@@ -174,7 +177,7 @@ class Finished(Record):
     @property
     def verified(self) -> bool:
         """Whether every final predicate held."""
-        return all(result.passed for result in self.predicates)
+        return not any(result.fails for result in self.predicates)
 
 
 class Totals(Record):
@@ -189,6 +192,8 @@ class Totals(Record):
     learned: int = 0
     """Elements asked of the model because nothing was recorded."""
     from_ledger: int = 0
+    warnings: int = 0
+    """Steps that were done and warned of something, such as `unproven`."""
     recoveries: int = 0
     usage: Usage = Usage()
 
@@ -233,7 +238,9 @@ class StepLine(Record):
     status: Status
     lookup: Lookup = Lookup()
     from_ledger: bool = False
+    already_done: bool = False
     message: str = ""
+    warnings: tuple[str, ...] = ()
 
 
 class Progress(Record):

@@ -22,10 +22,17 @@ class StepBase(Authored):
     """What must hold after the step."""
     timeout_ms: int = Field(10_000, ge=100, le=300_000)
     """The budget of the step: finding, acting and verifying together."""
+    always: bool | None = None
+    """True to act although what the step is to bring about is there already."""
     dialog: Answer | tuple[Answer, ...] | None = None
     """The answer to every dialog that the step causes, or one for each in their order; the others are dismissed."""
     dialog_text: str | None = None
     """What is entered into the prompts that are accepted; without it, what the page suggests."""
+
+    @field_validator("always")
+    @classmethod
+    def _not_always_goes_without_saying(cls, always: bool | None) -> bool | None:
+        return always or None
 
     @field_validator("dialog", mode="before")
     @classmethod
@@ -233,16 +240,39 @@ class SelectOption(ElementStep):
         return self.values or (self.value or "",)
 
 
-class Check(ElementStep):
-    """Tick a checkbox or choose a radio button, if it is not yet."""
+class Switch(ElementStep):
+    """A step that leaves its element in one of two states, and touches it only if it is in the other."""
+
+    @field_validator("always")
+    @classmethod
+    def _would_undo_it(cls, always: bool | None) -> bool | None:
+        if always:
+            raise ValueError("always would press what is as wanted already, and so undo it; leave it out, or use click")
+        return None
+
+
+class Check(Switch):
+    """Tick a checkbox, choose a radio button, or switch on, if it is not yet."""
 
     action: Literal["check"]
 
 
-class Uncheck(ElementStep):
-    """Clear a checkbox, if it is ticked."""
+class Uncheck(Switch):
+    """Clear a checkbox or switch off, if it is on."""
 
     action: Literal["uncheck"]
+
+
+class Expand(Switch):
+    """Open a menu, a section or whatever else says that it is closed; an open one is left alone."""
+
+    action: Literal["expand"]
+
+
+class Collapse(Switch):
+    """Close a menu, a section or whatever else says that it is open; a closed one is left alone."""
+
+    action: Literal["collapse"]
 
 
 class Upload(ElementStep):
@@ -362,6 +392,8 @@ Step: TypeAlias = Annotated[
     | SelectOption
     | Check
     | Uncheck
+    | Expand
+    | Collapse
     | Upload
     | Scroll
     | WaitFor

@@ -7,7 +7,7 @@ from pathlib import Path
 from uuid import uuid4
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from replaywright.artifacts.store import ArtifactStore
@@ -34,7 +34,6 @@ def files_in(folder: Path) -> list[Path]:
     return [path for path in folder.rglob("*") if path.is_file()]
 
 
-@settings(deadline=None)
 @given(data=st.binary(max_size=2000))
 def test_what_was_put_comes_back_under_its_sha256(shared: ArtifactStore, data: bytes) -> None:
     async def there_and_back() -> tuple[str, bytes]:

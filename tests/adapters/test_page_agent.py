@@ -6,7 +6,7 @@ import unicodedata
 import pytest
 
 from replaywright.browser.page import page_agent_source
-from replaywright.domain.predicates import ProbeResult
+from replaywright.domain.observed import ProbeResult
 from replaywright.domain.targets import Target
 from replaywright.domain.text import normalise
 from tests.pages.harness import AgentPage, Json

@@ -320,6 +320,116 @@ async def test_a_wanted_state_that_is_there_is_left_as_it_is(stage: Stage) -> No
     assert stage.inputs == []
 
 
+# ---------------------------------------------------------------------------------- what shows that it was done
+
+BROKEN = FakeElement(HELP)
+"""A button that does nothing."""
+COMMIT_HELP = CLICK_HELP.model_copy(update={"effect": Effect.COMMIT, "expect": ()})
+ALREADY_THERE = [{"text_contains": "Compose"}]
+
+
+def with_status(status: int) -> UnsafeRequest:
+    return POST.model_copy(update={"status": status})
+
+
+async def test_a_commit_that_nothing_shows_is_a_failure_and_its_intent_is_taken_back(stage: Stage) -> None:
+    stage.site.pages[COMPOSE].elements["help"] = BROKEN
+    asked = learned(COMMIT_HELP, HELP)
+
+    outcome = await stage.perform(asked)
+
+    assert (outcome.status, outcome.reason, outcome.proof) == (Status.UNMET, "unproven", "none")
+    assert await stage.state(asked) == "NOT_DONE"
+    assert await stage.versions(outcome) == []
+
+
+async def test_any_other_press_that_nothing_shows_is_done_with_a_warning(stage: Stage) -> None:
+    stage.site.pages[COMPOSE].elements["help"] = BROKEN
+
+    outcome = await stage.perform(learned(CLICK_HELP.model_copy(update={"expect": ()}), HELP))
+
+    assert (outcome.status, outcome.warnings) == (Status.DONE, ("unproven",))
+
+
+async def test_an_expectation_that_held_before_proves_nothing(stage: Stage) -> None:
+    stage.site.pages[COMPOSE] = FakePage({"help": BROKEN}, texts=("Compose",))
+    wanted = step("click", "the help button", expect=ALREADY_THERE, effect="commit")
+
+    outcome = await stage.perform(learned(wanted, HELP))
+
+    assert (outcome.status, outcome.reason) == (Status.UNMET, "unproven")
+
+
+async def test_a_press_is_proven_by_what_became_true(stage: Stage) -> None:
+    outcome = await stage.perform(learned(CLICK_HELP, HELP))
+
+    assert (outcome.status, outcome.proof, outcome.warnings) == (Status.DONE, "became_true", ())
+
+
+@pytest.mark.parametrize(
+    ("status", "ended", "state"),
+    [(500, Status.IN_DOUBT, "INTENT"), (422, Status.UNMET, "NOT_DONE"), (200, Status.DONE, "COMMITTED")],
+)
+async def test_a_page_that_says_sent_is_not_believed_when_its_server_says_no(
+    stage: Stage, status: int, ended: Status, state: str
+) -> None:
+    stage.site.pages[COMPOSE].elements["send"].sends = (with_status(status),)
+    asked = learned(CLICK_SEND, SEND)
+
+    outcome = await stage.perform(asked)
+
+    assert (outcome.status, await stage.state(asked)) == (ended, state)
+    assert outcome.reason == ("" if ended is Status.DONE else "server_error")
+
+
+async def test_a_step_that_expects_the_status_itself_is_judged_by_that(stage: Stage) -> None:
+    stage.site.pages[COMPOSE].elements["send"].sends = (with_status(409),)
+    expect = [{"any_of": [{"response_status": 409}, {"text_contains": "Message sent"}]}]
+
+    outcome = await stage.perform(learned(step("click", "the send button", expect=expect), SEND))
+
+    assert outcome.status is Status.DONE
+
+
+async def test_what_is_not_required_warns_and_fails_nothing(stage: Stage) -> None:
+    optional = {"text_contains": "no page says this", "required": False}
+    wanted = step("click", "the help button", expect=[{"text_contains": "How to write"}, optional])
+
+    outcome = await stage.perform(learned(wanted, HELP))
+
+    [warning] = outcome.warnings
+    assert (outcome.status, warning.partition(":")[0]) == (Status.DONE, "text_missing")
+
+
+SENT_TO = step("click", "the send button", effect="commit", expect=[{"text_contains": "Message sent to {{to}}"}])
+
+
+async def test_a_commit_whose_parameters_are_on_the_page_already_is_left_alone(stage: Stage) -> None:
+    stage.site.pages[COMPOSE] = FakePage({"send": FakeElement(SEND)}, texts=("Message sent to ada@example.com",))
+
+    outcome = await stage.perform(learned(SENT_TO, SEND))
+
+    assert (outcome.status, outcome.already_done, stage.inputs) == (Status.DONE, True, [])
+
+
+@pytest.mark.parametrize(
+    "wanted",
+    [
+        step("click", "the send button", effect="commit", expect=[{"text_contains": "Message sent"}]),
+        SENT_TO.model_copy(update={"always": True}),
+        SENT_TO.model_copy(update={"effect": None}),
+    ],
+)
+async def test_a_commit_is_dispatched_although_an_old_message_is_on_the_page(stage: Stage, wanted: Step) -> None:
+    stage.site.pages[COMPOSE].texts = ("Message sent to ada@example.com",)
+    stage.site.pages[COMPOSE].elements["to"].value = "ada@example.com"
+
+    outcome = await stage.perform(learned(wanted, SEND))
+
+    assert (outcome.status, outcome.already_done) == (Status.DONE, False)
+    assert stage.inputs == [Dispatch(Action.CLICK, "send")]
+
+
 async def test_an_opened_page_leaves_no_entry(stage: Stage) -> None:
     outcome = await stage.perform(request(step("goto", "", url=SENT), 0))
 

@@ -4,7 +4,7 @@ import hashlib
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import TypeAdapter
 
@@ -47,13 +47,11 @@ def test_the_digest_is_sha256_over_rfc_8785() -> None:
     assert digest(value) == hashlib.sha256(canonical.encode()).hexdigest()
 
 
-@settings(deadline=None)
 @given(value=JSON)
 def test_whatever_a_page_yields_has_a_digest(value: Any) -> None:
     assert digest({"x": value}) == digest({"x": value})
 
 
-@settings(deadline=None)
 @given(value=st.dictionaries(st.text(max_size=4), st.integers(), max_size=6))
 def test_the_order_of_keys_does_not_matter(value: dict[str, int]) -> None:
     assert digest(value) == digest(dict(reversed(value.items())))

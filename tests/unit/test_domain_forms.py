@@ -7,16 +7,11 @@ from pydantic import TypeAdapter
 
 from replaywright.browser.entering import holds
 from replaywright.domain.actions import Effect, effect_of
+from replaywright.domain.evaluation import evaluate
 from replaywright.domain.filling import filled_step
 from replaywright.domain.fingerprints import content_key, fingerprint
-from replaywright.domain.predicates import (
-    AssertionContext,
-    ElementProbe,
-    ElementState,
-    Predicate,
-    ProbeResult,
-    evaluate,
-)
+from replaywright.domain.observed import AssertionContext, ElementProbe, ElementState, ProbeResult
+from replaywright.domain.predicates import Predicate
 from replaywright.domain.runs import step_title
 from replaywright.domain.steps import SelectOption, Step, action_of, names_element
 from replaywright.domain.targets import ElementQuery

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from replaywright.domain.filling import filled_target
@@ -108,7 +108,6 @@ def test_twins_are_ambiguous() -> None:
     assert decision.lookup.runner_up > 0.9
 
 
-@settings(deadline=None)
 @given(count=st.integers(2, 5), start=st.integers(0, 4), data=st.data())
 def test_elements_that_differ_only_in_position_are_ambiguous(count: int, start: int, data: st.DataObject) -> None:
     twins = [target(COMPOSE, xpath=f"/html/body/div[{start + n}]/button") for n in range(count)]
@@ -342,7 +341,6 @@ TARGETS = st.builds(
 )
 
 
-@settings(deadline=None)
 @given(recorded=TARGETS, seen=st.lists(TARGETS, max_size=4))
 def test_whatever_descriptors_are_missing_there_is_a_verdict(recorded: Target, seen: list[Target]) -> None:
     for decision in (identified(recorded, *seen), similar(recorded, *seen)):
@@ -352,7 +350,6 @@ def test_whatever_descriptors_are_missing_there_is_a_verdict(recorded: Target, s
         assert decision.lookup.runner_up <= decision.lookup.score or not decision.lookup.hit
 
 
-@settings(deadline=None)
 @given(recorded=TARGETS, seen=st.lists(TARGETS, max_size=4), data=st.data())
 def test_the_verdict_does_not_depend_on_the_order(recorded: Target, seen: list[Target], data: st.DataObject) -> None:
     shuffled = data.draw(st.permutations(seen))
@@ -363,7 +360,6 @@ def test_the_verdict_does_not_depend_on_the_order(recorded: Target, seen: list[T
         assert (first.chosen and first.chosen.target) == (second.chosen and second.chosen.target)
 
 
-@settings(deadline=None)
 @given(recorded=TARGETS, seen=TARGETS)
 def test_similarity_is_between_0_and_1_and_1_for_the_same(recorded: Target, seen: Target) -> None:
     assert 0 <= similarity(recorded, seen) <= 1 + 1e-9
@@ -374,7 +370,6 @@ def test_similarity_is_between_0_and_1_and_1_for_the_same(recorded: Target, seen
     )
 
 
-@settings(deadline=None)
 @given(recorded=TARGETS, seen=TARGETS)
 def test_what_is_found_by_identifiers_has_the_recorded_role_and_name(recorded: Target, seen: Target) -> None:
     decision = identified(recorded, seen)
@@ -407,7 +402,6 @@ def test_names_compare_as_a_reader_sees_them(left: str, right: str, expected: fl
     assert name_similarity(left, right) == name_similarity(right, left) == expected
 
 
-@settings(deadline=None)
 @given(left=st.text(max_size=20), right=st.text(max_size=20))
 def test_name_similarity_is_symmetric_and_bounded(left: str, right: str) -> None:
     assert name_similarity(left, right) == pytest.approx(name_similarity(right, left))

@@ -4,8 +4,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from replaywright.domain.actions import Effect
+from replaywright.domain.observed import PredicateResult
 from replaywright.domain.outcomes import Evidence, Status, StepOutcome, UnsafeRequest
-from replaywright.domain.predicates import PredicateResult
 from replaywright.domain.redacted import redacted_outcome, redacted_snapshot, redacted_target
 from replaywright.domain.snapshots import Element, Snapshot
 from replaywright.domain.targets import Box, FrameStep, Target

@@ -62,7 +62,6 @@ def test_no_encoding_survives(name: str, value: str, before: str, after: str) ->
     assert redacted == f"{before}{{{{secret:P}}}}{after}"
 
 
-@settings(deadline=None)
 @given(value=VALUES, before=st.binary(max_size=9), after=st.binary(max_size=9), urlsafe=st.booleans())
 @example(value="hunter22", before=b"user:", after=b"", urlsafe=False)
 def test_base64_survives_at_no_alignment(value: str, before: bytes, after: bytes, urlsafe: bool) -> None:
@@ -76,7 +75,6 @@ def test_base64_survives_at_no_alignment(value: str, before: bytes, after: bytes
     assert len(left) <= -(-len(before) * 8 // 6) + -(-len(after) * 8 // 6)
 
 
-@settings(deadline=None)
 @given(value=VALUES)
 def test_base64_survives_neither_line_breaks_nor_url_encoding(value: str) -> None:
     encoded = base64.b64encode(value.encode()).decode().rstrip("=")
@@ -86,7 +84,6 @@ def test_base64_survives_neither_line_breaks_nor_url_encoding(value: str) -> Non
     assert redact("\n".join(encoded), {"P": value}).startswith("{{secret:P}}")
 
 
-@settings(deadline=None)
 @given(value=VALUES, text=st.text(max_size=60))
 def test_redaction_is_done_at_once(value: str, text: str) -> None:
     once = redact(f"{text}{value}{text}", {"PASSWORD": value})
@@ -94,7 +91,6 @@ def test_redaction_is_done_at_once(value: str, text: str) -> None:
     assert redact(once, {"PASSWORD": value}) == once
 
 
-@settings(deadline=None)
 @given(text=st.text(max_size=80))
 def test_a_text_without_secrets_is_not_changed(text: str) -> None:
     assert redact(text, {"P": "correct horse battery"}) == text
@@ -152,7 +148,6 @@ def test_data_is_redacted_in_keys_values_and_numbers() -> None:
     }
 
 
-@settings(deadline=None)
 @given(value=st.text(string.ascii_letters + string.digits + "\"'\\ä😀", min_size=4, max_size=12))
 def test_redacted_json_is_still_json(value: str) -> None:
     dumped = json.dumps({"before": "x", "value": f"<{value}>", "list": [value]})

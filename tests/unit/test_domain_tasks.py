@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 import yaml
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from replaywright.domain.actions import Action
@@ -207,7 +207,6 @@ def test_a_task_that_begins_with_goto_needs_no_url() -> None:
     assert parse_task(task({"action": "goto", "url": "https://x"}, url=""), "f").url == ""
 
 
-@settings(deadline=None)
 @given(
     data=st.recursive(
         st.none() | st.booleans() | st.integers() | st.text(max_size=8),

@@ -1,7 +1,7 @@
 """Filling templates is one pass, in both directions."""
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from replaywright.domain.templates import (
@@ -26,7 +26,6 @@ def test_parameters_and_secrets_are_told_apart() -> None:
     assert secrets_in(text) == {"PASSWORD", "PIN"}
 
 
-@settings(deadline=None)
 @given(value=TRICKY, before=TEXT.filter(lambda text: "{" not in text))
 def test_a_value_is_never_read_as_a_template(value: str, before: str) -> None:
     filled = fill(before + "{{a}}", {"a": value, "b": "no"}, secret=lambda name: f"<{name}>")
@@ -48,7 +47,6 @@ def test_a_missing_value_says_how_to_give_it() -> None:
         fill("{{to}}", {})
 
 
-@settings(deadline=None)
 @given(value=TRICKY)
 def test_what_looks_like_a_secret_and_a_secret_differ_in_the_canonical_form(value: str) -> None:
     real = fill_canonical("{{secret:P}}", {})
@@ -83,7 +81,6 @@ def test_a_short_value_of_a_naming_parameter_is_replaced_as_a_word_of_its_own() 
     assert generalise("Tab #3 of 13: 3rd +1", values, [], ["n", "sign"]) == "Tab #{{n}} of 13: 3rd {{sign}}1"
 
 
-@settings(deadline=None)
 @given(
     values=st.dictionaries(NAMES, st.text(st.characters(exclude_characters="{}"), max_size=12), max_size=4),
     text=st.text(st.characters(exclude_characters="{}"), max_size=40),

@@ -1,7 +1,7 @@
 """What a reader takes for the same wording, and what never."""
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from replaywright.domain.wording import Wording, compare
@@ -42,7 +42,6 @@ def test_wordings_compare_by_what_they_mean(left: str, right: str, expected: Wor
     assert compare(left, right) is compare(right, left) is expected
 
 
-@settings(deadline=None)
 @given(st.text(max_size=20), st.text(max_size=20))
 def test_the_comparison_is_symmetric_and_a_text_equals_itself(left: str, right: str) -> None:
     assert compare(left, right) is compare(right, left)

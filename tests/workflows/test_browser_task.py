@@ -7,8 +7,8 @@ from temporalio.testing import WorkflowEnvironment
 from temporalio.worker import Replayer
 
 from replaywright.domain.actions import Effect
+from replaywright.domain.observed import PredicateResult
 from replaywright.domain.outcomes import Status, StepOutcome
-from replaywright.domain.predicates import PredicateResult
 from replaywright.domain.runs import (
     ActionRequest,
     Finished,

@@ -21,6 +21,7 @@ PARTS = (
     "drag",
     "files",
     "clipboard",
+    "changes",
     "guard",
     "prepare",
     "attempt",

@@ -41,6 +41,8 @@ class Attempt {
     this.lastSettled = 0;
     this.landed = false;
     this.changed = false;
+    this.weighs = false;
+    this.stateBefore = null;
     this.preparation = new Preparation(this);
     this.guard = new Guard(this);
     this.drag = spec.need === "drag" ? new Drag(spec.drop) : null;
@@ -122,7 +124,7 @@ class Attempt {
   watchRoot(root) {
     if (this.watchedRoots.has(root)) return;
     this.watchedRoots.add(root);
-    this.observer.observe(root, { subtree: true, childList: true, attributes: true, characterData: true });
+    this.observer.observe(root, { subtree: true, childList: true, attributeOldValue: true, characterDataOldValue: true });
   }
 
   newReading() {
@@ -136,7 +138,7 @@ class Attempt {
   onMutations(records) {
     if (!records.length) return;
     this.lastChange = performance.now();
-    this.changed = true;
+    this.weigh(records);
     this.drag?.onMutations(records);
     this.search?.onMutations(records);
     this.guard.onMutations(records);
@@ -148,6 +150,11 @@ class Attempt {
     }
   }
 
+  /** Since the input: whether the page has changed because of it. */
+  weigh(records) {
+    if (this.weighs && !this.changed) this.changed = records.some((record) => isConsequence(record, this.element));
+  }
+
   /** What has changed and was not yet told of. */
   takeMutations() {
     this.onMutations(this.observer.takeRecords());
@@ -157,6 +164,7 @@ class Attempt {
   forgetChanges() {
     this.observer.takeRecords();
     this.changed = false;
+    this.weighs = true;
   }
 
   onPageEvent(event) {
@@ -340,13 +348,15 @@ class Attempt {
 
   /** The element can take the input, or needs none. */
   tellReady(reading, { element = this.element, point = null, already = false } = {}) {
+    const state = element ? stateOf(this.control ?? element, reading) : null;
+    this.stateBefore = state && JSON.stringify(state);
     const fields = {
       candidates: element && this.candidates ? this.describeChosen(reading) : [],
       total: this.total,
       index: this.index,
       target: element ? this.describeFound(element, reading) : null,
       point,
-      state: element ? { ...stateOf(this.control ?? element, reading), already } : null,
+      state: state && { ...state, already },
       before: answer(this.spec.probes, reading),
     };
     if (this.spec.fields) fields.extracted = extractFields(element, this.spec.fields, reading);
@@ -434,14 +444,16 @@ class Attempt {
 
   observe() {
     if (readyStateOf(document) === "loading") return;
-    if (this.observer.takeRecords().length) this.changed = true;
+    this.weigh(this.observer.takeRecords());
     const reading = this.newReading();
     this.lastObservedAt = performance.now();
     this.followRedrawn(reading);
     const shown = this.control ?? this.element;
+    const state = shown && isConnected(shown) ? stateOf(shown, reading) : null;
+    if (state && this.stateBefore && JSON.stringify(state) !== this.stateBefore) this.changed = true;
     const seen = {
       probes: answer(this.spec.probes, reading),
-      state: shown && isConnected(shown) ? stateOf(shown, reading) : null,
+      state,
       valueOk: this.valueOk(reading),
       changed: this.changed,
     };

@@ -44,16 +44,19 @@ const isList = (element) => matches(element, CHOSEN_FROM);
 
 /** The control that `element` stands for: itself, the one it labels, or the only one of its kind inside it. */
 function controlFor(element, need, reading) {
-  const kind = TEXT_NEEDS.has(need) ? isEditable : need === "select" ? isList : need === "check" ? isTicked : null;
+  const kind = TEXT_NEEDS.has(need) ? isEditable : need === "select" ? isList : need === "check" ? isTicked
+    : need === "expand" ? isExpandable : null;
   if (!kind) return element;
   if (kind(element)) return TEXT_NEEDS.has(need) ? editedWith(element, reading) : element;
-  const labelled = controlOf(element);
+  const labelled = controlOf(element) ?? (need === "expand" ? closest(element, "summary,[aria-expanded],[popovertarget]") : null);
   if (labelled && kind(labelled)) return labelled;
   const inside = innerElements(element, kind);
   // The native control that a styled one stands for may be hidden; of several, the reader sees the ones shown.
   const shown = inside.length > 1 ? inside.filter((inner) => reading.isShown(inner)) : inside;
   return shown.length === 1 ? shown[0] : element;
 }
+
+const isExpandable = (element) => expandedOf(element) !== null;
 
 /** What has the focus when a part of an editor is written to: the editor, if the part is all that is in it. */
 function editedWith(element, reading) {
@@ -91,6 +94,7 @@ const isReadonly = (element) =>
 function obstacleTo(control, { need, text, wanted }) {
   const type = inputTypeOf(control);
   if (need === "check") return wanted === false && type === "radio" ? ["radio"] : null;
+  if (need === "expand") return isExpandable(control) ? null : ["not_expandable"];
   if (!TEXT_NEEDS.has(need)) return null;
   if (need === "fill" && isSlider(control)) return obstacleToSliding(control, text);
   if (!isEditable(control)) {
@@ -273,6 +277,7 @@ function holdsOptions(select, wanted) {
 function stateOf(element, reading) {
   return {
     checked: isMixed(element) ? null : checkedOf(element),
+    expanded: expandedOf(element),
     value: cut(valueOf(element, reading), 10000),
     selected: element instanceof HTMLSelectElement ? selectedLabels(element) : null,
     mixed: isMixed(element),
@@ -283,8 +288,11 @@ function stateOf(element, reading) {
 
 /** Whether the control is as it is wanted before anything is done. */
 function isAsWanted(control, spec, reading) {
-  const { need, wanted, text } = spec;
+  const { need, wanted, text, always } = spec;
+  if (always) return false;
   switch (need) {
+    case "expand":
+      return expandedOf(control) === wanted;
     case "check":
       return given(wanted) && checkedOf(control) === wanted && !isMixed(control);
     case "select":

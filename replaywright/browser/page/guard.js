@@ -13,7 +13,7 @@ const GUARD_LIFE_MS = 30000;
 const GUARD_AFTER_LANDING_MS = 1000;
 /** The next key or press of an input of many may take this long. */
 const GUARD_BETWEEN_MS = 3000;
-const POINTER_NEEDS = new Set(["click", "check", "hover", "drag", "upload"]);
+const POINTER_NEEDS = new Set(["click", "check", "expand", "hover", "drag", "upload"]);
 const KEY_NEEDS = new Set(["fill", "type", "paste", "focus"]);
 
 class Guard {

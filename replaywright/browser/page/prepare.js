@@ -8,7 +8,7 @@
 
 /** A selection that is no change sends no event. */
 const SELECTION_MS = 100;
-const NEEDS_ENABLED = new Set(["click", "check", "drag", "upload", "fill", "type", "paste", "select"]);
+const NEEDS_ENABLED = new Set(["click", "check", "expand", "drag", "upload", "fill", "type", "paste", "select"]);
 
 class Preparation {
   constructor(attempt) {
@@ -82,7 +82,10 @@ class Preparation {
   prepareNothing(reading) {
     const { attempt } = this;
     const { need } = attempt.spec;
-    if (need === "none") return attempt.beginObserving();
+    if (need === "none") {
+      attempt.forgetChanges();
+      return attempt.beginObserving();
+    }
     const active = need === "focus" ? deepActive() : null;
     if (need === "read" || need === "scroll") return this.readyToRead(reading);
     attempt.arm(null, reading);

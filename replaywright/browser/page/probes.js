@@ -27,6 +27,16 @@ function checkedOf(element) {
   return told ? told === "true" : null;
 }
 
+/** Whether what the element opens and closes is open; null when it opens nothing. */
+function expandedOf(element) {
+  const details = tagOf(element) === "summary" ? flatParent(element) : element;
+  if (details && tagOf(details) === "details") return has(details, "open");
+  const told = attr(element, "aria-expanded");
+  if (told) return told === "true";
+  const popover = byId(getRoot(element), attr(element, "popovertarget"));
+  return popover ? matches(popover, ":popover-open") : null;
+}
+
 /** Whether the keys go to the element: it has the focus, or is the active descendant of what has. */
 function isFocused(element) {
   const active = Document.prototype.hasFocus.call(document) ? deepActive() : null;
@@ -38,10 +48,12 @@ function elementState(element, reading) {
   return {
     role,
     name: cut(name, 200),
-    text: textOf(element, reading, 200),
+    text: textOf(element, reading, 2000),
     value: cut(valueOf(element, reading), 10000),
     visible: reading.isShown(element),
     focused: isFocused(element),
+    checked: checkedOf(element),
+    enabled: !isDisabled(element),
   };
 }
 
@@ -225,10 +237,17 @@ function nearestLines(needle, lines) {
   return scored.filter(({ score }) => score > 0.2).slice(0, STATES_SHOWN).map(({ line }) => cut(line, 120));
 }
 
-function answerElements(query, reading) {
+/** Matches that are looked at to see whether they are in view. */
+const LOOKED_AT = 50;
+
+/** Whether something of the element lies in the window, and is not covered there. */
+const isInView = (element) => Boolean(clickablePoint(element, element).point);
+
+function answerElements({ query, view }, reading) {
   const found = findAll(query, reading);
   return {
     count: found.length,
+    inView: view ? found.slice(0, LOOKED_AT).filter(isInView).length : 0,
     elements: found.slice(0, STATES_SHOWN).map((element) => elementState(element, reading)),
     nearest: found.length ? [] : nearestTo(query, reading),
   };
@@ -236,7 +255,7 @@ function answerElements(query, reading) {
 
 /** One ProbeResult for each probe. */
 function answer(probes, reading) {
-  return (probes ?? []).map((probe) => (probe.query ? answerElements(probe.query, reading) : answerText(probe, reading)));
+  return (probes ?? []).map((probe) => (probe.query ? answerElements(probe, reading) : answerText(probe, reading)));
 }
 
 // -------------------------------------------------------------------------------------------- extracting

@@ -1,0 +1,89 @@
+"""What shows that a press did something, and what speaks against it whatever the page says."""
+
+import pytest
+
+from replaywright.domain.actions import Cause
+from replaywright.domain.observed import PredicateResult
+from replaywright.domain.outcomes import Evidence, Proof, UnsafeRequest
+from replaywright.domain.proof import is_open, is_same_site, proof_of, refused_by
+
+HELD, NOT_YET = PredicateResult(passed=True, reason="holds"), PredicateResult(passed=False, reason="text_missing")
+UNTOLD = PredicateResult(passed=False, reason="no_answer", decided=False)
+URL = "https://shop.example/cart"
+
+
+def post(status: int, url: str = "https://shop.example/order", kind: str = "request") -> UnsafeRequest:
+    return UnsafeRequest(method="POST", url=url, status=status, kind=kind)
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "evidence", "changed", "proof"),
+    [
+        ((NOT_YET,), (HELD,), Evidence(), False, Proof.BECAME_TRUE),
+        ((HELD,), (HELD,), Evidence(), False, Proof.NONE),
+        ((HELD, NOT_YET), (HELD, HELD), Evidence(), False, Proof.BECAME_TRUE),
+        ((UNTOLD,), (HELD,), Evidence(), False, Proof.NONE),
+        ((NOT_YET,), (NOT_YET,), Evidence(), False, Proof.NONE),
+        ((), (HELD,), Evidence(), False, Proof.NONE),
+        ((HELD,), (HELD,), Evidence(requests=(post(200),)), False, Proof.RESPONSE),
+        ((HELD,), (HELD,), Evidence(causes=(Cause.NEW_DOCUMENT,)), False, Proof.CAUSE),
+        ((HELD,), (HELD,), Evidence(causes=(Cause.NOTHING,)), False, Proof.NONE),
+        ((HELD,), (HELD,), Evidence(causes=(Cause.NOTHING,)), True, Proof.CHANGE),
+    ],
+)
+def test_only_what_became_true_or_was_caused_proves_a_press(
+    before: tuple[PredicateResult, ...],
+    after: tuple[PredicateResult, ...],
+    evidence: Evidence,
+    changed: bool,
+    proof: Proof,
+) -> None:
+    assert proof_of(before, after, evidence, changed=changed) is proof
+
+
+@pytest.mark.parametrize(
+    ("requests", "refused"),
+    [
+        ((), None),
+        ((post(200),), None),
+        ((post(302),), None),
+        ((post(0),), None),
+        ((post(500),), 500),
+        ((post(422),), 422),
+        ((post(422), post(503)), 503),
+        ((post(422), post(200)), None),
+        ((post(500, kind="beacon"),), None),
+        ((post(500, url="https://count.example/hit"),), None),
+        ((post(500, url="https://api.shop.example/order"),), 500),
+        ((post(500, url="https://api.shop.example/order"), post(200, url="https://count.example/hit")), 500),
+    ],
+)
+def test_an_error_of_the_pages_own_site_speaks_against_the_step(
+    requests: tuple[UnsafeRequest, ...], refused: int | None
+) -> None:
+    found = refused_by(Evidence(requests=requests), URL)
+
+    assert (None if found is None else found.status) == refused
+
+
+@pytest.mark.parametrize(
+    ("status", "is_open_now"), [(400, False), (404, False), (408, True), (422, False), (500, True)]
+)
+def test_a_refusal_is_final_and_a_failure_is_open(status: int, is_open_now: bool) -> None:
+    assert is_open(post(status)) is is_open_now
+
+
+@pytest.mark.parametrize(
+    ("left", "right", "same"),
+    [
+        ("https://shop.example/a", "https://shop.example/b", True),
+        ("https://www.shop.example/", "https://api.shop.example/", True),
+        ("https://shop.example/", "https://api.shop.example/", True),
+        ("https://shop.example/", "https://other.example/", False),
+        ("http://127.0.0.1:8000/", "http://127.0.0.1:9000/", True),
+        ("http://10.0.0.1/", "http://11.0.0.1/", False),
+        ("about:blank", "https://shop.example/", False),
+    ],
+)
+def test_addresses_of_one_site_are_told_from_others(left: str, right: str, same: bool) -> None:
+    assert is_same_site(left, right) is is_same_site(right, left) is same
