@@ -33,6 +33,7 @@ from cache.steps import RedisStepStore
 from replaywright.artifacts.store import ArtifactStore
 from replaywright.browser.attach import ChromiumBrowsers
 from replaywright.errors import ReplaywrightError, StackFailed
+from replaywright.extensions import custom_predicates
 from replaywright.keeper.client import reap
 from replaywright.keeper.identity import host_name
 from replaywright.keeper.local import LocalKeepers
@@ -155,7 +156,9 @@ async def _browser_workers(
     store = RedisStepStore(redis)
     sessions_dir = settings.home / "sessions"
     browsers = ChromiumBrowsers(
-        download_limit_bytes=settings.max_download_mb * 1024 * 1024, upload_roots=settings.upload_folders
+        download_limit_bytes=settings.max_download_mb * 1024 * 1024,
+        upload_roots=settings.upload_folders,
+        custom=custom_predicates(),
     )
     exits.push_async_callback(browsers.close)
     _, chromium, _ = await asyncio.gather(
