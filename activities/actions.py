@@ -14,7 +14,8 @@ from activities.heartbeats import heartbeats
 from activities.killpoints import hit
 from activities.sessions import Attachment, Attachments
 from replaywright.domain.actions import Action, Effect, effect_of
-from replaywright.domain.entries import ActionCacheEntry
+from replaywright.domain.deriving import derived_from, loosened, todays
+from replaywright.domain.entries import ActionCacheEntry, EntryStatus
 from replaywright.domain.evaluation import failing
 from replaywright.domain.filling import filled_step, filled_target, general_target, unseen_parameters
 from replaywright.domain.fingerprints import (
@@ -26,8 +27,9 @@ from replaywright.domain.fingerprints import (
     naming_parameters,
     site_scope,
 )
+from replaywright.domain.observed import PredicateResult
 from replaywright.domain.outcomes import SERVER_ERROR, UNPROVEN, Costs, Evidence, Lookup, Proof, Status, StepOutcome
-from replaywright.domain.predicates import Predicate, ResponseStatus, named_parameters, parts_of
+from replaywright.domain.predicates import Predicate, ResponseStatus, meaning_of, named_parameters, parts_of
 from replaywright.domain.proof import is_open, refused_by
 from replaywright.domain.redacted import redacted_outcome, redacted_snapshot, redacted_target
 from replaywright.domain.runs import (
@@ -36,6 +38,7 @@ from replaywright.domain.runs import (
     Mode,
     step_title,
 )
+from replaywright.domain.snapshots import Snapshot
 from replaywright.domain.steps import Fill, Paste, Type, action_of, arguments_of, names_element
 from replaywright.domain.targets import Target
 from replaywright.domain.templates import fill, secrets_in
@@ -149,15 +152,15 @@ class Actions:
         except StoreUnavailable as exc:
             _log.warning("the intent of step %d of %s stays open: %s", request.sequence, request.lineage, exc)
 
-    async def keep_snapshot(self, report: Report) -> str:
-        """Store the report's snapshot, secrets removed; its digest, or "" when there is none or no place for it."""
-        if report.snapshot is None:
+    async def keep_snapshot(self, snapshot: Snapshot | None) -> str:
+        """Store a snapshot, secrets removed; its digest, or "" when there is none or no place for it."""
+        if snapshot is None:
             return ""
-        text = redacted_snapshot(report.snapshot, self._secrets).model_dump_json(by_alias=True)
+        text = redacted_snapshot(snapshot, self._secrets).model_dump_json(by_alias=True)
         try:
             return await self._artifacts.put(text.encode())
         except ArtifactsUnavailable as exc:
-            _log.warning("the snapshot of %r is not kept: %s", report.snapshot.url, exc)
+            _log.warning("the snapshot of %r is not kept: %s", snapshot.url, exc)
             return ""
 
     async def keep_files(self, report: Report, held: Attachment) -> Report:
@@ -211,6 +214,7 @@ class _Performance:
         self._intended = False
         self._entry: ActionCacheEntry | None = None
         self._effect = Effect.COMMIT
+        self._derived: tuple[Predicate, ...] = ()
 
     async def outcome(self) -> StepOutcome:
         hit("start", self._request.sequence)
@@ -298,6 +302,7 @@ class _Performance:
 
     def _work(self) -> Work:
         request, entry = self._request, self._entry
+        self._derived = () if entry is None or request.proposed else todays(entry.derived, request.values)
         text, sensitive = self._actions.text_of(request)
         recorded = None if entry is None or not self._serves(entry) else entry.target
         target = request.proposed or (None if recorded is None else filled_target(recorded, request.values))
@@ -310,7 +315,8 @@ class _Performance:
             target=target,
             query=declared if target is None else None,
             entry_version=0 if entry is None else entry.version,
-            expect=self._step.expect,
+            expect=(*self._step.expect, *self._derived),
+            learning=entry is None or request.proposed is not None,
             causes=None if entry is None or request.proposed is not None else entry.causes,
             heal=request.heal is not Heal.OFF,
             skip_if_holds=self._may_be_done(),
@@ -351,7 +357,9 @@ class _Performance:
             if await self._seen_after_loss():
                 return await self._done(report)
             missed = self._ended(Status.MISSED, report.lookup.reason, "", report)
-            return await self._traced(missed.model_copy(update={"snapshot": await self._actions.keep_snapshot(report)}))
+            return await self._traced(
+                missed.model_copy(update={"snapshot": await self._actions.keep_snapshot(report.snapshot)})
+            )
         fault = self._fault(report)
         if fault is None:
             return await self._done(report)
@@ -365,7 +373,7 @@ class _Performance:
         outcome = self._ended(Status.IN_DOUBT if doubtful else Status.UNMET, reason, message, report)
         # A step that was taken for repeatable and sent something is not performed a second time either.
         raised = {"effect": max(self._effect, self._learned_effect(report), key=_rank)} if sent else {}
-        kept = {"snapshot": await self._actions.keep_snapshot(report)}
+        kept = {"snapshot": await self._actions.keep_snapshot(report.snapshot)}
         return await self._traced(outcome.model_copy(update={**raised, **kept}))
 
     def _fault(self, report: Report) -> tuple[str, str] | None:
@@ -377,9 +385,18 @@ class _Performance:
         if report.acted and refused is not None and not any(map(_judges_responses, self._step.expect)):
             said = f"{refused.method} {refused.url} was answered with status {refused.status}"
             return SERVER_ERROR, f"{said}, whatever the page shows; if that is as it should be, expect response_status"
+        differs = failing([result.model_copy(update={"required": True}) for result in self._soft(report)])
+        shown = report.proof in (None, Proof.BECAME_TRUE, Proof.RESPONSE, Proof.CAUSE)
+        if report.acted and differs is not None and not shown and not self._step.expect:
+            return differs.reason, f"last time it led to something else: {differs.details}"
         if self._is_unproven(report) and self._is_known_commit():
             return UNPROVEN, "nothing shows that it did anything: no request, no change of the page, no expectation met"
         return None
+
+    def _soft(self, report: Report) -> tuple[PredicateResult, ...]:
+        """The verdicts on what was derived while the step was learned."""
+        declared = len(self._step.expect)
+        return report.after[declared : declared + len(self._derived)]
 
     def _is_unproven(self, report: Report) -> bool:
         return report.acted and report.proof is Proof.NONE
@@ -414,7 +431,7 @@ class _Performance:
         if self._request.reapply:
             return outcome
         begun = time.perf_counter()
-        known = await self._write(outcome, self._new_entry(report))
+        known = await self._write(outcome, await self._new_entry(report))
         spent = {"recording_ms": _ms_since(begun), "total_ms": _ms_since(self._started)}
         self._keep_ahead(outcome, known)
         hit("recorded", self._request.sequence)
@@ -456,7 +473,7 @@ class _Performance:
         )
         return await self._actions.write(recording)
 
-    def _new_entry(self, report: Report) -> ActionCacheEntry | None:
+    async def _new_entry(self, report: Report) -> ActionCacheEntry | None:
         """A new version of the cache entry when this step taught something, else None."""
         step, old = self._request.step, self._entry
         if action_of(step) is Action.GOTO or (names_element(step) and report.target is None):
@@ -466,7 +483,7 @@ class _Performance:
         if old is not None and self._request.proposed is None and not report.lookup.healed:
             raised = seen is not None and (old.effect is None or seen.rank > old.effect.rank)
             if not raised and (set(causes) <= set(old.causes) or not report.acted):
-                return None
+                return self._reviewed(old, report)
         names, naming = instruction_parameters(step), naming_parameters(step)
         seen_now = redacted_target(report.target or Target(), self._actions.secrets)
         target = general_target(seen_now, self._request.values, names, naming, entered_parameters(step))
@@ -484,11 +501,47 @@ class _Performance:
             effect=kept if report.acted else (None if old is None else old.effect),
             causes=causes if report.acted or old is None else old.causes,
             expectation=tuple(p.model_dump(mode="json", exclude_none=True) for p in step.expect),
+            derived=self._derived_now(report),
+            good_snapshot=await self._good_snapshot(report),
             run_id=self._request.run_id,
             origin="model" if self._request.proposed is not None else "heal" if healed else "declared",
             bound={name: digest(self._request.values.get(name, "")) for name in unseen_parameters(target, naming)},
             hold=healed and self._request.heal is Heal.PROPOSE,
         )
+
+    def _derived_now(self, report: Report) -> tuple[Predicate, ...]:
+        """What may be expected from now on: derived anew where the step was learned, else what held as before."""
+        old = self._entry
+        if old is not None and self._request.proposed is None:
+            return loosened(old.derived, self._soft(report), self._request.values)
+        if report.seen is None or any(predicate.is_required for predicate in self._step.expect):
+            return ()
+        target = None if report.target is None else redacted_target(report.target, self._actions.secrets)
+        pages = {
+            name: None if page is None else redacted_snapshot(page, self._actions.secrets)
+            for name, page in (("before", report.seen.before), ("again", report.seen.again))
+        }
+        after = redacted_snapshot(report.seen.after, self._actions.secrets)
+        seen = report.seen.model_copy(update={**pages, "after": after})
+        return derived_from(self._request.step, seen, target, self._request.values)
+
+    async def _good_snapshot(self, report: Report) -> str:
+        if report.seen is not None:
+            return await self._actions.keep_snapshot(report.seen.after)
+        return "" if self._entry is None else self._entry.good_snapshot
+
+    def _reviewed(self, old: ActionCacheEntry, report: Report) -> ActionCacheEntry | None:
+        """A version without the derived expectations that did not hold although the step was done; None if all did.
+
+        It becomes active only if the run is verified, like everything that a run learns.
+        """
+        kept = loosened(old.derived, self._soft(report), self._request.values)
+        if kept == old.derived:
+            return None
+        gone = [meaning_of(predicate) for predicate in old.derived if predicate not in kept]
+        note = f"gave up {gone}, which did not hold in run {self._request.run_id}"
+        changes = {"derived": kept, "note": note[:500], "origin": "review", "run_id": self._request.run_id}
+        return old.model_copy(update={**changes, "hold": False, "status": EntryStatus.CANDIDATE})
 
     def _ended(
         self, status: Status, reason: str, message: str, report: Report | None = None, seen: Evidence = _NOTHING_SEEN

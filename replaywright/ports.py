@@ -9,6 +9,7 @@ from pydantic import Field
 
 from replaywright.domain.actions import Cause
 from replaywright.domain.base import Record
+from replaywright.domain.deriving import Seen
 from replaywright.domain.entries import ActionCacheEntry, EntryInfo
 from replaywright.domain.observed import PredicateResult
 from replaywright.domain.outcomes import DownloadedFile, Evidence, Lookup, Proof, StepOutcome
@@ -44,6 +45,8 @@ class Work:
     """What the action set off when it was recorded; None when that is not known: then it is observed."""
     heal: bool = True
     """Whether a changed element may be found again without a model."""
+    learning: bool = False
+    """Read the page before and after the step, to derive from it what may be expected the next time."""
     skip_if_holds: bool = False
     """Leave the element alone when all that is expected holds before anything is done."""
     timeout_ms: int = 10_000
@@ -81,6 +84,8 @@ class Report:
     extracted: dict[str, Any] = field(default_factory=dict)
     snapshot: Snapshot | None = None
     """On a miss or when an expectation does not hold."""
+    seen: Seen | None = None
+    """The page before and after a step that was learned or healed."""
     evaluations: int = 0
     locating_ms: float = 0.0
     acting_ms: float = 0.0

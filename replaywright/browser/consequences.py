@@ -63,7 +63,7 @@ def require_effect(context: StepContext) -> None:
     if isinstance(context.step, Switch):
         context.fail("state_differs", "the control did not change")
     if isinstance(context.step, SelectOption):
-        if not context.work.expect:  # lists that only set something off return to what they showed
+        if not context.step.expect:  # lists that only set something off return to what they showed
             context.fail("value_differs", "the list does not show what was chosen")
         return
     if not entering.holds(str(context.attempt.state.get("value") or ""), context.work.text):

@@ -91,7 +91,7 @@ class Dispatch:
             context.tab.tell(context.frame, script_for("cancel"))
             context.fail(attempt.blocked.reason, why_blocked(attempt.blocked.reason, attempt.blocked.by))
         recorder = context.recorder
-        if recorder is not None and recorder.landed is False and not recorder.causes and not context.work.expect:
+        if recorder is not None and recorder.landed is False and not recorder.causes and not context.step.expect:
             if isinstance(context.step, SelectOption):
                 context.fail("timeout", "the list was still being looked through when the step's time was up")
             context.fail("not_landed", "the page did not see the input arrive at the element")

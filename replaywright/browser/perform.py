@@ -3,6 +3,7 @@
 import asyncio
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +15,7 @@ from replaywright.browser.find import Finder, Found, Missed, Patience
 from replaywright.browser.step_context import StepContext
 from replaywright.browser.wire import WireFailed
 from replaywright.domain.actions import effect_of
+from replaywright.domain.deriving import Seen
 from replaywright.domain.evaluation import failing
 from replaywright.domain.observed import PredicateResult
 from replaywright.domain.outcomes import Evidence, Lookup, Proof
@@ -55,6 +57,8 @@ if TYPE_CHECKING:
 _STOPPED_TRIES = 3
 """How often a press that was stopped is given again: pages shift while they are put together."""
 
+_SECOND_LOOK_S = 0.3
+"""After which a page that was learned is read a second time."""
 _PROOF_S = 0.5
 """How long a press of which nothing came so far is given to show that it did something."""
 
@@ -94,6 +98,7 @@ class StepRun:
         self._found_at = 0.0
         self._acted_at = 0.0
         self._proof: Proof | None = None
+        self._before: Snapshot | None = None
 
     @property
     def dispatched(self) -> bool:
@@ -138,9 +143,23 @@ class StepRun:
             return await self._already_there(result, acted=True)
         if result.ready.state.get("already") or self._held_before():
             return await self._already_there(result, acted=False)
+        learning = context.work.learning or result.lookup.healed
+        if learning and needs_proof(step):
+            self._before = await self._snapshot()
         await self._act(spec, result, files)
         self._acted_at = time.monotonic()
-        return await self._verified(result.lookup, result.ready.target)
+        report = await self._verified(result.lookup, result.ready.target)
+        return replace(report, seen=await self._seen()) if learning and failing(report.after) is None else report
+
+    async def _seen(self) -> Seen | None:
+        """The page after the step, and once more a moment later, so that it shows what changes by itself."""
+        after, again = await self._snapshot(), None
+        if after is None:
+            return None
+        if self._before is not None:
+            await self._context.session.until(lambda: False, _SECOND_LOOK_S)
+            again = await self._snapshot()
+        return Seen(before=self._before, after=after, again=again)
 
     async def _act(self, spec: dict[str, Any], found: Found, files: Sequence[Path]) -> None:
         """Give the input, and wait for all that it leads to."""

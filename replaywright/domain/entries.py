@@ -7,6 +7,7 @@ from pydantic import Field
 
 from replaywright.domain.actions import Action, Cause, Effect
 from replaywright.domain.base import Record
+from replaywright.domain.predicates import Predicate
 from replaywright.domain.targets import Target
 
 SCHEMA = 1
@@ -49,6 +50,12 @@ class ActionCacheEntry(Target):
     """As observed; None while it was never observed."""
     causes: tuple[Cause, ...] = ()
     expectation: tuple[dict[str, Any], ...] = ()
+    derived: tuple[Predicate, ...] = ()
+    """What else may be expected, by what the step led to while it was learned; templates."""
+    note: str = ""
+    """Why this version differs from the one before, such as which derived expectation it gave up."""
+    good_snapshot: str = ""
+    """Digest of the page after the step, as it was when the step was learned, in the artifact store."""
     success: bool = True
     message: str = ""
     hits: int = 0
@@ -59,7 +66,7 @@ class ActionCacheEntry(Target):
     run_id: str = ""
     """The run that wrote this version."""
     origin: str = ""
-    """model, heal, declared."""
+    """model, heal, declared; review for one that only gives up a derived expectation."""
     bound: dict[str, str] = Field(default_factory=dict)
     """Parameters that say which element is meant, and of which this recording shows nothing: the digest of the value
     that it was recorded with. With another value another element is meant, and this is no recording of it."""
