@@ -146,9 +146,9 @@ class StepRun:
         learning = context.work.learning or result.lookup.healed
         if learning and needs_proof(step):
             self._before = await self._snapshot()
-        await self._act(spec, result, files)
+        acted = await self._act(spec, result, files)
         self._acted_at = time.monotonic()
-        report = await self._verified(result.lookup, result.ready.target)
+        report = await self._verified(result.lookup, result.ready.target, acted=acted)
         return replace(report, seen=await self._seen()) if learning and failing(report.after) is None else report
 
     async def _seen(self) -> Seen | None:
@@ -161,18 +161,24 @@ class StepRun:
             again = await self._snapshot()
         return Seen(before=self._before, after=after, again=again)
 
-    async def _act(self, spec: dict[str, Any], found: Found, files: Sequence[Path]) -> None:
-        """Give the input, and wait for all that it leads to."""
+    async def _act(self, spec: dict[str, Any], found: Found, files: Sequence[Path]) -> bool:
+        """Give the input, and wait for all that it leads to; False if the page became as wanted without any of it."""
         context, dispatch = self._context, self._dispatch
         await dispatch.give(found, files)
         tries = 0
         while dispatch.was_stopped and tries < self._tries_after_a_stop(dispatch):
             tries += 1
-            await dispatch.give(await self._find_again(spec, found), files)
+            found = await self._find_again(spec, found)
+            if found.ready.state.get("already"):
+                if dispatch.is_untouched:
+                    return False
+                break
+            await dispatch.give(found, files)
         dispatch.require_landed()
         await consequences.follow(context)
         if consequences.is_seen_on_element(context):
             await self._require_effect(spec, found)
+        return True
 
     async def _require_effect(self, spec: dict[str, Any], found: Found) -> None:
         """A field must hold what was entered, a checkbox be what was wanted; a page may take a moment for that."""

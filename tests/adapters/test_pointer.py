@@ -463,6 +463,20 @@ async def test_two_buttons_that_change_places_under_the_pointer_are_not_mistaken
     assert await session.tabs[0].page.evaluate("presses") == ["mousedown all", "click all"]
 
 
+async def test_a_box_that_became_ticked_while_its_press_was_stopped_needs_no_other_press(
+    session: ChromiumSession, site: Site
+) -> None:
+    await opened(session, site, "pointer_redrawn.html?ticked")
+
+    report = await session.perform(work("check", {"role": "checkbox", "name": "Invoice"}, timeout_ms=4000))
+
+    ticked = await session.tabs[0].page.evaluate("[...document.querySelectorAll('input')].map((box) => box.checked)")
+    assert report.lookup.hit
+    assert not report.acted
+    assert ticked == [False, True]
+    assert await session.tabs[0].page.evaluate("presses") == []
+
+
 async def test_buttons_that_go_on_changing_places_get_no_press(session: ChromiumSession, site: Site) -> None:
     await opened(session, site, "pointer_redrawn.html?swap&always")
 
