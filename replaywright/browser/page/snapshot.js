@@ -100,6 +100,10 @@ function goesOn(walk, depth) {
   return !walk.stopped;
 }
 
+function isOnScreen(box, walk) {
+  return box.bottom > 0 && box.right > 0 && box.top < walk.height && box.left < walk.width;
+}
+
 const isLate = (walk) => performance.now() - walk.started > walk.mayTake;
 
 function visitElement(element, walk, inherited) {
@@ -210,90 +214,6 @@ function hasOwnText(element) {
   return false;
 }
 
-// -------------------------------------------------------------------------------------------- repeated items
-
-/** So many siblings of a kind are a repetition. */
-const REPEATED_FROM = 4;
-/** So many items of a repetition are always described in full; later ones only where they are on the screen. */
-const SAMPLED = 10;
-/** In these each item is another choice: what they have in common says nothing about the others. */
-const CHOICES = new Set(["navigation", "menu", "menubar", "tablist", "toolbar", "radiogroup", "listbox"]);
-const RECORD_TAGS = new Set(["tr", "li", "article", "dd"]);
-const RECORD_ROLES = new Set(["row", "listitem", "article", "treeitem"]);
-const BLOCK_TAGS = new Set(["div", "section", "a", "tbody", "dl", "ul", "ol", "figure", "details", "fieldset", "form", "table"]);
-
-/** What siblings of a repetition have in common, or "" for what is no item of one: `tr.row|td`. */
-function kindOf(element) {
-  const tag = tagOf(element);
-  const role = attr(element, "role");
-  const inside = firstElementOf(element);
-  if (RECORD_TAGS.has(tag) || RECORD_ROLES.has(role)) {
-    return `${likeness(element)}|${role}|${tag === "tr" && inside ? tagOf(inside) : ""}`;
-  }
-  if (tag.includes("-")) return tag;
-  return inside && BLOCK_TAGS.has(tag) && (tag !== "div" || has(element, "class")) ? `${likeness(element)}|${role}|${tagOf(inside)}` : "";
-}
-
-/** The children of an element that repeat, each with its repetition `{id, count, last}`; null when none do. */
-function repeatedChildren(element, foreign, walk) {
-  if ((foreign ? foreign.length : childCountOf(element)) < REPEATED_FROM) return null;
-  const kinds = new Map(), found = new Map();
-  let looked = 0;
-  someFlatChild(element, (child) => {
-    if (isElement(child) && !SKIPPED.has(tagOf(child)) && walk.reading.standing(child) !== ABSENT) {
-      const kind = kindOf(child);
-      if (kind) {
-        const group = kinds.get(kind) ?? { id: "", count: 0, last: 0, members: [], named: null };
-        kinds.set(kind, group);
-        group.count++;
-        if (walk.wanted) group.members.push(child);
-        found.set(child, group);
-      }
-    }
-    return ++looked > walk.mayVisit || ((looked & 127) === 0 && isLate(walk));
-  });
-  for (const [child, group] of found) if (group.count < REPEATED_FROM) found.delete(child);
-  return found.size ? found : null;
-}
-
-/**
- * The item that a repeated child is. What repeats inside an item counts only if there is more of it than of the items.
- * `counted` means that it is not read.
- */
-function itemOf(element, group, inherited, walk) {
-  if (inherited.item && group.count <= inherited.item.count) return inherited.item;
-  group.id ||= `g${++walk.groups}`;
-  const number = ++group.last;
-  const light = number > SAMPLED && !isOnScreen(walk.reading.box(element), walk);
-  const counted = light && walk.wanted !== null && number < group.count && !isNamed(element, group, walk);
-  return { group: group.id, number, count: group.count, light, counted };
-}
-
-/** At most so many items are read because the instruction names them: the ones that it names best. */
-const NAMED_ITEMS = 8;
-const outerHtmlOf = getterOf(Element.prototype, "outerHTML");
-
-function isNamed(element, group, walk) {
-  group.named ??= namedOf(group.members, walk.wanted);
-  return group.named.has(element) || Boolean(walk.reading.active && flatContains(element, walk.reading.active));
-}
-
-/** The items that hold words of the instruction which few others hold, as replaywright.domain.snapshot_text shows them. */
-function namedOf(members, wanted) {
-  if (!wanted.size) return new Set();
-  const held = new Map();
-  const words = members.map((member) => {
-    const html = outerHtmlOf(member).toLowerCase();
-    const found = [...wanted].filter((word) => html.includes(word));
-    for (const word of found) held.set(word, (held.get(word) ?? 0) + 1);
-    return found;
-  });
-  const score = (found) => found.reduce((sum, word) => sum + Math.log(members.length / held.get(word)), 0);
-  const scored = members.map((member, place) => ({ member, place, score: score(words[place]) }));
-  const ranked = scored.filter((one) => one.score > Math.log(2)).sort((a, b) => b.score - a.score || a.place - b.place);
-  return new Set(ranked.slice(0, NAMED_ITEMS).map(({ member }) => member));
-}
-
 // -------------------------------------------------------------------------------------------- what is special
 
 const NO_STATES = Object.freeze([]);
@@ -333,40 +253,6 @@ function keepSuspects(elements) {
 
 /** The elements of the last snapshot that may have a closed shadow root. */
 const suspects = () => suspectsKept.map((kept) => kept.deref()).filter(Boolean);
-
-function statesOf(element, role, reading) {
-  const states = [];
-  const told = (reading.marks(element) & STATING) !== 0;
-  const aria = (name) => (told ? attr(element, name).toLowerCase() : "");
-  if (matches(element, ":disabled") || aria("aria-disabled") === "true") states.push("disabled");
-  const checked = checkedState(element, told);
-  if (checked) states.push(checked);
-  const pressed = aria("aria-pressed");
-  if (pressed === "true") states.push("pressed");
-  if (pressed === "mixed") states.push("mixed");
-  const expanded = aria("aria-expanded") ||
-    (tagOf(element) === "summary" ? String(has(parentNodeOf(element), "open")) : "");
-  if (expanded === "true") states.push("expanded");
-  if (expanded === "false") states.push("collapsed");
-  if ((told && has(element, "required")) || aria("aria-required") === "true") states.push("required");
-  if (aria("aria-invalid") && aria("aria-invalid") !== "false") states.push("invalid");
-  else if (matches(element, ":user-invalid")) states.push("invalid");
-  if (aria("aria-selected") === "true" || (aria("aria-current") && aria("aria-current") !== "false")) states.push("selected");
-  if (aria("aria-readonly") === "true" || (told && has(element, "readonly") && /^(?:input|textarea)$/.test(tagOf(element)))) {
-    states.push("readonly");
-  }
-  if (element === reading.active) states.push("focused");
-  return states;
-}
-
-/** `checked`, `mixed` or "": a native box says itself what it is, whatever an attribute says. */
-function checkedState(element, told) {
-  if (/^(?:checkbox|radio)$/.test(inputTypeOf(element))) {
-    return inputIndeterminateOf(element) ? "mixed" : inputCheckedOf(element) ? "checked" : "";
-  }
-  const said = told ? attr(element, "aria-checked").toLowerCase() : "";
-  return said === "true" ? "checked" : said === "mixed" ? "mixed" : "";
-}
 
 // ---------------------------------------------------------------------------------------------------- frames
 
@@ -446,122 +332,4 @@ function visitOnScreen(walk) {
     const column = at % GRID_COLUMNS, row = Math.floor(at / GRID_COLUMNS);
     visit(deepFromPoint((walk.width * (column + 0.5)) / GRID_COLUMNS, (walk.height * (row + 0.5)) / GRID_ROWS));
   }
-}
-
-// ------------------------------------------------------------------------------------------------- describing
-
-function neighboursAt(item, walk) {
-  const near = [];
-  for (let i = item.textFrom - 1; i >= 0 && near.length < NEIGHBOURS; i--) collectText(i, near, walk);
-  const most = near.length + NEIGHBOURS;
-  for (let i = item.textTo; i < walk.texts.length && near.length < most; i++) collectText(i, near, walk);
-  return nearest(walk.reading.box(item.element), near);
-}
-
-function collectText(at, near, walk) {
-  let entry = walk.entries[at];
-  if (entry === undefined) walk.entries[at] = entry = textEntry(walk.texts[at], walk.reading);
-  if (entry !== null) near.push(entry);
-}
-
-/** What can be acted on and what is on the screen goes first; the order of the document stays. */
-function chosenOf(walk) {
-  const { reading, limits } = walk;
-  const picked = walk.picked.filter(Boolean);
-  if (picked.length <= limits.maxElements) return picked;
-  const rank = (item) => (item.frame ? 4 : 0) + (item.actionable ? 2 : 0) +
-    (!item.light && isOnScreen(reading.box(item.element), walk) ? 3 : 0);
-  const ranked = picked.map((item, order) => ({ item, order, rank: rank(item) }));
-  ranked.sort((a, b) => b.rank - a.rank || a.order - b.order);
-  const kept = new Set(ranked.slice(0, limits.maxElements).map(({ item }) => item));
-  walk.notes.add(`${picked.length - kept.size} of ${picked.length} elements left out: more than ${limits.maxElements}`);
-  return picked.filter((item) => kept.has(item));
-}
-
-function describePicked(walk) {
-  const { reading, limits } = walk;
-  const chosen = chosenOf(walk);
-  walk.entries = new Array(walk.texts.length);
-  const elements = [];
-  let looked = 0;
-  for (const item of chosen) {
-    if ((++looked & 31) === 0 && performance.now() - walk.started > limits.maxMs) {
-      walk.notes.add(`${chosen.length - looked} elements left out: the page took too long to describe`);
-      break;
-    }
-    const whole = item.actionable || item.frame || item.scrolling.length > 0;
-    if (!whole && !saysSomething(item, reading)) continue;
-    item.id = `e${elements.length + 1}`;
-    elements.push(elementRecord(item, whole, walk));
-  }
-  walk.frames = walk.frames.map((frame) => frameRecord(frame, reading));
-  return elements;
-}
-
-/** An Element: what equals the defaults of the Python model is left out. */
-function elementRecord(item, whole, walk) {
-  const { reading } = walk;
-  const { element, role, actionable, repeated } = item;
-  const target = whole ? describe(element, reading, { neighbours: neighboursAt(item, walk) }) : describeContext(item, walk);
-  const record = { id: item.id, target };
-  if (!actionable) record.actionable = false;
-  if (item.light || !isOnScreen(reading.box(element), walk)) record.inViewport = false;
-  const value = actionable ? cut(valueOf(element, reading), 500) : "";
-  if (value) record.value = value;
-  const states = actionable ? [...statesOf(element, role, reading), ...item.scrolling] : item.scrolling;
-  if (states.length) record.states = states;
-  if (element instanceof HTMLSelectElement) record.options = optionsShown(element);
-  if (repeated) {
-    record.group = repeated.group;
-    record.groupItem = repeated.number;
-  }
-  return record;
-}
-
-function optionsShown(select) {
-  const options = optionsOf(select);
-  const shown = [];
-  for (let i = 0; i < options.length && i < 30; i++) shown.push(cut(collapse(optionLabelOf(options[i])), 60));
-  return shown;
-}
-
-const saysSomething = (item, reading) =>
-  item.role === "img" || item.role === "progressbar" || item.role === "meter" || item.role === "dialog"
-    ? Boolean(nameOf(item.element, reading)) : WORD.test(textOf(item.element, reading, 200));
-
-/** Context is for reading: only what a line of text and a place in the page need; in later rows no more than the text. */
-function describeContext(item, walk) {
-  const { reading } = walk;
-  const { element, role, tag } = item;
-  const isPart = role === "dialog" || role === "alertdialog";
-  const text = isPart ? "" : textOf(element, reading, CONTEXT_TEXT_LIMIT);
-  const target = { tag, role, text, xpath: xpathOf(element, reading) };
-  if (item.light) return target;
-  const name = isPart || role === "heading" || role === "img" ? nameOf(element, reading) : "";
-  if (name) target.name = cut(name, 200);
-  const label = tag === "td" ? columnOf(element, walk) : "";
-  if (label) target.label = label;
-  const container = containerOf(element, reading);
-  if (container) target.container = container;
-  target.box = pageBox(element, reading);
-  return target;
-}
-
-/** The header of the column that a cell stands in, where the table's first row is nothing but headers, one per column. */
-function columnOf(cell, walk) {
-  const table = closest(cell, "table");
-  if (!table) return "";
-  let headers = walk.headers.get(table);
-  if (!headers) {
-    const [first] = queryAll(table, "tr");
-    const cells = first ? Array.from(childrenOf(first)) : [];
-    const plain = cells.every((one) => tagOf(one) === "th" && !has(one, "colspan"));
-    headers = plain ? cells.map((one) => textOf(one, walk.reading, 60)) : [];
-    walk.headers.set(table, headers);
-  }
-  return headers[cellIndexOf(cell)] ?? "";
-}
-
-function isOnScreen(box, walk) {
-  return box.bottom > 0 && box.right > 0 && box.top < walk.height && box.left < walk.width;
 }
