@@ -348,7 +348,7 @@ class Finder:
         )
 
     async def _missed(self, lookup: Lookup) -> Missed:
-        return Missed(lookup, await self._read(about=getattr(self._work.step, "instruction", "")))
+        return Missed(lookup, await self._read(about=self._work.step.instruction))
 
     async def _read(self, about: str | None = None) -> Snapshot | None:
         try:

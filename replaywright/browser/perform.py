@@ -331,7 +331,7 @@ class StepRun:
     async def _snapshot(self) -> Snapshot | None:
         session = self._context.session
         try:
-            return await snapshots.take(session.current, session.typed)
+            return await snapshots.take(session.current, session.typed, about=self._context.step.instruction)
         except WireFailed:
             return None
 

@@ -10,6 +10,7 @@ from typing import Any
 from replaywright.browser import frames
 from replaywright.browser.channel import Frame, Tab, script_for
 from replaywright.browser.wire import WireFailed
+from replaywright.domain.snapshot_text import LINE_LIMIT
 from replaywright.domain.snapshots import Element, Snapshot
 from replaywright.domain.targets import FrameStep
 
@@ -47,14 +48,15 @@ async def take(tab: Tab, secrets: Sequence[str] = (), *, about: str | None = Non
     """The snapshot of `tab`, its frames in place. Values that contain one of `secrets` are left out.
 
     With `about` (an instruction with its values) it is for a reader who looks for that: of long repetitions, items off
-    the screen which the instruction does not name are only counted. Without, everything is in it.
+    the screen which the instruction does not name are only counted, and what the text form has no line for is left out
+    with a note. Without, everything is in it.
 
     Raises:
         WireFailed: the top document does not answer.
     """
     if tab.main not in tab.worlds():
         raise WireFailed("Runtime.evaluate", "the page has no document")
-    script = script_for("snapshot", {}) if about is None else script_for("snapshot", {}, about)
+    script = script_for("snapshot", {}) if about is None else script_for("snapshot", {"maxLines": LINE_LIMIT}, about)
     top = _Part(await _ask(tab, tab.main, script, FRAME_TIMEOUT_S))
     await _descend(tab, top, script, time.monotonic() + TAB_TIMEOUT_S)
     reading = _Reading()

@@ -24,7 +24,7 @@ def filled_step(step: Step, values: Mapping[str, str]) -> Step:
         InputInvalid: a parameter has no value, or nothing is left of a query because its parameters are all empty.
     """
     changes: dict[str, Any] = {"expect": tuple(fill_predicate(predicate, values) for predicate in step.expect)}
-    for name in ("url", "keys", "url_contains", "title_contains"):
+    for name in ("instruction", "url", "keys", "url_contains", "title_contains"):
         if isinstance(text := getattr(step, name, None), str):
             changes[name] = fill(text, values)
     if (target := getattr(step, "target", None)) is not None:

@@ -1,6 +1,7 @@
 """Repeated rows are marked as such, states and columns are read, and there is one description of an element."""
 
 import json
+import re
 
 import pytest
 
@@ -193,6 +194,58 @@ async def test_a_row_that_the_instruction_names_is_read_wherever_it_is(agent: Ag
     assert 87 in edits
     assert 86 not in edits
     assert '87: "Person 87"' in taken.as_text(about="the edit button of person 87")
+
+
+def chapter(number: int) -> str:
+    """Nothing in it repeats: what stands side by side is of different kinds."""
+    return (
+        f"<h2>Chapter {number}</h2><p class=a{number}>Words of {number}</p>"
+        f"<button aria-label='Play {number}'>Go</button><label>Remark {number} <input name=r{number}></label>"
+    )
+
+
+def chapters(count: int) -> str:
+    return "".join(chapter(number) for number in range(1, count + 1)) + "<div role=alert>Saved a minute ago</div>"
+
+
+def without_ids(text: str) -> list[str]:
+    """The lines that say what is in the page, and not how many more there are."""
+    lines = text.splitlines()
+    return [re.sub(r"\[e\d+\]", "", line) for line in lines if not line.startswith(("(", "note:"))]
+
+
+async def test_what_there_is_no_line_for_is_left_out_for_a_reader_with_a_note(agent: AgentPage) -> None:
+    await agent.show(chapters(600))
+
+    whole, taken = await snapshot(agent), await looked_for(agent, "the alert")
+
+    kept = [e for e in taken.elements if e.actionable]
+    left = len(whole.elements) - len(taken.elements)
+    assert len([e for e in whole.elements if e.actionable]) == 1200
+    assert [e.target for e in kept] == [e.target for e in whole.elements if e.actionable][:400]
+    assert all(e.in_viewport for e in taken.elements if not e.actionable and e.target.role != "alert")
+    assert [e.target.text for e in taken.elements][-1] == "Saved a minute ago"
+    assert taken.notes == (
+        f"{left} of {len(whole.elements)} elements left out: off the screen, and more than can be shown",
+    )
+
+
+@pytest.mark.parametrize("about", ["the alert", "the remark of chapter 544", "button Play 371", "Remark 7, Play 599"])
+async def test_a_reader_is_shown_the_same_as_if_all_had_been_described(agent: AgentPage, about: str) -> None:
+    await agent.show(chapters(600))
+
+    whole, taken = await snapshot(agent), await looked_for(agent, about)
+
+    assert len(taken.elements) < 500
+    for limit in (399, 60):  # the note is a line of its own
+        shown = taken.as_text(limit + 1, about=about, max_tokens=10**6)
+        assert without_ids(shown) == without_ids(whole.as_text(limit, about=about, max_tokens=10**6))
+
+
+async def test_a_page_with_lines_left_when_each_control_has_one_is_described_whole(agent: AgentPage) -> None:
+    await agent.show(chapters(199))
+
+    assert (await looked_for(agent, "the alert")).elements == (await snapshot(agent)).elements
 
 
 async def test_a_row_with_the_focus_is_read(agent: AgentPage) -> None:

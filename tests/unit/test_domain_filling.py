@@ -36,8 +36,10 @@ def step(**fields: Any) -> Step:
 
 
 def test_a_step_is_filled_wherever_it_names_a_parameter() -> None:
-    filled = filled_step(step(target={"name": "To {{to}}"}, expect=[{"text_contains": "{{to}}"}]), VALUES)
+    fields = {"target": {"name": "To {{to}}"}, "expect": [{"text_contains": "{{to}}"}]}
+    filled = filled_step(step(instruction="the mail to {{to}}", **fields), VALUES)
 
+    assert filled.instruction == "the mail to ada@example.com"
     assert getattr(filled, "target", None) == ElementQuery(name="To ada@example.com")
     assert filled.expect == (TextContains(text_contains="ada@example.com"),)
 

@@ -24,3 +24,49 @@ function namedOf(members, wanted) {
   const ranked = scored.filter((one) => one.score > Math.log(2)).sort((a, b) => b.score - a.score || a.place - b.place);
   return new Set(ranked.slice(0, NAMED_ITEMS).map(({ member }) => member));
 }
+
+/**
+ * Of what the walk has picked, what a reader may be shown. Each element that can be acted on takes a line. Where these
+ * take all lines, nothing off the screen is shown that comes after as many, and no text off the screen: but for what the
+ * instruction names, dialogs and alerts.
+ */
+function forReader(picked, walk) {
+  const { reading, limits: { maxLines } } = walk;
+  if (walk.wanted === null) return picked;
+  const acting = picked.filter((item) => item.actionable);
+  const last = acting.filter((item) => item.repeated?.whole ?? true)[maxLines - 1]?.place;
+  if (last === undefined) return picked;
+  const named = namedOnly(acting, walk);
+  const kept = picked.filter((item) => {
+    if (item.frame || item.scrolling.length || URGENT.has(item.role) || named.has(item)) return true;
+    return (item.actionable && item.place <= last) || (!item.light && isOnScreen(reading.box(item.element), walk));
+  });
+  if (kept.length < picked.length) {
+    walk.notes.add(`${picked.length - kept.length} of ${picked.length} elements left out: off the screen, and more than can be shown`);
+  }
+  return kept;
+}
+
+const URGENT = new Set(["alert", "status", "alertdialog", "dialog"]);
+/** A word that more elements have names none of them. */
+const NAMED_ELEMENTS = 8;
+
+/** The elements that have a word of the instruction which few others have. */
+function namedOnly(items, walk) {
+  const holders = new Map();
+  for (const word of walk.wanted) holders.set(word, []);
+  if (!holders.size) return new Set();
+  for (const item of items) {
+    for (const word of wordsOf(saidBy(item, walk.reading))) holders.get(word)?.push(item);
+  }
+  return new Set([...holders.values()].filter((held) => held.length <= NAMED_ELEMENTS).flat());
+}
+
+/** All that a description says of an element, but where it is. */
+function saidBy({ element, role }, reading) {
+  const { name } = identityOf(element, reading);
+  const said = [name, textOf(element, reading, 200), labelOf(element, role, reading), valueOf(element, reading),
+    ...rowOf(element, reading), ...Object.values(attributesOf(element, reading))];
+  if (element instanceof HTMLSelectElement) said.push(...optionsShown(element));
+  return said.join(" ");
+}

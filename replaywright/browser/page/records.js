@@ -17,7 +17,7 @@ function collectText(at, near, walk) {
 /** What can be acted on and what is on the screen goes first; the order of the document stays. */
 function chosenOf(walk) {
   const { reading, limits } = walk;
-  const picked = walk.picked.filter(Boolean);
+  const picked = forReader(walk.picked.filter(Boolean), walk);
   if (picked.length <= limits.maxElements) return picked;
   const rank = (item) => (item.frame ? 4 : 0) + (item.actionable ? 2 : 0) +
     (!item.light && isOnScreen(reading.box(item.element), walk) ? 3 : 0);

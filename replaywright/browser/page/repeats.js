@@ -4,6 +4,8 @@
 const REPEATED_FROM = 4;
 /** So many items of a repetition are always described in full; later ones only where they are on the screen. */
 const SAMPLED = 10;
+/** A repetition of at most so many items is shown whole; of a longer one the first are, and others by what is looked for. */
+const WHOLE_ITEMS = 8, FIRST_ITEMS = 3;
 /** In these each item is another choice: what they have in common says nothing about the others. */
 const CHOICES = new Set(["navigation", "menu", "menubar", "tablist", "toolbar", "radiogroup", "listbox"]);
 const RECORD_TAGS = new Set(["tr", "li", "article", "dd"]);
@@ -46,7 +48,7 @@ function repeatedChildren(element, foreign, walk) {
 
 /**
  * The item that a repeated child is. What repeats inside an item counts only if there is more of it than of the items.
- * `counted` means that it is not read.
+ * `counted` means that it is not read, `whole` that a reader is shown it whatever he looks for.
  */
 function itemOf(element, group, inherited, walk) {
   if (inherited.item && group.count <= inherited.item.count) return inherited.item;
@@ -54,5 +56,6 @@ function itemOf(element, group, inherited, walk) {
   const number = ++group.last;
   const light = number > SAMPLED && !isOnScreen(walk.reading.box(element), walk);
   const counted = light && walk.wanted !== null && number < group.count && !isNamed(element, group, walk);
-  return { group: group.id, number, count: group.count, light, counted };
+  const whole = (inherited.item?.whole ?? true) && (group.count <= WHOLE_ITEMS || number <= FIRST_ITEMS);
+  return { group: group.id, number, count: group.count, light, counted, whole };
 }

@@ -1,6 +1,6 @@
 /* Reading a whole document in one walk over the flat tree: what can be acted on, and what a reader needs beside it. */
 
-const LIMITS = { maxElements: 5000, maxNodes: 60000, maxMs: 1200, maxDepth: 400, maxFrames: 100 };
+const LIMITS = { maxElements: 5000, maxNodes: 60000, maxMs: 1200, maxDepth: 400, maxFrames: 100, maxLines: 400 };
 
 const ACTIONABLE_ROLES = new Set(["button", "link", "textbox", "searchbox", "combobox", "listbox", "checkbox", "radio",
   "switch", "slider", "spinbutton", "menuitem", "menuitemcheckbox", "menuitemradio", "tab", "option", "treeitem",
@@ -44,8 +44,8 @@ function pointerBeginsAt(element, walk) {
 
 /**
  * The document as a Snapshot, within limits; what was left out is said in `notes`. With `about` (an instruction) it is
- * for a reader who looks for that: of a long repetition, the items off the screen that it does not name are counted,
- * and not read.
+ * for a reader who looks for that and is shown `maxLines` lines: of a long repetition, the items off the screen that it
+ * does not name are counted, and not read; what there is no line for is not described.
  */
 function takeSnapshot(given, about) {
   const limits = { ...LIMITS, ...given };
@@ -55,12 +55,14 @@ function takeSnapshot(given, about) {
   const walk = {
     reading, limits, started, nodes: 0, picked: [], texts: [], frames: [], notes: new Set(), stopped: "",
     width: innerWidth, height: innerHeight, mayVisit: limits.maxNodes, mayTake: limits.maxMs * 0.6,
-    entries: [], headers: new Map(), groups: 0, words: 0, deep: false, suspects: [],
+    roots: [document], entries: [], headers: new Map(), groups: 0, words: 0, deep: false, suspects: [],
     wanted: about === undefined ? null : wordsOf(about), repeated: {},
   };
   const top = bodyOf(document) ?? rootElementOf(document);
   if (top) visitElement(top, walk, OUTSIDE);
   if (walk.stopped || walk.deep) visitOnScreen(walk);
+  // All that will be described was walked over, and so were the shadow roots that matter for it.
+  else reading.pseudo ??= walk.roots.some(sheetsSpeakOfPseudos);
   keepFrames(walk);
   const elements = describePicked(walk);
   keepSuspects(walk.suspects);
@@ -139,6 +141,8 @@ function visitElement(element, walk, inherited) {
 
 function visitChildren(element, standing, walk, inner) {
   const foreign = walk.reading.foreign(element);
+  const shadow = foreign && shadowOf(element);
+  if (shadow) walk.roots.push(shadow);
   const repeated = inner.choices || inner.actionable ? null : repeatedChildren(element, foreign, walk);
   let place = 0;
   let child = foreign ? foreign[0] : firstChildOf(element);
