@@ -69,7 +69,7 @@ def test_an_address_that_differs_by_its_numbers_only_is_not_expected() -> None:
         ([shown("", "Your message is on its way")], {"text_contains": "Your message is on its way"}),
     ],
 )
-def test_the_most_telling_element_that_appeared_is_expected(appeared: list[Element], expected: object) -> None:
+def test_the_most_telling_element_that_appeared_is_expected(appeared: list[Element], expected: dict[str, Any]) -> None:
     after = page(*BEFORE.elements, *appeared)
 
     assert derived(BEFORE, after) == [{**expected, "required": False}]
