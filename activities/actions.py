@@ -10,6 +10,7 @@ from typing import Any
 from temporalio import activity
 
 from activities.downloads import keep_downloads, not_kept
+from activities.failures import FailureEvidence
 from activities.heartbeats import heartbeats
 from activities.killpoints import hit
 from activities.sessions import Attachment, Attachments
@@ -68,6 +69,7 @@ class Actions:
         self._store = store
         self._artifacts = artifacts
         self._secrets = secrets
+        self.failures = FailureEvidence(artifacts, secrets)
 
     def activities(self) -> list[Callable[..., Awaitable[Any]]]:
         """All of them, one activity type per browser action, so that a run reads like a script in Temporal's UI."""
@@ -455,7 +457,10 @@ class _Performance:
         return mark, content_key(self._request.tenant, self._left_at, step)
 
     async def _traced(self, outcome: StepOutcome) -> StepOutcome:
-        """Record an outcome that is not the step's last word: statistics and trace only."""
+        """Record an outcome that is not the step's last word: evidence, statistics and trace only."""
+        outcome = await self._actions.failures.added(
+            outcome, self._request, self._held.browser, expect=self._step.expect, entry=self._entry
+        )
         await self._write(outcome, None)
         return outcome
 

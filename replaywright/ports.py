@@ -1,6 +1,6 @@
 """What the activities need from the world, as narrow protocols; adapters implement them, `testing` fakes them."""
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
@@ -92,6 +92,22 @@ class Report:
     verifying_ms: float = 0.0
 
 
+@dataclass(frozen=True)
+class Capture:
+    """What can be had of a page when a step has failed. No part of it shows a secret."""
+
+    screenshot: bytes | None = None
+    """PNG of the whole page, up to a height; of what is on the screen when that cannot be had."""
+    dom: str | None = None
+    """HTML of all frames, open shadow roots and what the fields hold included."""
+    console: tuple[str, ...] = ()
+    """The latest console messages and exceptions, oldest first."""
+    network: tuple[str, ...] = ()
+    """The latest requests, oldest first; URLs without their queries."""
+    missing: Mapping[str, str] = field(default_factory=dict)
+    """Why `screenshot` or `dom` is None, by its name."""
+
+
 BeforeDispatch = Callable[[Target | None], Awaitable[None]]
 """Called when the element is found and ready, before any input; raising stops the step untouched."""
 
@@ -125,6 +141,16 @@ class BrowserSession(Protocol):
 
     async def snapshot(self) -> Snapshot:
         """Read the current tab."""
+
+    async def capture(self, redact: Callable[[str], str]) -> Capture:
+        """Everything that can be had of the current tab for the record of a failure, in at most ten seconds.
+
+        `redact` takes secrets out of a text: with it, what is written is cleaned, and what shows a secret is found and
+        hidden before a picture is taken. A page that hangs is no error: what it does not give is in `missing`.
+
+        Raises:
+            SessionLost: the browser or its page is gone.
+        """
 
     async def storage_state(self) -> bytes:
         """Cookies and storage, as JSON. Holds live credentials: only ever kept encrypted or host-local."""

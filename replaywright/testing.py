@@ -43,7 +43,7 @@ from replaywright.errors import (
     SessionLost,
     StoreUnavailable,
 )
-from replaywright.ports import BeforeDispatch, Choice, Download, Known, Recording, Report, Work
+from replaywright.ports import BeforeDispatch, Capture, Choice, Download, Known, Recording, Report, Work
 
 # ------------------------------------------------------------------------------------------------ store
 
@@ -442,6 +442,8 @@ class FakeSite:
     """For each action to come, an error to raise with nothing dispatched; None for none."""
     fail_after: list[ReplaywrightError | None] = field(default_factory=list)
     """For each action to come, an error to raise once the input has reached the page; None for none."""
+    captures: list[Capture] = field(default_factory=list)
+    """What `capture` returns the next times."""
     downloads: list[Download] = field(default_factory=list)
     """What reports tell of, until it is released."""
 
@@ -524,6 +526,14 @@ class FakeBrowserSession:
         """The current page."""
         self._must_live()
         return self._read()
+
+    async def capture(self, redact: Callable[[str], str]) -> Capture:
+        """The texts of the page as its document; a picture that is none; or what `captures` says."""
+        self._must_live()
+        if self.site.captures:
+            return self.site.captures.pop(0)
+        texts = [*self.site.page(self.url).texts, *self._shown, *self._values.values()]
+        return Capture(b"a picture", redact("\n".join(texts)), ("console",), ("network",))
 
     async def storage_state(self) -> bytes:
         """Nothing in it."""

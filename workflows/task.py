@@ -48,9 +48,10 @@ READ_LIMIT = timedelta(seconds=40)
 
 
 class _TaskFailed(Exception):
-    def __init__(self, reason: str, message: str) -> None:
+    def __init__(self, reason: str, message: str, artifacts: dict[str, str] | None = None) -> None:
         super().__init__(message)
         self.reason = reason
+        self.artifacts = artifacts or {}
 
 
 def plan_of(run: RunInput) -> tuple[Step, ...]:
@@ -109,7 +110,7 @@ class BrowserTask:
                 await self._advance()
             result = await self._finished()
         except _TaskFailed as failure:
-            result = self._failed(failure.reason, str(failure))
+            result = self._failed(failure.reason, str(failure)).model_copy(update={"artifacts": failure.artifacts})
         except ActivityError as error:
             if isinstance(error.cause, CancelledError):
                 await asyncio.shield(self._browser.close())
@@ -142,7 +143,7 @@ class BrowserTask:
         saved = (file for file in outcome.evidence.files if file.state == "saved")
         self._files = tuple(dict.fromkeys((*self._files, *saved)))[:FILES_KEPT]
         if outcome.status is not Status.DONE:
-            raise _TaskFailed(outcome.reason or outcome.status, _explained(attempt, outcome))
+            raise _TaskFailed(outcome.reason or outcome.status, _explained(attempt, outcome), outcome.artifacts)
         if not outcome.effect.repeatable:
             self._last_commit = self._position
         self._extracted.update(outcome.extracted)
@@ -437,6 +438,7 @@ class BrowserTask:
                 already_done=outcome.already_done,
                 warnings=outcome.warnings,
                 message=outcome.message,
+                artifacts=outcome.artifacts,
             )
         )
         del self._lines[:-LINES_KEPT]

@@ -12,12 +12,13 @@ from urllib.parse import urlsplit
 from playwright.async_api import Browser, BrowserContext, Page, Request
 from playwright.async_api import Error as PlaywrightError
 
-from replaywright.browser import snapshots
+from replaywright.browser import capture, snapshots
 from replaywright.browser.attempt import SILENCE_S, Attempt, Expectation
 from replaywright.browser.channel import CLOSING_S, Frame, Tab
 from replaywright.browser.dialogs import Dialogs
 from replaywright.browser.downloads import DOWNLOAD_LIMIT_BYTES, Downloads
 from replaywright.browser.evidence import Recorder
+from replaywright.browser.journal import Journal
 from replaywright.browser.perform import StepRun
 from replaywright.browser.waiting import Deadline, Pulse
 from replaywright.browser.wire import Counts, WireFailed
@@ -28,7 +29,7 @@ from replaywright.domain.outcomes import Evidence
 from replaywright.domain.predicates import Predicate
 from replaywright.domain.snapshots import Snapshot
 from replaywright.errors import ActionFailed, SessionLost
-from replaywright.ports import BeforeDispatch, Download, Report, Work
+from replaywright.ports import BeforeDispatch, Capture, Download, Report, Work
 
 TAB_TIMEOUT_S = 10.0
 _FIRST_LOOK_S = 1.0
@@ -60,6 +61,7 @@ class ChromiumSession:
         """Those of `tabs`, and such as were closed again since the present step began."""
         self.recorder: Recorder | None = None
         """Collects evidence from the moment of an input on; None between steps."""
+        self.journal = Journal()
         self.attempt: Attempt | None = None
         self.dialogs = Dialogs(self)
         self.downloads = Downloads(self, directory, download_limit_bytes)
@@ -196,6 +198,7 @@ class ChromiumSession:
 
     def event(self, tab: Tab, method: str, params: Mapping[str, Any]) -> None:
         """Any event of the protocol; what other tabs do meanwhile is not the step's doing."""
+        self.journal.hear(method, params)
         recorder = self.recorder
         if recorder is not None and tab.main.id in (recorder.top_id, *recorder.popups):
             recorder.hear(tab.traffic, method, params)
@@ -342,6 +345,10 @@ class ChromiumSession:
             except WireFailed:
                 self.require_alive()
                 raise ActionFailed("timeout", f"the page could not be read: {exc}", dispatched=False) from None
+
+    async def capture(self, redact: Callable[[str], str]) -> Capture:
+        """See `BrowserSession.capture`."""
+        return await capture.take(self.current, self.journal, self.typed, redact)
 
     async def storage_state(self) -> bytes:
         """See `BrowserSession.storage_state`."""

@@ -70,6 +70,8 @@ class ActionCacheEntry(Target):
     bound: dict[str, str] = Field(default_factory=dict)
     """Parameters that say which element is meant, and of which this recording shows nothing: the digest of the value
     that it was recorded with. With another value another element is meant, and this is no recording of it."""
+    good_snapshot: str = ""
+    """Digest, in the artifact store, of the snapshot after this step in a good run; empty when there is none."""
     hold: bool = False
     """A heal that waits for a person (heal mode `propose`): not promoted when the run is verified."""
     signature: str = ""

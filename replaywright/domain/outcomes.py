@@ -90,6 +90,17 @@ SERVER_ERROR = "server_error"
 """Reason of a step whose own request the site answered with an error."""
 UNPROVEN = "unproven"
 """Reason, or warning, of a step of which nothing shows that it did its work."""
+ARTIFACT_KINDS: dict[str, str] = {
+    "expectations": ".json",
+    "diff": ".txt",
+    "screenshot": ".png",
+    "snapshot": ".json",
+    "dom": ".html",
+    "console": ".txt",
+    "network": ".txt",
+    "model": ".json",
+}
+"""What is kept of a failed step, the most telling first, with the ending of a file that holds it."""
 
 
 class Status(StrEnum):
@@ -152,6 +163,10 @@ class StepOutcome(Record):
     extracted: dict[str, Any] = Field(default_factory=dict)
     snapshot: str = ""
     """Digest of the snapshot in the artifact store, on a miss or failure."""
+    artifacts: dict[str, str] = Field(default_factory=dict)
+    """Of a step that failed, what the artifact store holds of it: digests by kind, see `ARTIFACT_KINDS`."""
+    artifacts_missing: dict[str, str] = Field(default_factory=dict)
+    """Why others are not there, by kind."""
     already_done: bool = False
     """The wanted state was there; nothing was touched."""
     proof: Proof | None = None

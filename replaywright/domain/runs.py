@@ -241,6 +241,8 @@ class StepLine(Record):
     already_done: bool = False
     message: str = ""
     warnings: tuple[str, ...] = ()
+    artifacts: dict[str, str] = Field(default_factory=dict)
+    """Of a step that failed: digests in the artifact store, by kind."""
 
 
 class Progress(Record):
@@ -266,6 +268,8 @@ class RunResult(Record):
     failed_step: int | None = None
     reason: str = ""
     message: str = ""
+    artifacts: dict[str, str] = Field(default_factory=dict)
+    """What is kept of the step that failed: digests in the artifact store, by kind."""
     extracted: dict[str, Any] = Field(default_factory=dict)
     files: tuple[DownloadedFile, ...] = ()
     """What was downloaded and is kept, at most `FILES_KEPT`; the trace has all of them."""

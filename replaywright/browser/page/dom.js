@@ -255,6 +255,15 @@ const ownControlOf = getterOf(HTMLLabelElement.prototype, "control");
 const ownInputType = getterOf(HTMLInputElement.prototype, "type");
 const inputTypeOf = (element) =>
   tagOf(element) === "input" && namespaceOf(element) === HTML ? ownInputType(element) : "";
+
+/** Fields whose content must never leave the page. */
+function isSecret(element) {
+  if (!(element instanceof HTMLInputElement)) return false;
+  if (inputTypeOf(element) === "password") return true;
+  return /(?:^|\s)(?:cc-(?!name|given|additional|family|type)|current-password|new-password|one-time-code)/
+    .test(attr(element, "autocomplete").toLowerCase());
+}
+
 const inputValueOf = getterOf(HTMLInputElement.prototype, "value");
 const inputIndeterminateOf = getterOf(HTMLInputElement.prototype, "indeterminate");
 const inputCheckedOf = getterOf(HTMLInputElement.prototype, "checked");

@@ -138,14 +138,6 @@ function embeddedValue(element, role, context) {
   return null;
 }
 
-/** Fields whose content must never leave the page. */
-function isSecret(element) {
-  if (!(element instanceof HTMLInputElement)) return false;
-  if (inputTypeOf(element) === "password") return true;
-  return /(?:^|\s)(?:cc-(?!name|given|additional|family|type)|current-password|new-password|one-time-code)/
-    .test(attr(element, "autocomplete").toLowerCase());
-}
-
 function selectedLabels(select) {
   return Array.from(optionsOf(select)).filter(optionSelectedOf).map((option) => collapse(optionLabelOf(option)));
 }

@@ -1,0 +1,156 @@
+"""What is kept of a step that failed: the page as it is, and how it differs from what was expected.
+
+Keeping evidence never makes things worse: it takes seconds at most, only on a failure, and what cannot be had or kept
+is noted beside the rest.
+"""
+
+import asyncio
+import json
+import logging
+from collections.abc import Sequence
+
+from pydantic import ValidationError
+
+from replaywright.domain.entries import ActionCacheEntry
+from replaywright.domain.outcomes import Status, StepOutcome
+from replaywright.domain.predicates import Predicate, PredicateResult
+from replaywright.domain.redacted import redacted_snapshot
+from replaywright.domain.runs import ActionRequest, Mode
+from replaywright.domain.snapshot_diff import diff
+from replaywright.domain.snapshots import Snapshot
+from replaywright.errors import ActionFailed, ArtifactMissing, ArtifactsUnavailable, SessionLost
+from replaywright.ports import Artifacts, BrowserSession, Secrets
+
+_log = logging.getLogger("replaywright.failures")
+
+CAPTURE_S = 9.0
+"""For picture, documents, console and network; the browser's own limits are shorter."""
+SNAPSHOT_S = 4.0
+"""For the snapshot, where the step did not leave one. Both together are well inside an activity's margin."""
+DIFF_LINES = 200
+REASON_LIMIT = 160
+"""Characters of why a part is missing."""
+
+
+def is_evidence_wanted(request: ActionRequest, outcome: StepOutcome) -> bool:
+    """Whether this is a failure, and not how learning begins: an element that nothing is recorded of."""
+    asks_model = request.mode is not Mode.REPLAY and bool(request.step.instruction)
+    is_first_look = outcome.status is Status.MISSED and outcome.lookup.reason == "no_entry" and asks_model
+    return outcome.status is not Status.DONE and not is_first_look
+
+
+class FailureEvidence:
+    """Puts what a failure leaves behind into the artifact store."""
+
+    def __init__(self, artifacts: Artifacts, secrets: Secrets) -> None:
+        self._artifacts = artifacts
+        self._secrets = secrets
+
+    async def added(
+        self,
+        outcome: StepOutcome,
+        request: ActionRequest,
+        browser: BrowserSession,
+        *,
+        expect: Sequence[Predicate],
+        entry: ActionCacheEntry | None,
+    ) -> StepOutcome:
+        """The outcome with the addresses of its evidence; as it was when none is wanted. Raises nothing of its own."""
+        if not is_evidence_wanted(request, outcome):
+            return outcome
+        kept = _Kept(self._artifacts)
+        answers = await self._keep_page(kept, browser)
+        good = "" if entry is None else entry.good_snapshot
+        await self._keep_snapshot(kept, outcome, browser if answers else None, good)
+        expectations = expectations_json(expect, outcome.predicates)
+        await kept.put("expectations", json.dumps(self._secrets.redact_data(expectations), indent=1))
+        if request.proposed is not None:
+            said = {"target": request.proposed.model_dump(mode="json", by_alias=True, exclude_defaults=True)}
+            said["usage"] = request.usage.model_dump(mode="json", by_alias=True)
+            await kept.put("model", json.dumps(self._secrets.redact_data(said), indent=1))
+        return outcome.model_copy(update={"artifacts": kept.digests, "artifacts_missing": kept.missing})
+
+    async def _keep_page(self, kept: "_Kept", browser: BrowserSession) -> bool:
+        """Keep picture, documents, console and network; whether the page answers at all."""
+        try:
+            async with asyncio.timeout(CAPTURE_S):
+                seen = await browser.capture(self._secrets.redact)
+        except (SessionLost, ActionFailed, TimeoutError) as exc:
+            for kind in ("screenshot", "dom", "console", "network"):
+                kept.miss(kind, str(exc) or f"the browser did not answer in {CAPTURE_S:g} s")
+            return False
+        for kind, reason in seen.missing.items():
+            kept.miss(kind, reason)
+        if seen.screenshot is not None:
+            await kept.put("screenshot", seen.screenshot)
+        if seen.dom is not None:
+            await kept.put("dom", seen.dom)
+        await kept.put("console", "\n".join(seen.console) or "the console is empty")
+        await kept.put("network", "\n".join(seen.network) or "nothing was requested")
+        return seen.dom is not None
+
+    async def _keep_snapshot(
+        self, kept: "_Kept", outcome: StepOutcome, browser: BrowserSession | None, good: str
+    ) -> None:
+        """The snapshot of now, and what is different from the one after the same step in the last good run."""
+        if browser is None and not outcome.snapshot:
+            kept.miss("snapshot", "the page does not answer")
+            return
+        now = await self._snapshot(kept, outcome, browser)
+        if now is None or not good:
+            return
+        try:
+            before = Snapshot.model_validate_json(await self._artifacts.get(good))
+        except (ArtifactMissing, ArtifactsUnavailable, ValidationError) as exc:
+            kept.miss("diff", f"the snapshot of the last good run cannot be read: {exc}")
+            return
+        text = diff(before, now).as_text(DIFF_LINES)
+        await kept.put("diff", text or "nothing differs from the last good run")
+
+    async def _snapshot(self, kept: "_Kept", outcome: StepOutcome, browser: BrowserSession | None) -> Snapshot | None:
+        try:
+            if outcome.snapshot or browser is None:
+                kept.digests["snapshot"] = outcome.snapshot
+                return Snapshot.model_validate_json(await self._artifacts.get(outcome.snapshot))
+            async with asyncio.timeout(SNAPSHOT_S):
+                now = redacted_snapshot(await browser.snapshot(), self._secrets)
+        except (SessionLost, ActionFailed, TimeoutError, ArtifactMissing, ArtifactsUnavailable) as exc:
+            kept.miss("snapshot", str(exc) or f"the page did not answer in {SNAPSHOT_S:g} s")
+            return None
+        await kept.put("snapshot", now.model_dump_json(by_alias=True))
+        return now
+
+
+class _Kept:
+    """Digests by kind, and why others are missing."""
+
+    def __init__(self, artifacts: Artifacts) -> None:
+        self.digests: dict[str, str] = {}
+        self.missing: dict[str, str] = {}
+        self._artifacts = artifacts
+
+    async def put(self, kind: str, data: str | bytes) -> None:
+        try:
+            self.digests[kind] = await self._artifacts.put(
+                data.encode(errors="replace") if isinstance(data, str) else data
+            )
+        except ArtifactsUnavailable as exc:
+            self.miss(kind, str(exc))
+
+    def miss(self, kind: str, reason: str) -> None:
+        self.missing[kind] = reason[:REASON_LIMIT]
+        _log.warning("%s of a failed step is not kept: %s", kind, reason)
+
+
+def expectations_json(expect: Sequence[Predicate], results: Sequence[PredicateResult]) -> list[dict[str, object]]:
+    """Each verdict with what was expected; null for verdicts on what the task did not ask for in so many words."""
+    expected = [predicate.model_dump(mode="json", exclude_none=True) for predicate in expect]
+    return [
+        {
+            "expected": expected[number] if number < len(expected) else None,
+            "passed": result.passed,
+            "reason": result.reason,
+            "actual": result.details,
+        }
+        for number, result in enumerate(results)
+    ]

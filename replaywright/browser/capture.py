@@ -1,0 +1,246 @@
+"""The record of a failed step: a picture without secrets, the document, and what console and network said lately.
+
+Every part has its own time limit, and what cannot be had is said and left out: a page that hangs has no picture, but
+its requests are known. Nothing is changed in the page's document: what would show a secret is hidden by an animation
+of the agent's world, which no observer of the page is told of, and which ends by itself.
+"""
+
+import asyncio
+import base64
+import json
+import time
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from importlib import resources
+from typing import Any, TypeVar
+
+from replaywright.browser.channel import Frame, Tab
+from replaywright.browser.evidence import without_query
+from replaywright.browser.journal import Journal
+from replaywright.browser.wire import WireFailed
+from replaywright.ports import Capture
+
+WHOLE_S, SCREEN_S, DOM_S = 3.5, 2.0, 2.5
+"""For a picture of the whole page, for one of what is on the screen if that cannot be had, and for the documents."""
+LIMIT_S = WHOLE_S + SCREEN_S + DOM_S
+"""For everything together."""
+FRAME_S = 2.0
+"""For one question to one frame."""
+HEIGHT_LIMIT = 8_000
+WIDTH_LIMIT = 3_000
+"""CSS pixels of a picture."""
+PICTURE_BYTES = 20_000_000
+DOM_CHARACTERS = 400_000
+"""Of all documents together."""
+TEXT_LIMITS = {"characters": 300_000, "elements": 60_000, "ms": 1_000}
+"""Of the texts of one document that are searched for secrets before its picture is taken."""
+FAR = HEIGHT_LIMIT * 3 // 2
+"""CSS pixels from the top; what is further down than this cannot get into the picture of the whole page."""
+_Part = TypeVar("_Part")
+PIECE = 16_000
+"""Characters that are searched for secrets at a time: other sessions of this worker have their turn in between."""
+TRIES = 2
+"""How often a picture is taken when the page shows secrets anew meanwhile."""
+
+
+@cache
+def _source() -> str:
+    folder = resources.files("replaywright.browser.page")
+    parts = "\n".join((folder / f"{name}.js").read_text(encoding="utf-8") for name in ("dom", "capture"))
+    return f'(() => {{\n"use strict";\nif (globalThis.replaywrightCapture) return;\n{parts}\n}})();\n'
+
+
+class _NotHad(Exception):
+    """A part cannot be had; the message says why."""
+
+
+@dataclass
+class _Capturing:
+    """One capture of one tab."""
+
+    tab: Tab
+    typed: Sequence[str]
+    redact: Callable[[str], str]
+    ends: float = 0.0
+    """Until when the present part has to be there; monotonic seconds."""
+    hangs: bool = False
+    """Whether the top document did not answer in time: then it is not asked again."""
+    missing: dict[str, str] = field(default_factory=dict)
+
+    def left_s(self, most_s: float) -> float:
+        """Time for the next part, at least a moment."""
+        return max(0.05, min(most_s, self.ends - time.monotonic()))
+
+    def shows_secret(self, text: str) -> bool:
+        """Whether `text` holds a secret in any clothing that redaction knows, or one that this session typed."""
+        folded = text.casefold()
+        return self.redact(text) != text or any(secret.casefold() in folded for secret in self.typed)
+
+    def cleaned(self, text: str) -> str:
+        """`text` without any secret."""
+        for secret in self.typed:
+            text = text.replace(secret, "{{secret}}")
+        return self.redact(text)
+
+    async def call(self, frame: Frame, function: str, *arguments: Any) -> Any:
+        """Call a function of capture.js in that frame."""
+        call = f"replaywrightCapture.{function}({', '.join(json.dumps(argument) for argument in arguments)})"
+        return await self.tab.call(frame, _source() + call, timeout_s=self.left_s(FRAME_S))
+
+    # --------------------------------------------------------------------------------------------- picture
+
+    async def picture(self) -> bytes:
+        """The page as PNG, everything that shows a secret hidden: the whole of it, else what is on the screen.
+
+        Raises:
+            _NotHad: it cannot be taken, or not without a secret in it.
+        """
+        try:
+            self.ends = time.monotonic() + WHOLE_S
+            try:
+                return await self._masked(whole=True)
+            except _NotHad:
+                if self.hangs:
+                    raise
+                self.ends = time.monotonic() + SCREEN_S
+                return await self._masked(whole=False)
+        finally:
+            for frame in self.tab.worlds():
+                self.tab.tell(frame, "globalThis.replaywrightCapture?.show()")
+
+    async def _masked(self, *, whole: bool) -> bytes:
+        for _ in range(TRIES):
+            await self._hide(whole=whole)
+            data = await self._shoot(whole=whole)
+            if not await self._hide(whole=whole):
+                return data
+        raise _NotHad("the page showed secrets anew while its picture was taken")
+
+    async def _hide(self, *, whole: bool) -> int:
+        """Hide in all frames whatever shows a secret, and frames that cannot be asked; how much was newly hidden."""
+        until = (time.time() + self.left_s(LIMIT_S)) * 1000
+        worlds = self.tab.worlds()
+        shown = await asyncio.gather(*(self._secrets_in(frame, whole=whole) for frame in worlds))
+        places = dict(zip(worlds, shown, strict=True))
+        blind = {frame.parent for frame in self.tab.frames.values() if places.get(frame) is None}
+        if places.get(self.tab.main) is None:
+            raise _NotHad("the page did not answer in time, so that no secret on it could be hidden")
+        hidden = 0
+        for frame, found in places.items():
+            if found is None or not (found or frame.id in blind):
+                continue
+            try:
+                answer = await self.call(frame, "hide", found, frame.id in blind, until)
+            except WireFailed as exc:
+                raise _NotHad(f"a secret on the page could not be hidden: {exc}") from exc
+            if answer < 0:
+                raise _NotHad("a secret on the page could not be hidden")
+            hidden += answer
+        return hidden
+
+    async def _secrets_in(self, frame: Frame, *, whole: bool) -> list[int] | None:
+        """Places in the frame that show a secret; None when the frame does not answer, or has too much to look at."""
+        try:
+            told = await self.call(frame, "texts", {**TEXT_LIMITS, "height": FAR if whole else None})
+        except WireFailed as exc:
+            self.hangs = self.hangs or (exc.timed_out and frame is self.tab.main)
+            return None
+        if not told["complete"]:
+            return None
+        found: list[int] = list(told["secret"])
+        texts: list[str] = told["texts"]
+        size = 0
+        for place, text in enumerate(texts):
+            if self.shows_secret(text):
+                found.append(place)
+            size += len(text)
+            if size > PIECE:
+                size = 0
+                await asyncio.sleep(0)
+                if time.monotonic() > self.ends:
+                    return None
+        return found
+
+    async def _shoot(self, *, whole: bool) -> bytes:
+        wire = self.tab.wire
+        try:
+            wanted: dict[str, Any] = {"format": "png"}
+            if whole:
+                metrics = await wire.send("Page.getLayoutMetrics", timeout_s=self.left_s(FRAME_S))
+                size, seen = metrics["cssContentSize"], metrics["cssVisualViewport"]
+                width = min(max(size["width"], seen["clientWidth"]), WIDTH_LIMIT)
+                height = min(max(size["height"], seen["clientHeight"]), HEIGHT_LIMIT)
+                clip = {"x": 0, "y": 0, "width": width, "height": height, "scale": 1}
+                wanted |= {"captureBeyondViewport": True, "clip": clip}
+            told = await wire.send("Page.captureScreenshot", wanted, timeout_s=self.left_s(WHOLE_S))
+        except WireFailed as exc:
+            raise _NotHad(f"no picture could be taken: {exc}") from exc
+        data = base64.b64decode(told["data"])
+        if len(data) > PICTURE_BYTES:
+            raise _NotHad(f"the picture has {len(data)} bytes, more than {PICTURE_BYTES}")
+        return data
+
+    # ------------------------------------------------------------------------------------------- documents
+
+    async def documents(self) -> str:
+        """The HTML of all frames, the top one first, without secrets.
+
+        Raises:
+            _NotHad: the top document does not answer.
+        """
+        if self.hangs:
+            raise _NotHad("the page did not answer in time")
+        self.ends = time.monotonic() + DOM_S
+        parts: list[str] = []
+        left = DOM_CHARACTERS
+        for frame in self.tab.worlds():
+            where = self.cleaned(without_query(frame.url)).replace("--", "- -")
+            if left <= 0 or time.monotonic() > self.ends:
+                parts.append(f"<!-- left out: document {where} -->")
+                continue
+            try:
+                told = await self.call(frame, "write", {"characters": left, "ms": 1_000})
+            except WireFailed as exc:
+                if frame is self.tab.main:
+                    raise _NotHad(f"the document could not be read: {exc}") from exc
+                parts.append(f"<!-- did not answer: document {where} -->")
+                continue
+            complete = told["complete"]
+            parts.append(f"<!-- document {where} -->")
+            for piece in told["pieces"]:
+                if time.monotonic() > self.ends:
+                    complete = False
+                    break
+                parts.append(self.cleaned(piece))
+                left -= len(piece)
+                await asyncio.sleep(0)
+            if not complete:
+                parts.append(f"<!-- cut here: more of document {where} was left out -->")
+        return "\n".join(parts)
+
+    async def attempted(self, kind: str, part: Callable[[], Awaitable[_Part]]) -> _Part | None:
+        """What `part` returns; None when it cannot be had, which is noted."""
+        try:
+            return await part()
+        except _NotHad as exc:
+            self.missing[kind] = self.cleaned(str(exc))[:200]
+            return None
+
+
+async def take(tab: Tab, journal: Journal, typed: Sequence[str], redact: Callable[[str], str]) -> Capture:
+    """Everything that can be had of the page as it is now, in at most `LIMIT_S` and without secrets."""
+    capturing = _Capturing(tab, tuple(typed), redact)
+    if not tab.main.context:
+        capturing.missing |= dict.fromkeys(("screenshot", "dom"), "the page has no document")
+        screenshot = dom = None
+    else:
+        screenshot = await capturing.attempted("screenshot", capturing.picture)
+        dom = await capturing.attempted("dom", capturing.documents)
+    return Capture(
+        screenshot=screenshot,
+        dom=dom,
+        console=journal.console_lines(capturing.cleaned),
+        network=journal.network_lines(capturing.cleaned),
+        missing=capturing.missing,
+    )
