@@ -41,6 +41,7 @@ from replaywright.llm.executor import ModelExecutor
 from replaywright.settings import READY_FILE_VARIABLE, Settings, load_settings
 from replaywright.stack.chromium import find_chromium
 from replaywright.stack.processes import leave
+from replaywright.stack.retention import keep_within_limits
 from replaywright.stack.workers import announce_ready
 from replaywright.vault.environment import EnvironmentSecrets
 from replaywright.vault.logs import RedactingFilter
@@ -176,6 +177,8 @@ async def _browser_workers(
     exits.push_async_callback(attachments.drop_all)
     leases = asyncio.create_task(attachments.keep_leases(lambda: ping(redis)))
     exits.callback(leases.cancel)
+    retention = asyncio.create_task(keep_within_limits(settings, client, redis))
+    exits.callback(retention.cancel)
     queues = (
         f"{settings.task_queue}-worker-{uuid.uuid4().hex[:12]}",
         host_queue(settings.task_queue, host_name()),

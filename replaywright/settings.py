@@ -114,6 +114,15 @@ class Settings(BaseSettings):
     artifacts_url: str | None = None
     """Address of the artifact store in fsspec's notation (`s3://…`, `gs://…`, a path). None: `artifacts` in `home`."""
 
+    artifacts_max_days: Annotated[float, Field(ge=1, le=36_500)] = 30
+    """An artifact that was neither written nor read for so many days is deleted."""
+
+    artifacts_max_mb: Annotated[int, Field(ge=1)] = 10_240
+    """Size of all artifacts together, in units of 1,048,576 bytes; above it, the longest unused are deleted."""
+
+    artifacts_max_count: Annotated[int, Field(ge=1)] = 200_000
+    """How many artifacts are kept; above it, the longest unused are deleted."""
+
     max_browsers: Annotated[int, Field(ge=1)] | None = None
     """Sessions that one worker keeps alive at the same time. None: what the memory allows."""
 

@@ -1,6 +1,7 @@
 """A content-addressed store on any file system that fsspec knows."""
 
 import asyncio
+import contextlib
 import hashlib
 import io
 import os
@@ -38,6 +39,29 @@ class ArtifactStore:
             self._files, self._root = fsspec.url_to_fs(url)
         except (ValueError, ImportError) as exc:
             raise SettingsInvalid(f"REPLAYWRIGHT_ARTIFACTS_URL {url!r} cannot be used: {exc}") from exc
+
+    @property
+    def folder(self) -> Path | None:
+        """Where the values are; None when they are not on local files."""
+        return Path(self._root) if isinstance(self._files, LocalFileSystem) else None
+
+    def path_of(self, digest: str) -> str:
+        """Where the value with this digest is, or would be: a path on local files, else an address.
+
+        Raises:
+            ArtifactMissing: that is no digest.
+        """
+        if not _DIGEST.fullmatch(digest):
+            raise ArtifactMissing(f"{digest!r} is no artifact's digest")
+        return str(self._path(digest) if self.folder else self._files.unstrip_protocol(self._path(digest)))
+
+    async def size(self, digest: str) -> int | None:
+        """Bytes of the value with this digest; None when it is not there (any more).
+
+        Raises:
+            ArtifactsUnavailable: the store cannot be reached or refuses to read.
+        """
+        return await asyncio.to_thread(self._size, digest)
 
     async def put(self, data: bytes) -> str:
         """Store and return the SHA-256, hexadecimal; nothing is written when it is there already, unharmed.
@@ -100,9 +124,21 @@ class ArtifactStore:
             raise ArtifactMissing(f"no artifact {digest} in {self._root}") from exc
         except OSError as exc:
             raise ArtifactsUnavailable(f"artifact {digest} cannot be read from {self._root}: {exc}") from exc
+        if self.folder is not None:
+            _used(Path(self._path(digest)))
         if hashlib.sha256(data).hexdigest() != digest:
             raise ArtifactMissing(f"artifact {digest} in {self._root} was altered: its content has another digest")
         return data
+
+    def _size(self, digest: str) -> int | None:
+        if not _DIGEST.fullmatch(digest):
+            return None
+        try:
+            return int(self._files.info(self._path(digest))["size"])
+        except FileNotFoundError:
+            return None
+        except OSError as exc:
+            raise ArtifactsUnavailable(f"artifact {digest} cannot be read from {self._root}: {exc}") from exc
 
     def _path(self, digest: str) -> str:
         return f"{self._root}/{digest[:2]}/{digest[2:4]}/{digest}"
@@ -117,6 +153,7 @@ class ArtifactStore:
 def _put_locally(path: Path, data: bytes, root: Path) -> None:
     try:
         if path.read_bytes() == data:
+            _used(path)
             return
     except FileNotFoundError:
         _make_folders(path, root)
@@ -128,10 +165,17 @@ def _copy_locally(path: Path, source: BinaryIO, digest: str, root: Path) -> None
     try:
         with path.open("rb") as kept:
             if hashlib.file_digest(kept, "sha256").hexdigest() == digest:
+                _used(path)
                 return
     except FileNotFoundError:
         _make_folders(path, root)
     _write_aside(path, source)
+
+
+def _used(path: Path) -> None:
+    """Note the use: what is used is not deleted for its age. A store that may only be read has no limits either."""
+    with contextlib.suppress(OSError):
+        os.utime(path)
 
 
 def _make_folders(path: Path, root: Path) -> None:

@@ -46,8 +46,9 @@ TRIES = 2
 
 @cache
 def _source() -> str:
-    folder = resources.files("replaywright.browser.page")
-    parts = "\n".join((folder / f"{name}.js").read_text(encoding="utf-8") for name in ("dom", "capture"))
+    folder = resources.files("replaywright.browser")
+    files = (folder / "page" / "dom.js", folder / "capture.js")
+    parts = "\n".join(file.read_text(encoding="utf-8") for file in files)
     return f'(() => {{\n"use strict";\nif (globalThis.replaywrightCapture) return;\n{parts}\n}})();\n'
 
 

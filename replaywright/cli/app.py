@@ -108,7 +108,20 @@ class Command(TyperCommand):
 class Commands(TyperGroup):
     """The root; lists its commands in the order in which a new user needs them."""
 
-    ORDER = ("demo", "doctor", "up", "run", "runs", "show", "resolve", "cancel", "cache", "schema", "version")
+    ORDER = (
+        "demo",
+        "doctor",
+        "up",
+        "run",
+        "runs",
+        "show",
+        "artifacts",
+        "resolve",
+        "cancel",
+        "cache",
+        "schema",
+        "version",
+    )
 
     def list_commands(self, ctx: Any) -> list[str]:
         """All commands, in the order of the help."""

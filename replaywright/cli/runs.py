@@ -17,10 +17,12 @@ from temporalio.client import (
     WorkflowUpdateRPCTimeoutOrCancelledError,
 )
 
+from replaywright.artifacts.store import ArtifactStore
 from replaywright.cli import output
 from replaywright.cli.app import Command, Exit, app, options_of
 from replaywright.cli.connect import Place, place, redis_url_of, require_somewhere, temporal_errors
 from replaywright.cli.follow import WORKFLOW, Ending, ServerGone, ending_of, handle_of, progress_of
+from replaywright.cli.evidence import print_report, report_of
 from replaywright.cli.run import failure_lines, say_what_it_waits_for
 from replaywright.cli.store import StepRecord, opened_store, step_records
 from replaywright.domain.runs import PersonVerdict, Progress, RunResult
@@ -89,14 +91,20 @@ def runs(
 def show(
     ctx: typer.Context,
     run: Run,
+    step: Annotated[
+        int | None, typer.Option(min=1, help="Only this step: what was expected of it and what was there.")
+    ] = None,
     json: Annotated[bool, typer.Option("--json", help="One JSON object.")] = False,
 ) -> None:
     """Show a run: its steps, how each element was found, what it costs, and what it waits for.
 
+    With `--step`, one step in full: what was expected and what was there, what is different from the last good run, and
+    where the evidence of a failure is kept.
+
     Example: `replaywright show latest`
     """
     options_of(ctx).json = json
-    asyncio.run(_show(run, json=json))
+    asyncio.run(_show(run, json=json) if step is None else _show_step(run, step, json=json))
 
 
 @app.command(cls=Command)
@@ -141,7 +149,7 @@ def cancel(
 
 
 async def _runs(limit: int) -> list[_Line]:
-    async with place(load_settings(), tell=_tell) as here:
+    async with place(load_settings(), tell=tell) as here:
         found = await _executions(here, limit)
         return list(await asyncio.gather(*(_line(here, execution) for execution in found)))
 
@@ -193,14 +201,14 @@ def _as_json(line: _Line) -> dict[str, Any]:
 
 
 async def _show(run: str, *, json: bool) -> None:
-    async with place(load_settings(), tell=_tell) as here:
-        execution = await _find(here, run)
+    async with place(load_settings(), tell=tell) as here:
+        execution = await find_run(here, run)
         line = await _line(here, execution)
         handle = handle_of(here.client, execution.id)
         progress = None if line.status.endswith("no worker answers") else await progress_of(handle, _QUICK)
         is_running = execution.status is WorkflowExecutionStatus.RUNNING
         ending = None if is_running else await _ending(here, execution)
-        records, missing = await _records(here, execution)
+        records, missing = await _records_or_why(here, execution)
     if json:
         shown = _as_json(line) | {
             "progress": progress.model_dump(mode="json", by_alias=True) if progress is not None else None,
@@ -212,6 +220,17 @@ async def _show(run: str, *, json: bool) -> None:
     _print_run(line, progress, ending, records, missing)
 
 
+async def _show_step(run: str, step: int, *, json: bool) -> None:
+    async with place(load_settings(), tell=tell) as here:
+        execution = await find_run(here, run)
+        records = await records_of(here, execution)
+        report = await report_of(execution.id, step, records, ArtifactStore(here.settings.artifacts))
+    if json:
+        output.print_json(report.as_json())
+        return
+    print_report(report)
+
+
 async def _ending(here: Place, execution: WorkflowExecutionDescription) -> Ending:
     try:
         with temporal_errors(here.settings, execution.id):
@@ -221,13 +240,21 @@ async def _ending(here: Place, execution: WorkflowExecutionDescription) -> Endin
     return Ending("done", result)
 
 
-async def _records(here: Place, execution: WorkflowExecutionDescription) -> tuple[list[StepRecord], str]:
-    """The trace's steps, or why there are none."""
+async def records_of(here: Place, execution: WorkflowExecutionDescription) -> list[StepRecord]:
+    """The steps of the run's trace.
+
+    Raises:
+        StoreUnavailable: the trace cannot be read.
+    """
     lineage = await _memo(execution, "lineage") or execution.id
     tenant = await _memo(execution, "tenant") or here.settings.tenant
+    async with opened_store(redis_url_of(here.settings)) as store:
+        return step_records(await store.trace(tenant=tenant, lineage=lineage))
+
+
+async def _records_or_why(here: Place, execution: WorkflowExecutionDescription) -> tuple[list[StepRecord], str]:
     try:
-        async with opened_store(redis_url_of(here.settings)) as store:
-            return step_records(await store.trace(tenant=tenant, lineage=lineage)), ""
+        return await records_of(here, execution), ""
     except StoreUnavailable as exc:
         return [], f"the trace cannot be read: {exc}"
 
@@ -255,6 +282,9 @@ def _print_run(
     if not result.succeeded:
         for words in failure_lines(result):
             output.print_line(words, style="red")
+        if result.artifacts and result.failed_step is not None:
+            shown = f"replaywright show {line.run_id} --step {result.failed_step + 1}"
+            output.print_line(f"what was expected and what was there: {shown}", style="dim")
     totals = result.totals if ending is not None else progress.totals if progress is not None else None
     if totals is not None:
         output.print_line(output.totals_line(totals), style="dim")
@@ -284,8 +314,8 @@ def _print_steps(records: list[StepRecord]) -> None:
 async def _resolve(run: str, verdict: PersonVerdict) -> None:
     settings = load_settings()
     require_somewhere(settings)
-    async with place(settings, tell=_tell) as here:
-        execution = await _find(here, run)
+    async with place(settings, tell=tell) as here:
+        execution = await find_run(here, run)
         handle = handle_of(here.client, execution.id)
         try:
             with temporal_errors(here.settings, execution.id):
@@ -303,8 +333,8 @@ async def _resolve(run: str, verdict: PersonVerdict) -> None:
 async def _cancel(run: str, reason: str) -> Exit:
     settings = load_settings()
     require_somewhere(settings)
-    async with place(settings, tell=_tell) as here:
-        execution = await _find(here, run)
+    async with place(settings, tell=tell) as here:
+        execution = await find_run(here, run)
         if execution.status is not WorkflowExecutionStatus.RUNNING:
             status = _STATUSES.get(execution.status or WorkflowExecutionStatus.RUNNING, ("over", ""))[0]
             output.print_line(f"{execution.id}: nothing to cancel: it is {status}")
@@ -321,7 +351,7 @@ async def _cancel(run: str, reason: str) -> Exit:
     return Exit.DONE
 
 
-async def _find(here: Place, run: str) -> WorkflowExecutionDescription:
+async def find_run(here: Place, run: str) -> WorkflowExecutionDescription:
     """The run with this id, or the only one whose id begins or ends with it.
 
     Raises:
@@ -350,5 +380,6 @@ def _who() -> str:
         return "command line"
 
 
-def _tell(text: str) -> None:
+def tell(text: str) -> None:
+    """Say what happens meanwhile, on standard error."""
     output.print_line(text, style="dim", console=output.standard_error())

@@ -25,6 +25,7 @@ class StepRecord:
     seconds: float
     from_ledger: bool
     message: str
+    outcome: StepOutcome
     line: dict[str, Any]
     """As it is stored."""
 
@@ -61,5 +62,6 @@ def _record(line: dict[str, Any]) -> StepRecord:
         seconds=outcome.costs.total_ms / 1000,
         from_ledger=outcome.from_ledger,
         message=(outcome.message or outcome.reason) if unfinished else "",
+        outcome=outcome,
         line=line,
     )

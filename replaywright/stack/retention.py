@@ -1,0 +1,111 @@
+"""Keeping the artifact store within its limits: what is still referred to is found out first, and stays."""
+
+import asyncio
+import logging
+import time
+from pathlib import Path
+
+from temporalio.client import Client as TemporalClient
+from temporalio.service import RPCError
+
+from cache.connection import Client
+from cache.references import referenced
+from replaywright.artifacts.retention import DAY_S, Limits, Pruned, prune
+from replaywright.artifacts.store import ArtifactStore
+from replaywright.errors import ArtifactsUnavailable, InputInvalid, ReplaywrightError, StackFailed
+from replaywright.settings import Settings
+
+_log = logging.getLogger("replaywright.retention")
+
+EVERY_S = 6 * 3600.0
+"""How often the workers of one store look through it, all together."""
+_STAMP = ".looked-through"
+_RUNNING = 'WorkflowType = "BrowserTask" AND ExecutionStatus = "Running"'
+
+
+def limits_of(settings: Settings) -> Limits:
+    """The limits of the artifact store."""
+    return Limits(
+        age_s=settings.artifacts_max_days * DAY_S,
+        size_bytes=settings.artifacts_max_mb * 1024 * 1024,
+        count=settings.artifacts_max_count,
+    )
+
+
+async def enforce(settings: Settings, client: TemporalClient, redis: Client, *, dry_run: bool = False) -> Pruned:
+    """Delete what is over a limit, and neither named by a cache entry nor in the trace of a run that is under way.
+
+    Raises:
+        InputInvalid: the store is not on local files.
+        StackFailed: Temporal does not say which runs are under way. Nothing was deleted.
+        StoreUnavailable: Redis does not say what is referred to. Nothing was deleted.
+        ArtifactsUnavailable: the store's folder cannot be read or changed.
+    """
+    folder = ArtifactStore(settings.artifacts).folder
+    if folder is None:
+        raise InputInvalid(
+            f"the artifacts are at {settings.artifacts}, not on local files: set a lifecycle rule there instead"
+        )
+    try:
+        lineages = await _under_way(client, settings.tenant)
+    except RPCError as exc:
+        raise StackFailed(f"Temporal does not say which runs are under way: {exc.message}") from exc
+    keep = await referenced(redis, lineages)
+    return await _pruned(folder, settings, keep, dry_run=dry_run)
+
+
+async def _pruned(folder: Path, settings: Settings, keep: frozenset[str], *, dry_run: bool) -> Pruned:
+    try:
+        return await prune(folder, limits_of(settings), keep=keep, now=time.time(), dry_run=dry_run)
+    except OSError as exc:
+        raise ArtifactsUnavailable(f"the artifacts in {folder} cannot be looked through: {exc}") from exc
+
+
+async def _under_way(client: TemporalClient, tenant: str) -> list[tuple[str, str]]:
+    """Tenant and lineage of every run that has not ended."""
+    found = []
+    async for run in client.list_workflows(_RUNNING):
+        owner = await run.memo_value("tenant", default=tenant)
+        lineage = await run.memo_value("lineage", default=run.id)
+        found.append((str(owner), str(lineage) or run.id))
+    return found
+
+
+async def keep_within_limits(settings: Settings, client: TemporalClient, redis: Client) -> None:
+    """Enforce the limits from time to time, for ever; what fails is tried again the next time.
+
+    Begins at once, unless this or another worker of the same store did so lately: many short runs must not each look
+    through a large store.
+    """
+    folder = ArtifactStore(settings.artifacts).folder
+    if folder is None:
+        return
+    while True:
+        if (wait_s := await asyncio.to_thread(_due_in_s, folder)) > 0:
+            await asyncio.sleep(wait_s)
+            continue
+        try:
+            done = await enforce(settings, client, redis)
+        except ReplaywrightError as exc:
+            _log.warning("artifacts are not kept within their limits now: %s", exc)
+        else:
+            if done.count:
+                _log.info("deleted %d artifacts, %d bytes; %d are left", done.count, done.size_bytes, done.left_count)
+
+
+def _due_in_s(folder: Path) -> float:
+    """Seconds until it is time again; 0 when it is, which is noted as done then."""
+    stamp = folder / _STAMP
+    try:
+        left = stamp.stat().st_mtime + EVERY_S - time.time()
+    except FileNotFoundError:
+        left = 0.0
+    if 0 < left <= EVERY_S:
+        return left
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        stamp.touch(mode=0o600)
+    except OSError as exc:
+        _log.warning("artifacts are not kept within their limits: %s", exc)
+        return EVERY_S
+    return 0.0
