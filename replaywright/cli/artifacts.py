@@ -3,7 +3,6 @@
 import asyncio
 import os
 import shutil
-import subprocess
 import sys
 import tempfile
 from collections.abc import Sequence
@@ -136,9 +135,10 @@ async def _open(run_id: str, found: Sequence[KeptArtifact], store: ArtifactStore
     viewer = _viewer()
     if viewer is None:
         raise InputInvalid(f"nothing here opens files: look at {path}, or copy them with --save DIR")
-    ended = subprocess.run([*viewer, str(path)], check=False, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
-    if ended.returncode:
-        raise InputInvalid(f"{viewer[0]} could not open {path} (status {ended.returncode}): open it yourself")
+    null = asyncio.subprocess.DEVNULL
+    status = await (await asyncio.create_subprocess_exec(*viewer, str(path), stdin=null, stdout=null)).wait()
+    if status:
+        raise InputInvalid(f"{viewer[0]} could not open {path} (status {status}): open it yourself")
 
 
 def _viewer() -> list[str] | None:

@@ -11,7 +11,7 @@ from replaywright.artifacts.store import ArtifactStore
 from replaywright.cli import output
 from replaywright.cli.store import StepRecord
 from replaywright.domain.outcomes import ARTIFACT_KINDS, Status
-from replaywright.errors import ArtifactMissing, ArtifactsUnavailable, InputInvalid
+from replaywright.errors import ArtifactMissing, InputInvalid
 
 _DIFF_STYLES = {"+": "green", "-": "red", "~": "yellow", ">": "cyan"}
 _ASIDE = frozenset({"url", "passed"})
@@ -201,12 +201,12 @@ def _print_verdict(verdict: Mapping[str, Any]) -> None:
     reason = str(verdict.get("reason", "")).replace("_", " ")
     console.print(Text.assemble("  ", output.mark(Status.UNMET, console), f" {output.plain(reason)}"), soft_wrap=True)
     if expected:
-        output.print_line(f"    - expected {_words(expected)}", style="red")
+        output.print_line(f"    - expected: {_words(expected)}", style="red")
     shown = _telling(actual)
     if expected:
         shown = {key: value for key, value in shown.items() if key not in ("expected", "query")}
     if shown:
-        output.print_line(f"    + actual   {_words(shown)}", style="green")
+        output.print_line(f"    + actual: {_words(shown)}", style="green")
     if url := actual.get("url"):
         output.print_line(f"      at {url}", style="dim")
 

@@ -21,8 +21,8 @@ from replaywright.artifacts.store import ArtifactStore
 from replaywright.cli import output
 from replaywright.cli.app import Command, Exit, app, options_of
 from replaywright.cli.connect import Place, place, redis_url_of, require_somewhere, temporal_errors
-from replaywright.cli.follow import WORKFLOW, Ending, ServerGone, ending_of, handle_of, progress_of
 from replaywright.cli.evidence import print_report, report_of
+from replaywright.cli.follow import WORKFLOW, Ending, ServerGone, ending_of, handle_of, progress_of
 from replaywright.cli.run import failure_lines, say_what_it_waits_for
 from replaywright.cli.store import StepRecord, opened_store, step_records
 from replaywright.domain.runs import PersonVerdict, Progress, RunResult

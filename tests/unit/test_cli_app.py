@@ -26,7 +26,7 @@ from replaywright.stack.doctor import Health
 
 ROOT = Path(__file__).parents[2]
 COMMANDS = ["demo", "doctor", "up", "run", "runs", "show", "resolve", "cancel", "schema", "version"]
-COMMANDS += ["cache list", "cache show", "cache promote", "cache invalidate"]
+COMMANDS += ["artifacts list", "artifacts prune", "cache list", "cache show", "cache promote", "cache invalidate"]
 
 
 def invoked(*arguments: str) -> Any:
