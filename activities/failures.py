@@ -114,7 +114,7 @@ class FailureEvidence:
                 return Snapshot.model_validate_json(await self._artifacts.get(outcome.snapshot))
             async with asyncio.timeout(SNAPSHOT_S):
                 now = redacted_snapshot(await browser.snapshot(), self._secrets)
-        except (SessionLost, ActionFailed, TimeoutError, ArtifactMissing, ArtifactsUnavailable) as exc:
+        except (SessionLost, ActionFailed, TimeoutError, ArtifactMissing, ArtifactsUnavailable, ValidationError) as exc:
             kept.miss("snapshot", str(exc) or f"the page did not answer in {SNAPSHOT_S:g} s")
             return None
         await kept.put("snapshot", now.model_dump_json(by_alias=True))

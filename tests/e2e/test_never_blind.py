@@ -67,7 +67,7 @@ async def test_an_xpath_and_id_that_now_lead_to_another_control_are_not_clicked(
     assert len(lab.mails(order)) == (1 if ending.status == "done" else 0)
 
 
-async def cli(lab: Lab, *arguments: str) -> str:
+async def cli(lab: Lab, *arguments: str, **more: str) -> str:
     """What a command prints that must succeed."""
     settings = lab.place.settings
     variables = {
@@ -78,7 +78,7 @@ async def cli(lab: Lab, *arguments: str) -> str:
     }
     command = await asyncio.create_subprocess_exec(
         *(sys.executable, "-m", "replaywright", *arguments),
-        env=os.environ | variables,
+        env=os.environ | variables | more,
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.PIPE,
     )
@@ -98,6 +98,9 @@ async def test_an_expectation_that_fails_leaves_its_evidence_to_the_command_line
     assert (ending.status, ending.result.reason) == ("failed", "url_differs")
     assert set(ending.result.artifacts) == set(ARTIFACT_KINDS) - {"diff", "model"}
 
+    assert ending.progress is not None
+    assert ending.progress.lines[-1].artifacts == ending.result.artifacts
+
     shown = await cli(lab, "show", order.run_id, "--step", "5")
     assert '- expected: url_contains: "/nowhere"' in shown
     assert "/inbox" in shown
@@ -110,6 +113,12 @@ async def test_an_expectation_that_fails_leaves_its_evidence_to_the_command_line
     assert all(lab.stage.password.encode() not in data for data in saved.values())
     assert all(data.startswith(b"\x89PNG") for name, data in saved.items() if name.endswith("screenshot.png"))
     assert any(b"POST" in data for name, data in saved.items() if name.endswith("network.txt"))
+
+    viewer = tmp_path / "xdg-open"
+    viewer.write_text('#!/bin/sh\ncp "$1" "$(dirname "$0")/opened"\n')
+    viewer.chmod(0o755)
+    await cli(lab, "artifacts", order.run_id, "--open", "dom", PATH=f"{tmp_path}{os.pathsep}{os.environ['PATH']}")
+    assert b"<!-- document" in (tmp_path / "opened").read_bytes()
 
     pruned = json.loads(await cli(lab, "artifacts", "prune", "--dry-run", "--json"))
     assert (pruned["deleted"], pruned["left"] >= len(saved)) == (0, True)
