@@ -12,8 +12,9 @@ from collections.abc import Sequence
 from pydantic import ValidationError
 
 from replaywright.domain.entries import ActionCacheEntry
+from replaywright.domain.observed import PredicateResult
 from replaywright.domain.outcomes import Status, StepOutcome
-from replaywright.domain.predicates import Predicate, PredicateResult
+from replaywright.domain.predicates import Predicate
 from replaywright.domain.redacted import redacted_snapshot
 from replaywright.domain.runs import ActionRequest, Mode
 from replaywright.domain.snapshot_diff import diff
@@ -148,6 +149,7 @@ def expectations_json(expect: Sequence[Predicate], results: Sequence[PredicateRe
     return [
         {
             "expected": expected[number] if number < len(expected) else None,
+            "required": result.required,
             "passed": result.passed,
             "reason": result.reason,
             "actual": result.details,

@@ -53,7 +53,7 @@ class StepReport:
     attempts: Sequence[StepRecord]
     """In order; the last one is what became of the step."""
     expectations: Sequence[Mapping[str, Any]]
-    """`expected`, `passed`, `reason` and `actual` of each verdict of the last attempt that had any."""
+    """`expected`, `required`, `passed`, `reason` and `actual` of each verdict of the last attempt that had any."""
     difference: str
     artifacts: Sequence[KeptArtifact]
 
@@ -140,7 +140,13 @@ def _without_expected(attempts: Sequence[StepRecord]) -> list[dict[str, Any]]:
     """The verdicts as the trace has them."""
     results = next((record.outcome.predicates for record in reversed(attempts) if record.outcome.predicates), ())
     return [
-        {"expected": None, "passed": result.passed, "reason": result.reason, "actual": result.details}
+        {
+            "expected": None,
+            "required": result.required,
+            "passed": result.passed,
+            "reason": result.reason,
+            "actual": result.details,
+        }
         for result in results
     ]
 
@@ -199,7 +205,9 @@ def _print_verdict(verdict: Mapping[str, Any]) -> None:
         console.print(Text.assemble("  ", output.mark(Status.DONE, console), f" {said}"), soft_wrap=True)
         return
     reason = str(verdict.get("reason", "")).replace("_", " ")
-    console.print(Text.assemble("  ", output.mark(Status.UNMET, console), f" {output.plain(reason)}"), soft_wrap=True)
+    sign = output.mark(Status.UNMET if verdict.get("required", True) else Status.IN_DOUBT, console)
+    reason += "" if verdict.get("required", True) else " (not required)"
+    console.print(Text.assemble("  ", sign, f" {output.plain(reason)}"), soft_wrap=True)
     if expected:
         output.print_line(f"    - expected: {_words(expected)}", style="red")
     shown = _telling(actual)

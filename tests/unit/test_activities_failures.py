@@ -43,12 +43,14 @@ async def test_an_unmet_expectation_leaves_everything_there_is(stage: Stage) -> 
     assert json.loads(kept(stage, outcome, "expectations")) == [
         {
             "expected": {"text_contains": "no page says this"},
+            "required": True,
             "passed": False,
             "reason": "text_missing",
             "actual": {"expected": "no page says this", "nearest": [], "url": COMPOSE},
         },
         {
             "expected": {"url_contains": "/compose"},
+            "required": True,
             "passed": True,
             "reason": "holds",
             "actual": {"expected": "/compose", "url": COMPOSE},
