@@ -19,6 +19,7 @@ from replaywright.browser import frames, snapshots
 from replaywright.browser.channel import Frame, Tab, script_for
 from replaywright.browser.waiting import Pulse
 from replaywright.browser.wire import Counts
+from replaywright.domain.identity import identity_keys
 from replaywright.domain.matching import Candidate
 from replaywright.domain.snapshots import Element, Snapshot
 from replaywright.domain.targets import FrameStep, Target
@@ -191,7 +192,7 @@ async def mutated(
                 recorded=target,
                 candidates=candidates,
                 certain=certain,
-                truth=frozenset({key}) if key else frozenset(),
+                truth=truth_of(target, key, now),
                 recognisable=bool(key) and number in recorded.distinct and number not in where.lost,
                 affected=_differs(target, now.get(key)),
             )
@@ -213,6 +214,26 @@ def _differs(recorded: Target, now: Target | None) -> bool:
         return target.model_copy(update={"box": None, "frame": (), "namesakes": 0})
 
     return now is None or plain(recorded) != plain(now)
+
+
+def truth_of(recorded: Target, key: str, now: Mapping[str, Target]) -> frozenset[str]:
+    """Keys of the elements that are right, given where the true one is (`key`; empty when it is not there).
+
+    Equal elements without a name, a text or an identifier that changed places leave the page as it was for everybody
+    who looks at it: nothing but its place ever said which one it is, so what stands in its place is right too.
+    """
+    if not key:
+        return frozenset()
+    own, there = now.get(key), now.get(key_of(recorded))
+    says_something = recorded.name or recorded.text or identity_keys(recorded)
+    if own is None or there is None or says_something or there.label != recorded.label:
+        return frozenset({key})
+
+    def in_itself(target: Target) -> tuple[object, ...]:
+        return target.role, target.tag, target.name, target.text, target.attributes, target.container, target.row
+
+    is_exchange = in_itself(own) == in_itself(there) == in_itself(recorded)
+    return frozenset({key, key_of(there)} if is_exchange else {key})
 
 
 def plans(seed: int, combined: int) -> list[tuple[str, ...]]:

@@ -112,6 +112,8 @@ class _Sight:
     """How many elements are there now that are called as the recorded one at least as surely, itself included."""
     is_alone: bool = False
     """Whether it is the only one that it could be by role and name, and the recorded one had no namesake either."""
+    is_parent_left_empty: bool = False
+    """Whether nothing of the recorded role, or of one like it, stands any more in what the recorded one stood in."""
 
 
 @dataclass(frozen=True)
@@ -154,12 +156,11 @@ def agrees(recorded: Target, seen: Target) -> bool:
         return False
     if recorded.name or seen.name:
         return normalise(recorded.name) == normalise(seen.name)
+    same_label = normalise(recorded.label) == normalise(seen.label)
     if recorded.element_hash and recorded.element_hash == seen.element_hash:
-        return True
+        return recorded.namesakes <= 1 or same_label
     told = [key for key in _STABLE if recorded.attributes.get(key) or seen.attributes.get(key)]
-    return all(recorded.attributes.get(key) == seen.attributes.get(key) for key in told) and (
-        normalise(recorded.label) == normalise(seen.label)
-    )
+    return all(recorded.attributes.get(key) == seen.attributes.get(key) for key in told) and same_label
 
 
 def wording_of(recorded: Target, seen: Target) -> Wording:
@@ -175,6 +176,9 @@ def wording_of(recorded: Target, seen: Target) -> Wording:
             crossed = [(a, b) for a, b in ((own[0], others[1]), (own[1], others[0])) if compare(a, b) is Wording.SAME]
             pairs = [(own[0], others[0]), *crossed]
         best = max((compare(a, b) for a, b in pairs), default=best)
+        # What was only the placeholder, and now is the name, may be said by several: it counts as a part of a name.
+        if best > Wording.LONGER and own and others and compare(own[0], others[0]) < best:
+            best = Wording.LONGER
     elif not (recorded.name and seen.name):
         # A name that nobody saw came or went; what is read on the control is still the same.
         texts = (
@@ -286,7 +290,8 @@ def _contradicts(
     # A label near by may be near to several: it does not speak for an element without a name.
     if sight.wording is Wording.OPPOSED or not (recorded.name or known.speaks_for):
         return True
-    if sight.is_alone and not _was_beside(recorded, seen) and is_rebuilt_around(seen):
+    is_sibling = sight.wording is Wording.LONGER and recorded.xpath != seen.xpath and _same_path(recorded, seen)
+    if sight.is_alone and not is_sibling and not _was_beside(recorded, seen) and is_rebuilt_around(seen):
         return False
     return _is_unlike(recorded, sight, is_reworded)
 
@@ -299,11 +304,12 @@ def _is_unlike(recorded: Target, sight: _Sight, is_reworded: Callable[[], bool])
             return _elsewhere(recorded, sight, SAME_PLACE)
         case Wording.ALIKE:
             least = KIN_PLACE if is_reworded() else ALIKE_PLACE
-            return _was_beside(recorded, seen) or _elsewhere(recorded, sight, least)
+            is_another = recorded.role != seen.role and not known.speaks_for and not _same_path(recorded, seen)
+            return is_another or _was_beside(recorded, seen) or _elsewhere(recorded, sight, least)
         case Wording.LONGER:
             if recorded.role != seen.role or known.speaks_against or _was_beside(recorded, seen):
                 return True
-            return _elsewhere(recorded, sight, LONGER_PLACE)
+            return not _may_be_longer(recorded, sight) or _elsewhere(recorded, sight, LONGER_PLACE)
         case _:
             if not known.agreeing or known.differing or (recorded.name and _was_beside(recorded, seen)):
                 return True
@@ -314,6 +320,17 @@ def _is_unlike(recorded: Target, sight: _Sight, is_reworded: Callable[[], bool])
             return not (_same_path(recorded, seen) and (unlabelled or is_reworded()))
 
 
+def _may_be_longer(recorded: Target, sight: _Sight) -> bool:
+    """Whether an element of a longer or shorter name may be the recorded one.
+
+    "Link" and "Still a link" may have been there side by side: without an identifier, only what stands where it stood
+    is the one, or what is alone when everything has left the place where it stood.
+    """
+    if sight.identity.speaks_for or recorded.xpath == sight.seen.xpath:
+        return True
+    return sight.is_alone and sight.is_parent_left_empty and not _same_path(recorded, sight.seen)
+
+
 def _stays(recorded: Target, seen: Target) -> bool:
     """Whether an element stands where the recorded one stood, beside the same texts."""
     return recorded.xpath == seen.xpath and recorded.neighbours[:3] == seen.neighbours[:3]
@@ -321,6 +338,10 @@ def _stays(recorded: Target, seen: Target) -> bool:
 
 def _same_path(recorded: Target, seen: Target) -> bool:
     return bool(recorded.xpath) and _ratio(recorded.xpath, seen.xpath) >= SAME_PATH
+
+
+def _parent(xpath: str) -> str:
+    return xpath.rpartition("/")[0]
 
 
 def _elsewhere(recorded: Target, sight: _Sight, least: float) -> bool:
@@ -476,6 +497,8 @@ def _is_stranger(recorded: Target, seen: Target, alike: int) -> bool:
 def _stands_out(recorded: Target, scored: Sequence[_Scored]) -> bool:
     """Whether the best of several elements with equal role and name is told apart by more than its position."""
     best, second = scored[0].candidate.target, scored[1].candidate.target
+    if any(one.candidate.target.attributes == recorded.attributes != best.attributes for one in scored[1:]):
+        return False  # the other has not changed in itself: both may have changed places
     lead = scored[0].score - scored[1].score
     telling = telling_keys(recorded)
 
@@ -513,7 +536,10 @@ def decide_similar(
     if best.score < thresholds.score:
         return Decision(lookup(reason="low_score", score=best.score, runner_up=runner_up))
     # What bears the recorded name elsewhere is no less likely the one than what is only called alike.
-    is_outdone = (refused > best.wording and not best.identity.speaks_for) or any(
+    # Of several of one name, one that is refused for its place may still be the one: the other only stands nearer.
+    is_one_of_several = recorded.namesakes > 1 and not _stays(recorded, best.candidate.target)
+    outdoes = refused >= best.wording if is_one_of_several else refused > best.wording
+    is_outdone = (outdoes and not best.identity.speaks_for) or any(
         one.wording > best.wording or (one.identity.speaks_for and not best.identity.speaks_for) for one in possible[1:]
     )
     if is_outdone or best.score - runner_up < thresholds.margin:
@@ -537,13 +563,14 @@ def _possible(recorded: Target, candidates: Sequence[Candidate]) -> tuple[list[_
         return most() < PLACE_LEFT and place(recorded, seen) >= most() - NEAR_BEST
 
     wordings = [wording_of(recorded, c.target) for c in kin]
+    parent = _parent(recorded.xpath)
+    is_parent_left_empty = all(_parent(c.target.xpath) != parent for c in kin)
     found = []
     refused = Wording.OPPOSED
     for candidate, known, wording in zip(kin, identities, wordings, strict=True):
         seen = candidate.target
-        sight = _Sight(
-            seen, wording, known, sum(other >= wording for other in wordings), _is_alone(recorded, seen, kin, wordings)
-        )
+        alike = sum(other >= wording for other in wordings)
+        sight = _Sight(seen, wording, known, alike, _is_alone(recorded, seen, kin, wordings), is_parent_left_empty)
         if _never(recorded, seen):
             continue
         if _contradicts(recorded, sight, is_reworded, is_rebuilt_around) or _is_stranger(recorded, seen, len(kin)):

@@ -222,6 +222,26 @@ def test_a_longer_wording_heals() -> None:
     assert (decision.lookup.hit, decision.lookup.healed, decision.lookup.tier) == (True, True, "similarity")
 
 
+def test_a_longer_wording_beside_the_recorded_place_is_another() -> None:
+    recorded = target(COMPOSE, attributes={})
+    moved_up = target(COMPOSE, attributes={}, name="Send message", text="Send message", element_hash="h-new")
+
+    assert similar(recorded, moved_up).chosen is not None
+    assert (
+        similar(recorded, target(moved_up.model_dump(), xpath="/html/body/div[2]/form/div[5]/button[3]")).chosen is None
+    )
+
+
+def test_a_twin_that_has_not_changed_may_be_the_one_that_changed_places() -> None:
+    recorded = target(COMPOSE, attributes={"class": "btn"}, namesakes=2)
+    changed = target(COMPOSE, attributes={"class": "btn", "title": "Send it now"})
+    unchanged = target(COMPOSE, attributes={"class": "btn"}, xpath="/html/body/div[7]/p/button", neighbours=("Other",))
+
+    decision = identified(recorded, changed, unchanged)
+
+    assert (decision.chosen, decision.lookup.reason) == (None, "ambiguous")
+
+
 def test_log_in_heals_to_sign_in_in_the_same_form() -> None:
     changed = {**REDESIGNED, "neighbours": ("User name", "Password", "Trouble getting in?")}
     sign_in = target(LOGIN, **changed, name="Sign in", text="Sign in")
