@@ -54,8 +54,6 @@ class ActionCacheEntry(Target):
     """What else may be expected, by what the step led to while it was learned; templates."""
     note: str = ""
     """Why this version differs from the one before, such as which derived expectation it gave up."""
-    good_snapshot: str = ""
-    """Digest of the page after the step, as it was when the step was learned, in the artifact store."""
     success: bool = True
     message: str = ""
     hits: int = 0

@@ -2,7 +2,8 @@
 
 import pytest
 
-from replaywright.domain.matching import Candidate, agrees
+from replaywright.domain.likeness import agrees
+from replaywright.domain.matching import Candidate
 from replaywright.domain.targets import Target
 from tests.pages.harness import AgentPage, Json
 

@@ -5,14 +5,7 @@ from collections.abc import Sequence
 import pytest
 
 from replaywright.domain.filling import filled_target, general_target
-from replaywright.domain.matching import (
-    Candidate,
-    Decision,
-    comparable,
-    decide_identified,
-    decide_similar,
-    may_compare,
-)
+from replaywright.domain.matching import Candidate, Decision, comparable, decide_identified, decide_similar, may_compare
 from replaywright.domain.snapshots import Element
 from replaywright.domain.targets import Target
 from tests.pages.harness import AgentPage

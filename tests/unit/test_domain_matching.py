@@ -8,16 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from replaywright.domain.filling import filled_target
-from replaywright.domain.matching import (
-    Candidate,
-    Decision,
-    agrees,
-    decide_identified,
-    decide_similar,
-    name_similarity,
-    roles_compatible,
-    similarity,
-)
+from replaywright.domain.likeness import agrees, name_similarity, roles_compatible, similarity
+from replaywright.domain.matching import Candidate, Decision, decide_identified, decide_similar
 from replaywright.domain.targets import FrameStep, Target
 from replaywright.domain.text import normalise, tokens
 
