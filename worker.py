@@ -29,6 +29,7 @@ from activities.knowledge import KnowledgeActivities
 from activities.model import ModelActivities
 from activities.sessions import Attachments, SessionActivities
 from cache.connection import open_redis, ping
+from cache.overrides import CachedOverrides, RedisOverrides
 from cache.steps import RedisStepStore
 from replaywright.artifacts.store import ArtifactStore
 from replaywright.browser.attach import ChromiumBrowsers
@@ -38,6 +39,7 @@ from replaywright.keeper.client import reap
 from replaywright.keeper.identity import host_name
 from replaywright.keeper.local import LocalKeepers
 from replaywright.llm.executor import ModelExecutor
+from replaywright.overrides import rules_in, shipped_rules
 from replaywright.settings import READY_FILE_VARIABLE, Settings, load_settings
 from replaywright.stack.chromium import find_chromium
 from replaywright.stack.processes import leave
@@ -125,8 +127,11 @@ async def activity_workers(
         secrets = secrets or EnvironmentSecrets(os.environ)
         artifacts = ArtifactStore(settings.artifacts)
         built: list[Worker] = []
+        overrides = _overrides(settings, exits) if role != "workflow" else None
         if role in ("all", "browser"):
-            built += await _browser_workers(settings, client, artifacts, secrets, exits)
+            built += await _browser_workers(
+                settings, client, artifacts, secrets=secrets, overrides=overrides, exits=exits
+            )
         if role in ("all", "model"):
             executor = ModelExecutor(
                 settings.model, base_url=settings.model_base_url, timeout_s=settings.model_timeout_s
@@ -136,7 +141,7 @@ async def activity_workers(
                 Worker(
                     client,
                     task_queue=model_queue(settings.task_queue),
-                    activities=[ModelActivities(executor, artifacts).propose_target],
+                    activities=[ModelActivities(executor, artifacts, overrides).propose_target],
                     max_concurrent_activities=20,
                 )
             )
@@ -145,14 +150,29 @@ async def activity_workers(
         yield
 
 
+def _redis_url(settings: Settings) -> str:
+    return settings.redis_url or "redis://localhost:6379"
+
+
+def _overrides(settings: Settings, exits: contextlib.AsyncExitStack) -> CachedOverrides:
+    redis = open_redis(_redis_url(settings), client_name="replaywright-overrides")
+    exits.push_async_callback(redis.aclose)
+    folder = settings.overrides_folder
+    overrides = CachedOverrides(RedisOverrides(redis), lambda: rules_in(folder), shipped_rules())
+    exits.push_async_callback(overrides.close)
+    return overrides
+
+
 async def _browser_workers(
     settings: Settings,
     client: Client,
     artifacts: ArtifactStore,
+    *,
     secrets: EnvironmentSecrets,
+    overrides: CachedOverrides | None,
     exits: contextlib.AsyncExitStack,
 ) -> list[Worker]:
-    redis = open_redis(settings.redis_url or "redis://localhost:6379")
+    redis = open_redis(_redis_url(settings))
     exits.push_async_callback(redis.aclose)
     store = RedisStepStore(redis)
     sessions_dir = settings.home / "sessions"
@@ -185,7 +205,7 @@ async def _browser_workers(
         browser_queue(settings.task_queue),
     )
     sessions = SessionActivities(keepers, attachments, queue=queues[0], host_queue=queues[1])
-    actions = Actions(attachments, store, artifacts, secrets)
+    actions = Actions(attachments, store, artifacts, secrets, overrides)
     effects = EffectActivities(attachments, store, secrets)
     knowledge = KnowledgeActivities(attachments, store, secrets)
     own: list[Callable[..., Any]] = [

@@ -30,6 +30,7 @@ from replaywright.domain.fingerprints import (
 )
 from replaywright.domain.observed import PredicateResult
 from replaywright.domain.outcomes import SERVER_ERROR, UNPROVEN, Costs, Evidence, Lookup, Proof, Status, StepOutcome
+from replaywright.domain.overrides import Due, OverrideRule, host_of
 from replaywright.domain.predicates import Predicate, ResponseStatus, meaning_of, named_parameters, parts_of
 from replaywright.domain.proof import is_open, refused_by
 from replaywright.domain.redacted import redacted_outcome, redacted_snapshot, redacted_target
@@ -45,7 +46,17 @@ from replaywright.domain.targets import Target
 from replaywright.domain.templates import fill, secrets_in
 from replaywright.domain.text import shorten
 from replaywright.errors import ActionFailed, ArtifactsUnavailable, SessionLost, StoreUnavailable
-from replaywright.ports import Artifacts, BeforeDispatch, Known, Recording, Report, Secrets, StepStore, Work
+from replaywright.ports import (
+    Artifacts,
+    BeforeDispatch,
+    Known,
+    Overrides,
+    Recording,
+    Report,
+    Secrets,
+    StepStore,
+    Work,
+)
 
 _log = logging.getLogger("replaywright.actions")
 
@@ -64,7 +75,16 @@ SEEN_MS = 1_000
 class Actions:
     """Activities `browser.<action>`."""
 
-    def __init__(self, attachments: Attachments, store: StepStore, artifacts: Artifacts, secrets: Secrets) -> None:
+    def __init__(
+        self,
+        attachments: Attachments,
+        store: StepStore,
+        artifacts: Artifacts,
+        secrets: Secrets,
+        overrides: Overrides | None = None,
+    ) -> None:
+        """Without `overrides` there are no rules."""
+        self._overrides = overrides
         self._attachments = attachments
         self._store = store
         self._artifacts = artifacts
@@ -173,6 +193,13 @@ class Actions:
         evidence = report.evidence.model_copy(update={"files": tuple(files)})
         return replace(report, evidence=evidence, after=(*report.after, *not_kept(files)))
 
+    async def rules_for(self, request: ActionRequest, url: str) -> tuple[OverrideRule, ...]:
+        """The rules that may be due on the page at `url`: none for a step that is itself of a rule."""
+        if self._overrides is None or request.override or "*" in request.spent:
+            return ()
+        rules = await self._overrides.rules(request.tenant, host_of(url))
+        return tuple(rule for rule in rules if rule.when is not None and rule.name not in request.spent)
+
     def dialog_text_of(self, request: ActionRequest) -> str | None:
         """What the step answers prompts with, secrets resolved."""
         text = request.step.dialog_text
@@ -228,7 +255,8 @@ class _Performance:
             return self._ended(Status.REFUSED, "store_unavailable", f"the ledger cannot be read: {exc}")
         if known.outcome is not None:
             return from_ledger(known.outcome)
-        self._entry = known.entry if self._request.mode is not Mode.LEARN or self._request.reapply else None
+        recorded = (self._request.mode is not Mode.LEARN or self._request.reapply) and not self._request.override
+        self._entry = known.entry if recorded else None
         seen = None if self._entry is None else self._entry.effect
         self._effect = effect_of(action_of(self._step), self._request.step.effect, seen)
         if known.state == "DAMAGED":
@@ -258,7 +286,8 @@ class _Performance:
         something else by now, which a name, a label or a row that was recorded would have told. What is found so is as
         much of a heal as any other: the page is not what was recorded.
         """
-        work, begun = self._work(), time.perf_counter()
+        rules = await self._actions.rules_for(self._request, self._held.browser.url)
+        work, begun = replace(self._work(), overrides=rules), time.perf_counter()
         report = await self._held.browser.perform(work, self._gate())
         declared = getattr(self._step, "target", None)
         replayed = work.target is not None and self._request.proposed is None
@@ -433,11 +462,22 @@ class _Performance:
         if self._request.reapply:
             return outcome
         begun = time.perf_counter()
-        known = await self._write(outcome, await self._new_entry(report))
+        entry = await self._new_entry(report)
+        known, due = await asyncio.gather(self._write(outcome, entry), self._due(only_before=True))
         spent = {"recording_ms": _ms_since(begun), "total_ms": _ms_since(self._started)}
         self._keep_ahead(outcome, known)
         hit("recorded", self._request.sequence)
-        return outcome.model_copy(update={"costs": outcome.costs.model_copy(update=spent)})
+        return outcome.model_copy(update={"costs": outcome.costs.model_copy(update=spent), "due": due})
+
+    async def _due(self, *, only_before: bool = False) -> tuple[Due, ...]:
+        """What rules ask for on the page as it is now; after a step that was done, those tried before a step."""
+        browser = self._held.browser
+        try:
+            rules = await self._actions.rules_for(self._request, browser.url)
+            asked = [rule for rule in rules if not only_before or rule.tried == "before_a_step"]
+            return tuple(Due.of(rule) for rule in await browser.due(asked)) if asked else ()
+        except SessionLost:  # that is for the next step to say: what became of this one is known
+            return ()
 
     def _learned_effect(self, report: Report) -> Effect:
         """The effect by all that is known now: what was declared, recorded and seen."""
@@ -457,18 +497,18 @@ class _Performance:
         return mark, content_key(self._request.tenant, self._left_at, step)
 
     async def _traced(self, outcome: StepOutcome) -> StepOutcome:
-        """Record an outcome that is not the step's last word: evidence, statistics and trace only."""
+        """Record an outcome that is not the step's last word: evidence, trace; find what may clear the way."""
         outcome = await self._actions.failures.added(
             outcome, self._request, self._held.browser, expect=self._step.expect, entry=self._entry
         )
         await self._write(outcome, None)
-        return outcome
+        return outcome.model_copy(update={"due": await self._due()})
 
     async def _write(self, outcome: StepOutcome, entry: ActionCacheEntry | None) -> Known:
         following = ("", "")
         if outcome.status is Status.DONE and self._request.next_step is not None:
             following = self._next_keys(outcome)
-        recording = recording_of(self._request, outcome, trace={"site": self._site}).model_copy(
+        recording = recording_of(self._request, outcome, trace=self._trace()).model_copy(
             update={
                 "entry": entry,
                 "used_version": 0 if self._entry is None else self._entry.version,
@@ -478,9 +518,16 @@ class _Performance:
         )
         return await self._actions.write(recording)
 
+    def _trace(self) -> dict[str, Any]:
+        request = self._request
+        told = {"override": request.override, "overruled": self._actions.secrets.redact(request.overruled)}
+        return {"site": self._site, **{key: value for key, value in told.items() if value}}
+
     async def _new_entry(self, report: Report) -> ActionCacheEntry | None:
         """A new version of the cache entry when this step taught something, else None."""
         step, old = self._request.step, self._entry
+        if self._request.override:  # a rule's element is always looked for as the rule describes it
+            return None
         if action_of(step) is Action.GOTO or (names_element(step) and report.target is None):
             return None
         seen = report.evidence.observed_effect if report.acted else None

@@ -38,6 +38,11 @@ def index_key(tenant: str) -> str:
     return _key((tenant,), "entries")
 
 
+def overrides_key(tenant: str) -> str:
+    """Hash: the tenant's override rules, JSON, by name."""
+    return _key((tenant,), "overrides")
+
+
 def check_key(nonce: str) -> str:
     """String: written, read and deleted by the start check."""
     return _key(("check", nonce), "check")

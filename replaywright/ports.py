@@ -13,6 +13,7 @@ from replaywright.domain.deriving import Seen
 from replaywright.domain.entries import ActionCacheEntry, EntryInfo
 from replaywright.domain.observed import PredicateResult
 from replaywright.domain.outcomes import DownloadedFile, Evidence, Lookup, Proof, StepOutcome
+from replaywright.domain.overrides import OverrideRule
 from replaywright.domain.predicates import Predicate
 from replaywright.domain.runs import Usage
 from replaywright.domain.sessions import SessionRef
@@ -50,6 +51,8 @@ class Work:
     skip_if_holds: bool = False
     """Leave the element alone when all that is expected holds before anything is done."""
     timeout_ms: int = 10_000
+    overrides: tuple[OverrideRule, ...] = ()
+    """Rules that may clear the way: where one is due, an element that is covered or missing is not waited for."""
 
 
 @dataclass(frozen=True)
@@ -138,6 +141,13 @@ class BrowserSession(Protocol):
 
     async def check(self, expect: Sequence[Predicate], timeout_ms: int) -> tuple[PredicateResult, ...]:
         """Evaluate predicates, waiting up to `timeout_ms` until all hold. Touches nothing."""
+
+    async def due(self, rules: Sequence[OverrideRule]) -> tuple[OverrideRule, ...]:
+        """Those whose `when` holds in the current tab at this moment. Waits for nothing but the page's answer.
+
+        A page that does not answer soon, or is just being replaced, has none. Touches nothing, and leaves a step that
+        is under way alone.
+        """
 
     async def snapshot(self) -> Snapshot:
         """Read the current tab."""
@@ -310,6 +320,13 @@ class StepStore(Protocol):
 
     async def invalidate(self, *, tenant: str, content_key: str, reason: str) -> int:
         """Retire all versions of the entries whose key starts with `content_key`; returns how many entries."""
+
+
+class Overrides(Protocol):
+    """The override rules: those shipped, those of this worker's folder and those of the tenant."""
+
+    async def rules(self, tenant: str, host: str) -> tuple[OverrideRule, ...]:
+        """The rules for `host` (with its port). Answers from memory; a source that fails is logged, and left out."""
 
 
 class Artifacts(Protocol):

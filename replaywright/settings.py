@@ -122,6 +122,8 @@ class Settings(BaseSettings):
 
     artifacts_max_count: Annotated[int, Field(ge=1)] = 200_000
     """How many artifacts are kept; above it, the longest unused are deleted."""
+    overrides: Annotated[Path, AfterValidator(_absolute)] | None = None
+    """Folder with the YAML files of override rules. None: `overrides` in `home`, if it is there."""
 
     max_browsers: Annotated[int, Field(ge=1)] | None = None
     """Sessions that one worker keeps alive at the same time. None: what the memory allows."""
@@ -153,6 +155,8 @@ class Settings(BaseSettings):
                 )
         if self.model is not None and not all(self.model.partition(":")):
             raise ValueError(f"model: expected provider:name, for example openai:gpt-5-mini, got {self.model!r}")
+        if self.overrides is not None and not self.overrides.is_dir():
+            raise ValueError(f"overrides: expected a folder that exists, got {str(self.overrides)!r}")
         return self
 
     @classmethod
@@ -172,6 +176,11 @@ class Settings(BaseSettings):
     def artifacts(self) -> str:
         """Address of the artifact store."""
         return self.artifacts_url or str(self.home / "artifacts")
+
+    @property
+    def overrides_folder(self) -> Path:
+        """Where the files of override rules are, if there are any."""
+        return self.overrides or self.home / "overrides"
 
     @property
     def upload_folders(self) -> tuple[Path, ...]:

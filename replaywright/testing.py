@@ -22,6 +22,7 @@ from replaywright.domain.observed import (
     ProbeResult,
 )
 from replaywright.domain.outcomes import Evidence, Lookup, Status, StepOutcome, UnsafeRequest
+from replaywright.domain.overrides import OverrideRule, rules_for
 from replaywright.domain.predicates import Predicate, probes_of
 from replaywright.domain.proof import needs_proof, proof_of
 from replaywright.domain.redaction import redact, redact_data
@@ -302,6 +303,18 @@ def _content_of(entry: ActionCacheEntry) -> ActionCacheEntry:
     return entry.model_copy(update=beside)
 
 
+class FakeOverrides:
+    """An `Overrides` with the given rules, for every tenant."""
+
+    def __init__(self, rules: Sequence[OverrideRule] = ()) -> None:
+        self.known = tuple(rules)
+
+    async def rules(self, tenant: str, host: str) -> tuple[OverrideRule, ...]:
+        """Those for `host`."""
+        del tenant
+        return rules_for(self.known, host)
+
+
 class FakeArtifacts:
     """`Artifacts` in memory; a test may take a value out of `values`, or change it."""
 
@@ -522,6 +535,13 @@ class FakeBrowserSession:
         self._must_live()
         return self._evaluate(expect)
 
+    async def due(self, rules: Sequence[OverrideRule]) -> tuple[OverrideRule, ...]:
+        """Those whose `when` holds."""
+        self._must_live()
+        asked = [rule for rule in rules if rule.when is not None]
+        verdicts = self._evaluate([rule.when for rule in asked if rule.when is not None])
+        return tuple(rule for rule, verdict in zip(asked, verdicts, strict=True) if verdict.passed)
+
     async def snapshot(self) -> Snapshot:
         """The current page."""
         self._must_live()
@@ -599,9 +619,13 @@ class FakeBrowserSession:
             (query.label, target.label),
             (query.placeholder, target.attributes.get("placeholder", "")),
         }
-        contained = {(query.name_contains, target.name), (query.text, target.text or self._value(key))}
+        text = target.text or self._value(key)
+        contained = {(query.name_contains, target.name), (query.text, text)}
         return (
-            all(wanted is None or wanted == seen for wanted, seen in equal)
+            (query.name_in is None or normalise(target.name) in map(normalise, query.name_in))
+            and (query.text_in is None or any(text_matches(wanted, text) for wanted in query.text_in))
+            and (query.within is None or _stands_in(query.within, target))
+            and all(wanted is None or wanted == seen for wanted, seen in equal)
             and all(wanted is None or normalise(wanted) == normalise(seen) for wanted, seen in same_text)
             and all(wanted is None or text_matches(wanted, seen) for wanted, seen in contained)
         )
@@ -722,6 +746,15 @@ def _tier(recorded: Target, seen: Target) -> str:
     if recorded.element_hash and recorded.element_hash == seen.element_hash:
         return "hash"
     return "similarity"
+
+
+def _stands_in(query: ElementQuery, target: Target) -> bool:
+    """Whether the container of a scripted element is meant: these are told by role and name alone."""
+    given = query.model_dump(exclude_none=True)
+    if not given.keys() <= {"role", "name"}:
+        raise ValueError(f"a scripted page tells containers by role and name, not by {', '.join(given)}")
+    role, _, name = target.container.partition(" ")
+    return query.role in (None, role) and (query.name is None or normalise(query.name) == normalise(name.strip('"')))
 
 
 def _raise_next(errors: list[ReplaywrightError | None]) -> None:

@@ -10,7 +10,7 @@ from workflows.browser import Browser
 with workflow.unsafe.imports_passed_through():
     from replaywright.domain.actions import effect_of
     from replaywright.domain.outcomes import StepOutcome
-    from replaywright.domain.runs import ActionRequest, RunInput, Usage, step_title
+    from replaywright.domain.runs import ActionRequest, Proposal, RunInput, Usage, step_title
     from replaywright.domain.steps import Step, action_of
     from replaywright.domain.targets import Target
 
@@ -28,6 +28,7 @@ class Attempt:
         step: Step,
         mark: str,
         next_step: Step | None,
+        override: str = "",
     ) -> None:
         self._browser = browser
         self._run = run
@@ -39,6 +40,11 @@ class Attempt:
         self._waited = False
         self._suffix = ""
         self._tries = 0
+        self._overruled = ""
+        self.override = override
+        """The override rule that the step belongs to, with how often it was performed by now: `NAME-2`."""
+        self.spent: tuple[str, ...] = ()
+        """Override rules that are not to be looked for."""
         self.sequence = sequence
         self.step = step
         self.mark = mark
@@ -50,12 +56,12 @@ class Attempt:
         """The step as it reads in the UI."""
         return step_title(self.step)
 
-    def again(self, why: str, *, proposed: Target | None = None, usage: Usage | None = None) -> None:
+    def again(self, why: str, *, proposal: Proposal | None = None) -> None:
         """Prepare another attempt; `why` shows in its activity id."""
         self._tries += 1
         self._suffix = f"-{why}{self._tries}"
-        if proposed is not None:
-            self._proposed, self._usage = proposed, usage or Usage()
+        if proposal is not None:
+            self._proposed, self._usage, self._overruled = proposal.target, proposal.usage, proposal.overruled
 
     def after_loss(self) -> None:
         """Prepare another attempt after the worker or browser was lost: the ledger is asked first."""
@@ -69,7 +75,8 @@ class Attempt:
 
     def activity_id(self, purpose: str = "") -> str:
         """Sequence and fingerprint, so that replaying a history checks the fingerprints too."""
-        return f"{self.sequence + 1:04d}-{self.mark[:12]}{self._suffix}{purpose and '-' + purpose}"
+        override = self.override and f"override-{self.override}-"
+        return f"{self.sequence + 1:04d}-{override}{self.mark[:12]}{self._suffix}{purpose and '-' + purpose}"
 
     def request(self, *, reapply: bool = False) -> ActionRequest:
         """What is asked of the activity now."""
@@ -92,7 +99,15 @@ class Attempt:
             recovered=self._recovered,
             waited=self._waited,
             reapply=reapply,
+            override=self.override.rpartition("-")[0],
+            spent=self.spent,
+            overruled=self._overruled,
         )
+
+    @property
+    def overruled(self) -> str:
+        """How a preference rule changed the model's pick."""
+        return self._overruled
 
     async def perform(self) -> StepOutcome:
         """Perform the step once; for a commit step, that means one dispatch at most.
@@ -101,11 +116,12 @@ class Attempt:
             ActivityError: the worker or the browser was lost, or something failed that no retry mends.
         """
         how = f" ({self._suffix[1:].rstrip('0123456789')})" if self._suffix else ""
-        return await self._call(self.activity_id(), self.request(), f"{self.sequence + 1:04d} {self.title}{how}")
+        rule = self.override and f"override {self.override}: "
+        return await self._call(self.activity_id(), self.request(), f"{self.sequence + 1:04d} {rule}{self.title}{how}")
 
     async def reapply(self) -> StepOutcome:
         """Do a repeatable step again to bring a rebuilt browser forward; not recorded as a new outcome."""
-        activity_id = f"{self.sequence + 1:04d}-reapply-e{self._browser.epoch}"
+        activity_id = f"{self.sequence + 1:04d}-reapply-e{self._browser.epoch}{self._suffix}"
         return await self._call(
             activity_id, self.request(reapply=True), f"{self.sequence + 1:04d} {self.title} (rebuild)"
         )

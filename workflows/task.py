@@ -11,11 +11,13 @@ from temporalio.exceptions import ActivityError, ApplicationError, CancelledErro
 from workflows import policies
 from workflows.attempts import Attempt
 from workflows.browser import Browser
+from workflows.overrides import Overrides
 
 with workflow.unsafe.imports_passed_through():
     from replaywright.domain.actions import Effect
     from replaywright.domain.fingerprints import fingerprint
     from replaywright.domain.outcomes import SERVER_ERROR, Status, StepOutcome
+    from replaywright.domain.overrides import Due
     from replaywright.domain.predicates import Predicate, fill_predicate
     from replaywright.domain.runs import (
         FILES_KEPT,
@@ -87,6 +89,8 @@ class BrowserTask:
             base_queue=workflow.info().task_queue,
         )
         self._browser.session, self._browser.epoch = state.session, state.epoch
+        self._overrides = Overrides(self._browser, run, self._lineage)
+        self._due = state.due
         self._lines: list[StepLine] = []
         self._doing = ""
         self._status: Literal["running", "waiting", "done", "failed"] = "running"
@@ -134,6 +138,8 @@ class BrowserTask:
 
     async def _advance(self) -> None:
         """Perform the step at the current position, whatever it takes."""
+        due, self._due = self._due, ()
+        await self._override(due, self._position)
         attempt = self._attempt(self._position, self._previous, self._previous_outcome)
         self._doing = attempt.title
         self._show()
@@ -150,6 +156,7 @@ class BrowserTask:
         if outcome.content_key:
             self._content_keys[outcome.content_key] = None
         self._previous, self._previous_outcome = attempt.mark, outcome.digest
+        self._due = outcome.due
         self._position += 1
 
     def _attempt(self, position: int, previous: str, previous_outcome: str) -> Attempt:
@@ -168,10 +175,10 @@ class BrowserTask:
 
     async def _perform(self, attempt: Attempt) -> StepOutcome:
         """Perform; repeat once what may be repeated; on a miss ask the model for this one element."""
-        outcome = await self._decided(attempt)
+        outcome = await self._cleared(attempt)
         if _may_repeat(outcome):
             attempt.again("retry")
-            outcome = await self._decided(attempt)
+            outcome = await self._cleared(attempt)
         rerouted = outcome.lookup.reason not in ("", "no_entry") or outcome.status is Status.UNMET
         for _ in range(policies.TARGET_ROUNDS):
             if not self._may_ask(attempt.step, outcome):
@@ -180,8 +187,11 @@ class BrowserTask:
             if proposal.target is None:
                 said = f"{outcome.reason or 'missed'}, and the model names no single element for this"
                 return outcome.model_copy(update={"message": said})
-            attempt.again("model", proposed=proposal.target, usage=proposal.usage)
-            outcome = await self._decided(attempt)
+            attempt.again("model", proposal=proposal)
+            self._totals = self._totals.model_copy(
+                update={"overruled": self._totals.overruled + bool(proposal.overruled)}
+            )
+            outcome = await self._cleared(attempt)
             if outcome.status is Status.DONE and rerouted:
                 self._totals = self._totals.model_copy(update={"fallbacks": self._totals.fallbacks + 1})
         return outcome
@@ -204,6 +214,7 @@ class BrowserTask:
                 action=attempt.step.action,
                 snapshot=outcome.snapshot,
                 missed=outcome.lookup,
+                tenant=self._run.tenant,
             ),
             result_type=Proposal,
             activity_id=attempt.activity_id("propose"),
@@ -216,6 +227,39 @@ class BrowserTask:
         )
         self._totals = self._totals.model_copy(update={"usage": self._totals.usage.plus(proposal.usage)})
         return proposal
+
+    # ------------------------------------------------------------------------------------- overrides
+
+    async def _cleared(self, attempt: Attempt) -> StepOutcome:
+        """Perform; where it came to nothing and override rules are due, perform these and the step again."""
+        attempt.spent = self._overrides.spent
+        outcome = await self._decided(attempt)
+        while outcome.due and _came_to_nothing(outcome):
+            if not await self._override(outcome.due, attempt.sequence):
+                break
+            if not outcome.effect.repeatable:  # its intent was taken back under the next epoch
+                self._browser.raise_epoch()
+                self._browser.raise_epoch()
+            attempt.spent = (*attempt.spent, *self._overrides.spent, *(rule.name for rule in outcome.due))
+            attempt.again("override")
+            outcome = await self._decided(attempt)
+        return outcome
+
+    async def _override(self, due: tuple[Due, ...], position: int) -> bool:
+        """Perform the rules that are due and may be; whether there were any. One that fails is no reason to."""
+        before = self._totals.overrides
+        for rule in due:
+            if not self._overrides.allows(rule):
+                continue
+            self._totals = self._totals.model_copy(update={"overrides": self._totals.overrides + 1})
+            for attempt in self._overrides.attempts(rule, position, self._previous):
+                self._doing = f"override {rule.name}: {attempt.title}"
+                self._show()
+                outcome = await self._decided(attempt)
+                self._note(attempt, outcome)
+                if outcome.status is not Status.DONE:
+                    break
+        return self._totals.overrides > before
 
     # --------------------------------------------------------------------------- losses and doubts
 
@@ -338,7 +382,7 @@ class BrowserTask:
         for position in range(start, self._position):
             self._doing = f"rebuilding: {step_title(self._plan[position])}"
             try:
-                outcome = await self._attempt(position, "", "").reapply()
+                outcome = await self._reapplied(position)
             except ActivityError as error:
                 if not policies.is_loss(error):
                     raise
@@ -347,6 +391,21 @@ class BrowserTask:
                 said = f"the browser was lost and could not be brought back: step {position + 1} {outcome.status}"
                 raise _TaskFailed("session_lost", f"{said} ({outcome.reason})")
         return True
+
+    async def _reapplied(self, position: int) -> StepOutcome:
+        """Do one step again in the new browser, in which everything that rules had cleared away may be back."""
+        attempt = self._attempt(position, "", "")
+        attempt.spent = self._overrides.spent
+        outcome = await attempt.reapply()
+        due = [rule for rule in outcome.due if self._overrides.allows(rule)]
+        if outcome.status is Status.DONE or not due:
+            return outcome
+        for rule in due:
+            for step in self._overrides.attempts(rule, position, self._previous):
+                self._note(step, await step.perform())
+        attempt.again("override")
+        attempt.spent = ("*",)
+        return await attempt.reapply()
 
     def _rebuild_from(self) -> int | None:
         """The step to start from so that nothing that must not be repeated is: the beginning, else the last goto."""
@@ -423,6 +482,9 @@ class BrowserTask:
             content_keys=tuple(self._content_keys),
             extracted=self._extracted,
             files=self._files,
+            due=self._due,
+            override_counts=self._overrides.counts,
+            override_spent=self._overrides.spent,
         )
 
     # ------------------------------------------------------------------------- what people see and say
@@ -439,6 +501,8 @@ class BrowserTask:
                 warnings=outcome.warnings,
                 message=outcome.message,
                 artifacts=outcome.artifacts,
+                override=attempt.override.rpartition("-")[0],
+                overruled=attempt.overruled,
             )
         )
         del self._lines[:-LINES_KEPT]
@@ -484,6 +548,12 @@ class BrowserTask:
 def _may_repeat(outcome: StepOutcome) -> bool:
     """Whether a failed step is worth a second attempt as it is: it may be repeated, and the page may have moved on."""
     return outcome.effect.repeatable and outcome.status in (Status.UNMET, Status.REFUSED)
+
+
+def _came_to_nothing(outcome: StepOutcome) -> bool:
+    """Whether the step may be performed again once the way is clear: nothing was done, or nothing that matters."""
+    touched = outcome.status is Status.UNMET
+    return outcome.status in (Status.MISSED, Status.REFUSED) or (touched and outcome.effect.repeatable)
 
 
 def _explained(attempt: Attempt, outcome: StepOutcome) -> str:

@@ -147,7 +147,7 @@ def _work(action: str, target: Mapping[str, str] | Target | None, arguments: Map
         text=text or "",
         timeout_ms=STEP_MS,
         target=target if isinstance(target, Target) else None,
-        query=None if target is None or isinstance(target, Target) else ElementQuery(**target),
+        query=None if target is None or isinstance(target, Target) else ElementQuery.model_validate(target),
     )
 
 

@@ -1,5 +1,6 @@
 """Finding the one element of a step, or the reason why none is certain."""
 
+import math
 import time
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -27,6 +28,10 @@ if TYPE_CHECKING:
     from replaywright.browser.attempt import Expectation
     from replaywright.browser.session import ChromiumSession
     from replaywright.ports import Work
+
+
+_FIRST_AGAIN_S = 0.25
+"""How soon override rules are asked for the second time; twice as long each time after that."""
 
 
 @dataclass(frozen=True)
@@ -60,6 +65,35 @@ class Missed:
     snapshot: Snapshot | None = None
 
 
+class RulesAgain:
+    """When override rules are asked about an element that is covered or missing: at once, then ever more rarely.
+
+    What covers it may fill itself, or its frame may load, without anything that the attempt hears of.
+    """
+
+    def __init__(self) -> None:
+        self._stuck: object = None
+        self._next = math.inf
+        self._wait = _FIRST_AGAIN_S
+
+    def pause(self) -> float:
+        """Seconds until the next question."""
+        return max(0.0, self._next - time.monotonic())
+
+    def are_due_to_be_asked(self, stuck: object) -> bool:
+        """Whether to ask now; `stuck` is what the look-up is held up by, None when by nothing."""
+        now = time.monotonic()
+        if stuck is None:
+            self._stuck, self._next = None, math.inf
+            return False
+        if stuck != self._stuck:
+            self._stuck, self._next, self._wait = stuck, now, _FIRST_AGAIN_S
+        if now < self._next:
+            return False
+        self._next, self._wait = now + self._wait, self._wait * 2
+        return True
+
+
 class Finder:
     """One look-up. The page agent finds candidates and makes the element ready; what is the element is decided here."""
 
@@ -90,6 +124,7 @@ class Finder:
         self._context = ""
         self._compared = False
         self._searched = False
+        self._rules = RulesAgain()
 
     @property
     def _attempt(self) -> Attempt:
@@ -111,7 +146,7 @@ class Finder:
         self._begin(frame)
         while not self._deadline.passed:
             heard = self._attempt.heard
-            await self._session.until(lambda: self._news(heard), self._pause())  # noqa: B023
+            await self._session.until(lambda: self._news(heard), min(self._pause(), self._rules.pause()))  # noqa: B023
             if self._frame.context != self._context:
                 await self._begin_again()
                 continue
@@ -120,7 +155,18 @@ class Finder:
                 outcome = await self._weigh()
             if outcome is not None:
                 return outcome
+            if await self._is_overridden():
+                break
         return await self._out_of_time()
+
+    async def _is_overridden(self) -> bool:
+        """Whether the element is covered or missing and a rule would clear the way: then it is not waited for."""
+        attempt = self._attempt
+        missing = attempt.settled_at if attempt.settled and not attempt.candidates else None
+        stuck = attempt.blocked if attempt.blocked is not None and attempt.blocked.reason == "covered" else missing
+        if not self._work.overrides or not self._rules.are_due_to_be_asked(stuck):
+            return False
+        return bool(await self._session.due(self._work.overrides))
 
     # ------------------------------------------------------------------------------------------- one look
 

@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 from playwright.async_api import Browser, BrowserContext, Page, Request
 from playwright.async_api import Error as PlaywrightError
 
-from replaywright.browser import capture, snapshots
+from replaywright.browser import capture, overrides, snapshots
 from replaywright.browser.attempt import SILENCE_S, Attempt, Expectation
 from replaywright.browser.channel import CLOSING_S, Frame, Tab
 from replaywright.browser.dialogs import Dialogs
@@ -26,6 +26,7 @@ from replaywright.domain.evaluation import CustomPredicate
 from replaywright.domain.eventually import Eventually
 from replaywright.domain.observed import SAFE_METHODS, PredicateResult
 from replaywright.domain.outcomes import Evidence
+from replaywright.domain.overrides import OverrideRule
 from replaywright.domain.predicates import Predicate
 from replaywright.domain.snapshots import Snapshot
 from replaywright.errors import ActionFailed, SessionLost
@@ -274,6 +275,10 @@ class ChromiumSession:
             return await self.verified(expectation, Deadline(timeout_ms / 1000), patient=True)
         finally:
             self.attempt = None
+
+    async def due(self, rules: Sequence[OverrideRule]) -> tuple[OverrideRule, ...]:
+        """See `BrowserSession.due`."""
+        return await overrides.due(self.current, rules) if rules else ()
 
     async def verified(
         self, expectation: Expectation, deadline: Deadline, *, since: float | None = None, patient: bool = False

@@ -119,6 +119,7 @@ class Commands(TyperGroup):
         "resolve",
         "cancel",
         "cache",
+        "overrides",
         "schema",
         "version",
     )

@@ -142,6 +142,8 @@ def totals_line(totals: Totals) -> str:
     parts += [f"{totals.learned} learned"] if totals.learned else []
     parts += [f"{totals.from_ledger} done before"] if totals.from_ledger else []
     parts += [count(totals.recoveries, "recovery", "recoveries")] if totals.recoveries else []
+    parts += [count(totals.overrides, "override")] if totals.overrides else []
+    parts += [f"{totals.overruled} overruled"] if totals.overruled else []
     usage = totals.usage
     asked = count(usage.calls, "model call")
     if usage.calls:
@@ -166,6 +168,10 @@ def step_text(line: StepLine, console: Console) -> Text:
     text = Text.assemble(mark(line.status, console), f" {line.sequence + 1:04d} {plain(line.title)}")
     if how := how_found(line.lookup, from_ledger=line.from_ledger):
         text.append(f"  ({plain(how)})", style="yellow" if line.lookup.healed or line.lookup.from_model else "dim")
+    if line.override:
+        text.append(f"  [override {line.override}]", style="cyan")
+    if line.overruled:
+        text.append(f"  {plain(line.overruled)}", style="cyan")
     if line.message and line.status is not Status.DONE:
         text.append(f"  {plain(line.message)}", style="red")
     return text

@@ -79,7 +79,7 @@ class _Screen:
 
     console: Console
     live: Live | None = None
-    printed: set[tuple[int, str]] = field(default_factory=set)
+    printed: set[tuple[int, str, str]] = field(default_factory=set)
     note: str = ""
 
     def show(self, progress: Progress | None, note: str) -> None:
@@ -88,7 +88,7 @@ class _Screen:
             self.live.update(output.progress_view(progress, note, self.console))
             return
         for line in progress.lines if progress is not None else ():
-            key = (line.sequence, line.status.value)
+            key = (line.sequence, line.status.value, line.override)
             if key not in self.printed:
                 self.printed.add(key)
                 output.print_lines([line], self.console)

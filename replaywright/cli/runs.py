@@ -301,7 +301,7 @@ def _print_steps(records: list[StepRecord]) -> None:
             *output.cells(
                 f"{record.sequence + 1:04d}",
                 output.mark(record.status, console),
-                record.title + (f" – {record.message}" if record.message else ""),
+                _what(record),
                 found,
                 score,
                 output.duration(record.seconds),
@@ -309,6 +309,12 @@ def _print_steps(records: list[StepRecord]) -> None:
             )
         )
     output.print_table(rows, console)
+
+
+def _what(record: StepRecord) -> str:
+    rule = f"override {record.override}: " if record.override else ""
+    beside = (record.overruled, record.message)
+    return " – ".join((f"{rule}{record.title}", *filter(None, beside)))
 
 
 async def _resolve(run: str, verdict: PersonVerdict) -> None:

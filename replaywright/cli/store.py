@@ -26,6 +26,10 @@ class StepRecord:
     from_ledger: bool
     message: str
     outcome: StepOutcome
+    override: str
+    """The override rule that it belongs to; empty for the task's own steps."""
+    overruled: str
+    """How a preference rule changed the model's pick."""
     line: dict[str, Any]
     """As it is stored."""
 
@@ -63,5 +67,7 @@ def _record(line: dict[str, Any]) -> StepRecord:
         from_ledger=outcome.from_ledger,
         message=(outcome.message or outcome.reason) if unfinished else "",
         outcome=outcome,
+        override=str(line.get("override", "")),
+        overruled=str(line.get("overruled", "")),
         line=line,
     )

@@ -4,8 +4,7 @@ import json
 import os
 import re
 import secrets
-import sys
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -17,26 +16,12 @@ from replaywright.domain.runs import SECRET_PREFIX, Heal, Mode, step_title
 from replaywright.domain.tasks import Task, parse_task
 from replaywright.domain.templates import fill
 from replaywright.errors import InputInvalid, ReplaywrightError
+from replaywright.yaml_files import parse_yaml, read_text
 
 _SUMMARY_BYTES = 200
 """Temporal's limit of a run's summary."""
 _DETAILS_BYTES = 20_000
 """Temporal's limit of a run's details."""
-
-
-class _StrictLoader(yaml.SafeLoader):
-    """Refuses a mapping that says the same thing twice; YAML's own rule would keep the last and drop the first."""
-
-    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Any]:
-        seen: set[str] = set()
-        for key, _ in node.value:
-            if isinstance(key, yaml.ScalarNode) and key.value != "<<":
-                if key.value in seen:
-                    raise yaml.constructor.ConstructorError(
-                        None, None, f"the key {key.value!r} is here twice", key.start_mark
-                    )
-                seen.add(key.value)
-        return super().construct_mapping(node, deep=deep)
 
 
 class _TextLoader(yaml.BaseLoader):
@@ -50,8 +35,8 @@ def read_task(path: str) -> Task:
         InputInvalid: one line with file, line or field, and what was expected.
     """
     source = "standard input" if path == "-" else path
-    text = _read(path, source)
-    return parse_task(_parse_json(text, source) if _is_json(path, text) else _parse_yaml(text, source), source)
+    text = read_text(path, source)
+    return parse_task(_parse_json(text, source) if _is_json(path, text) else parse_yaml(text, source), source)
 
 
 def read_parameters(given: Sequence[str], path: str | None) -> dict[str, str]:
@@ -122,20 +107,6 @@ def plan_of(task: Task, mode: Mode, heal: Heal) -> str:
     return _cut("\n".join(lines), _DETAILS_BYTES)
 
 
-def _read(path: str, source: str) -> str:
-    try:
-        data = sys.stdin.buffer.read() if path == "-" else Path(path).read_bytes()
-    except FileNotFoundError as exc:
-        raise InputInvalid(f"{source}: no such file") from exc
-    except OSError as exc:
-        raise InputInvalid(f"{source}: cannot be read: {exc.strerror}") from exc
-    try:
-        return data.decode("utf-8-sig")
-    except UnicodeDecodeError as exc:
-        line = data[: exc.start].count(b"\n") + 1
-        raise InputInvalid(f"{source}:{line}: expected UTF-8 text") from exc
-
-
 def _is_json(path: str, text: str) -> bool:
     """Standard input is taken for JSON when it begins like it and holds a quoted key; YAML's `{a: b}` does not."""
     if path != "-":
@@ -167,26 +138,13 @@ def _once_each(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return found
 
 
-def _parse_yaml(text: str, source: str, loader: type[yaml.BaseLoader | yaml.SafeLoader] = _StrictLoader) -> Any:
-    try:
-        return yaml.load(text, Loader=loader)  # noqa: S506  both loaders build plain data only
-    except yaml.MarkedYAMLError as exc:
-        mark = exc.problem_mark or exc.context_mark
-        place = f":{mark.line + 1}:{mark.column + 1}" if mark else ""
-        raise InputInvalid(f"{source}{place}: not YAML: {exc.problem or exc.context}") from exc
-    except (yaml.YAMLError, ValueError) as exc:  # a character YAML forbids; a date that does not exist
-        raise InputInvalid(f"{source}: not YAML: {' '.join(str(exc).split())}") from exc
-    except RecursionError as exc:
-        raise InputInvalid(f"{source}: nested too deeply") from exc
-
-
 def _parameters_from(path: str) -> dict[str, str]:
     source = "standard input" if path == "-" else path
-    text = _read(path, source)
+    text = read_text(path, source)
     if _is_json(path, text):
         data = _parse_json(text, source, parse_int=str, parse_float=str)
     else:
-        data = _parse_yaml(text, source, _TextLoader)
+        data = parse_yaml(text, source, _TextLoader)
     if data in (None, ""):
         return {}
     if not isinstance(data, dict):

@@ -9,6 +9,7 @@ from replaywright.domain.actions import Cause, Effect
 from replaywright.domain.base import Record
 from replaywright.domain.fingerprints import digest
 from replaywright.domain.observed import PredicateResult
+from replaywright.domain.overrides import Due
 
 
 class Lookup(Record):
@@ -176,6 +177,8 @@ class StepOutcome(Record):
     from_ledger: bool = False
     """The step had been performed by an earlier attempt; this is its recorded outcome."""
     costs: Costs = Costs()
+    due: tuple[Due, ...] = ()
+    """Override rules whose `when` holds at the end of the step; told to the workflow, not recorded in the ledger."""
 
     @property
     def digest(self) -> str:

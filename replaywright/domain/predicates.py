@@ -309,10 +309,17 @@ def fill_query(query: ElementQuery, values: Mapping[str, str]) -> ElementQuery:
     Raises:
         InputInvalid: nothing is left of it: every parameter in it is empty.
     """
-    filled = {key: fill(value, values) for key, value in query.model_dump(exclude_none=True).items()}
-    if not any(filled.values()):
+    told = query.model_dump(exclude_none=True, exclude={"within"})
+    filled = {key: _filled_texts(value, values) for key, value in told.items()}
+    if not any(filled.values()) and (told or query.within is None):
         raise InputInvalid(f"nothing is left of {query.model_dump(exclude_none=True)}: its parameters are all empty")
+    if query.within is not None:
+        filled["within"] = fill_query(query.within, values)
     return ElementQuery(**filled)
+
+
+def _filled_texts(value: str | tuple[str, ...], values: Mapping[str, str]) -> Any:
+    return fill(value, values) if isinstance(value, str) else tuple(fill(one, values) for one in value)
 
 
 def fill_predicate(predicate: _AnyPredicate, values: Mapping[str, str]) -> _AnyPredicate:

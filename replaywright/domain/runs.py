@@ -8,6 +8,7 @@ from pydantic import Field
 from replaywright.domain.base import Record
 from replaywright.domain.observed import PredicateResult
 from replaywright.domain.outcomes import DownloadedFile, Lookup, Status, StepOutcome
+from replaywright.domain.overrides import Due
 from replaywright.domain.predicates import Predicate
 from replaywright.domain.sessions import SessionRef
 from replaywright.domain.steps import Step
@@ -88,6 +89,12 @@ class ActionRequest(Record):
     is its own, taken by the store after the try had given up."""
     reapply: bool = False
     """Bring a rebuilt browser forward: the step was done before, so the ledger is neither asked nor written."""
+    override: str = ""
+    """The override rule that this step belongs to: its element is always looked for as the rule describes it."""
+    spent: tuple[str, ...] = ()
+    """Override rules that are not looked for: they were performed for this step, or as often as a run may. `*`: all."""
+    overruled: str = ""
+    """How a preference rule changed the model's pick; for the trace."""
 
 
 class ProposeRequest(Record):
@@ -101,6 +108,7 @@ class ProposeRequest(Record):
     snapshot: str
     """Digest in the artifact store."""
     missed: Lookup = Lookup()
+    tenant: str = "default"
 
 
 class ResolveRequest(Record):
@@ -123,6 +131,8 @@ class Proposal(Record):
     usage: Usage = Usage()
     stand_in: bool = False
     """The answer came from the stand-in, not from a model."""
+    overruled: str = ""
+    """How a preference rule changed the model's pick: `rule NAME: the model picked X, the rule chose Y`."""
 
 
 class Resolution(Record):
@@ -195,6 +205,10 @@ class Totals(Record):
     warnings: int = 0
     """Steps that were done and warned of something, such as `unproven`."""
     recoveries: int = 0
+    overrides: int = 0
+    """Override rules performed."""
+    overruled: int = 0
+    """Picks of the model that a preference rule changed."""
     usage: Usage = Usage()
 
 
@@ -213,6 +227,12 @@ class RunState(Record):
     content_keys: tuple[str, ...] = ()
     extracted: dict[str, Any] = Field(default_factory=dict)
     files: tuple[DownloadedFile, ...] = ()
+    due: tuple[Due, ...] = ()
+    """Override rules to perform before the next step."""
+    override_counts: dict[str, int] = Field(default_factory=dict)
+    """How often each override rule was performed, by its name."""
+    override_spent: tuple[str, ...] = ()
+    """Those that were performed as often as they may be."""
 
 
 class RunInput(Record):
@@ -243,6 +263,10 @@ class StepLine(Record):
     warnings: tuple[str, ...] = ()
     artifacts: dict[str, str] = Field(default_factory=dict)
     """Of a step that failed: digests in the artifact store, by kind."""
+    override: str = ""
+    """The override rule that the step belongs to; empty for the task's own."""
+    overruled: str = ""
+    """How a preference rule changed the model's pick."""
 
 
 class Progress(Record):

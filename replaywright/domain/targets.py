@@ -63,25 +63,34 @@ class ElementQuery(Authored):
     """A condition on elements, as written in task files; every field given must agree."""
 
     role: str | None = None
+    """A role of ARIA, or `overlay`: what lies over the page, declared a dialog or not."""
     name: str | None = None
     """Accessible name, equal after normalisation."""
     name_contains: str | None = None
+    name_in: tuple[str, ...] | None = None
+    """Accessible name, equal to one of these after normalisation: the same button in several languages."""
     text: str | None = None
     """Contained in the visible text, after normalisation."""
+    text_in: tuple[str, ...] | None = None
+    """At least one of these is contained in the visible text; only together with `role`."""
     label: str | None = None
     placeholder: str | None = None
     test_id: str | None = None
     css: str | None = None
     """The escape hatch; does not look into shadow roots or frames."""
+    within: "ElementQuery | None" = None
+    """Only inside an element that matches this, in the same document."""
 
     @property
     def says_what_it_is(self) -> bool:
         """Whether it names the element in words that a person sees, not by an identifier or a role alone."""
-        return any((self.name, self.name_contains, self.text, self.label, self.placeholder))
+        return any((self.name, self.name_contains, self.name_in, self.text, self.label, self.placeholder))
 
     @model_validator(mode="after")
     def _says_something(self) -> "ElementQuery":
         if not any(self.model_dump().values()):
             fields = ", ".join(type(self).model_fields)
             raise ValueError(f"every element would match; give at least one of {fields}")
+        if self.text_in and not self.role:
+            raise ValueError("text_in would match whole pages; give a role with it, such as dialog or overlay")
         return self

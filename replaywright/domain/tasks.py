@@ -2,9 +2,9 @@
 
 import re
 from collections.abc import Iterable, Mapping
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
-from pydantic import Field, TypeAdapter, ValidationError, field_validator, model_validator
+from pydantic import Field, ValidationError, field_validator, model_validator
 from pydantic_core import ErrorDetails
 
 from replaywright.domain.actions import Action
@@ -13,6 +13,8 @@ from replaywright.domain.predicates import KINDS, Predicate
 from replaywright.domain.steps import Fill, Goto, Paste, Step, Type
 from replaywright.domain.templates import malformed_in, parameters_in, secrets_in, texts_of
 from replaywright.errors import InputInvalid
+
+_Authored = TypeVar("_Authored", bound=Authored)
 
 
 class Parameter(Authored):
@@ -128,7 +130,7 @@ def _place(location: Iterable[str | int]) -> str:
             tag_follows = False
             continue
         text += f"[{part}]" if isinstance(part, int) else f".{part}" if text else part
-        tag_follows = isinstance(part, int) or part == "not_"
+        tag_follows = isinstance(part, int) or part in ("not_", "when")
     return text or "the file"
 
 
@@ -149,10 +151,19 @@ def parse_task(data: Any, source: str) -> Task:
     Raises:
         InputInvalid: one line: `source`, the first wrong field, and what was expected.
     """
+    return parse_authored(Task, data, source, "task and steps")
+
+
+def parse_authored(model: type[_Authored], data: Any, source: str, fields: str) -> _Authored:
+    """What people wrote, as `model`; `fields` names those that it cannot do without.
+
+    Raises:
+        InputInvalid: one line: `source`, the first wrong field, and what was expected.
+    """
     if not isinstance(data, Mapping):
-        raise InputInvalid(f"{source}: expected a mapping with task and steps, found {type(data).__name__}")
+        raise InputInvalid(f"{source}: expected a mapping with {fields}, found {type(data).__name__}")
     try:
-        return TypeAdapter(Task).validate_python(data)
+        return model.model_validate(data)
     except ValidationError as exc:
         errors = _causes(exc.errors())
         first = errors[0]

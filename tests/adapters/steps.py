@@ -1,5 +1,6 @@
 """Steps as the activities hand them to the browser, and what is asked of their reports."""
 
+from collections.abc import Mapping
 from typing import Any
 
 from pydantic import TypeAdapter
@@ -15,7 +16,9 @@ STEP: TypeAdapter[Step] = TypeAdapter(Step)
 PREDICATE: TypeAdapter[Predicate] = TypeAdapter(Predicate)
 
 
-def work(action: str, target: dict[str, str] | Target | None = None, *, text: str | None = None, **more: Any) -> Work:
+def work(
+    action: str, target: Mapping[str, Any] | Target | None = None, *, text: str | None = None, **more: Any
+) -> Work:
     """A step as the activities hand it over: declared by a query, or recorded as a target."""
     options = {key: more.pop(key) for key in tuple(more) if key in Work.__dataclass_fields__ and key != "expect"}
     expect = tuple(PREDICATE.validate_python(one) for one in more.pop("expect", ()))
@@ -28,7 +31,7 @@ def work(action: str, target: dict[str, str] | Target | None = None, *, text: st
         step=STEP.validate_python(fields),
         text=text or "",
         target=target if isinstance(target, Target) else None,
-        query=ElementQuery(**target) if isinstance(target, dict) else None,
+        query=None if target is None or isinstance(target, Target) else ElementQuery.model_validate(target),
         expect=expect,
         **options,
     )

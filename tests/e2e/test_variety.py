@@ -16,6 +16,7 @@ from replaywright.cli.taskfile import new_run_id
 from replaywright.domain.entries import ActionCacheEntry, EntryStatus
 from replaywright.domain.runs import Heal, Mode, RunInput, RunResult
 from replaywright.domain.tasks import Task, bind_parameters, parse_task
+from tests.adapters.browser_site import serving
 from tests.e2e.lab import Lab, until
 
 ELEMENTS = 9
@@ -377,3 +378,37 @@ async def test_a_model_that_does_not_answer_in_time_is_asked_again(lab: Lab) -> 
 
     assert_done(ending)
     assert [call["status"] for call in asked(lab)[calls:]] == [0, 200]
+
+
+async def test_a_drawer_over_the_button_is_closed_by_a_shipped_rule_and_the_order_is_placed_once(lab: Lab) -> None:
+    buy = {"role": "button", "name": "Buy now"}
+    with serving() as site:
+        task = parse_task(
+            {
+                "task": "buy",
+                "url": site.url("overrides.html#drawer"),
+                "steps": [
+                    {
+                        "action": "click",
+                        "instruction": "the buy button",
+                        "target": buy,
+                        "effect": "commit",
+                        "expect": [{"text_contains": "[bought]"}],
+                    }
+                ],
+                "verify": [{"text_contains": "[drawer closed][bought]"}],
+            },
+            "test",
+        )
+        order = Order(task, {}, new_run_id(task, {}), mode=Mode.REPLAY)
+        ending = await lab.run(order)
+
+    assert ending.result.succeeded, ending.result.message
+    assert (ending.result.totals.overrides, ending.result.totals.steps) == (1, 2)
+    lines = [line for line in await lab.trace(order) if line["kind"] == "step"]
+    assert [(line["title"].split()[0], line["status"], line.get("override", "")) for line in lines] == [
+        ("goto", "done", ""),
+        ("click", "refused", ""),
+        ("click", "done", "offer-close"),
+        ("click", "done", ""),
+    ]

@@ -27,6 +27,7 @@ from replaywright.testing import (
     FakeBrowserSession,
     FakeElement,
     FakeKeepers,
+    FakeOverrides,
     FakePage,
     FakeSecrets,
     FakeSite,
@@ -89,13 +90,14 @@ class Stage:
     artifacts: FakeArtifacts = field(default_factory=FakeArtifacts)
     keepers: FakeKeepers = field(default_factory=FakeKeepers)
     secrets: FakeSecrets = field(default_factory=lambda: FakeSecrets({"PASSWORD": PASSWORD, "PIN": PIN}))
+    overrides: FakeOverrides = field(default_factory=FakeOverrides)
 
     def __post_init__(self) -> None:
         self.browsers = FakeBrowsers(self.site)
         self.keepers.epochs[SESSION.session_id] = 0
         self.open(COMPOSE)
         self.attachments = Attachments(self.keepers, self.browsers)
-        self.actions = Actions(self.attachments, self.store, self.artifacts, self.secrets)
+        self.actions = Actions(self.attachments, self.store, self.artifacts, self.secrets, self.overrides)
         self.effects = EffectActivities(self.attachments, self.store, self.secrets)
         self.knowledge = KnowledgeActivities(self.attachments, self.store, self.secrets)
         self.sessions = SessionActivities(self.keepers, self.attachments, queue="mine", host_queue="host-mine")

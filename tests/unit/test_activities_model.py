@@ -7,6 +7,7 @@ from temporalio.exceptions import ApplicationError
 
 from activities.model import ModelActivities
 from replaywright.domain.outcomes import Lookup
+from replaywright.domain.overrides import parse_rules
 from replaywright.domain.runs import Proposal, ProposeRequest
 from replaywright.domain.snapshots import Element, Snapshot
 from replaywright.domain.targets import Target
@@ -19,7 +20,7 @@ from replaywright.errors import (
     ModelRefused,
     ModelUnavailable,
 )
-from replaywright.testing import FakeArtifacts, FakeProposer
+from replaywright.testing import FakeArtifacts, FakeOverrides, FakeProposer
 from tests.unit.staged import SEND, TO, run_activity
 
 PAGE = Snapshot(
@@ -128,3 +129,22 @@ async def test_without_its_snapshot_the_model_is_not_asked() -> None:
         await asked_for(proposer, artifacts, "0" * 64)
 
     assert proposer.asked == []
+
+
+async def test_a_preference_rule_overrules_the_pick_and_says_so() -> None:
+    fields = {"among": {"role": "textbox"}, "order": "last"}
+    elements = (*PAGE.elements, Element(id="e4", target=Target(tag="input", role="textbox", name="Cc")))
+    artifacts = FakeArtifacts()
+    digest = await artifacts.put(PAGE.model_copy(update={"elements": elements}).model_dump_json(by_alias=True).encode())
+    rules = parse_rules({"rules": [{"name": "last", "site": "mail.example", "prefer": fields}]}, "test")
+    request = ProposeRequest(
+        run_id="r1", lineage="l1", sequence=2, instruction="a field", action="fill", snapshot=digest, tenant="acme"
+    )
+
+    activities = ModelActivities(FakeProposer(["e1"]), artifacts, FakeOverrides(rules))
+    proposal = await run_activity(activities.propose_target, request)
+
+    assert proposal.element_id == "e4"
+    assert proposal.target is not None
+    assert proposal.target.name == "Cc"
+    assert proposal.overruled == 'rule last: the model picked textbox "To", the rule chose textbox "Cc"'

@@ -22,6 +22,7 @@ from replaywright.ports import (
     BrowserSession,
     Keepers,
     Known,
+    Overrides,
     Recording,
     Secrets,
     StepStore,
@@ -32,6 +33,7 @@ from replaywright.testing import (
     FakeBrowsers,
     FakeBrowserSession,
     FakeKeepers,
+    FakeOverrides,
     FakeProposer,
     FakeSecrets,
     FakeStepStore,
@@ -48,6 +50,7 @@ if TYPE_CHECKING:  # the type checker compares signatures
         _session: BrowserSession = session
         _browsers: Browsers = FakeBrowsers()
         _keepers: Keepers = FakeKeepers()
+        _overrides: Overrides = FakeOverrides()
 
 
 # ---------------------------------------------------------------------------------------------- step store

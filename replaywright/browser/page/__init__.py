@@ -12,6 +12,7 @@ PARTS = (
     "names",
     "describe",
     "locate",
+    "overlays",
     "probes",
     "repeats",
     "readers",

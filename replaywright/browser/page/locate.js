@@ -124,14 +124,14 @@ const ROLE_SELECTORS = {
   radio: "input", switch: "input", combobox: "input,select", listbox: "select,datalist", searchbox: "input",
   spinbutton: "input", slider: "input", option: "option", heading: "h1,h2,h3,h4,h5,h6", img: "img,svg", row: "tr",
   cell: "td,th", gridcell: "td,th", columnheader: "th", rowheader: "th", listitem: "li", list: "ul,ol,menu",
-  table: "table",
+  table: "table", dialog: "dialog", alertdialog: "", alert: "", main: "main",
 };
 
 /** Elements of a role, in document order per root. */
 function byRole(role, tag, reading) {
   const found = [];
   const selector = role
-    ? hasOwnProperty.call(ROLE_SELECTORS, role) ? `${ROLE_SELECTORS[role]},[role]` : "*"
+    ? hasOwnProperty.call(ROLE_SELECTORS, role) ? [ROLE_SELECTORS[role], "[role]"].filter(Boolean).join() : "*"
     : /^[\w-]+$/.test(tag) ? tag : "*";
   for (const root of reading.roots) {
     for (const element of queryAll(root, selector)) if (roleOf(element, reading) === role) found.push(element);

@@ -57,6 +57,8 @@ const api = {
     attempt?.stop();
     attempt = null;
   },
+  /** Answers at once, and leaves an attempt that is under way alone. */
+  probe: answerBriefly,
   snapshot: takeSnapshot,
   suspects,
   extract(number, fields) {

@@ -67,6 +67,7 @@ function startingFrom(query, reading) {
   if (query.css) return Array.from(queryAll(document, query.css));
   const all = (selector) => reading.roots.flatMap((root) => Array.from(queryAll(root, selector)));
   if (query.test_id) return all(TEST_IDS.map((name) => `[${name}=${quoted(query.test_id)}]`).join(","));
+  if (query.role === "overlay") return overlaysOf(reading);
   if (query.role) {
     const role = ROLE_ALIASES[query.role] ?? query.role;
     return role ? byRole(role, "", reading) : all("*");
@@ -76,8 +77,22 @@ function startingFrom(query, reading) {
   return all("*");
 }
 
+function hasRole(element, role, reading) {
+  if (role === "overlay") return overlaysOf(reading).includes(element);
+  return roleOf(element, reading) === (ROLE_ALIASES[role] ?? role);
+}
+
+const normalisedLists = new WeakMap();
+
+/** A list of a query, normalised once. */
+function normalisedOf(list) {
+  let normalised = normalisedLists.get(list);
+  if (!normalised) normalisedLists.set(list, (normalised = list.map(normalise)));
+  return normalised;
+}
+
 function answersTo(element, query, reading) {
-  if (query.role && roleOf(element, reading) !== (ROLE_ALIASES[query.role] ?? query.role)) return false;
+  if (query.role && !hasRole(element, query.role, reading)) return false;
   if (query.test_id && !TEST_IDS.some((name) => attr(element, name) === query.test_id)) return false;
   if (query.placeholder) {
     const placeholder = attr(element, "placeholder") || attr(element, "aria-placeholder");
@@ -87,6 +102,7 @@ function answersTo(element, query, reading) {
   if (query.name_contains && !normalise(nameForQuery(element, query, reading)).includes(normalise(query.name_contains))) {
     return false;
   }
+  if (query.name_in && !normalisedOf(query.name_in).includes(normalise(nameForQuery(element, query, reading)))) return false;
   if (query.label) {
     const role = roleOf(element, reading);
     const wanted = bareLabel(query.label);
@@ -94,6 +110,10 @@ function answersTo(element, query, reading) {
     if (!labelled) return false;
   }
   if (query.text && !normalise(readingText(element, reading)).includes(normalise(query.text))) return false;
+  if (query.text_in) {
+    const text = normalise(readingText(element, reading));
+    if (!normalisedOf(query.text_in).some((wanted) => text.includes(wanted))) return false;
+  }
   return true;
 }
 
@@ -127,7 +147,11 @@ function findAll(query, reading) {
     found = startingFrom(query, reading).filter((element) => answersTo(element, query, reading));
     found = found.filter((element) => reading.isShown(element));
   }
-  if (found.length > 1 && (query.role || given(query.name) || query.name_contains)) {
+  if (found.length && query.within) {
+    const scopes = findAll(query.within, reading);
+    found = found.filter((element) => scopes.some((scope) => scope !== element && flatContains(scope, element)));
+  }
+  if (found.length > 1 && (query.role || given(query.name) || query.name_contains || query.name_in)) {
     const accessible = found.filter(isInAccessibilityTree);
     if (accessible.length) found = accessible;
   }
@@ -182,7 +206,7 @@ const CONTROLS = "a[href],button,input,select,textarea,summary,[role],[tabindex]
 
 function nearestTo(query, reading) {
   const role = ROLE_ALIASES[query.role] ?? query.role;
-  const words = query.name ?? query.name_contains ?? query.text ?? query.label ?? query.placeholder ?? query.test_id ?? "";
+  const words = query.name ?? query.name_contains ?? query.name_in?.[0] ?? query.text ?? query.label ?? query.placeholder ?? query.test_id ?? "";
   const scored = [];
   let looked = 0;
   for (const root of reading.roots) {
@@ -219,13 +243,13 @@ function answerText(probe, reading) {
   if (probe.within) {
     const scopes = findAll(probe.within, reading);
     const found = scopes.filter((element) => needle && normalise(readingText(element, reading)).includes(needle));
-    const nearest = found.length ? [] : nearestLines(needle, scopes.slice(0, 20)
+    const nearest = found.length || reading.brief ? [] : nearestLines(needle, scopes.slice(0, 20)
       .flatMap((element) => readingText(element, reading).split("\n")));
     return { count: found.length, elements: found.slice(0, STATES_SHOWN).map((e) => elementState(e, reading)), nearest };
   }
   const lines = pageLines(reading);
   const count = occurrences(needle, reading.pageText);
-  if (!count) return { count, elements: [], nearest: nearestLines(needle, lines) };
+  if (!count) return { count, elements: [], nearest: reading.brief ? [] : nearestLines(needle, lines) };
   const holding = lines.filter((line) => normalise(line).includes(needle)).slice(0, STATES_SHOWN);
   const elements = holding.map((line) => ({ role: "", name: "", text: cut(line, 200), value: "", visible: true, focused: false }));
   return { count, elements, nearest: [] };
@@ -249,13 +273,20 @@ function answerElements({ query, view }, reading) {
     count: found.length,
     inView: view ? found.slice(0, LOOKED_AT).filter(isInView).length : 0,
     elements: found.slice(0, STATES_SHOWN).map((element) => elementState(element, reading)),
-    nearest: found.length ? [] : nearestTo(query, reading),
+    nearest: found.length || reading.brief ? [] : nearestTo(query, reading),
   };
 }
 
 /** One ProbeResult for each probe. */
 function answer(probes, reading) {
   return (probes ?? []).map((probe) => (probe.query ? answerElements(probe, reading) : answerText(probe, reading)));
+}
+
+/** The same without what is most alike, which is for people to read. */
+function answerBriefly(probes) {
+  const reading = new Reading();
+  reading.brief = true;
+  return answer(probes, reading);
 }
 
 // -------------------------------------------------------------------------------------------- extracting

@@ -1,0 +1,145 @@
+"""Override rules: a tenant's own in Redis, and all sources together as a worker uses them, answered from memory."""
+
+import asyncio
+import logging
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from pydantic import ValidationError
+
+from cache.connection import Client, translated
+from cache.keys import overrides_key
+from replaywright.domain.overrides import OverrideRule, merged, rules_for
+from replaywright.errors import InputInvalid, StoreUnavailable
+
+_log = logging.getLogger("replaywright.overrides")
+
+LIFETIME_S = 30.0
+"""Rules that were read longer ago are read again, while the old ones go on answering."""
+RULES_LIMIT = 500
+"""Rules that one tenant may have, and hosts whose rules are remembered."""
+
+
+class RedisOverrides:
+    """A tenant's rules: one hash, by the rules' names."""
+
+    def __init__(self, client: Client) -> None:
+        self._client = client
+
+    async def rules(self, tenant: str) -> tuple[OverrideRule, ...]:
+        """In the order of their names; a rule that cannot be read is left out and logged.
+
+        Raises:
+            StoreUnavailable: Redis does not answer.
+        """
+        with translated(self._client):
+            stored: dict[bytes, bytes] = await self._client.execute_command("HGETALL", overrides_key(tenant))
+        rules = []
+        for name, text in sorted(stored.items()):
+            try:
+                rules.append(OverrideRule.model_validate_json(text))
+            except ValidationError as exc:
+                _log.warning("override rule %r of tenant %r cannot be read: %s", name.decode(), tenant, exc)
+        return tuple(rules)
+
+    async def put(self, tenant: str, rules: Sequence[OverrideRule]) -> None:
+        """Add these, in place of those of the same names.
+
+        Raises:
+            InputInvalid: the tenant would have too many.
+            StoreUnavailable: Redis does not answer.
+        """
+        known = {rule.name for rule in await self.rules(tenant)} | {rule.name for rule in rules}
+        if len(known) > RULES_LIMIT:
+            raise InputInvalid(f"tenant {tenant!r} would have {len(known)} rules: at most {RULES_LIMIT} are kept")
+        pairs = [part for rule in rules for part in (rule.name, _as_json(rule))]
+        with translated(self._client):
+            await self._client.execute_command("HSET", overrides_key(tenant), *pairs)
+
+    async def remove(self, tenant: str, name: str) -> bool:
+        """Whether there was a rule of this name.
+
+        Raises:
+            StoreUnavailable: Redis does not answer.
+        """
+        with translated(self._client):
+            return bool(await self._client.execute_command("HDEL", overrides_key(tenant), name))
+
+
+@dataclass
+class _Kept:
+    """What is known of one tenant's rules."""
+
+    rules: tuple[OverrideRule, ...] = ()
+    own: tuple[OverrideRule, ...] = ()
+    """Those of them that came from Redis when it last answered."""
+    read_at: float = 0.0
+    """0 until they were read for the first time."""
+    reading: asyncio.Task[None] | None = None
+    by_host: dict[str, tuple[OverrideRule, ...]] = field(default_factory=dict)
+
+
+class CachedOverrides:
+    """The `Overrides` of a worker; only the first question about a tenant waits for Redis and for the disk.
+
+    Of two rules with one name, the tenant's wins over the folder's, and that over a shipped one.
+    """
+
+    def __init__(
+        self,
+        store: RedisOverrides,
+        files: Callable[[], tuple[OverrideRule, ...]],
+        shipped: Sequence[OverrideRule] = (),
+        *,
+        lifetime_s: float = LIFETIME_S,
+    ) -> None:
+        """`files` reads the folder. What it raises here is raised; later it is logged, and the rules stay as they were.
+
+        Raises:
+            InputInvalid: a file of the folder is wrong.
+        """
+        self._store = store
+        self._files = files
+        self._shipped = tuple(shipped)
+        self._lifetime_s = lifetime_s
+        self._from_files = files()
+        self._kept: dict[str, _Kept] = {}
+
+    async def rules(self, tenant: str, host: str) -> tuple[OverrideRule, ...]:
+        """See `Overrides.rules`."""
+        kept = self._kept.setdefault(tenant, _Kept())
+        if not kept.read_at or time.monotonic() - kept.read_at > self._lifetime_s:
+            if kept.reading is None:
+                kept.reading = asyncio.create_task(self._read(tenant, kept))
+            if not kept.read_at:
+                await asyncio.shield(kept.reading)
+        if host not in kept.by_host:
+            if len(kept.by_host) >= RULES_LIMIT:  # hosts come from pages: they are no reason to grow for ever
+                kept.by_host.clear()
+            kept.by_host[host] = rules_for(kept.rules, host)
+        return kept.by_host[host]
+
+    async def close(self) -> None:
+        """Stop reading."""
+        reading = [kept.reading for kept in self._kept.values() if kept.reading is not None]
+        for task in reading:
+            task.cancel()
+        await asyncio.gather(*reading, return_exceptions=True)
+
+    async def _read(self, tenant: str, kept: _Kept) -> None:
+        try:
+            self._from_files = await asyncio.to_thread(self._files)
+        except InputInvalid as exc:
+            _log.warning("override rules of files stay as they were: %s", exc)
+        try:
+            kept.own = await self._store.rules(tenant)
+        except StoreUnavailable as exc:
+            _log.warning("override rules of tenant %r stay as they were: %s", tenant, exc)
+        kept.rules, kept.read_at = merged(self._shipped, self._from_files, kept.own), time.monotonic()
+        kept.by_host.clear()
+        kept.reading = None
+
+
+def _as_json(rule: OverrideRule) -> str:
+    return rule.model_dump_json(exclude_none=True, exclude_defaults=True)

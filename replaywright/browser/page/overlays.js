@@ -1,0 +1,48 @@
+/*
+ * What lies over a page: dialogs, drawers, banners. The role `overlay` of a query means these, declared or not.
+ *
+ * Nothing in the DOM says that an element covers others, so the page is asked at a grid of points what is on top there.
+ */
+
+const DIALOGS = "dialog[open],[role=dialog],[role=alertdialog],[aria-modal=true]";
+/** Characters of an overlay that is not declared a dialog: what says more is a page of its own that is laid out so. */
+const OVERLAY_TEXT = 3000;
+const ACROSS = [0.02, 0.18, 0.34, 0.5, 0.66, 0.82, 0.98];
+const DOWN = [0.02, 0.14, 0.26, 0.38, 0.5, 0.62, 0.74, 0.86, 0.98];
+
+/** Overlays in document order, outer ones before those inside them. */
+function overlaysOf(reading) {
+  if (reading.overlays) return reading.overlays;
+  const found = new Set();
+  for (const root of reading.roots) {
+    for (const selector of [DIALOGS, ":popover-open"]) for (const element of queryAll(root, selector)) found.add(element);
+  }
+  for (const element of layersOnTop()) if (saysLittle(element, reading)) found.add(element);
+  // A frame cannot see where it stands: a short one may be a banner's.
+  const body = bodyOf(document);
+  if (window !== window.top && body && saysLittle(body, reading)) found.add(body);
+  const shown = Array.from(found).filter((element) => reading.isShown(element));
+  return (reading.overlays = shown.sort((a, b) => (compareNodes(a, b) & Node.DOCUMENT_POSITION_FOLLOWING ? -1 : 1)));
+}
+
+const saysLittle = (element, reading) => readText(element, reading).length <= OVERLAY_TEXT;
+
+/** Elements that are laid over others where they are seen. */
+function layersOnTop() {
+  const layers = new Set(), seen = new Set();
+  for (const across of ACROSS) {
+    for (const down of DOWN) {
+      for (let at = deepFromPoint(innerWidth * across, innerHeight * down); at; at = flatParent(at)) {
+        if (!isElement(at) || seen.has(at)) break;
+        seen.add(at);
+        if (isLayer(at)) layers.add(at);
+      }
+    }
+  }
+  return layers;
+}
+
+function isLayer(element) {
+  const { position, zIndex } = getComputedStyle(element);
+  return position === "fixed" || position === "sticky" || (position === "absolute" && Number(zIndex) > 0);
+}
