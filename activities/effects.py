@@ -4,8 +4,8 @@ import logging
 
 from temporalio import activity
 
-from activities.actions import from_ledger, recording_of, settled_outcome
 from activities.heartbeats import heartbeats
+from activities.records import from_ledger, recording_of, settled_outcome
 from activities.sessions import Attachments
 from replaywright.domain.actions import Effect
 from replaywright.domain.evaluation import failing

@@ -204,9 +204,15 @@ class Recorder:
         if method not in SAFE_METHODS or params.get("type") in AWAITED_TYPES:
             self._asked[request_id] = method
         if method not in SAFE_METHODS:
-            kind = "beacon" if params.get("type") == "Ping" else "request"
+            kind = self._kind_of(params.get("type", ""))
             url = without_query(params["request"]["url"])
             self._requests[request_id] = UnsafeRequest(method=method, url=url, kind=kind)
+
+    def _kind_of(self, type_: str) -> str:
+        if type_ in ("Ping", "CSPViolationReport"):
+            return "beacon"
+        # What the scripts of a new document send is that document's doing.
+        return "following" if Cause.NEW_DOCUMENT in self.causes and type_ != "Document" else "request"
 
     def _answered(self, request_id: str, response: Mapping[str, Any], *, document: bool) -> None:
         method = self._asked.get(request_id)

@@ -48,6 +48,11 @@ class Effect(StrEnum):
         return self.rank <= Effect.IDEMPOTENT.rank
 
 
+def stronger(one: Effect, other: Effect) -> Effect:
+    """The one of two effects that may be repeated less."""
+    return max(one, other, key=lambda effect: effect.rank)
+
+
 class Cause(StrEnum):
     """What an action set off in the browser: replay waits for the same."""
 

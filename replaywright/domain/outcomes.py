@@ -41,7 +41,7 @@ class UnsafeRequest(Record):
     status: int = 0
     """0 while no response was seen."""
     kind: str = "request"
-    """request, beacon, websocket."""
+    """request, beacon, websocket; `following` when a document that came of the step sent it."""
 
 
 class DownloadedFile(Record):

@@ -5,10 +5,11 @@ from typing import Any
 
 import pytest
 
+from activities.judging import Judge
 from replaywright.domain.actions import Action, Effect
 from replaywright.domain.entries import EntryStatus
 from replaywright.domain.fingerprints import fingerprint
-from replaywright.domain.outcomes import Status, UnsafeRequest
+from replaywright.domain.outcomes import Evidence, Lookup, Status, UnsafeRequest
 from replaywright.domain.runs import ActionRequest, Heal, Mode
 from replaywright.domain.snapshots import Snapshot
 from replaywright.domain.steps import Step
@@ -21,7 +22,7 @@ from replaywright.errors import (
     SessionLost,
     StoreUnavailable,
 )
-from replaywright.ports import Known
+from replaywright.ports import Known, Report
 from replaywright.testing import Dispatch, FakeElement, FakePage, FakeSecrets
 from tests.unit.staged import (
     CLICK_HELP,
@@ -380,6 +381,16 @@ async def test_a_page_that_says_sent_is_not_believed_when_its_server_says_no(
 
     assert (outcome.status, await stage.state(asked)) == (ended, state)
     assert outcome.reason == ("" if ended is Status.DONE else "server_error")
+
+
+def test_a_field_that_was_filled_is_filled_although_its_page_could_not_save_it() -> None:
+    report = Report(Lookup(hit=True), acted=True, evidence=Evidence(requests=(with_status(500),)), url=COMPOSE)
+
+    fills, presses = (Judge(wanted, (), is_known_commit=False) for wanted in (FILL_TO, CLICK_HELP))
+
+    assert fills.fault(report) is None
+    assert fills.warnings(report) == ("server_error: POST https://mail.example/send was answered with status 500",)
+    assert (presses.fault(report) or ("",))[0] == "server_error"
 
 
 async def test_a_step_that_expects_the_status_itself_is_judged_by_that(stage: Stage) -> None:

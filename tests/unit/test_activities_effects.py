@@ -5,7 +5,7 @@ from typing import Literal
 
 import pytest
 
-from activities.actions import recording_of
+from activities.records import recording_of
 from replaywright.domain.actions import Effect
 from replaywright.domain.outcomes import Status, StepOutcome
 from replaywright.domain.runs import ActionRequest, PersonVerdict, Resolution, ResolveRequest, SettleRequest

@@ -53,6 +53,7 @@ def test_only_what_became_true_or_was_caused_proves_a_press(
         ((post(422), post(503)), 503),
         ((post(422), post(200)), None),
         ((post(500, kind="beacon"),), None),
+        ((post(404, kind="following"),), None),
         ((post(500, url="https://count.example/hit"),), None),
         ((post(500, url="https://api.shop.example/order"),), 500),
         ((post(500, url="https://api.shop.example/order"), post(200, url="https://count.example/hit")), 500),

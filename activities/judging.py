@@ -1,0 +1,81 @@
+"""Judging what came of a step: whether it is what was wanted, and what only warns."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from replaywright.domain.evaluation import failing
+from replaywright.domain.observed import PredicateResult
+from replaywright.domain.outcomes import SERVER_ERROR, UNPROVEN, Proof, UnsafeRequest
+from replaywright.domain.predicates import Predicate, ResponseStatus, parts_of
+from replaywright.domain.proof import refused_by
+from replaywright.domain.steps import Fill, Goto, Paste, Scroll, Step, Type
+from replaywright.domain.text import shorten
+from replaywright.ports import Report
+
+WARNING_LIMIT = 300
+"""Characters of a warning."""
+WARNINGS_KEPT = 4
+
+
+@dataclass(frozen=True)
+class Judge:
+    """Knows what one step was to lead to."""
+
+    step: Step
+    """Filled in."""
+    derived: tuple[Predicate, ...]
+    """What is expected of it beside its own `expect`, filled in."""
+    is_known_commit: bool
+    """Whether it has consequences by what was declared or seen, not only because nobody knows."""
+
+    def fault(self, report: Report) -> tuple[str, str] | None:
+        """Why what was done is not what was wanted, as reason and message; None when nothing speaks against it."""
+        unmet = failing(report.after)
+        if unmet is not None:
+            return unmet.reason, f"expected {unmet.reason.replace('_', ' ')}: {unmet.details}"
+        refused = self._refused(report)
+        if refused is not None and not isinstance(self.step, _QUIET):
+            remedy = "if that is as it should be, expect response_status"
+            return SERVER_ERROR, f"{_told(refused)}, whatever the page shows; {remedy}"
+        differs = failing([result.model_copy(update={"required": True}) for result in self.on_derived(report)])
+        shown = report.proof in (None, Proof.BECAME_TRUE, Proof.RESPONSE, Proof.CAUSE)
+        if report.acted and differs is not None and not shown and not self.step.expect:
+            return differs.reason, f"last time it led to something else: {differs.details}"
+        if _is_unproven(report) and self.is_known_commit:
+            return UNPROVEN, "nothing shows that it did anything: no request, no change of the page, no expectation met"
+        return None
+
+    def warnings(self, report: Report) -> tuple[str, ...]:
+        """What is not as it should be in a step that was done."""
+        said = [UNPROVEN] if _is_unproven(report) else []
+        if (refused := self._refused(report)) is not None:
+            said.append(f"{SERVER_ERROR}: {_told(refused)}")
+        optional = (result for result in report.after if not result.passed and not result.required)
+        said += [f"{result.reason}: {shorten(str(result.details), WARNING_LIMIT)}" for result in optional]
+        return tuple(said[:WARNINGS_KEPT])
+
+    def on_derived(self, report: Report) -> tuple[PredicateResult, ...]:
+        """The verdicts on what was derived while the step was learned."""
+        declared = len(self.step.expect)
+        return report.after[declared : declared + len(self.derived)]
+
+    def _refused(self, report: Report) -> UnsafeRequest | None:
+        if not report.acted or _judges_responses(self.step.expect):
+            return None
+        return refused_by(report.evidence, report.url)
+
+
+_QUIET = (Fill, Type, Paste, Scroll, Goto)
+"""Steps whose own work is seen in the page: what scripts send meanwhile is none of it."""
+
+
+def _told(request: UnsafeRequest) -> str:
+    return f"{request.method} {request.url} was answered with status {request.status}"
+
+
+def _is_unproven(report: Report) -> bool:
+    return report.acted and report.proof is Proof.NONE
+
+
+def _judges_responses(predicates: Sequence[Predicate]) -> bool:
+    return any(isinstance(each, ResponseStatus) or _judges_responses(parts_of(each)) for each in predicates)

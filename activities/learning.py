@@ -1,0 +1,100 @@
+"""What a step that was done leaves for later runs: a new version of its cache entry, if it taught anything."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from replaywright.domain.actions import Action, stronger
+from replaywright.domain.deriving import derived_from, loosened
+from replaywright.domain.entries import ActionCacheEntry, EntryStatus
+from replaywright.domain.filling import general_target, unseen_parameters
+from replaywright.domain.fingerprints import digest, entered_parameters, instruction_parameters, naming_parameters
+from replaywright.domain.observed import PredicateResult
+from replaywright.domain.predicates import Predicate, meaning_of
+from replaywright.domain.redacted import redacted_snapshot, redacted_target
+from replaywright.domain.runs import ActionRequest, Heal
+from replaywright.domain.steps import action_of, arguments_of, names_element
+from replaywright.domain.targets import Target
+from replaywright.ports import Report, Secrets
+
+
+@dataclass(frozen=True)
+class Lesson:
+    """One step that was done, beside what was known of it before."""
+
+    request: ActionRequest
+    old: ActionCacheEntry | None
+    key: str
+    """Content key."""
+    site: str
+    secrets: Secrets
+
+    def entry(self, report: Report, soft: Sequence[PredicateResult], good_snapshot: str) -> ActionCacheEntry | None:
+        """A new version of the cache entry when this step taught something, else None.
+
+        `soft` are the verdicts on what was expected of the old one beside the step's own expectation, `good_snapshot`
+        the digest of the page after the step.
+        """
+        request, step, old = self.request, self.request.step, self.old
+        if request.override:  # a rule's element is always looked for as the rule describes it
+            return None
+        if action_of(step) is Action.GOTO or (names_element(step) and report.target is None):
+            return None
+        seen = report.evidence.observed_effect if report.acted else None
+        causes = report.evidence.causes if report.acted else ()
+        if old is not None and request.proposed is None and not report.lookup.healed:
+            raised = seen is not None and (old.effect is None or seen.rank > old.effect.rank)
+            if not raised and (set(causes) <= set(old.causes) or not report.acted):
+                return self._reviewed(old, soft)
+        names, naming = instruction_parameters(step), naming_parameters(step)
+        seen_now = redacted_target(report.target or Target(), self.secrets)
+        target = general_target(seen_now, request.values, names, naming, entered_parameters(step))
+        kept = seen if old is None or old.effect is None or seen is None else stronger(seen, old.effect)
+        healed = report.lookup.healed
+        return ActionCacheEntry(
+            **target.model_dump(),
+            content_key=self.key,
+            step_index=request.sequence,
+            site=self.site,
+            instruction=step.instruction,
+            action_type=action_of(step),
+            method=step.action,
+            arguments=arguments_of(step),
+            effect=kept if report.acted else (None if old is None else old.effect),
+            causes=causes if report.acted or old is None else old.causes,
+            expectation=tuple(p.model_dump(mode="json", exclude_none=True) for p in step.expect),
+            derived=self._derived_now(report, soft),
+            good_snapshot=good_snapshot or ("" if old is None else old.good_snapshot),
+            run_id=request.run_id,
+            origin="model" if request.proposed is not None else "heal" if healed else "declared",
+            bound={name: digest(request.values.get(name, "")) for name in unseen_parameters(target, naming)},
+            hold=healed and request.heal is Heal.PROPOSE,
+        )
+
+    def _derived_now(self, report: Report, soft: Sequence[PredicateResult]) -> tuple[Predicate, ...]:
+        """What may be expected from now on: derived anew where the step was learned, else what held as before."""
+        request, old = self.request, self.old
+        if old is not None and request.proposed is None:
+            return loosened(old.derived, soft, request.values)
+        if report.seen is None or any(predicate.is_required for predicate in request.step.expect):
+            return ()
+        target = None if report.target is None else redacted_target(report.target, self.secrets)
+        pages = {
+            name: None if page is None else redacted_snapshot(page, self.secrets)
+            for name, page in (("before", report.seen.before), ("again", report.seen.again))
+        }
+        after = redacted_snapshot(report.seen.after, self.secrets)
+        seen = report.seen.model_copy(update={**pages, "after": after})
+        return derived_from(request.step, seen, target, request.values)
+
+    def _reviewed(self, old: ActionCacheEntry, soft: Sequence[PredicateResult]) -> ActionCacheEntry | None:
+        """A version without the derived expectations that did not hold although the step was done; None if all did.
+
+        It becomes active only if the run is verified, like everything that a run learns.
+        """
+        kept = loosened(old.derived, soft, self.request.values)
+        if kept == old.derived:
+            return None
+        gone = [meaning_of(predicate) for predicate in old.derived if predicate not in kept]
+        note = f"gave up {gone}, which did not hold in run {self.request.run_id}"
+        changes = {"derived": kept, "note": note[:500], "origin": "review", "run_id": self.request.run_id}
+        return old.model_copy(update={**changes, "hold": False, "status": EntryStatus.CANDIDATE})

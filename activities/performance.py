@@ -1,0 +1,378 @@
+"""One step on its way through resolve, run and record."""
+
+import asyncio
+import time
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from activities.judging import Judge
+from activities.killpoints import hit
+from activities.learning import Lesson
+from activities.records import from_ledger, recording_of, settled_outcome
+from activities.sessions import Attachment
+from replaywright.domain.actions import Effect, effect_of, stronger
+from replaywright.domain.deriving import todays
+from replaywright.domain.entries import ActionCacheEntry
+from replaywright.domain.evaluation import failing
+from replaywright.domain.filling import filled_step, filled_target
+from replaywright.domain.fingerprints import (
+    content_key,
+    digest,
+    fingerprint,
+    naming_parameters,
+    site_scope,
+)
+from replaywright.domain.outcomes import Costs, Evidence, Lookup, Status, StepOutcome
+from replaywright.domain.overrides import Due
+from replaywright.domain.predicates import Predicate, named_parameters
+from replaywright.domain.proof import is_open, refused_by
+from replaywright.domain.redacted import redacted_outcome
+from replaywright.domain.runs import (
+    ActionRequest,
+    Heal,
+    Mode,
+)
+from replaywright.domain.steps import action_of, names_element
+from replaywright.domain.targets import Target
+from replaywright.domain.templates import secrets_in
+from replaywright.errors import ActionFailed, SessionLost, StoreUnavailable
+from replaywright.ports import (
+    BeforeDispatch,
+    Known,
+    Report,
+    Work,
+)
+
+if TYPE_CHECKING:
+    from activities.actions import Actions
+
+_NOTHING_SEEN = Evidence()
+WARNING_LIMIT = 300
+"""Characters of a warning."""
+WARNINGS_KEPT = 4
+SEEN_MS = 1_000
+"""How long a page is given to show that a repeatable step had taken effect before its worker was lost."""
+
+
+class _AlreadyCommitted(Exception):
+    """The ledger answered an intent with the outcome of an earlier attempt."""
+
+    def __init__(self, outcome: StepOutcome) -> None:
+        super().__init__()
+        self.outcome = outcome
+
+
+class Performance:
+    """One step on its way through resolve, run and record."""
+
+    def __init__(self, actions: "Actions", request: ActionRequest, held: Attachment) -> None:
+        self._actions = actions
+        self._request = request
+        self._held = held
+        self._step = filled_step(request.step, request.values)
+        self._key = content_key(request.tenant, held.browser.url, request.step)
+        self._left_at = held.browser.url
+        self._site = actions.secrets.redact(site_scope(held.browser.url))
+        self._started = time.perf_counter()
+        self._trips = 0
+        self._redis_s = 0.0
+        self._intended = False
+        self._entry: ActionCacheEntry | None = None
+        self._effect = Effect.COMMIT
+        self._derived: tuple[Predicate, ...] = ()
+
+    async def outcome(self) -> StepOutcome:
+        """What came of it; see `Actions.perform_action`."""
+        hit("start", self._request.sequence)
+        try:
+            known = await self._known()
+        except StoreUnavailable as exc:
+            if effect_of(action_of(self._step), self._request.step.effect, None).repeatable:
+                raise
+            return self._ended(Status.REFUSED, "store_unavailable", f"the ledger cannot be read: {exc}")
+        if known.outcome is not None:
+            return from_ledger(known.outcome)
+        recorded = (self._request.mode is not Mode.LEARN or self._request.reapply) and not self._request.override
+        self._entry = known.entry if recorded else None
+        seen = None if self._entry is None else self._entry.effect
+        self._effect = effect_of(action_of(self._step), self._request.step.effect, seen)
+        if known.state == "DAMAGED":
+            said = "the ledger's record of this step cannot be read: find out if it took effect, then delete the record"
+            return self._ended(Status.REFUSED, "ledger_damaged", said)
+        own = self._request.waited and known.state == "INTENT" and known.epoch == self._request.epoch
+        if known.state not in ("", "NOT_DONE") and not own:
+            # Whatever this attempt takes the step for: an earlier one took it for a commit.
+            return self._ended(Status.IN_DOUBT, f"ledger_{known.state.lower()}", "an earlier attempt left its intent")
+        try:
+            report = await self._performed()
+        except _AlreadyCommitted as signal:
+            return from_ledger(signal.outcome)
+        except StoreUnavailable as exc:
+            if self._effect.repeatable:
+                raise
+            return self._ended(Status.REFUSED, "store_unavailable", f"no intent could be written: {exc}")
+        except ActionFailed as exc:
+            return await self._failed(exc)
+        hit("acted", self._request.sequence)
+        return await self._recorded(await self._actions.keep_files(report, self._held))
+
+    async def _performed(self) -> Report:
+        """Act on what was recorded; if that is not certain, on what the task itself declares, which needs no model.
+
+        Only if it declares what the element is called, or if it is called nothing: an identifier alone may be that of
+        something else by now, which a name, a label or a row that was recorded would have told. What is found so is as
+        much of a heal as any other: the page is not what was recorded.
+        """
+        rules = await self._actions.rules_for(self._request, self._held.browser.url)
+        work, begun = replace(self._work(), overrides=rules), time.perf_counter()
+        report = await self._held.browser.perform(work, self._gate())
+        declared = getattr(self._step, "target", None)
+        replayed = work.target is not None and self._request.proposed is None
+        left_ms = work.timeout_ms - int(_ms_since(begun))
+        if report.lookup.hit or not (replayed and work.heal) or left_ms <= 0:
+            return report
+        if declared is None or work.target is None or not (declared.says_what_it_is or _is_nameless(work.target)):
+            return report
+        again = replace(work, target=None, query=declared, causes=None, timeout_ms=left_ms)
+        second = await self._held.browser.perform(again, self._gate())
+        if not second.lookup.hit:
+            return report
+        return replace(
+            second,
+            lookup=second.lookup.model_copy(update={"healed": True}),
+            evaluations=report.evaluations + second.evaluations,
+            locating_ms=report.locating_ms + second.locating_ms,
+        )
+
+    async def _known(self) -> Known:
+        begun = time.perf_counter()
+        known, trips = await self._actions.look_up(self._request, self._key, self._held)
+        self._spent(begun, trips)
+        return Known(entry=known.entry) if self._request.reapply else known
+
+    def _spent(self, begun: float, trips: int) -> None:
+        self._redis_s += time.perf_counter() - begun
+        self._trips += trips
+
+    def _gate(self) -> BeforeDispatch | None:
+        """What has to be done between finding and acting: for a commit step, writing its intent."""
+        return None if self._effect.repeatable or self._request.reapply else self._write_intent
+
+    async def _write_intent(self, _target: Target | None) -> None:
+        hit("located", self._request.sequence)
+        begun = time.perf_counter()
+        known = await self._actions.intend(self._request)
+        self._spent(begun, 1)
+        if known.state == "COMMITTED":
+            raise _AlreadyCommitted(known.outcome or settled_outcome(self._request))
+        self._intended = True
+        hit("intended", self._request.sequence)
+
+    def _work(self) -> Work:
+        request, entry = self._request, self._entry
+        self._derived = () if entry is None or request.proposed else todays(entry.derived, request.values)
+        text, sensitive = self._actions.text_of(request)
+        recorded = None if entry is None or not self._serves(entry) else entry.target
+        target = request.proposed or (None if recorded is None else filled_target(recorded, request.values))
+        declared = getattr(self._step, "target", None)
+        return Work(
+            step=self._step,
+            text=text,
+            sensitive=sensitive or bool(secrets_in(request.step.dialog_text or "")),
+            dialog_text=self._actions.dialog_text_of(request),
+            target=target,
+            query=declared if target is None else None,
+            entry_version=0 if entry is None else entry.version,
+            expect=(*self._step.expect, *self._derived),
+            learning=entry is None or request.proposed is not None,
+            causes=None if entry is None or request.proposed is not None else entry.causes,
+            heal=request.heal is not Heal.OFF,
+            skip_if_holds=self._may_be_done(),
+            timeout_ms=self._step.timeout_ms,
+        )
+
+    def _may_be_done(self) -> bool:
+        """Whether what is expected of a commit step, if it holds beforehand, shows that just this was done already.
+
+        Only an expectation that names a parameter can: "Sent" may be yesterday's.
+        """
+        step = self._request.step
+        if not self._is_known_commit or step.always or self._request.reapply:
+            return False
+        return any(predicate.is_required and named_parameters(predicate) for predicate in step.expect)
+
+    @property
+    def _is_known_commit(self) -> bool:
+        recorded = None if self._entry is None else self._entry.effect
+        known = self._request.step.effect is not None or recorded is not None
+        return known and not self._effect.repeatable
+
+    def _judge(self) -> Judge:
+        return Judge(self._step, self._derived, self._is_known_commit)
+
+    def _serves(self, entry: ActionCacheEntry) -> bool:
+        """Whether the recording is of the element that today's values name.
+
+        An element that the task declares by its parameters is looked for as declared: nothing could say it better.
+        """
+        declared = getattr(self._request.step, "target", None)
+        if declared is not None and naming_parameters(self._request.step):
+            return False
+        return all(digest(self._request.values.get(name, "")) == value for name, value in entry.bound.items())
+
+    async def _failed(self, exc: ActionFailed) -> StepOutcome:
+        message, seen = str(exc), self._held.browser.last_evidence
+        if not exc.dispatched:
+            if self._intended:
+                await self._actions.release(self._request, f"refused: {exc.reason}")
+            return await self._traced(self._ended(Status.REFUSED, exc.reason, message, seen=seen))
+        status = Status.UNMET if self._effect.repeatable else Status.IN_DOUBT
+        return await self._traced(self._ended(status, exc.reason, message, seen=seen))
+
+    async def _recorded(self, report: Report) -> StepOutcome:
+        if names_element(self._step) and not report.lookup.hit:
+            if await self._seen_after_loss():
+                return await self._done(report)
+            missed = self._ended(Status.MISSED, report.lookup.reason, "", report)
+            return await self._traced(
+                missed.model_copy(update={"snapshot": await self._actions.keep_snapshot(report.snapshot)})
+            )
+        fault = self._judge().fault(report)
+        if fault is None:
+            return await self._done(report)
+        reason, message = fault
+        sent = report.evidence.observed_effect is not Effect.READ
+        refused = refused_by(report.evidence, report.url)
+        doubtful = not self._effect.repeatable and sent and (refused is None or is_open(refused))
+        if self._intended and not doubtful:
+            why = "the page sent nothing that changes anything" if refused is None else "the site refused it"
+            await self._actions.release(self._request, why)
+        outcome = self._ended(Status.IN_DOUBT if doubtful else Status.UNMET, reason, message, report)
+        # A step that was taken for repeatable and sent something is not performed a second time either.
+        raised = {"effect": stronger(self._effect, self._learned_effect(report))} if sent else {}
+        kept = {"snapshot": await self._actions.keep_snapshot(report.snapshot)}
+        return await self._traced(outcome.model_copy(update={**raised, **kept}))
+
+    async def _seen_after_loss(self) -> bool:
+        """Whether an attempt that was lost had got so far that its element is gone and its expectation holds."""
+        if not (self._request.recovered and self._effect.repeatable and self._step.expect):
+            return False
+        results = await self._held.browser.check(self._step.expect, SEEN_MS)
+        return failing(results) is None
+
+    async def _done(self, report: Report) -> StepOutcome:
+        self._left_at = report.url or self._held.browser.url
+        outcome = self._ended(Status.DONE, "", "", report).model_copy(
+            update={
+                "effect": self._learned_effect(report) if report.acted else self._effect,
+                "already_done": names_element(self._step) and not report.acted and report.lookup.hit,
+                "warnings": self._judge().warnings(report),
+            }
+        )
+        if self._request.reapply:
+            return outcome
+        begun = time.perf_counter()
+        lesson = Lesson(self._request, self._entry, self._key, self._site, self._actions.secrets)
+        good_snapshot = "" if report.seen is None else await self._actions.keep_snapshot(report.seen.after)
+        entry = lesson.entry(report, self._judge().on_derived(report), good_snapshot)
+        known, due = await asyncio.gather(self._write(outcome, entry), self._due(only_before=True))
+        spent = {"recording_ms": _ms_since(begun), "total_ms": _ms_since(self._started)}
+        self._keep_ahead(outcome, known)
+        hit("recorded", self._request.sequence)
+        return outcome.model_copy(update={"costs": outcome.costs.model_copy(update=spent), "due": due})
+
+    async def _due(self, *, only_before: bool = False) -> tuple[Due, ...]:
+        """What rules ask for on the page as it is now; after a step that was done, those tried before a step."""
+        browser = self._held.browser
+        try:
+            rules = await self._actions.rules_for(self._request, browser.url)
+            asked = [rule for rule in rules if not only_before or rule.tried == "before_a_step"]
+            return tuple(Due.of(rule) for rule in await browser.due(asked)) if asked else ()
+        except SessionLost:  # that is for the next step to say: what became of this one is known
+            return ()
+
+    def _learned_effect(self, report: Report) -> Effect:
+        """The effect by all that is known now: what was declared, recorded and seen."""
+        recorded = None if self._entry is None else self._entry.effect
+        observed = stronger(report.evidence.observed_effect, recorded or Effect.READ)
+        return effect_of(action_of(self._step), self._request.step.effect, observed)
+
+    def _keep_ahead(self, outcome: StepOutcome, known: Known) -> None:
+        self._held.prefetched.clear()
+        if self._request.next_step is not None and known != Known():
+            self._held.prefetched[self._next_keys(outcome)] = known
+
+    def _next_keys(self, outcome: StepOutcome) -> tuple[str, str]:
+        step = self._request.next_step
+        assert step is not None
+        mark = fingerprint(step, self._request.values, self._request.fingerprint, outcome.digest)
+        return mark, content_key(self._request.tenant, self._left_at, step)
+
+    async def _traced(self, outcome: StepOutcome) -> StepOutcome:
+        """Record an outcome that is not the step's last word: evidence, trace; find what may clear the way."""
+        outcome = await self._actions.failures.added(
+            outcome, self._request, self._held.browser, expect=self._step.expect, entry=self._entry
+        )
+        await self._write(outcome, None)
+        return outcome.model_copy(update={"due": await self._due()})
+
+    async def _write(self, outcome: StepOutcome, entry: ActionCacheEntry | None) -> Known:
+        following = ("", "")
+        if outcome.status is Status.DONE and self._request.next_step is not None:
+            following = self._next_keys(outcome)
+        recording = recording_of(self._request, outcome, trace=self._trace()).model_copy(
+            update={
+                "entry": entry,
+                "used_version": 0 if self._entry is None else self._entry.version,
+                "next_fingerprint": following[0],
+                "next_content_key": following[1],
+            }
+        )
+        return await self._actions.write(recording)
+
+    def _trace(self) -> dict[str, Any]:
+        request = self._request
+        told = {"override": request.override, "overruled": self._actions.secrets.redact(request.overruled)}
+        return {"site": self._site, **{key: value for key, value in told.items() if value}}
+
+    def _ended(
+        self, status: Status, reason: str, message: str, report: Report | None = None, seen: Evidence = _NOTHING_SEEN
+    ) -> StepOutcome:
+        lookup = Lookup() if report is None else report.lookup
+        if self._request.proposed is not None:
+            lookup = lookup.model_copy(update={"from_model": True, "healed": False})
+        if self._entry is not None:
+            lookup = lookup.model_copy(update={"entry_version": self._entry.version})
+        outcome = StepOutcome(
+            status=status,
+            reason=reason,
+            message=message,
+            fingerprint=self._request.fingerprint,
+            content_key=self._key,
+            effect=self._effect,
+            lookup=lookup,
+            evidence=seen if report is None else report.evidence,
+            predicates=() if report is None else report.after,
+            proof=None if report is None else report.proof,
+            url=self._held.browser.url if report is None or not report.url else report.url,
+            extracted=report.extracted if report is not None and status is Status.DONE else {},
+            costs=Costs(
+                evaluations=0 if report is None else report.evaluations,
+                redis_round_trips=self._trips + 1,
+                locating_ms=0.0 if report is None else round(report.locating_ms, 2),
+                acting_ms=0.0 if report is None else round(report.acting_ms, 2),
+                verifying_ms=0.0 if report is None else round(report.verifying_ms, 2),
+                redis_ms=round(self._redis_s * 1000, 2),
+                total_ms=_ms_since(self._started),
+            ),
+        )
+        redacted = redacted_outcome(outcome, self._actions.secrets)
+        return redacted.model_copy(update={"message": redacted.message[:500]})
+
+
+def _ms_since(begun: float) -> float:
+    return round((time.perf_counter() - begun) * 1000, 2)
+
+
+def _is_nameless(recorded: Target) -> bool:
+    return not (recorded.name or recorded.label or recorded.row)
