@@ -109,7 +109,7 @@ async def test_only_the_keys_of_the_run_are_promoted(stage: Stage) -> None:
 async def test_a_proposed_heal_is_counted_as_held(stage: Stage) -> None:
     asked = request(CLICK_SEND, proposed=SEND)
     await stage.learn(asked)
-    renamed = SEND.model_copy(update={"name": "Send message", "xpath": "/main/button", "element_hash": "h2"})
+    renamed = SEND.model_copy(update={"name": "Send message", "element_hash": "h2"})
     stage.site.pages[COMPOSE].elements["send"].target = renamed
     healed = await stage.perform(of_run("r2", asked).model_copy(update={"heal": Heal.PROPOSE}))
 
