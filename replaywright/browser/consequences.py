@@ -60,6 +60,9 @@ def has_another_way(context: StepContext, ready: Ready, tries: int) -> bool:
 
 def require_effect(context: StepContext) -> None:
     """Raise unless what the page made of the input is as good as what was wanted."""
+    if context.attempt.intercepted is not None:
+        what = context.attempt.intercepted.by or "something else"
+        context.fail("intercepted", f"the input went on to {what}, and was stopped before the page saw it there")
     if isinstance(context.step, Switch):
         context.fail("state_differs", "the control did not change")
     if isinstance(context.step, SelectOption):
