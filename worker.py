@@ -207,7 +207,7 @@ async def _browser_workers(
     sessions = SessionActivities(keepers, attachments, queue=queues[0], host_queue=queues[1])
     actions = Actions(attachments, store, artifacts, secrets, overrides)
     effects = EffectActivities(attachments, store, secrets)
-    knowledge = KnowledgeActivities(attachments, store, secrets)
+    knowledge = KnowledgeActivities(attachments, store, secrets, actions.failures)
     own: list[Callable[..., Any]] = [
         *actions.activities(),
         effects.resolve_step,

@@ -71,6 +71,17 @@ class FailureEvidence:
             await kept.put("model", json.dumps(self._secrets.redact_data(said), indent=1))
         return outcome.model_copy(update={"artifacts": kept.digests, "artifacts_missing": kept.missing})
 
+    async def of_end(
+        self, browser: BrowserSession, expect: Sequence[Predicate], results: Sequence[PredicateResult]
+    ) -> dict[str, str]:
+        """Addresses of what is kept of the page on which the final verification failed. Raises nothing of its own."""
+        kept = _Kept(self._artifacts)
+        if await self._keep_page(kept, browser):
+            await self._snapshot(kept, "", browser)
+        expectations = expectations_json(expect, results)
+        await kept.put("expectations", json.dumps(self._secrets.redact_data(expectations), indent=1))
+        return kept.digests
+
     async def _keep_page(self, kept: "_Kept", browser: BrowserSession) -> bool:
         """Keep picture, documents, console and network; whether the page answers at all."""
         try:
@@ -97,7 +108,7 @@ class FailureEvidence:
         if browser is None and not outcome.snapshot:
             kept.miss("snapshot", "the page does not answer")
             return
-        now = await self._snapshot(kept, outcome, browser)
+        now = await self._snapshot(kept, outcome.snapshot, browser)
         if now is None or not good:
             return
         try:
@@ -108,11 +119,12 @@ class FailureEvidence:
         text = diff(before, now).as_text(DIFF_LINES)
         await kept.put("diff", text or "nothing differs from the last good run")
 
-    async def _snapshot(self, kept: "_Kept", outcome: StepOutcome, browser: BrowserSession | None) -> Snapshot | None:
+    async def _snapshot(self, kept: "_Kept", known: str, browser: BrowserSession | None) -> Snapshot | None:
+        """The snapshot of this digest; where there is none, one is taken now and kept."""
         try:
-            if outcome.snapshot or browser is None:
-                kept.digests["snapshot"] = outcome.snapshot
-                return Snapshot.model_validate_json(await self._artifacts.get(outcome.snapshot))
+            if known or browser is None:
+                kept.digests["snapshot"] = known
+                return Snapshot.model_validate_json(await self._artifacts.get(known))
             async with asyncio.timeout(SNAPSHOT_S):
                 now = redacted_snapshot(await browser.snapshot(), self._secrets)
         except (SessionLost, ActionFailed, TimeoutError, ArtifactMissing, ArtifactsUnavailable, ValidationError) as exc:

@@ -2,6 +2,7 @@
 
 from temporalio import activity
 
+from activities.failures import FailureEvidence
 from activities.heartbeats import heartbeats
 from activities.sessions import Attachments
 from replaywright.domain.evaluation import failing
@@ -17,7 +18,8 @@ VERIFY_MS = 5_000
 class KnowledgeActivities:
     """Activity `run.finish`."""
 
-    def __init__(self, attachments: Attachments, store: StepStore, secrets: Secrets) -> None:
+    def __init__(self, attachments: Attachments, store: StepStore, secrets: Secrets, failures: FailureEvidence) -> None:
+        self._failures = failures
         self._attachments = attachments
         self._store = store
         self._secrets = secrets
@@ -27,9 +29,12 @@ class KnowledgeActivities:
         """Check the task's final predicates and, if all hold, make what this run learned active."""
         async with heartbeats("final verification"):
             results: tuple[PredicateResult, ...] = ()
+            artifacts: dict[str, str] = {}
             if request.verify:
                 held = await self._attachments.hold(request.session, request.epoch)
                 results = redacted_results(await held.browser.check(request.verify, VERIFY_MS), self._secrets)
+                if failing(results) is not None:
+                    artifacts = await self._failures.of_end(held.browser, request.verify, results)
             verified = failing(results) is None
             promoted = held_back = 0
             note = ""
@@ -42,5 +47,8 @@ class KnowledgeActivities:
                     tenant=request.tenant, run_id=request.run_id, content_keys=request.content_keys
                 )
             line = {"kind": "finish", "verified": verified, "promoted": promoted, "held": held_back, "note": note}
+            if not verified:
+                told = [result.model_dump(mode="json", by_alias=True) for result in results]
+                line |= {"predicates": told, "artifacts": artifacts}
             await self._store.append_trace(tenant=request.tenant, lineage=request.lineage, line=line)
-            return Finished(predicates=results, promoted=promoted, held=held_back, note=note)
+            return Finished(predicates=results, promoted=promoted, held=held_back, note=note, artifacts=artifacts)

@@ -425,7 +425,11 @@ class BrowserTask:
             unmet = next(result for result in finished.predicates if result.fails)
             said = f"every step was done, but the final verification failed: {unmet.reason} {unmet.details}"
             return self._failed("verification_failed", said, at_step=False).model_copy(
-                update={"verification": finished.predicates, "note": finished.note}
+                update={
+                    "verification": finished.predicates,
+                    "note": finished.note,
+                    "artifacts": finished.artifacts,
+                }
             )
         return self._result(succeeded=True).model_copy(
             update={

@@ -45,12 +45,19 @@ async def opened_store(redis_url: str) -> AsyncIterator[RedisStepStore]:
 
 
 def step_records(lines: Sequence[dict[str, Any]]) -> list[StepRecord]:
-    """The steps of a trace in their order; lines of other kinds, and such that cannot be read, are left out."""
-    records = []
+    """The steps of a trace in their order; lines of other kinds, and such that cannot be read, are left out.
+
+    A final verification that failed stands behind the last step, as a step of its own.
+    """
+    records: list[StepRecord] = []
     for line in lines:
         with contextlib.suppress(ValidationError, TypeError, ValueError):
             if line.get("kind") == "step":
                 records.append(_record(line))
+            elif line.get("kind") == "finish" and not line.get("verified", True):
+                end = 1 + max((record.sequence for record in records), default=-1)
+                told = {"status": Status.UNMET, "reason": "verification_failed", "title": "final verification"}
+                records.append(_record({**line, **told, "sequence": end}))
     return records
 
 

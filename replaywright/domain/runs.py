@@ -183,6 +183,8 @@ class Finished(Record):
     """Healed versions kept back for a person (heal mode `propose`)."""
     note: str = ""
     """Why nothing was promoted, when that is so."""
+    artifacts: dict[str, str] = Field(default_factory=dict)
+    """Digests by kind of what is kept of the page, if it is not verified."""
 
     @property
     def verified(self) -> bool:

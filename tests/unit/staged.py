@@ -99,7 +99,7 @@ class Stage:
         self.attachments = Attachments(self.keepers, self.browsers)
         self.actions = Actions(self.attachments, self.store, self.artifacts, self.secrets, self.overrides)
         self.effects = EffectActivities(self.attachments, self.store, self.secrets)
-        self.knowledge = KnowledgeActivities(self.attachments, self.store, self.secrets)
+        self.knowledge = KnowledgeActivities(self.attachments, self.store, self.secrets, self.actions.failures)
         self.sessions = SessionActivities(self.keepers, self.attachments, queue="mine", host_queue="host-mine")
 
     def open(self, url: str) -> FakeBrowserSession:

@@ -1,10 +1,12 @@
 """What a finished run leaves behind: only what a final verification confirmed."""
 
+import json
 from typing import Any
 
 import pytest
 from pydantic import TypeAdapter
 
+from replaywright.cli.store import step_records
 from replaywright.domain.entries import EntryStatus
 from replaywright.domain.predicates import Predicate
 from replaywright.domain.runs import Finished, FinishRequest, Heal
@@ -84,6 +86,19 @@ async def test_a_failed_verification_promotes_nothing(stage: Stage) -> None:
     assert ([r.passed for r in result.predicates], result.verified, result.promoted) == ([True, False], False, 0)
     assert "failed" in result.note
     assert await statuses(stage) == {EntryStatus.CANDIDATE}
+
+
+async def test_a_failed_verification_leaves_the_page_and_what_was_expected(stage: Stage) -> None:
+    keys = await sent(stage)
+
+    result = await finished(stage, FAILS, *keys)
+
+    [line] = [line for line in await stage.lines() if line["kind"] == "finish"]
+    [*_, end] = step_records(await stage.lines())
+    expectations = json.loads(await stage.artifacts.get(result.artifacts["expectations"]))
+    assert [one["passed"] for one in expectations] == [True, False]
+    assert line["artifacts"] == result.artifacts == end.outcome.artifacts
+    assert (end.sequence, end.title, end.status) == (3, "final verification", "unmet")
 
 
 async def test_a_task_without_verify_promotes_nothing_and_needs_no_browser(stage: Stage) -> None:
