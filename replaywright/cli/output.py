@@ -98,10 +98,12 @@ def mark(status: Status, console: Console) -> Text:
     return Text(_fitting(sign, console), style=colour)
 
 
-def how_found(lookup: Lookup, *, from_ledger: bool = False) -> str:
+def how_found(lookup: Lookup, *, from_ledger: bool = False, already_done: bool = False) -> str:
     """How the element of a step was found, in few words; empty for a step on the page as a whole."""
     if from_ledger:
         return "done before"
+    if already_done:
+        return "already done"
     if lookup.from_model:
         return "model"
     if lookup.healed:
@@ -144,6 +146,7 @@ def totals_line(totals: Totals) -> str:
     parts += [count(totals.recoveries, "recovery", "recoveries")] if totals.recoveries else []
     parts += [count(totals.overrides, "override")] if totals.overrides else []
     parts += [f"{totals.overruled} overruled"] if totals.overruled else []
+    parts += [count(totals.warnings, "warning")] if totals.warnings else []
     usage = totals.usage
     asked = count(usage.calls, "model call")
     if usage.calls:
@@ -166,7 +169,7 @@ def is_stand_in(name: str) -> bool:
 def step_text(line: StepLine, console: Console) -> Text:
     """A finished step as one line."""
     text = Text.assemble(mark(line.status, console), f" {line.sequence + 1:04d} {plain(line.title)}")
-    if how := how_found(line.lookup, from_ledger=line.from_ledger):
+    if how := how_found(line.lookup, from_ledger=line.from_ledger, already_done=line.already_done):
         text.append(f"  ({plain(how)})", style="yellow" if line.lookup.healed or line.lookup.from_model else "dim")
     if line.override:
         text.append(f"  [override {line.override}]", style="cyan")
@@ -174,6 +177,8 @@ def step_text(line: StepLine, console: Console) -> Text:
         text.append(f"  {plain(line.overruled)}", style="cyan")
     if line.message and line.status is not Status.DONE:
         text.append(f"  {plain(line.message)}", style="red")
+    for warning in line.warnings:
+        text.append(f"  warning: {plain(warning)}", style="yellow")
     return text
 
 

@@ -332,6 +332,8 @@ def report(
         style = "yellow" if healed_fails else "green"
         extra = " (exit 3: it healed, and --fail-on-heal was given)" if healed_fails else ""
         output.print_line(f"done in {took}: {totals}{extra}", style=style, console=console)
+        if result.note:
+            output.print_line(result.note, style="yellow", console=console)
         if result.held:
             held = output.count(result.held, "healed entry waits", "healed entries wait")
             output.print_line(f"{held} for a person: `replaywright cache list --held`", console=console)

@@ -296,7 +296,9 @@ def _print_steps(records: list[StepRecord]) -> None:
     for record in records:
         score = f"{record.lookup.score:.2f}" if record.lookup.score else ""
         calls = output.count(record.usage.calls, "call") if record.usage.calls else ""
-        found = output.how_found(record.lookup, from_ledger=record.from_ledger)
+        found = output.how_found(
+            record.lookup, from_ledger=record.from_ledger, already_done=record.outcome.already_done
+        )
         rows.add_row(
             *output.cells(
                 f"{record.sequence + 1:04d}",
@@ -313,7 +315,8 @@ def _print_steps(records: list[StepRecord]) -> None:
 
 def _what(record: StepRecord) -> str:
     rule = f"override {record.override}: " if record.override else ""
-    beside = (record.overruled, record.message)
+    warnings = (f"warning: {warning}" for warning in record.outcome.warnings)
+    beside = (record.overruled, record.message, *warnings)
     return " – ".join((f"{rule}{record.title}", *filter(None, beside)))
 
 

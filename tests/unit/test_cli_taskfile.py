@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from rich.console import Console
 
 from replaywright.cli import output, taskfile
-from replaywright.domain.outcomes import Lookup
-from replaywright.domain.runs import Heal, Mode, Totals, Usage
+from replaywright.domain.outcomes import Lookup, Status
+from replaywright.domain.runs import Heal, Mode, StepLine, Totals, Usage
 from replaywright.domain.tasks import Task, parse_task
 from replaywright.errors import InputInvalid
 
@@ -142,3 +142,14 @@ def test_signs_fall_back_to_ascii_where_the_terminal_has_no_others() -> None:
         console = Console(file=file)
 
         assert output._fitting("✓ …", console) == "+ ..."
+
+
+def test_a_step_that_was_done_with_a_warning_or_left_alone_says_so() -> None:
+    line = StepLine(sequence=3, title="click Save", status=Status.DONE, warnings=("unproven",))
+    left = StepLine(sequence=4, title="check I agree", status=Status.DONE, lookup=Lookup(hit=True), already_done=True)
+
+    shown, alone = (output.step_text(each, output.standard_output()).plain for each in (line, left))
+
+    assert shown.endswith("0004 click Save  warning: unproven")
+    assert alone.endswith("0005 check I agree  (already done)")
+    assert "1 warning, 0 model calls" in output.totals_line(Totals(warnings=1))
