@@ -5,9 +5,9 @@ from dataclasses import dataclass
 
 from replaywright.domain.evaluation import failing
 from replaywright.domain.observed import PredicateResult
-from replaywright.domain.outcomes import SERVER_ERROR, UNPROVEN, Proof, UnsafeRequest
+from replaywright.domain.outcomes import SERVER_ERROR, UNANSWERED, UNPROVEN, Proof, UnsafeRequest
 from replaywright.domain.predicates import Predicate, ResponseStatus, parts_of
-from replaywright.domain.proof import refused_by
+from replaywright.domain.proof import failed_requests, refused_by, unanswered
 from replaywright.domain.steps import Fill, Goto, Paste, Scroll, Step, Type
 from replaywright.domain.text import shorten
 from replaywright.ports import Report
@@ -33,25 +33,27 @@ class Judge:
         unmet = failing(report.after)
         if unmet is not None:
             return unmet.reason, f"expected {unmet.reason.replace('_', ' ')}: {unmet.details}"
-        refused = self._refused(report)
-        if refused is not None and not isinstance(self.step, _QUIET):
-            remedy = "if that is as it should be, expect response_status"
-            return SERVER_ERROR, f"{_told(refused)}, whatever the page shows; {remedy}"
+        contradiction = self._contradiction(report)
+        if contradiction is not None and not isinstance(self.step, _QUIET):
+            reason, said = contradiction
+            return reason, f"{said}, whatever the page shows; if that is as it should be, expect response_status"
         differs = failing([result.model_copy(update={"required": True}) for result in self.on_derived(report)])
         shown = report.proof in (None, Proof.BECAME_TRUE, Proof.RESPONSE, Proof.CAUSE)
         if report.acted and differs is not None and not shown and not self.step.expect:
             return differs.reason, f"last time it led to something else: {differs.details}"
-        if _is_unproven(report) and self.is_known_commit:
+        if _is_unproven(report) and self._must_be_proven(report):
             return UNPROVEN, "nothing shows that it did anything: no request, no change of the page, no expectation met"
         return None
 
     def warnings(self, report: Report) -> tuple[str, ...]:
         """What is not as it should be in a step that was done."""
         said = [UNPROVEN] if _is_unproven(report) else []
-        if (refused := self._refused(report)) is not None:
-            said.append(f"{SERVER_ERROR}: {_told(refused)}")
         optional = (result for result in report.after if not result.passed and not result.required)
         said += [f"{result.reason}: {shorten(str(result.details), WARNING_LIMIT)}" for result in optional]
+        if self._hears_servers(report):
+            failed = failed_requests(report.evidence, report.url)
+            said += [f"{SERVER_ERROR}: {_answer_to(request)}" for request in failed]
+            said += [f"{UNANSWERED}: {r.method} {r.url}" for r in unanswered(report.evidence, report.url)]
         return tuple(said[:WARNINGS_KEPT])
 
     def on_derived(self, report: Report) -> tuple[PredicateResult, ...]:
@@ -59,18 +61,33 @@ class Judge:
         declared = len(self.step.expect)
         return report.after[declared : declared + len(self.derived)]
 
-    def _refused(self, report: Report) -> UnsafeRequest | None:
-        if not report.acted or _judges_responses(self.step.expect):
+    def _contradiction(self, report: Report) -> tuple[str, str] | None:
+        """What the servers said against the step's success, as reason and message."""
+        if not self._hears_servers(report):
             return None
-        return refused_by(report.evidence, report.url)
+        refused = refused_by(report.evidence, report.url)
+        if refused is not None:
+            return SERVER_ERROR, _answer_to(refused)
+        if report.page_fault:
+            return report.page_fault, f"the step led to {report.url}, which did not come as it should"
+        return None
+
+    def _hears_servers(self, report: Report) -> bool:
+        """Whether answers count that the step does not judge itself."""
+        return report.acted and not _judges_responses(self.step.expect)
+
+    def _must_be_proven(self, report: Report) -> bool:
+        """Whether the step fails without proof: one that was only seen to be counted before is as it was then."""
+        return self.is_known_commit and (self.step.effect is not None or not report.evidence.requests)
 
 
 _QUIET = (Fill, Type, Paste, Scroll, Goto)
 """Steps whose own work is seen in the page: what scripts send meanwhile is none of it."""
 
 
-def _told(request: UnsafeRequest) -> str:
-    return f"{request.method} {request.url} was answered with status {request.status}"
+def _answer_to(request: UnsafeRequest) -> str:
+    how = f"was answered with status {request.status}" if request.status else "got no answer: the connection broke"
+    return f"{request.method} {request.url} {how}"
 
 
 def _is_unproven(report: Report) -> bool:

@@ -266,7 +266,7 @@ class Performance:
             update={
                 "effect": self._learned_effect(report) if report.acted else self._effect,
                 "already_done": names_element(self._step) and not report.acted and report.lookup.hit,
-                "warnings": self._judge().warnings(report),
+                "warnings": tuple(map(self._actions.secrets.redact, self._judge().warnings(report))),
             }
         )
         if self._request.reapply:

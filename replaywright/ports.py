@@ -84,6 +84,9 @@ class Report:
     """All that ended and was not released yet: those of the step, and earlier ones that nobody took."""
     url: str = ""
     title: str = ""
+    page_fault: str = ""
+    """Why the document that the step led to is not the page it should be: `http_404` and so on, or `navigation_failed`
+    when the browser shows a page of its own instead."""
     extracted: dict[str, Any] = field(default_factory=dict)
     snapshot: Snapshot | None = None
     """On a miss or when an expectation does not hold."""

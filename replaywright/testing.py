@@ -512,7 +512,7 @@ class FakeBrowserSession:
         after = self._evaluate(work.expect)
         held = failing(after) is None
         changed = len(self._shown) != shown
-        proof = proof_of(before, after, evidence, changed=changed) if needs_proof(work.step) else None
+        proof = proof_of(before, after, evidence, changed=changed, url=self.url) if needs_proof(work.step) else None
         return self._report(
             decision.lookup,
             target=target,

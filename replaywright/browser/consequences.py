@@ -1,5 +1,6 @@
 """What becomes of an input: whether its field took it, and what it set off in the browser."""
 
+import time
 from collections.abc import Sequence
 
 from replaywright.browser import entering
@@ -76,6 +77,32 @@ def require_effect(context: StepContext) -> None:
 # ------------------------------------------------------------------------------------------- in the browser
 
 
+async def await_answers(context: StepContext) -> bool:
+    """Wait for the answers to what the step sent to its site; False when there is none to wait for.
+
+    Pages say "Saved!" before they know. Answers are waited for as long as a commit step has time, else a few seconds;
+    then a moment for what the page makes of them.
+    """
+    session, recorder = context.session, context.recorder
+    if recorder is None:
+        return False
+
+    def answered() -> bool:
+        url = session.current.url
+        return not any(recorder.awaits_answer(tab.traffic, url) for tab in session.tabs)
+
+    def is_quiet() -> bool:
+        arrived = Cause.NEW_DOCUMENT in recorder.causes  # nobody is left to make anything of the answer
+        return arrived or time.monotonic() - recorder.answered_at >= _QUIET_S
+
+    if answered() and is_quiet():
+        return False
+    limit = _OBSERVE_LIMIT_S if context.before_dispatch is None else float("inf")
+    await session.until(answered, context.deadline.left(limit))
+    await session.until(is_quiet, _QUIET_S)
+    return True
+
+
 async def follow(context: StepContext) -> None:
     """Wait for what the input sets off: as recorded, or until nothing more follows."""
     if context.work.causes is None:
@@ -124,3 +151,14 @@ async def _await_causes(context: StepContext, causes: Sequence[Cause]) -> None:
             return  # the page behaves differently now; what is expected of it decides
     if Cause.NEW_DOCUMENT in awaited or Cause.POPUP in awaited:
         await session.until(lambda: not _is_busy(context), context.deadline.left())
+
+
+def page_fault(context: StepContext) -> str:
+    """Why the document that the step led to is not the page it should be; empty if it is, or is the one of before."""
+    recorder, tab = context.recorder, context.session.current
+    if recorder is None or not {Cause.NEW_DOCUMENT, Cause.POPUP} & recorder.causes.keys():
+        return ""
+    if tab.main.unreachable:
+        return "navigation_failed"
+    status = tab.traffic.statuses.get(tab.main.loader, 0)
+    return f"http_{status}" if status >= 400 else ""

@@ -1,5 +1,6 @@
 """What the browser did: requests under way, and from the moment of an input on, everything that counts as evidence."""
 
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -9,6 +10,7 @@ from replaywright.domain.actions import Cause
 from replaywright.domain.files import safe_name
 from replaywright.domain.observed import SAFE_METHODS, Response
 from replaywright.domain.outcomes import Evidence, UnsafeRequest
+from replaywright.domain.proof import is_same_site
 from replaywright.domain.text import shorten
 
 AWAITED_TYPES = frozenset({"Document", "XHR", "Fetch"})
@@ -101,6 +103,8 @@ class Recorder:
     """What was asked to be loaded and has not begun to: an announced navigation."""
     responses: list[Response] = field(default_factory=list)
     """Answers to documents' and scripts' requests, and to whatever else may change something; the latest ones."""
+    answered_at: float = 0.0
+    """When the latest answer to what may change something was complete; monotonic seconds."""
     _asked: dict[str, str] = field(default_factory=dict)
     """The method of each request that began since the input, by its id."""
     _requests: dict[str, UnsafeRequest] = field(default_factory=dict)
@@ -130,6 +134,11 @@ class Recorder:
         self.saw(Cause.DOWNLOAD)
         if len(self.downloads) < LIST_LIMIT:
             self.downloads.setdefault(number, safe_name(suggested))
+
+    def awaits_answer(self, traffic: Traffic, url: str) -> bool:
+        """Whether an answer is under way that tells what became of what was sent to the site of `url`."""
+        sent = (number for number, request in self._requests.items() if is_same_site(request.url, url))
+        return any(number in traffic.pending for number in sent)
 
     def sent_by_popup(self, method: str, url: str) -> None:
         """Note what a new tab sent before it could be spoken to."""
@@ -181,6 +190,10 @@ class Recorder:
             case "Network.responseReceived":
                 self._status(params["requestId"], params["response"]["status"])
                 self._answered(params["requestId"], params["response"], document=params["type"] == "Document")
+            case "Network.loadingFinished" if params["requestId"] in self._requests:
+                self.answered_at = time.monotonic()
+            case "Network.loadingFailed":
+                self._broke(params)
             case "Network.webSocketFrameSent":
                 url = without_query(traffic.sockets.get(params["requestId"], ""))
                 self._requests[f"socket {params['requestId']}"] = UnsafeRequest(
@@ -226,6 +239,14 @@ class Recorder:
         request = self._requests.get(request_id)
         if request is not None and not request.status:
             self._requests[request_id] = request.model_copy(update={"status": status})
+
+    def _broke(self, params: Mapping[str, Any]) -> None:
+        """The connection, unless the page or the browser gave the request up, or may only not read its answer."""
+        request = self._requests.get(params["requestId"])
+        given_up = params.get("canceled") or params.get("blockedReason") or params.get("corsErrorStatus")
+        self.answered_at = time.monotonic() if request is not None else self.answered_at
+        if request is not None and not (request.status or given_up):
+            self._requests[params["requestId"]] = request.model_copy(update={"broken": True})
 
     def evidence(self) -> Evidence:
         """What was seen so far."""

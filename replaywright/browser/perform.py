@@ -306,6 +306,8 @@ class StepRun:
         since = context.armed_at if context.dispatched else None
         patient = isinstance(context.step, WaitFor)
         after = await session.verified(context.expectation, context.deadline, since=since, patient=patient)
+        if since is not None and await consequences.await_answers(context):
+            after = await session.verified(context.expectation, context.deadline, since=since, patient=patient)
         if recorder is not None:
             after = (*after, *session.downloads.verdicts(recorder))
         if acted and needs_proof(context.step):
@@ -322,7 +324,8 @@ class StepRun:
 
         def shown() -> bool:
             nonlocal proof
-            proof = proof_of(context.before, after, self.evidence(), changed=context.attempt.changed)
+            url = context.session.current.url
+            proof = proof_of(context.before, after, self.evidence(), changed=context.attempt.changed, url=url)
             return proof is not Proof.NONE
 
         await context.session.until(shown, context.deadline.left(_PROOF_S))
@@ -359,6 +362,7 @@ class StepRun:
             downloads=session.downloads.report(context.recorder),
             url=tab.url,
             title=tab.title,
+            page_fault=consequences.page_fault(context) if acted else "",
             extracted=self._extracted,
             snapshot=snapshot,
             evaluations=session.counts.evaluations - self._evaluated,

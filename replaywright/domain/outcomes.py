@@ -42,6 +42,8 @@ class UnsafeRequest(Record):
     """0 while no response was seen."""
     kind: str = "request"
     """request, beacon, websocket; `following` when a document that came of the step sent it."""
+    broken: bool = False
+    """Whether the connection broke: it may have got there or not."""
 
 
 class DownloadedFile(Record):
@@ -89,6 +91,8 @@ class Evidence(Record):
 
 SERVER_ERROR = "server_error"
 """Reason of a step whose own request the site answered with an error."""
+UNANSWERED = "unanswered"
+"""Warning of a step that was done by what the page shows, while its own site had not answered it in time."""
 UNPROVEN = "unproven"
 """Reason, or warning, of a step of which nothing shows that it did its work."""
 ARTIFACT_KINDS: dict[str, str] = {

@@ -15,16 +15,16 @@ def needs_proof(step: Step) -> bool:
 
 
 def proof_of(
-    before: Sequence[PredicateResult], after: Sequence[PredicateResult], evidence: Evidence, *, changed: bool
+    before: Sequence[PredicateResult], after: Sequence[PredicateResult], evidence: Evidence, *, changed: bool, url: str
 ) -> Proof:
     """What shows that a press did something.
 
     `before` and `after` are the verdicts on the same predicates; one that held before already proves nothing. `changed`
-    is whether the page shows something else than before the press.
+    is whether the page at `url` shows something else than before the press. What is sent to be counted proves nothing.
     """
     if any(was.decided and not was.passed and now.passed for was, now in zip(before, after, strict=False)):
         return Proof.BECAME_TRUE
-    if evidence.requests:
+    if any(request.kind != "beacon" and is_same_site(request.url or url, url) for request in evidence.requests):
         return Proof.RESPONSE
     if any(cause is not Cause.NOTHING for cause in evidence.causes):
         return Proof.CAUSE
@@ -32,23 +32,37 @@ def proof_of(
 
 
 def refused_by(evidence: Evidence, url: str) -> UnsafeRequest | None:
-    """A request of the step that the page's own site answered with an error, if it answered none with success.
-
-    Beacons, and what goes to other sites, are left out: they count, and what they count is not the task's business.
-    """
-    answered = [
-        request
-        for request in evidence.requests
-        if request.kind == "request" and request.status and is_same_site(request.url, url)
-    ]
-    if not answered or any(request.status < 400 for request in answered):
+    """A request of the step that the page's own site answered with an error, if it answered none with success."""
+    if any(0 < request.status < 400 for request in _of_site(evidence, url)):
         return None
-    return next((request for request in answered if is_open(request)), answered[0])
+    failed = failed_requests(evidence, url)
+    return next((request for request in failed if is_open(request)), failed[0]) if failed else None
+
+
+def failed_requests(evidence: Evidence, url: str) -> tuple[UnsafeRequest, ...]:
+    """What the step sent to the page's own site and was answered with an error, or not at all as the connection broke.
+
+    Not what was answered with success when it was sent again.
+    """
+    sent = _of_site(evidence, url)
+    done = {(request.method, request.url) for request in sent if 0 < request.status < 400}
+    failed = (request for request in sent if request.status >= 400 or request.broken)
+    return tuple(request for request in failed if (request.method, request.url) not in done)
+
+
+def unanswered(evidence: Evidence, url: str) -> tuple[UnsafeRequest, ...]:
+    """What the step sent to the page's own site, and what of it nobody knows the outcome of."""
+    return tuple(request for request in _of_site(evidence, url) if not (request.status or request.broken))
+
+
+def _of_site(evidence: Evidence, url: str) -> list[UnsafeRequest]:
+    """Beacons, and what goes to other sites, are left out: they count, and what they count is not the task's affair."""
+    return [r for r in evidence.requests if r.kind == "request" and is_same_site(r.url, url)]
 
 
 def is_open(request: UnsafeRequest) -> bool:
-    """Whether a request that was answered with an error may have taken effect all the same (RFC 9110, section 15)."""
-    return request.status >= 500 or request.status == 408
+    """Whether a request that failed may have taken effect all the same (RFC 9110, section 15)."""
+    return request.broken or request.status >= 500 or request.status == 408
 
 
 def is_same_site(left: str, right: str) -> bool:

@@ -5,7 +5,7 @@ import pytest
 from replaywright.domain.actions import Cause
 from replaywright.domain.observed import PredicateResult
 from replaywright.domain.outcomes import Evidence, Proof, UnsafeRequest
-from replaywright.domain.proof import is_open, is_same_site, proof_of, refused_by
+from replaywright.domain.proof import failed_requests, is_open, is_same_site, proof_of, refused_by, unanswered
 
 HELD, NOT_YET = PredicateResult(passed=True, reason="holds"), PredicateResult(passed=False, reason="text_missing")
 UNTOLD = PredicateResult(passed=False, reason="no_answer", decided=False)
@@ -26,6 +26,8 @@ def post(status: int, url: str = "https://shop.example/order", kind: str = "requ
         ((NOT_YET,), (NOT_YET,), Evidence(), False, Proof.NONE),
         ((), (HELD,), Evidence(), False, Proof.NONE),
         ((HELD,), (HELD,), Evidence(requests=(post(200),)), False, Proof.RESPONSE),
+        ((HELD,), (HELD,), Evidence(requests=(post(200, kind="beacon"),)), False, Proof.NONE),
+        ((HELD,), (HELD,), Evidence(requests=(post(200, url="https://count.example/hit"),)), False, Proof.NONE),
         ((HELD,), (HELD,), Evidence(causes=(Cause.NEW_DOCUMENT,)), False, Proof.CAUSE),
         ((HELD,), (HELD,), Evidence(causes=(Cause.NOTHING,)), False, Proof.NONE),
         ((HELD,), (HELD,), Evidence(causes=(Cause.NOTHING,)), True, Proof.CHANGE),
@@ -38,7 +40,7 @@ def test_only_what_became_true_or_was_caused_proves_a_press(
     changed: bool,
     proof: Proof,
 ) -> None:
-    assert proof_of(before, after, evidence, changed=changed) is proof
+    assert proof_of(before, after, evidence, changed=changed, url=URL) is proof
 
 
 @pytest.mark.parametrize(
@@ -65,6 +67,18 @@ def test_an_error_of_the_pages_own_site_speaks_against_the_step(
     found = refused_by(Evidence(requests=requests), URL)
 
     assert (None if found is None else found.status) == refused
+
+
+def test_what_failed_beside_a_success_is_told_unless_it_was_sent_again() -> None:
+    collected, order = post(500, url="https://shop.example/collect"), post(200)
+    again = (post(503), order)
+    lost = UnsafeRequest(method="POST", url="https://shop.example/order", broken=True)
+
+    assert failed_requests(Evidence(requests=(collected, order)), URL) == (collected,)
+    assert failed_requests(Evidence(requests=again), URL) == ()
+    assert refused_by(Evidence(requests=(lost,)), URL) == lost
+    assert is_open(lost)
+    assert unanswered(Evidence(requests=(post(0), lost, order)), URL) == (post(0),)
 
 
 @pytest.mark.parametrize(

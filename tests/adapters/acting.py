@@ -1,0 +1,69 @@
+"""The activities on a real browser: what a step's outcome is, with a store and keepers that are fakes."""
+
+from typing import Any
+
+from activities.actions import Actions
+from activities.effects import EffectActivities
+from activities.sessions import Attachments
+from replaywright.browser.session import ChromiumSession
+from replaywright.domain.entries import ActionCacheEntry
+from replaywright.domain.outcomes import StepOutcome
+from replaywright.domain.runs import ActionRequest, Resolution, ResolveRequest
+from replaywright.testing import FakeArtifacts, FakeKeepers, FakeSecrets, FakeStepStore
+from tests.unit.staged import SESSION, request, run_activity, step
+
+
+class Acting:
+    """Performs steps of one run after the other on one session."""
+
+    def __init__(self, session: ChromiumSession) -> None:
+        self.session = session
+        self.store = FakeStepStore()
+        self.artifacts = FakeArtifacts()
+        secrets = FakeSecrets({})
+        keepers = FakeKeepers()
+        keepers.epochs[SESSION.session_id] = 0
+        attachments = Attachments(keepers, self)
+        self._actions = Actions(attachments, self.store, self.artifacts, secrets)
+        self._effects = EffectActivities(attachments, self.store, secrets)
+        self._sequence = 0
+        self._epoch = 1
+        self._run = 1
+
+    async def attach(self, endpoint: str, directory: str = "") -> ChromiumSession:
+        """The one browser there is."""
+        return self.session
+
+    def asked(self, action: str, target: dict[str, str] | None = None, **fields: Any) -> ActionRequest:
+        """The next step of the present run, on the element that `target` says."""
+        values = fields.pop("values", {})
+        self._sequence += 1
+        wanted = step(action, "the element", target=target, **fields) if target else step(action, "", **fields)
+        run = f"r{self._run}"
+        scope = {"run_id": run, "lineage": f"l-{run}", "values": values, "epoch": self._epoch}
+        return request(wanted, self._sequence, **scope)
+
+    async def perform(self, asked: ActionRequest) -> StepOutcome:
+        return await run_activity(self._actions.perform_action, asked)
+
+    async def do(self, action: str, target: dict[str, str] | None = None, **fields: Any) -> StepOutcome:
+        return await self.perform(self.asked(action, target, **fields))
+
+    async def resolve(self, asked: ActionRequest, contradicted: str = "") -> Resolution:
+        """What becomes of a step in doubt, read off ledger and page under the next epoch."""
+        self._epoch += 1
+        doubted = asked.model_copy(update={"epoch": self._epoch})
+        resolving = ResolveRequest(action=doubted, adopted=True, contradicted=contradicted)
+        return await run_activity(self._effects.resolve_step, resolving)
+
+    async def next_run(self, *outcomes: StepOutcome) -> None:
+        """The present run is verified, so that what these steps taught counts from now on; another one begins."""
+        for outcome in outcomes:
+            keys = [outcome.content_key]
+            await self.store.promote(tenant="acme", run_id=f"r{self._run}", content_keys=keys)
+        self._run += 1
+        self._sequence = 0
+
+    async def entry(self, outcome: StepOutcome) -> ActionCacheEntry:
+        """The newest recording of this step."""
+        return (await self.store.versions(tenant="acme", content_key=outcome.content_key))[-1]

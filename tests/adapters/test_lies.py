@@ -1,0 +1,199 @@
+"""What is reported of a site that cannot be believed: the right reason, and never a success that is none."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from replaywright.browser.session import ChromiumSession
+from replaywright.domain.actions import Effect
+from replaywright.domain.outcomes import SERVER_ERROR, UNPROVEN, Proof, Status, StepOutcome
+from tests.adapters import lying_site
+from tests.adapters.acting import Acting
+from tests.adapters.lying_site import LyingSite
+from tests.adapters.steps import PREDICATE, button, link, says
+
+SAVED = [{**says("Saved!"), "within_ms": 500}]
+NO_ALERT = {"not_exists": {"role": "alert"}, "within_ms": 100}
+
+
+@pytest.fixture
+def lies() -> Iterator[LyingSite]:
+    with lying_site.serving() as site:
+        yield site
+
+
+@pytest.fixture
+async def acting(session: ChromiumSession, lies: LyingSite) -> Acting:
+    acting = Acting(session)
+    await acting.do("goto", url=lies.url())
+    return acting
+
+
+def ended(outcome: StepOutcome) -> tuple[Status, str]:
+    return outcome.status, outcome.reason
+
+
+# --------------------------------------------------------------------------- the page says so, the server does not
+
+
+@pytest.mark.parametrize("name", ["Save by script", "Save by form"])
+async def test_a_page_that_says_saved_is_not_believed_when_its_server_answered_500(acting: Acting, name: str) -> None:
+    asked = acting.asked("click", button(name), expect=SAVED, effect="commit")
+
+    outcome = await acting.perform(asked)
+    resolution = await acting.resolve(asked, contradicted=outcome.reason)
+
+    assert ended(outcome) == (Status.IN_DOUBT, SERVER_ERROR)
+    assert [verdict.passed for verdict in outcome.predicates] == [True]
+    assert (resolution.verdict, resolution.reason) == ("undecidable", SERVER_ERROR)
+
+
+async def test_what_the_server_refused_is_not_in_doubt(acting: Acting) -> None:
+    outcome = await acting.do("click", button("Save what is refused"), expect=SAVED, effect="commit")
+
+    assert ended(outcome) == (Status.UNMET, SERVER_ERROR)
+
+
+@pytest.mark.parametrize(
+    ("answer", "status", "reason"),
+    [
+        ((500, "no"), Status.IN_DOUBT, "text_missing"),
+        ((422, "no"), Status.UNMET, "text_missing"),
+        ((200, "no"), Status.IN_DOUBT, "text_missing"),
+        ((200, "yes"), Status.DONE, ""),
+    ],
+)
+async def test_a_success_that_is_shown_before_the_server_has_answered_is_not_the_last_word(
+    acting: Acting, lies: LyingSite, answer: tuple[int, str], status: Status, reason: str
+) -> None:
+    learned = await acting.do("click", button("Save early"), expect=SAVED, effect="commit")
+    await acting.next_run(learned)
+    await acting.do("goto", url=lies.url("desk?again"))
+    lies.likes = answer
+
+    outcome = await acting.do("click", button("Save early"), expect=SAVED, effect="commit")
+
+    assert ended(learned) == (Status.DONE, "")
+    assert ended(outcome) == (status, reason)
+    assert outcome.lookup.entry_version == 1
+
+
+async def test_an_error_beside_a_success_is_warned_of(acting: Acting) -> None:
+    outcome = await acting.do("click", button("Save and be counted"), expect=SAVED, effect="commit")
+
+    assert ended(outcome) == (Status.DONE, "")
+    assert [warning.partition(":")[0] for warning in outcome.warnings] == [SERVER_ERROR]
+
+
+async def test_a_page_that_says_saved_is_not_believed_when_the_connection_broke(acting: Acting) -> None:
+    outcome = await acting.do("click", button("Save on a broken line"), expect=SAVED, effect="commit")
+
+    assert ended(outcome) == (Status.IN_DOUBT, SERVER_ERROR)
+
+
+async def test_a_change_of_mind_that_nothing_announces_is_seen_by_whoever_looks_next(acting: Acting) -> None:
+    asked = acting.asked("click", button("Save and regret"), expect=[*SAVED, NO_ALERT], effect="commit")
+
+    outcome = await acting.perform(asked)
+    await acting.session.check([PREDICATE.validate_python(says("Could not be saved"))], 5_000)
+    [saved, alert] = await acting.session.check([PREDICATE.validate_python(one) for one in (*SAVED, NO_ALERT)], 500)
+
+    assert ended(outcome) == (Status.DONE, "")
+    assert (saved.reason, alert.reason) == ("text_missing", "still_there")
+
+
+# ------------------------------------------------------------------------------------------------ nothing happened
+
+
+@pytest.mark.parametrize("name", ["Do nothing", "Only ripple", "Only show a tooltip", "Only count the visit"])
+async def test_a_click_of_which_nothing_comes_is_unproven(acting: Acting, name: str) -> None:
+    expect = [says("Nothing new")]  # which holds before it, too
+
+    declared = await acting.do("click", button(name), expect=expect, effect="commit")
+    other = await acting.do("click", button(name), expect=expect)
+
+    assert ended(declared) == (Status.UNMET, UNPROVEN)
+    assert (other.status, other.warnings, other.proof) == (Status.DONE, (UNPROVEN,), Proof.NONE)
+
+
+async def test_being_counted_is_no_proof(acting: Acting) -> None:
+    asked = acting.asked("click", button("Only tell the counter"), expect=[says("Nothing new")], effect="commit")
+
+    outcome = await acting.perform(asked)
+
+    assert ended(outcome) == (Status.IN_DOUBT, UNPROVEN)
+
+
+async def test_a_counted_click_that_was_learned_with_a_warning_is_replayed_with_one(acting: Acting) -> None:
+    learned = await acting.do("click", button("Only tell the counter"))
+    await acting.next_run(learned)
+
+    replayed = await acting.do("click", button("Only tell the counter"))
+
+    assert (learned.status, learned.warnings) == (Status.DONE, (UNPROVEN,))
+    assert (replayed.status, replayed.warnings, replayed.effect) == (Status.DONE, (UNPROVEN,), Effect.COMMIT)
+
+
+# -------------------------------------------------------------------------------------- somewhere else, or too late
+
+
+@pytest.mark.parametrize(("name", "reason"), [("Round and round", "navigation_failed"), ("Broken page", "http_500")])
+@pytest.mark.parametrize("effect", ["read", None])
+async def test_a_link_that_leads_to_no_page_fails_even_if_nothing_is_expected_of_it(
+    acting: Acting, name: str, reason: str, effect: str | None
+) -> None:
+    outcome = await acting.do("click", link(name), effect=effect)
+
+    assert ended(outcome) == (Status.UNMET, reason)
+
+
+async def test_a_redirect_loop_cannot_be_opened(acting: Acting, lies: LyingSite) -> None:
+    outcome = await acting.do("goto", url=lies.url("loop"))
+
+    assert ended(outcome) == (Status.UNMET, "navigation_failed")
+    assert "TOO_MANY_REDIRECTS" in outcome.message
+
+
+async def test_a_page_that_changes_after_two_seconds_is_waited_for(acting: Acting) -> None:
+    seen = await acting.do("click", button("Get ready"), expect=[says("Here it is")])
+
+    assert (seen.status, seen.proof, seen.warnings) == (Status.DONE, Proof.BECAME_TRUE, ())
+
+
+async def test_a_page_that_changes_too_late_is_not_taken_for_one_that_changed(acting: Acting) -> None:
+    outcome = await acting.do("click", button("Get ready"), expect=[{**says("Here it is"), "within_ms": 300}])
+
+    assert ended(outcome) == (Status.UNMET, "text_missing")
+
+
+@pytest.mark.parametrize(
+    ("action", "reason", "status"),
+    [
+        (link("Orders"), "url_differs", Status.UNMET),
+        (button("Order by form"), "url_differs", Status.IN_DOUBT),
+        (button("Order by script"), SERVER_ERROR, Status.UNMET),
+    ],
+)
+async def test_a_session_that_has_expired_is_no_success(
+    acting: Acting, lies: LyingSite, action: dict[str, str], reason: str, status: Status
+) -> None:
+    expect = [] if reason == SERVER_ERROR else [{"url_contains": "/orders", "within_ms": 300}]
+    lies.signed_in = False
+
+    outcome = await acting.do("click", action, expect=expect)
+
+    assert ended(outcome) == (status, reason)
+
+
+async def test_a_link_that_was_learned_and_leads_to_the_login_now_fails_without_a_word_in_the_task(
+    acting: Acting, lies: LyingSite
+) -> None:
+    learned = await acting.do("click", link("Orders"))
+    await acting.next_run(learned)
+    await acting.do("goto", url=lies.url())
+    lies.signed_in = False
+
+    outcome = await acting.do("click", link("Orders"))
+
+    assert ended(learned) == (Status.DONE, "")
+    assert ended(outcome) == (Status.UNMET, "url_differs")
