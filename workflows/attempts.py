@@ -120,10 +120,10 @@ class Attempt:
         return await self._call(self.activity_id(), self.request(), f"{self.sequence + 1:04d} {rule}{self.title}{how}")
 
     async def reapply(self) -> StepOutcome:
-        """Do a repeatable step again to bring a rebuilt browser forward; not recorded as a new outcome."""
+        """Do a repeatable step again: in a rebuilt browser, or where a menu closed; not recorded as a new outcome."""
         activity_id = f"{self.sequence + 1:04d}-reapply-e{self._browser.epoch}{self._suffix}"
         return await self._call(
-            activity_id, self.request(reapply=True), f"{self.sequence + 1:04d} {self.title} (rebuild)"
+            activity_id, self.request(reapply=True), f"{self.sequence + 1:04d} {self.title} (again)"
         )
 
     async def _call(self, activity_id: str, request: ActionRequest, summary: str) -> StepOutcome:

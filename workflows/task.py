@@ -15,6 +15,7 @@ from workflows.overrides import Overrides
 
 with workflow.unsafe.imports_passed_through():
     from replaywright.domain.actions import Effect
+    from replaywright.domain.evaluation import failing
     from replaywright.domain.fingerprints import fingerprint
     from replaywright.domain.outcomes import SERVER_ERROR, Status, StepOutcome
     from replaywright.domain.overrides import Due
@@ -39,7 +40,7 @@ with workflow.unsafe.imports_passed_through():
         Totals,
         step_title,
     )
-    from replaywright.domain.steps import Goto, Step, names_element
+    from replaywright.domain.steps import Expand, Goto, Hover, Step, names_element
     from replaywright.domain.templates import fill
 
 _Result = TypeVar("_Result")
@@ -176,6 +177,9 @@ class BrowserTask:
     async def _perform(self, attempt: Attempt) -> StepOutcome:
         """Perform; repeat once what may be repeated; on a miss ask the model for this one element."""
         outcome = await self._cleared(attempt)
+        if _is_out_of_sight(outcome) and await self._reopened(attempt):
+            attempt.again("reopened")
+            outcome = await self._cleared(attempt)
         if _may_repeat(outcome):
             attempt.again("retry")
             outcome = await self._cleared(attempt)
@@ -195,6 +199,23 @@ class BrowserTask:
             if outcome.status is Status.DONE and rerouted:
                 self._totals = self._totals.model_copy(update={"fallbacks": self._totals.fallbacks + 1})
         return outcome
+
+    async def _reopened(self, attempt: Attempt) -> bool:
+        """Do again what had just opened the menu or section that the step's element is in: menus close by themselves.
+
+        True if all of it was done; False also if there is nothing of the kind just before the step.
+        """
+        first = attempt.sequence
+        while first > self._last_commit + 1 and isinstance(self._plan[first - 1], Expand | Hover):
+            first -= 1
+        openers = [self._attempt(position, "", "") for position in range(first, attempt.sequence)]
+        if not (openers and all(opener.may_repeat for opener in openers) and workflow.patched("reopened")):
+            return False
+        for opener in openers:
+            self._doing = f"{attempt.title}: opening again: {opener.title}"
+            if (await self._on_session(opener.reapply)).status is not Status.DONE:
+                return False
+        return True
 
     def _may_ask(self, step: Step, outcome: StepOutcome) -> bool:
         if self._run.mode is Mode.REPLAY or not (names_element(step) and step.instruction and outcome.snapshot):
@@ -288,7 +309,7 @@ class BrowserTask:
                 continue
             if outcome.status is not Status.IN_DOUBT:
                 return outcome
-            resolution = await self._resolved(attempt, outcome.reason if outcome.reason == SERVER_ERROR else "")
+            resolution = await self._resolved(attempt, _contradicted(outcome))
             if resolution.outcome is not None:
                 return resolution.outcome
             rounds += resolution.reason != "no_intent"  # then nothing had been dispatched
@@ -549,6 +570,11 @@ class BrowserTask:
             raise ValueError("a decision was already given")
 
 
+def _is_out_of_sight(outcome: StepOutcome) -> bool:
+    """Whether a step's element was not there to be seen; nothing was touched."""
+    return outcome.status is Status.MISSED or (outcome.status, outcome.reason) == (Status.REFUSED, "invisible")
+
+
 def _may_repeat(outcome: StepOutcome) -> bool:
     """Whether a failed step is worth a second attempt as it is: it may be repeated, and the page may have moved on."""
     return outcome.effect.repeatable and outcome.status in (Status.UNMET, Status.REFUSED)
@@ -558,6 +584,12 @@ def _came_to_nothing(outcome: StepOutcome) -> bool:
     """Whether the step may be performed again once the way is clear: nothing was done, or nothing that matters."""
     touched = outcome.status is Status.UNMET
     return outcome.status in (Status.MISSED, Status.REFUSED) or (touched and outcome.effect.repeatable)
+
+
+def _contradicted(outcome: StepOutcome) -> str:
+    """Why the page cannot decide the doubt; empty if it can. What held when the step was doubted decides nothing."""
+    held = bool(outcome.predicates) and failing(outcome.predicates) is None
+    return outcome.reason if held or outcome.reason == SERVER_ERROR else ""
 
 
 def _explained(attempt: Attempt, outcome: StepOutcome) -> str:

@@ -25,6 +25,8 @@ from workflows.task import BrowserTask
 
 GOTO = {"action": "goto", "url": "http://site/"}
 FILL = {"action": "fill", "instruction": "the name field", "value": "Ada"}
+HOVER = {"action": "hover", "instruction": "the account menu"}
+EXPAND = {"action": "expand", "instruction": "the more section"}
 SEND = {"action": "click", "instruction": "the send button", "effect": "commit"}
 
 
@@ -247,6 +249,92 @@ async def test_an_unmet_expectation_of_a_commit_step_is_not_tried_again(client: 
             await (await start(client, queue, run_of(GOTO, SEND))).result()
 
     assert [request.sequence for request in script.performed] == [0, 1]
+
+
+async def test_a_menu_that_closed_is_opened_again_before_anybody_is_asked(client: Client) -> None:
+    script = Script()
+
+    def perform(asked: ActionRequest, call: int) -> StepOutcome:
+        is_open = sum(request.reapply for request in script.performed) == 2
+        return missed("not_found") if asked.step.action == "click" and not is_open else done(asked)
+
+    script.perform = perform
+    async with scripted(client, script) as queue:
+        handle = await start(client, queue, run_of(GOTO, HOVER, EXPAND, SEND))
+        result = await handle.result()
+    history = await handle.fetch_history()
+    replayed = await Replayer(workflows=[], plugins=[WorkflowPlugin()]).replay_workflow(history)
+
+    assert [(r.sequence, r.reapply) for r in script.performed] == [
+        (0, False),
+        (1, False),
+        (2, False),
+        (3, False),
+        (1, True),
+        (2, True),
+        (3, False),
+    ]
+    assert (result.totals.steps, script.proposed) == (4, [])
+    assert replayed.replay_failure is None
+
+
+async def test_what_stays_out_of_sight_is_missed_after_one_more_opening(client: Client) -> None:
+    script = Script(perform=lambda r, call: missed("not_found") if r.step.action == "click" else done(r))
+
+    async with scripted(client, script) as queue:
+        with pytest.raises(WorkflowFailureError):
+            await (await start(client, queue, run_of(GOTO, EXPAND, SEND, mode=Mode.REPLAY))).result()
+
+    assert [(r.sequence, r.reapply) for r in script.performed] == [
+        (0, False),
+        (1, False),
+        (2, False),
+        (1, True),
+        (2, False),
+    ]
+
+
+@pytest.mark.parametrize("opener", [{"effect": "commit"}, {"action": "click"}])
+async def test_what_must_not_be_repeated_is_not_opened_again(client: Client, opener: dict[str, str]) -> None:
+    script = Script(perform=lambda r, call: missed("not_found") if r.sequence == 2 else done(r))
+
+    async with scripted(client, script) as queue:
+        with pytest.raises(WorkflowFailureError):
+            await (await start(client, queue, run_of(GOTO, {**EXPAND, **opener}, SEND, mode=Mode.REPLAY))).result()
+
+    assert not any(request.reapply for request in script.performed)
+
+
+async def test_an_opener_that_was_seen_to_have_consequences_is_not_done_again(client: Client) -> None:
+    def perform(asked: ActionRequest, call: int) -> StepOutcome:
+        if asked.sequence == 2:
+            return missed("not_found")
+        return done(asked, effect=Effect.COMMIT if asked.sequence == 1 else Effect.IDEMPOTENT)
+
+    script = Script(perform=perform)
+    async with scripted(client, script) as queue:
+        with pytest.raises(WorkflowFailureError):
+            await (await start(client, queue, run_of(GOTO, EXPAND, SEND, mode=Mode.REPLAY))).result()
+
+    assert not any(request.reapply for request in script.performed)
+
+
+async def test_what_held_when_a_step_was_doubted_does_not_decide_the_doubt(client: Client) -> None:
+    held = PredicateResult(passed=True, reason="holds")
+    unmet = PredicateResult(passed=False, reason="text_missing")
+
+    def perform(asked: ActionRequest, call: int) -> StepOutcome:
+        doubts = {1: ("unproven", (held,)), 2: ("text_missing", (unmet,)), 3: ("server_error", ())}
+        if asked.sequence not in doubts or call:
+            return done(asked)
+        reason, verdicts = doubts[asked.sequence]
+        return StepOutcome(status=Status.IN_DOUBT, reason=reason, effect=Effect.COMMIT, predicates=verdicts)
+
+    script = Script(perform=perform, verify=lambda request: Resolution(verdict="not_done", reason="no_intent"))
+    async with scripted(client, script) as queue:
+        await (await start(client, queue, run_of(GOTO, SEND, SEND, SEND))).result()
+
+    assert [request.contradicted for request in script.verified] == ["unproven", "", "server_error"]
 
 
 async def test_a_failed_final_verification_fails_the_run(client: Client) -> None:
