@@ -293,7 +293,8 @@ class ChromiumSession:
 
         def resting(tab: Tab) -> bool:
             waits = since is not None and any(each.traffic.busy(since=since) for each in self.tabs)
-            return tab.main.loaded and not (tab.main.loading or waits or self.opening)
+            told = expectation.context(tab) is not None
+            return told and tab.main.loaded and not (tab.main.loading or waits or self.opening)
 
         def ends() -> bool:
             nonlocal verdicts
@@ -302,17 +303,18 @@ class ChromiumSession:
                 raise ActionFailed("agent_failed", expectation.attempt.failed, dispatched=since is not None)
             expectation.ask(tab)
             verdicts = expectation.verdicts(tab, self._seen())
-            eventually.tick(time.monotonic(), resting=resting(tab))
+            rests = resting(tab)
+            eventually.tick(time.monotonic(), resting=rests)
             if tab.main.loading:
                 return False
-            return all(verdict.passed for verdict in verdicts) or eventually.is_over(verdicts)
+            return all(verdict.passed for verdict in verdicts) or (rests and eventually.is_over(verdicts))
 
         # A frame that never answers sends no event either: look once more when it has been silent for long enough.
         again = asyncio.get_running_loop().call_later(SILENCE_S + 0.05, self.pulse.beat)
         try:
-            while not await self.until(ends, deadline.left(eventually.left(verdicts) or _FIRST_LOOK_S)):
-                if deadline.passed:
-                    break
+            ended = ends()
+            while not (ended or deadline.passed):
+                ended = await self.until(ends, deadline.left(eventually.left(verdicts) or _FIRST_LOOK_S))
         finally:
             again.cancel()
         return verdicts

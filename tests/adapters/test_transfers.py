@@ -9,6 +9,7 @@ import pytest
 from replaywright.browser.attach import ChromiumBrowsers
 from replaywright.browser.session import ChromiumSession
 from replaywright.domain.actions import Cause, Effect
+from replaywright.domain.outcomes import Proof
 from replaywright.errors import ActionFailed
 from replaywright.ports import Download
 from tests.adapters.channel_site import PIECE, ChannelSite, posted_files, serving
@@ -93,6 +94,16 @@ async def test_a_download_is_complete_when_its_step_ends_and_counts_as_reading( 
     assert Cause.DOWNLOAD in report.evidence.causes
     assert report.evidence.observed_effect is Effect.READ
     assert report.title == "Downloads"
+
+
+async def test_a_step_can_expect_what_it_downloads(session: ChromiumSession, site: ChannelSite) -> None:
+    await opened(session, site)
+    other = {"downloaded": "*.pdf", "within_ms": 0, "required": False}
+
+    report = await session.perform(work("click", link("By link"), expect=[{"downloaded": "rep*.csv"}, other]))
+
+    assert [verdict.reason for verdict in report.after] == ["holds", "not_downloaded"]
+    assert report.proof is Proof.BECAME_TRUE
 
 
 async def test_two_downloads_of_one_step_and_two_of_one_name_are_kept_apart(
