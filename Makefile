@@ -3,7 +3,7 @@
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
 .PHONY: help setup demo test test-long check format lock record-histories clean
-.PHONY: bench-locate bench-miniwob bench-replay bench-snapshot bench-widgets
+.PHONY: bench-locate bench-miniwob bench-replay bench-snapshot bench-verify bench-widgets
 
 BIN := .venv/bin
 ARGS ?=
@@ -49,6 +49,9 @@ bench-replay: setup ## compare a replay with a plain Playwright script
 
 bench-snapshot: setup ## measure snapshots: page time beside a bare walk, tokens beside the raw HTML, recall
 	$(BIN)/python -m bench.snapshot $(ARGS)
+
+bench-verify: setup ## measure what verification adds to a replayed step whose expectation already holds
+	$(BIN)/python -m bench.verify $(ARGS)
 
 bench-locate: setup ## find recorded elements on changed pages: found, missed, wrong, per tier and threshold
 	$(BIN)/python -m bench.locate $(ARGS)

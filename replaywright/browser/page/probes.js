@@ -238,18 +238,18 @@ function occurrences(needle, haystack) {
   return count;
 }
 
-function answerText(probe, reading) {
+function answerText(probe, reading, wanted) {
   const needle = normalise(probe.text);
   if (probe.within) {
     const scopes = findAll(probe.within, reading);
     const found = scopes.filter((element) => needle && normalise(readingText(element, reading)).includes(needle));
-    const nearest = found.length || reading.brief ? [] : nearestLines(needle, scopes.slice(0, 20)
+    const nearest = found.length || !wanted.nearest ? [] : nearestLines(needle, scopes.slice(0, 20)
       .flatMap((element) => readingText(element, reading).split("\n")));
     return { count: found.length, elements: found.slice(0, STATES_SHOWN).map((e) => elementState(e, reading)), nearest };
   }
   const lines = pageLines(reading);
   const count = occurrences(needle, reading.pageText);
-  if (!count) return { count, elements: [], nearest: reading.brief ? [] : nearestLines(needle, lines) };
+  if (!count) return { count, elements: [], nearest: wanted.nearest ? nearestLines(needle, lines) : [] };
   const holding = lines.filter((line) => normalise(line).includes(needle)).slice(0, STATES_SHOWN);
   const elements = holding.map((line) => ({ role: "", name: "", text: cut(line, 200), value: "", visible: true, focused: false }));
   return { count, elements, nearest: [] };
@@ -267,26 +267,20 @@ const LOOKED_AT = 50;
 /** Whether something of the element lies in the window, and is not covered there. */
 const isInView = (element) => Boolean(clickablePoint(element, element).point);
 
-function answerElements({ query, view }, reading) {
+function answerElements({ query, view }, reading, wanted) {
   const found = findAll(query, reading);
   return {
     count: found.length,
     inView: view ? found.slice(0, LOOKED_AT).filter(isInView).length : 0,
     elements: found.slice(0, STATES_SHOWN).map((element) => elementState(element, reading)),
-    nearest: found.length || reading.brief ? [] : nearestTo(query, reading),
+    nearest: found.length || !wanted.nearest ? [] : nearestTo(query, reading),
   };
 }
 
-/** One ProbeResult for each probe. */
-function answer(probes, reading) {
-  return (probes ?? []).map((probe) => (probe.query ? answerElements(probe, reading) : answerText(probe, reading)));
-}
-
-/** The same without what is most alike, which is for people to read. */
-function answerBriefly(probes) {
-  const reading = new Reading();
-  reading.brief = true;
-  return answer(probes, reading);
+/** One ProbeResult for each probe; what comes nearest to one without a match is costly, and told only if it is wanted. */
+function answer(probes, reading, wanted = { nearest: true }) {
+  const tell = (probe) => (probe.query ? answerElements : answerText)(probe, reading, wanted);
+  return (probes ?? []).map(tell);
 }
 
 // -------------------------------------------------------------------------------------------- extracting
