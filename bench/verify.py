@@ -78,7 +78,7 @@ class _Walk:
 
     def __init__(self, name: str, query: Mapping[str, str], actions: Sequence[Mapping[str, str]]) -> None:
         self.name = name
-        self._query = ElementQuery(**query)
+        self._query = ElementQuery.model_validate(query)
         self._actions = actions
         self._turn = 0
         self._recorded: Target | None = None

@@ -58,7 +58,7 @@ const api = {
     attempt = null;
   },
   /** Answers at once, and leaves an attempt that is under way alone. */
-  probe: answerBriefly,
+  probe: (probes) => answer(probes, new Reading(), { nearest: false }),
   snapshot: takeSnapshot,
   suspects,
   extract(number, fields) {
