@@ -104,8 +104,14 @@ def test_a_redirected_post_keeps_its_own_status() -> None:
     moved = {"requestId": "1", "type": "Document", "request": {"method": "GET", "url": "http://a/y"}}
 
     recorder.hear(traffic, "Network.requestWillBeSent", sent)
-    recorder.hear(traffic, "Network.requestWillBeSent", {**moved, "redirectResponse": {"status": 303}})
-    recorder.hear(traffic, "Network.responseReceived", {"requestId": "1", "response": {"status": 200}})
+    recorder.hear(
+        traffic, "Network.requestWillBeSent", {**moved, "redirectResponse": {"url": "http://a/x?q", "status": 303}}
+    )
+    recorder.hear(
+        traffic,
+        "Network.responseReceived",
+        {"requestId": "1", "type": "Document", "response": {"url": "http://a/y", "status": 200}},
+    )
 
     assert [(one.method, one.url, one.status) for one in recorder.evidence().requests] == [("POST", "http://a/x", 303)]
 
