@@ -148,7 +148,8 @@ class Attempt:
             state=message.get("state") or {},
             extracted=message.get("extracted"),
         )
-        self._answer(frame, message["before"])
+        if message["before"] is not None:
+            self._answer(frame, message["before"])
         if self.on_ready is not None:
             self.on_ready(frame, self.ready)
 

@@ -207,6 +207,7 @@ class StepRun:
             "always": step.always,
             "hold": context.before_dispatch is not None,
             "probes": context.expectation.told_probes,
+            "before": needs_proof(step) or context.work.skip_if_holds,
             "settleMs": 250,
         }
 

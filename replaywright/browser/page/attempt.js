@@ -357,7 +357,7 @@ class Attempt {
       target: element ? this.describeFound(element, reading) : null,
       point,
       state: state && { ...state, already },
-      before: answer(this.spec.probes, reading, { nearest: false }),
+      before: this.spec.before === false ? null : answer(this.spec.probes, reading, { nearest: false }),
     };
     if (this.spec.fields) fields.extracted = extractFields(element, this.spec.fields, reading);
     this.send("ready", fields);
