@@ -22,8 +22,8 @@ demo: setup ## run the main job: learn, replay, heal, fall back, survive a kill
 test: setup ## run the tests
 	$(BIN)/pytest $(ARGS)
 
-test-long: setup ## run the long form of the end-to-end tests: every kill point, every fault, every answer of a model
-	$(BIN)/pytest -m "long or slow" tests/e2e $(ARGS)
+test-long: setup ## run the long forms: every kill point, every fault, every answer of a model, 2,000 ledger sequences
+	$(BIN)/pytest -m "long or slow" tests/e2e tests/adapters/test_ledger_machine.py $(ARGS)
 
 check: $(INSTALLED) ## ruff, mypy --strict and the import contracts
 	@failed=0; \
