@@ -3,13 +3,13 @@
 One step of one run, from its first attempt to the run's verdict on it. Each function below mirrors one part of the
 product; where the product does less than the protocol asks, docs/architecture/commit-protocol.md says so.
 
-    run_steps         workflows/task.py: `_decided`, `_resolved`, `_ask_person`, and workflows/browser.py: `recover`
-    commit_steps      activities/actions.py, with the keeper's gate armed around the dispatch
-    resolve_steps     activities/effects.py, with the black box and the probe
-    keeper_steps      replaywright/keeper/gate.py and black_box.py
-    Record, Ledger    cache/scripts/*.lua
-    site_steps        the website and the network to it
-    fault_steps       what may go wrong, each at any time, as long as `left` allows
+    Protocol._run_steps ...          workflows/task.py: `_decided`, `_resolved`, `_ask_person`; workflows/browser.py
+    Protocol._prepare ... _release   activities/actions.py, with the keeper's gate armed around the dispatch
+    Protocol._fence ... _write       activities/effects.py, with the black box and the probe
+    Protocol._keeper_steps           replaywright/keeper/gate.py and black_box.py
+    Record, Ledger                   cache/scripts/*.lua
+    moves.site_steps                 the website and the network to it
+    Protocol._fault_steps            what may go wrong, each at any time, as long as `State.left` allows
 
 An activity whose worker is lost goes on as a zombie: it may take its further steps at any time, or never. A worker
 that was killed is one that never does, so there is no step of its own for that.

@@ -20,13 +20,28 @@ from tests.protocol.model import (
     Guards,
     Keeper,
     Ledger,
-    Record,
-    Request,
     State,
     spent,
 )
+from tests.protocol.moves import (
+    ARMED,
+    ON_ITS_WAY,
+    Steps,
+    after_write,
+    cut_out,
+    free_slot,
+    goes,
+    in_order,
+    mishaps,
+    moved,
+    redis_faults,
+    site_steps,
+    turned_from,
+    with_gate_cut,
+    with_keeper,
+    without_keeper,
+)
 
-_Steps = Iterator[Step[State]]
 _Moves = Iterator[tuple[str, State]]
 PROTOCOL = Guards()
 SOME_FAULTS = Faults()
@@ -89,7 +104,7 @@ class Protocol:
         """Whether the run has its verdict."""
         return state.run in FINAL
 
-    def steps(self, state: State) -> _Steps:
+    def steps(self, state: State) -> Steps:
         """Everything that can happen next."""
         yield from self._run_steps(state)
         for index, attempt in enumerate(state.attempts):
@@ -100,19 +115,19 @@ class Protocol:
         for slot, keeper in enumerate(state.keepers):
             if keeper is not None:
                 yield from self._keeper_steps(state, slot, keeper)
-        yield from _site_steps(state)
+        yield from site_steps(state)
         if state.left.total:
             yield from self._fault_steps(state)
 
     # -------------------------------------------- workflows/task.py: _decided, _resolved, _ask_person
 
-    def _run_steps(self, state: State) -> _Steps:
+    def _run_steps(self, state: State) -> Steps:
         if state.run == "person":
             yield from self._person(state)
         for index, attempt in enumerate(state.attempts):
             kind, _, verdict = attempt.at.partition(":")
             if kind in ENDS:  # a zombie never gets here: nobody waits for it
-                after = state._replace(attempts=_cut_out(state.attempts, index))
+                after = state._replace(attempts=cut_out(state.attempts, index))
                 yield Step("workflow", f"{attempt.name} answers {verdict}", True, self._answered(after, verdict))
 
     def _answered(self, state: State, verdict: str) -> State:
@@ -139,8 +154,8 @@ class Protocol:
         number, slot = state.number + 1, state.browser
         now = state.keepers[slot]
         if now is None or not now.reachable:
-            slot = _free_slot(state)
-            state = _with_keeper(state, slot, Keeper())
+            slot = free_slot(state)
+            state = with_keeper(state, slot, Keeper())
         attempts = (*state.attempts, Attempt(number, self._first, slot))
         return state._replace(run="commit", number=number, browser=slot, attempts=attempts)
 
@@ -150,7 +165,7 @@ class Protocol:
         attempts = (*state.attempts, Attempt(number, "fence", slot))
         return state._replace(run="resolve", number=number, attempts=attempts)
 
-    def _person(self, state: State) -> _Steps:
+    def _person(self, state: State) -> Steps:
         epoch = 2 * state.number
         if not self.guards.person_has_no_deadline:
             yield Step("workflow", "nobody answers in time: taken for done", True, state._replace(run="done"))
@@ -159,7 +174,7 @@ class Protocol:
         took_effect = any(stage in VISIBLE for stage, _ in state.requests)
         verdict = "COMMITTED" if took_effect else "NOT_DONE"
         _, record = self._ledger.settle(state.record, epoch, verdict)
-        for after in _written(state, record):
+        for after in after_write(state, record):
             ended = after._replace(run="done") if took_effect else self._next_round(after)
             yield Step("person", f"says {verdict}", True, ended)
 
@@ -177,90 +192,90 @@ class Protocol:
         fenced = keeper is not None and self.guards.keeper_epoch and keeper.epoch > attempt.epoch
         if keeper is None or fenced or not (keeper.reachable or keeper.epoch == attempt.epoch):
             if self.guards.session_is_given:
-                yield "finds no browser that takes it", _goes(state, index, "return:in doubt")
+                yield "finds no browser that takes it", goes(state, index, "return:in doubt")
                 return
-            slot, keeper = _free_slot(state), Keeper()
+            slot, keeper = free_slot(state), Keeper()
             attempt = attempt._replace(browser=slot)
             state = state._replace(
                 attempts=(*state.attempts[:index], attempt, *state.attempts[index + 1 :]),
             )
-        after = _with_keeper(state, attempt.browser, keeper._replace(epoch=attempt.epoch))
-        yield "attaches to the browser and prepares", self._pruned(_goes(after, index, "look"))
+        after = with_keeper(state, attempt.browser, keeper._replace(epoch=attempt.epoch))
+        yield "attaches to the browser and prepares", self._pruned(goes(after, index, "look"))
 
     def _look(self, state: State, index: int, attempt: Attempt) -> _Moves:
         if any(stage in VISIBLE for stage, _ in state.requests):
-            yield "looks first, and finds it done", _goes(state, index, "record")
+            yield "looks first, and finds it done", goes(state, index, "record")
         # What can be seen need not show on this page: nothing may rest on its not being found.
         following = "intend" if self.guards.intent_after_prepare else "arm"
-        yield "looks first, and finds nothing", _goes(state, index, following)
+        yield "looks first, and finds nothing", goes(state, index, following)
 
     def _intend(self, state: State, index: int, attempt: Attempt) -> _Moves:
         verdict, record = self._ledger.intend(state.record, attempt.epoch)
         match verdict:
             case "granted":
                 following = "arm" if self.guards.intent_after_prepare else "prepare"
-                for after in _written(state, record):
-                    yield "writes INTENT", _goes(after, index, following)
+                for after in after_write(state, record):
+                    yield "writes INTENT", goes(after, index, following)
                     if after.record != state.record and (lossy := spent(after, "reply")):
                         yield "writes INTENT, the reply is lost, asks again", lossy
             case "done":
-                yield "is told by the ledger that it is done", _goes(state, index, "return:done")
+                yield "is told by the ledger that it is done", goes(state, index, "return:done")
             case _:
-                yield "is refused at INTENT", _goes(state, index, "return:in doubt")
+                yield "is refused at INTENT", goes(state, index, "return:in doubt")
 
     def _arm(self, state: State, index: int, attempt: Attempt) -> _Moves:
         keeper = self._holds(state, attempt)
-        again = keeper is not None and keeper.operation == attempt.epoch and keeper.phase in _ARMED
+        again = keeper is not None and keeper.operation == attempt.epoch and keeper.phase in ARMED
         if keeper is None or not (keeper.phase == "open" or again):
-            yield "is refused at arm", _goes(state, index, "return:in doubt")
+            yield "is refused at arm", goes(state, index, "return:in doubt")
             return
         if not again:
             phase = "armed" if self.guards.gate else "open"
             armed = keeper._replace(phase=phase, operation=attempt.epoch, left=False)
-            state = _with_keeper(_turned_from(state, attempt.browser), attempt.browser, armed)
-        yield "arms the gate", _goes(state, index, "dispatch")
+            state = with_keeper(turned_from(state, attempt.browser), attempt.browser, armed)
+        yield "arms the gate", goes(state, index, "dispatch")
 
     def _dispatch(self, state: State, index: int, attempt: Attempt) -> _Moves:
         if self._holds(state, attempt) is None:
-            yield "finds its connection to the browser cut", _goes(state, index, "return:in doubt")
+            yield "finds its connection to the browser cut", goes(state, index, "return:in doubt")
             return
-        requests = _sorted((*state.requests, ("browser", attempt.browser)))
-        yield "clicks", _goes(state._replace(requests=requests), index, "confirm")
+        requests = in_order((*state.requests, ("browser", attempt.browser)))
+        yield "clicks", goes(state._replace(requests=requests), index, "confirm")
 
     def _confirm(self, state: State, index: int, attempt: Attempt) -> _Moves:
         keeper = self._holds(state, attempt)
         stages = {stage for stage, slot in state.requests if slot == attempt.browser}
         if not self.guards.evidence:
-            yield "takes the click for the effect", _goes(state, index, "record")
+            yield "takes the click for the effect", goes(state, index, "record")
         elif keeper is None:
-            yield "finds its connection to the browser cut", _goes(state, index, "return:in doubt")
+            yield "finds its connection to the browser cut", goes(state, index, "return:in doubt")
         elif keeper.phase == "cut":
             following = "return:in doubt" if keeper.left else "stop loads"
-            yield "learns that the gate was cut", _goes(state, index, following)
+            yield "learns that the gate was cut", goes(state, index, following)
         elif stages & {"ok", "ok unseen"}:
-            yield "sees the response and what it expects", _goes(state, index, "record")
-        elif not stages & _ON_ITS_WAY:
+            yield "sees the response and what it expects", goes(state, index, "record")
+        elif not stages & ON_ITS_WAY:
             failed = bool(stages & {"error", "error unseen", "refused"})
             definite = failed and not self.guards.error_is_no_answer
             saw = "sees a 5xx" if failed else "sees no response"
-            yield saw, _goes(state, index, "release" if definite else "return:in doubt")
+            yield saw, goes(state, index, "release" if definite else "return:in doubt")
 
     def _record(self, state: State, index: int, attempt: Attempt) -> _Moves:
         verdict, record = self._ledger.record(state.record, attempt.epoch)
-        for after in _written(state, record):
+        for after in after_write(state, record):
             if verdict == "recorded":
-                yield "writes COMMITTED", _goes(after, index, "return:done")
+                yield "writes COMMITTED", goes(after, index, "return:done")
             else:
-                yield "is fenced at COMMIT, leaves late evidence", _goes(after, index, "return:in doubt")
+                yield "is fenced at COMMIT, leaves late evidence", goes(after, index, "return:in doubt")
 
     def _stop_loads(self, state: State, index: int, attempt: Attempt) -> _Moves:
         keeper = self._holds(state, attempt)
         if keeper is None:
-            yield "finds its connection to the browser cut", _goes(state, index, "return:in doubt")
+            yield "finds its connection to the browser cut", goes(state, index, "return:in doubt")
         else:
             yield (
                 "stops the page's loads, opens the gate",
-                _goes(self._opened(state, attempt.browser, keeper), index, "release"),
+                goes(self._opened(state, attempt.browser, keeper), index, "release"),
             )
 
     def _opened(self, state: State, slot: int, keeper: Keeper) -> State:
@@ -268,21 +283,21 @@ class Protocol:
             state = state._replace(
                 requests=tuple(one for one in state.requests if not (one[0] in PENDING and one[1] == slot))
             )
-        return _with_keeper(state, slot, keeper._replace(phase="open"))
+        return with_keeper(state, slot, keeper._replace(phase="open"))
 
     def _release(self, state: State, index: int, attempt: Attempt) -> _Moves:
         verdict, record = self._ledger.fence(state.record, attempt.epoch + 1)
-        for after in _written(state, record):
+        for after in after_write(state, record):
             if verdict == "granted":
-                yield "takes its intent back", _goes(after, index, "settle release")
+                yield "takes its intent back", goes(after, index, "settle release")
             else:
-                yield "cannot take its intent back", _goes(after, index, "return:in doubt")
+                yield "cannot take its intent back", goes(after, index, "return:in doubt")
 
     def _settle_release(self, state: State, index: int, attempt: Attempt) -> _Moves:
         verdict, record = self._ledger.settle(state.record, attempt.epoch + 1, "NOT_DONE")
         following = "return:not dispatched" if verdict == "settled" else "return:in doubt"
-        for after in _written(state, record):
-            yield "writes NOT_DONE", _goes(after, index, following)
+        for after in after_write(state, record):
+            yield "writes NOT_DONE", goes(after, index, following)
 
     # -------------------------------------------------------------------------- activities/effects.py
 
@@ -291,35 +306,35 @@ class Protocol:
         verdict, record = self._ledger.fence(before, attempt.epoch)
         if verdict != "granted":
             following = "answer:done" if verdict == "done" else "answer:in doubt"
-            yield f"FENCE: the ledger says {before.state}", _goes(state, index, following)
+            yield f"FENCE: the ledger says {before.state}", goes(state, index, following)
             return
         following = "stop"
         if before.late:
             following = "write:COMMITTED"
         elif not self.guards.ledger_gap_is_no_answer and before.state in ("", "NOT_DONE") and before != EMPTIED:
             following = "write:NOT_DONE:certainly not done"
-        for after in _written(state, record):
-            yield f"FENCE: finds {before.state or 'no record'}", _goes(after, index, following)
+        for after in after_write(state, record):
+            yield f"FENCE: finds {before.state or 'no record'}", goes(after, index, following)
 
     def _stop(self, state: State, index: int, attempt: Attempt) -> _Moves:
         keeper = None if attempt.browser == NOWHERE else state.keepers[attempt.browser]
         if keeper is None:
-            yield "STOP: no browser is left", _goes(state, index, "settle")
+            yield "STOP: no browser is left", goes(state, index, "settle")
         elif not keeper.reachable:
             if self.guards.stop_unreachable:
                 yield (
                     "STOP: kills the keeper that cannot be reached, or waits out its lease",
-                    self._pruned(_goes(_dead(state, attempt.browser), index, "settle")),
+                    self._pruned(goes(without_keeper(state, attempt.browser), index, "settle")),
                 )
             else:
-                yield "gives the keeper up that cannot be reached", _goes(state, index, "settle")
+                yield "gives the keeper up that cannot be reached", goes(state, index, "settle")
         elif self.guards.keeper_epoch and keeper.epoch > attempt.epoch:
-            yield "STOP: is fenced itself", _goes(state, index, "answer:in doubt")
+            yield "STOP: is fenced itself", goes(state, index, "answer:in doubt")
         else:
             if self.guards.keeper_fence:
-                state = _with_keeper(state, attempt.browser, keeper._replace(epoch=attempt.epoch))
+                state = with_keeper(state, attempt.browser, keeper._replace(epoch=attempt.epoch))
             following = "cut" if self.guards.cut_before_reading else "black box"
-            yield "STOP: fences the keeper", self._pruned(_goes(state, index, following))
+            yield "STOP: fences the keeper", self._pruned(goes(state, index, following))
 
     def _heeds(self, state: State, attempt: Attempt) -> Keeper | None:
         """The keeper, if it obeys this resolver."""
@@ -331,7 +346,7 @@ class Protocol:
     def _gone(self, index: int, state: State, attempt: Attempt) -> _Moves:
         """What a resolver does that the keeper does not heed any more."""
         alive = attempt.browser != NOWHERE and state.keepers[attempt.browser] is not None
-        yield "has lost the browser", _goes(state, index, "stop" if alive else "settle")
+        yield "has lost the browser", goes(state, index, "stop" if alive else "settle")
 
     def _cut(self, state: State, index: int, attempt: Attempt) -> _Moves:
         keeper = self._heeds(state, attempt)
@@ -339,16 +354,16 @@ class Protocol:
             yield from self._gone(index, state, attempt)
         else:
             following = "black box" if self.guards.black_box else "settle"
-            yield "cuts what the gate holds", _goes(_cut_gate(state, attempt.browser, keeper), index, following)
+            yield "cuts what the gate holds", goes(with_gate_cut(state, attempt.browser, keeper), index, following)
 
     def _black_box(self, state: State, index: int, attempt: Attempt) -> _Moves:
         keeper = self._heeds(state, attempt)
         if keeper is None:
             yield from self._gone(index, state, attempt)
         elif keeper.left and self.guards.bytes_left_count:
-            yield "BLACK BOX: bytes have left", _goes(state, index, "page")
+            yield "BLACK BOX: bytes have left", goes(state, index, "page")
         else:
-            yield "BLACK BOX: nothing has left", _goes(state, index, "clear:NOT_DONE:certainly not done")
+            yield "BLACK BOX: nothing has left", goes(state, index, "clear:NOT_DONE:certainly not done")
 
     def _page(self, state: State, index: int, attempt: Attempt) -> _Moves:
         keeper = self._heeds(state, attempt)
@@ -356,93 +371,93 @@ class Protocol:
         if keeper is None:
             yield from self._gone(index, state, attempt)
         elif stages & {"ok", "ok unseen"}:
-            yield "the live page shows the effect", _goes(state, index, "write:COMMITTED")
+            yield "the live page shows the effect", goes(state, index, "write:COMMITTED")
         elif "flight" not in stages:
-            yield "the live page shows no effect", _goes(state, index, "settle")
+            yield "the live page shows no effect", goes(state, index, "settle")
 
     def _settle(self, state: State, index: int, attempt: Attempt) -> _Moves:
         if self.guards.settle and any(stage in UNSEEN for stage, _ in state.requests):
             return  # it waits; what is on its way arrives by itself
         following = "probe" if self._probe else "clear:ESCALATED"
         what = "waits until all that left can be seen" if self.guards.settle else "does not wait"
-        yield f"SETTLE: {what}", _goes(state, index, following)
+        yield f"SETTLE: {what}", goes(state, index, following)
 
     def _ask_site(self, state: State, index: int, attempt: Attempt) -> _Moves:
-        absent = _goes(state, index, "probe again")
+        absent = goes(state, index, "probe again")
         if attempt.at == "probe again" or not self.guards.two_negatives:
-            absent = _goes(state, index, "clear:NOT_DONE:verified absent")
+            absent = goes(state, index, "clear:NOT_DONE:verified absent")
         if any(stage in VISIBLE for stage, _ in state.requests):
-            yield "PROBE: it is there", _goes(state, index, "write:COMMITTED")
+            yield "PROBE: it is there", goes(state, index, "write:COMMITTED")
             if wrong := spent(absent, "glitch"):
                 yield "PROBE: it is not there (wrong: it is)", wrong
         else:
             yield "PROBE: it is not there", absent
         if silent := spent(state, "silence"):
-            yield "PROBE: no usable answer", _goes(silent._replace(excused=True), index, "clear:ESCALATED")
+            yield "PROBE: no usable answer", goes(silent._replace(excused=True), index, "clear:ESCALATED")
 
     def _clear(self, state: State, index: int, attempt: Attempt) -> _Moves:
         following = f"write:{attempt.at.partition(':')[2]}"
         keeper = self._heeds(state, attempt)
         if keeper is not None:
             after = self._opened(state, attempt.browser, keeper)
-            yield "stops the page's loads, opens the gate", _goes(after, index, following)
+            yield "stops the page's loads, opens the gate", goes(after, index, following)
         elif attempt.browser == NOWHERE or not self.guards.stop_unreachable:
-            yield "has no gate to open", _goes(state, index, following)
+            yield "has no gate to open", goes(state, index, following)
         else:
             yield from self._gone(index, state, attempt)
 
     def _write(self, state: State, index: int, attempt: Attempt) -> _Moves:
         _, target, verdict = (*attempt.at.split(":"), "")[:3]
         if target == "COMMITTED":
-            written, record = self._ledger.record(state.record, attempt.epoch)
+            answer, record = self._ledger.record(state.record, attempt.epoch)
             verdict = "done"
         else:
-            written, record = self._ledger.settle(state.record, attempt.epoch, target)
-        if written == "refused":
-            yield f"is fenced at {target}", _goes(state, index, "answer:in doubt")
+            answer, record = self._ledger.settle(state.record, attempt.epoch, target)
+        if answer == "refused":
+            yield f"is fenced at {target}", goes(state, index, "answer:in doubt")
             return
-        for after in _written(state, record):
-            yield f"writes {target}", _goes(after, index, f"answer:{verdict or 'undecidable'}")
+        for after in after_write(state, record):
+            yield f"writes {target}", goes(after, index, f"answer:{verdict or 'undecidable'}")
 
     # ----------------------------------------------- replaywright/keeper/gate.py and black_box.py
 
-    def _keeper_steps(self, state: State, slot: int, keeper: Keeper) -> _Steps:
+    def _keeper_steps(self, state: State, slot: int, keeper: Keeper) -> Steps:
         passes = keeper.phase in ("open", "permitted")
         for stage in ("browser", "held"):
             if (stage, slot) in state.requests:
                 if passes:
-                    out = state._replace(requests=_moved(state.requests, (stage, slot), ("flight", slot)))
-                    yield Step("keeper", "lets the bytes go", True, _with_keeper(out, slot, keeper._replace(left=True)))
-                elif stage == "browser" and keeper.phase in _ARMED:
-                    held = state._replace(requests=_moved(state.requests, (stage, slot), ("held", slot)))
+                    out = state._replace(requests=moved(state.requests, (stage, slot), ("flight", slot)))
+                    yield Step("keeper", "lets the bytes go", True, with_keeper(out, slot, keeper._replace(left=True)))
+                elif stage == "browser" and keeper.phase in ARMED:
+                    held = state._replace(requests=moved(state.requests, (stage, slot), ("held", slot)))
                     yield Step("keeper", "holds the first bytes", True, held)
         match keeper.phase:
             case "armed":
                 if ("held", slot) in state.requests:
                     yield from self._ask_ledger(state, slot, keeper)
                 if late := spent(state, "slow"):
-                    yield Step("keeper", "cuts: dispatch_by is over", False, _cut_gate(late, slot, keeper))
+                    yield Step("keeper", "cuts: dispatch_by is over", False, with_gate_cut(late, slot, keeper))
             case "granted":
-                permitted = _with_keeper(state, slot, keeper._replace(phase="permitted"))
+                permitted = with_keeper(state, slot, keeper._replace(phase="permitted"))
                 yield Step("keeper", "permits", True, permitted)
             case "refused":
-                yield Step("keeper", "cuts: DISPATCH was refused", True, _cut_gate(state, slot, keeper))
-        if keeper.phase in _ARMED and ("held", slot) in state.requests and (lossy := spent(state, "reply")):
-            yield Step("keeper", "cuts: no answer from the ledger", False, _cut_gate(lossy, slot, keeper))
+                yield Step("keeper", "cuts: DISPATCH was refused", True, with_gate_cut(state, slot, keeper))
+        if keeper.phase in ARMED and ("held", slot) in state.requests and (lossy := spent(state, "reply")):
+            yield Step("keeper", "cuts: no answer from the ledger", False, with_gate_cut(lossy, slot, keeper))
 
-    def _ask_ledger(self, state: State, slot: int, keeper: Keeper) -> _Steps:
+    def _ask_ledger(self, state: State, slot: int, keeper: Keeper) -> Steps:
         if not self.guards.permit_needs_record:
-            permitted = _with_keeper(state, slot, keeper._replace(phase="permitted"))
+            permitted = with_keeper(state, slot, keeper._replace(phase="permitted"))
             yield Step("keeper", "permits, without asking", True, permitted)
             return
         verdict, record = self._ledger.dispatch(state.record, keeper.operation)
-        asked = _with_keeper(state, slot, keeper._replace(phase=verdict))
-        for after in _written(asked, record):
+        asked = with_keeper(state, slot, keeper._replace(phase=verdict))
+        for after in after_write(asked, record):
             yield Step("keeper", f"asks DISPATCH, which is {verdict}", True, after)
 
     # -------------------------------------------------------------------------------------- faults
 
-    def _fault_steps(self, state: State) -> _Steps:
+    def _fault_steps(self, state: State) -> Steps:
         if state.run == "done" and state.left.redis == self._faults.redis and (again := spent(state, "second_start")):
             yield Step("fault", "the workflow starts a second time", False, self._second_start(again))
         if state.run in FINAL and not state.attempts:
@@ -451,17 +466,17 @@ class Protocol:
             for index, attempt in enumerate(state.attempts):
                 if not attempt.zombie:
                     yield Step("fault", f"{attempt.name} is taken for lost", False, self._lost(lost, index, attempt))
-        yield from _redis_faults(state)
+        yield from redis_faults(state)
         if after := spent(state, "keeper"):
             after = after._replace(excused=after.excused or not self._probe)
             for slot, keeper in enumerate(state.keepers):
                 if keeper is not None:
-                    yield Step("fault", "keeper and browser die", False, self._pruned(_dead(after, slot)))
+                    yield Step("fault", "keeper and browser die", False, self._pruned(without_keeper(after, slot)))
                     if keeper.reachable:
-                        cut_off = _with_keeper(after, slot, keeper._replace(reachable=False))
+                        cut_off = with_keeper(after, slot, keeper._replace(reachable=False))
                         yield Step("fault", "the keeper cannot be reached from elsewhere", False, cut_off)
         if after := spent(state, "net"):
-            yield from _mishaps(after._replace(excused=after.excused or not self._probe))
+            yield from mishaps(after._replace(excused=after.excused or not self._probe))
 
     def _second_start(self, state: State) -> State:
         """A run of the same lineage that knows nothing: a reset, or a database that was restored.
@@ -470,7 +485,7 @@ class Protocol:
         """
         for slot, keeper in enumerate(state.keepers):
             if keeper is not None:
-                state = _dead(state, slot)
+                state = without_keeper(state, slot)
         record = state.record if self.guards.ledger_of_lineage else NO_RECORD
         left = state.left._replace(redis=0)
         first = Attempt(1, self._first, 0)
@@ -488,7 +503,7 @@ class Protocol:
         )
 
     def _lost(self, state: State, index: int, attempt: Attempt) -> State:
-        attempts = _cut_out(state.attempts, index)
+        attempts = cut_out(state.attempts, index)
         if attempt.at.partition(":")[0] not in ENDS:
             attempts = tuple(sorted((*attempts, attempt._replace(zombie=True))))
         state = self._pruned(state._replace(attempts=attempts))
@@ -510,112 +525,3 @@ class Protocol:
 
         attempts = tuple(filter(may_matter, state.attempts))
         return state if len(attempts) == len(state.attempts) else state._replace(attempts=attempts)
-
-
-_ARMED = frozenset({"armed", "granted", "refused"})
-_ON_ITS_WAY = frozenset({"browser", "held", "flight"})
-_MISHAPS = (
-    ("lost", "the request is lost on its way"),
-    ("refused", "answers with a 5xx, and does nothing"),
-    ("error unseen", "does it, and answers with a 5xx"),
-)
-
-
-def _redis_faults(state: State) -> _Steps:
-    if after := spent(state, "redis"):
-        if state.record != EMPTIED:
-            yield Step("fault", "Redis comes back empty", False, after._replace(record=EMPTIED, saved=None))
-        if state.saved is not None and state.saved != state.record:
-            what = f"Redis falls back to {state.saved.state or 'no record'}"
-            yield Step("fault", what, False, after._replace(record=state.saved, saved=None))
-
-
-def _mishaps(state: State) -> _Steps:
-    for request in sorted({one for one in state.requests if one[0] == "flight"}):
-        for stage, what in _MISHAPS:
-            ended = None if request[1] == NOWHERE and stage in _NOTHING else (stage, request[1])
-            yield Step("site", what, False, state._replace(requests=_moved(state.requests, request, ended)))
-
-
-def _site_steps(state: State) -> _Steps:
-    for request in sorted(set(state.requests)):
-        stage, slot = request
-        if stage == "flight":
-            after = state._replace(requests=_moved(state.requests, request, ("ok unseen", slot)))
-            yield Step("site", "does it, and answers", True, after)
-        elif stage in UNSEEN:
-            after = state._replace(requests=_moved(state.requests, request, (stage.removesuffix(" unseen"), slot)))
-            yield Step("site", "shows it", True, after)
-
-
-def _goes(state: State, index: int, where: str) -> State:
-    """The attempt's next step; a zombie's answer is heard by nobody, so that it just ends."""
-    attempt = state.attempts[index]
-    if attempt.zombie and where.partition(":")[0] in ENDS:
-        return state._replace(attempts=_cut_out(state.attempts, index))
-    attempts = list(state.attempts)
-    attempts[index] = attempt._replace(at=where)
-    return state._replace(attempts=tuple(attempts))
-
-
-def _cut_out(attempts: tuple[Attempt, ...], index: int) -> tuple[Attempt, ...]:
-    return attempts[:index] + attempts[index + 1 :]
-
-
-def _written(state: State, record: Record) -> Iterator[State]:
-    """After a write to Redis; perhaps this is what a later fail-over loses."""
-    if record == state.record:
-        yield state
-        return
-    after = state._replace(record=record)
-    yield after
-    if state.left.redis and state.saved != state.record:
-        yield after._replace(saved=state.record)
-
-
-def _free_slot(state: State) -> int:
-    return state.keepers.index(None) if None in state.keepers else len(state.keepers)
-
-
-def _with_keeper(state: State, slot: int, keeper: Keeper | None) -> State:
-    keepers = list(state.keepers) if slot < len(state.keepers) else [*state.keepers, None]
-    keepers[slot] = keeper
-    return state._replace(keepers=tuple(keepers))
-
-
-def _cut_gate(state: State, slot: int, keeper: Keeper) -> State:
-    """What is held is thrown away, and Chromium tries again by itself. An open gate stays open."""
-    if keeper.phase in ("open", "cut"):
-        return state
-    requests = _sorted(("browser", slot) if one == ("held", slot) else one for one in state.requests)
-    return _with_keeper(state._replace(requests=requests), slot, keeper._replace(phase="cut"))
-
-
-def _turned_from(state: State, slot: int) -> State:
-    """A page that looks for the next response does not look at those before."""
-    rest = (one if one[1] != slot or one[0] in _ON_ITS_WAY else (one[0], NOWHERE) for one in state.requests)
-    return state._replace(requests=_sorted(one for one in rest if one[1] != NOWHERE or one[0] not in _NOTHING))
-
-
-def _dead(state: State, slot: int) -> State:
-    """Keeper and browser end, and with them what has not left."""
-    alive = (one for one in state.requests if one[1] != slot or one[0] not in PENDING)
-    requests = ((stage, NOWHERE if where == slot else where) for stage, where in alive)
-    attempts = tuple(one._replace(browser=NOWHERE) if one.browser == slot else one for one in state.attempts)
-    kept = _sorted(one for one in requests if one[1] != NOWHERE or one[0] not in _NOTHING)
-    return _with_keeper(state, slot, None)._replace(requests=kept, attempts=attempts)
-
-
-_NOTHING = frozenset({"lost", "refused"})
-
-
-def _moved(requests: tuple[Request, ...], old: Request, new: Request | None) -> tuple[Request, ...]:
-    rest = list(requests)
-    rest.remove(old)
-    if new is not None:
-        rest.append(new)
-    return _sorted(rest)
-
-
-def _sorted(requests: "Iterator[Request] | tuple[Request, ...] | list[Request]") -> tuple[Request, ...]:
-    return tuple(sorted(requests))
