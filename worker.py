@@ -27,6 +27,7 @@ from activities.actions import Actions
 from activities.effects import EffectActivities
 from activities.knowledge import KnowledgeActivities
 from activities.model import ModelActivities
+from activities.plans import PlanActivities
 from activities.sessions import Attachments, SessionActivities
 from cache.connection import open_redis, ping
 from cache.overrides import CachedOverrides, RedisOverrides
@@ -39,6 +40,7 @@ from replaywright.keeper.client import reap
 from replaywright.keeper.identity import host_name
 from replaywright.keeper.local import LocalKeepers
 from replaywright.llm.executor import ModelExecutor
+from replaywright.llm.planner import ModelPlanner
 from replaywright.overrides import rules_in, shipped_rules
 from replaywright.settings import READY_FILE_VARIABLE, Settings, load_settings
 from replaywright.stack.chromium import find_chromium
@@ -133,21 +135,45 @@ async def activity_workers(
                 settings, client, artifacts, secrets=secrets, overrides=overrides, exits=exits
             )
         if role in ("all", "model"):
-            executor = ModelExecutor(
-                settings.model, base_url=settings.model_base_url, timeout_s=settings.model_timeout_s
-            )
-            exits.push_async_callback(executor.close)
-            built.append(
-                Worker(
-                    client,
-                    task_queue=model_queue(settings.task_queue),
-                    activities=[ModelActivities(executor, artifacts, overrides).propose_target],
-                    max_concurrent_activities=20,
-                )
-            )
+            built.append(_model_worker(settings, client, artifacts, overrides, exits))
         for worker in built:
             await exits.enter_async_context(worker)
         yield
+
+
+def _model_worker(
+    settings: Settings,
+    client: Client,
+    artifacts: ArtifactStore,
+    overrides: CachedOverrides | None,
+    exits: contextlib.AsyncExitStack,
+) -> Worker:
+    executor = ModelExecutor(
+        settings.model,
+        base_url=settings.model_base_url,
+        timeout_s=settings.model_timeout_s,
+        price=settings.model_price,
+    )
+    exits.push_async_callback(executor.close)
+    planner = ModelPlanner(
+        settings.planner_model,
+        base_url=settings.planner_model_base_url,
+        timeout_s=settings.planner_model_timeout_s,
+        price=settings.planner_model_price,
+    )
+    exits.push_async_callback(planner.close)
+    redis = open_redis(_redis_url(settings), client_name="replaywright-model")
+    exits.push_async_callback(redis.aclose)
+    store = RedisStepStore(redis)
+    return Worker(
+        client,
+        task_queue=model_queue(settings.task_queue),
+        activities=[
+            ModelActivities(executor, artifacts, overrides, store).propose_target,
+            PlanActivities(planner, artifacts, store).revise_plan,
+        ],
+        max_concurrent_activities=20,
+    )
 
 
 def _redis_url(settings: Settings) -> str:

@@ -12,6 +12,7 @@ from activities.downloads import keep_downloads, not_kept
 from activities.failures import FailureEvidence
 from activities.heartbeats import heartbeats
 from activities.performance import Performance
+from activities.records import from_ledger
 from activities.sessions import Attachment, Attachments
 from replaywright.domain.actions import Action
 from replaywright.domain.outcomes import StepOutcome
@@ -86,10 +87,21 @@ class Actions:
         async with heartbeats(f"step {request.sequence}"):
             try:
                 held = await self._attachments.hold(request.session, request.epoch)
+                if request.recheck is not None:
+                    return await self._rechecked(request, held)
                 return await Performance(self, request, held).outcome()
             except SessionLost:
                 await self._attachments.drop(request.session.session_id, request.epoch)
                 raise
+
+    async def _rechecked(self, request: ActionRequest, held: Attachment) -> StepOutcome:
+        """The step's outcome by now: what was recorded, what shows when its page is looked at again, or as before."""
+        assert request.recheck is not None
+        unmet, held.unmet = held.unmet, None
+        if unmet is None:  # the process that performed the step is gone, or this is a second try after the first ended
+            known, _ = await self.look_up(request, "", held)
+            return request.recheck if known.outcome is None else from_ledger(known.outcome)
+        return await unmet.looked_again(request)
 
     async def write(self, recording: Recording) -> Known:
         """Record an outcome, trying again for a while; without a store the outcome goes to Temporal alone."""
@@ -102,6 +114,13 @@ class Actions:
                     return Known()
                 await asyncio.sleep(RECORD_PAUSE_S * 2**attempt)
         raise AssertionError("unreachable")
+
+    async def trace(self, request: ActionRequest, line: dict[str, Any]) -> None:
+        """Add a line to the run's trace, if the store takes it."""
+        try:
+            await self._store.append_trace(tenant=request.tenant, lineage=request.lineage, line=line)
+        except StoreUnavailable as exc:
+            _log.warning("a line on step %d of %s is not in the trace: %s", request.sequence, request.lineage, exc)
 
     async def look_up(self, request: ActionRequest, key: str, held: Attachment) -> tuple[Known, int]:
         """What the store knows before this step, and the round trips it took: none when it was fetched ahead."""

@@ -98,21 +98,25 @@ class EffectActivities:
     async def settle_step(self, request: SettleRequest) -> None:
         """Write a person's decision on a step in doubt to the ledger and the trace."""
         asked, verdict = request.action, request.verdict
-        state = {"done": "COMMITTED", "not_done": "NOT_DONE", "abandon": "ABANDONED"}[verdict.verdict]
         scope = {"tenant": asked.tenant, "lineage": asked.lineage}
         async with heartbeats(f"settling step {asked.sequence}"):
             try:
-                await self._store.settle(
-                    **scope,
-                    fingerprint=asked.fingerprint,
-                    epoch=asked.epoch,
-                    state=state,
-                    who=verdict.who or "a person",
-                )
+                await self._settle(request)
             except Fenced as exc:  # the record is gone or damaged: the word of the person stands in history and trace
                 _log.warning("the ledger does not take the decision on step %d: %s", asked.sequence, exc)
-            line = {"kind": "person", **verdict.model_dump(by_alias=True)}
+            line = {"kind": "person", **verdict.model_dump(by_alias=True), "failed": request.failed}
             await self._store.append_trace(**scope, line=line)
+
+    async def _settle(self, request: SettleRequest) -> None:
+        """The ledger's part: of a step that failed, only that it is done; of one in doubt, whatever was decided."""
+        asked, verdict = request.action, request.verdict
+        scope = {"tenant": asked.tenant, "lineage": asked.lineage, "fingerprint": asked.fingerprint}
+        state = {"done": "COMMITTED", "not_done": "NOT_DONE", "abandon": "ABANDONED"}.get(verdict.verdict)
+        if state is None or (request.failed and state != "COMMITTED"):
+            return
+        if request.failed:
+            await self._store.fence(**scope, epoch=asked.epoch)
+        await self._store.settle(**scope, epoch=asked.epoch, state=state, who=verdict.who or "a person")
 
     async def _undecidable(self, asked: ActionRequest, reason: str) -> Resolution:
         await self._store.settle(

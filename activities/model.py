@@ -1,6 +1,10 @@
 """The LLM fallback: choose one element, as an activity of its own with a retry policy of its own."""
 
+import contextlib
+import logging
+from collections.abc import AsyncIterator, Mapping
 from datetime import timedelta
+from typing import Any
 
 from temporalio import activity
 from temporalio.exceptions import ApplicationError
@@ -10,16 +14,25 @@ from replaywright.domain.overrides import host_of
 from replaywright.domain.preferences import Overruling, overruled
 from replaywright.domain.runs import Proposal, ProposeRequest
 from replaywright.domain.snapshots import Snapshot
-from replaywright.errors import ModelRateLimited
-from replaywright.ports import Artifacts, Overrides, TargetProposer
+from replaywright.errors import ModelRateLimited, StoreUnavailable, ValueTooLarge
+from replaywright.ports import Artifacts, Overrides, StepStore, TargetProposer
+
+_log = logging.getLogger("replaywright.model")
 
 
 class ModelActivities:
     """Activity `model.propose_target`."""
 
-    def __init__(self, proposer: TargetProposer, artifacts: Artifacts, overrides: Overrides | None = None) -> None:
-        """Without `overrides` the model's pick is never overruled."""
+    def __init__(
+        self,
+        proposer: TargetProposer,
+        artifacts: Artifacts,
+        overrides: Overrides | None = None,
+        store: StepStore | None = None,
+    ) -> None:
+        """Without `overrides` the model's pick is never overruled; without a `store` nothing is traced."""
         self._overrides = overrides
+        self._store = store
         self._proposer = proposer
         self._artifacts = artifacts
 
@@ -37,16 +50,22 @@ class ModelActivities:
             snapshot = Snapshot.model_validate_json(await self._artifacts.get(request.snapshot))
             page = snapshot.as_text(about=request.instruction)
             ids = frozenset(element.id for element in snapshot.elements if element.actionable)
-            try:
+            async with passing_on():
                 choice = await self._proposer.propose(
                     instruction=request.instruction, action=request.action, page=page, ids=ids
                 )
-            except ModelRateLimited as exc:
-                wait = None if exc.retry_after_s is None else timedelta(seconds=exc.retry_after_s)
-                raise ApplicationError(str(exc), type="ModelRateLimited", next_retry_delay=wait) from exc
             element = None if choice.element_id is None else snapshot.element(choice.element_id)
             changed = None if element is None else await self._overruled(request.tenant, snapshot, element.id)
             chosen = element if changed is None else changed.element
+            line = {
+                "kind": "propose",
+                "sequence": request.sequence,
+                "why": request.missed.reason,
+                "elementId": choice.element_id,
+                "standIn": choice.stand_in,
+                "usage": choice.usage.model_dump(mode="json", by_alias=True),
+            }
+            await traced(self._store, tenant=request.tenant, lineage=request.lineage, line=line)
             return Proposal(
                 target=None if chosen is None else chosen.target,
                 element_id=(choice.element_id or "") if changed is None else changed.element.id,
@@ -59,3 +78,23 @@ class ModelActivities:
         if self._overrides is None:
             return None
         return overruled(await self._overrides.rules(tenant, host_of(snapshot.url)), snapshot, picked_id)
+
+
+@contextlib.asynccontextmanager
+async def passing_on() -> AsyncIterator[None]:
+    """A provider's rate limit becomes the delay of Temporal's next try."""
+    try:
+        yield
+    except ModelRateLimited as exc:
+        wait = None if exc.retry_after_s is None else timedelta(seconds=exc.retry_after_s)
+        raise ApplicationError(str(exc), type="ModelRateLimited", next_retry_delay=wait) from exc
+
+
+async def traced(store: StepStore | None, *, tenant: str, lineage: str, line: Mapping[str, Any]) -> None:
+    """Add a line to the trace; an answer that was paid for is not lost because the store does not take its line."""
+    if store is None:
+        return
+    try:
+        await store.append_trace(tenant=tenant, lineage=lineage, line=dict(line))
+    except (StoreUnavailable, ValueTooLarge) as exc:
+        _log.warning("the model's answer on step %s of %s is not in the trace: %s", line["sequence"], lineage, exc)

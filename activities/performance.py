@@ -22,7 +22,8 @@ from replaywright.domain.fingerprints import (
     naming_parameters,
     site_scope,
 )
-from replaywright.domain.outcomes import Costs, Evidence, Lookup, Status, StepOutcome
+from replaywright.domain.late import LATE
+from replaywright.domain.outcomes import Costs, Evidence, Lookup, Proof, Status, StepOutcome
 from replaywright.domain.overrides import Due
 from replaywright.domain.predicates import Predicate, named_parameters
 from replaywright.domain.proof import is_open, refused_by
@@ -35,6 +36,7 @@ from replaywright.domain.runs import (
 from replaywright.domain.steps import action_of, names_element
 from replaywright.domain.targets import Target
 from replaywright.domain.templates import secrets_in
+from replaywright.domain.text import shorten
 from replaywright.errors import ActionFailed, SessionLost, StoreUnavailable
 from replaywright.ports import (
     BeforeDispatch,
@@ -50,6 +52,8 @@ _NOTHING_SEEN = Evidence()
 WARNING_LIMIT = 300
 """Characters of a warning."""
 WARNINGS_KEPT = 4
+RECHECK_MS = 3_000
+"""How much longer a page is given to show what is expected, before anything else is tried."""
 SEEN_MS = 1_000
 """How long a page is given to show that a repeatable step had taken effect before its worker was lost."""
 
@@ -80,6 +84,7 @@ class Performance:
         self._entry: ActionCacheEntry | None = None
         self._effect = Effect.COMMIT
         self._derived: tuple[Predicate, ...] = ()
+        self._report: Report | None = None
 
     async def outcome(self) -> StepOutcome:
         """What came of it; see `Actions.perform_action`."""
@@ -251,7 +256,26 @@ class Performance:
         # A step that was taken for repeatable and sent something is not performed a second time either.
         raised = {"effect": stronger(self._effect, self._learned_effect(report))} if sent else {}
         kept = {"snapshot": await self._actions.keep_snapshot(report.snapshot)}
+        self._report, self._held.unmet = report, self
         return await self._traced(outcome.model_copy(update={**raised, **kept}))
+
+    async def looked_again(self, request: ActionRequest) -> StepOutcome:
+        """The step's outcome when what was expected has had some more time; nothing is done but looking."""
+        report, unmet = self._report, request.recheck
+        assert report is not None
+        assert unmet is not None
+        self._request, self._started = request, time.perf_counter()
+        results = await self._held.browser.check(self._step.expect, RECHECK_MS)
+        if (lacking := failing(results)) is not None:
+            said = shorten(self._actions.secrets.redact(f"{lacking.reason}: {lacking.details}"), WARNING_LIMIT)
+            line = {"kind": "recheck", "sequence": request.sequence, "why": request.why, "said": said}
+            await self._actions.trace(request, line)
+            return unmet
+        # Its intent, if there was one, was taken back under the next epoch; what is recorded now comes after that.
+        self._request = request.model_copy(update={"epoch": request.epoch + 2 * (not unmet.effect.repeatable)})
+        after = (*results, *report.after[len(self._step.expect) :])
+        late = replace(report, after=after, proof=Proof.BECAME_TRUE, url=self._held.browser.url)
+        return await self._done(late, LATE)
 
     async def _seen_after_loss(self) -> bool:
         """Whether an attempt that was lost had got so far that its element is gone and its expectation holds."""
@@ -260,9 +284,9 @@ class Performance:
         results = await self._held.browser.check(self._step.expect, SEEN_MS)
         return failing(results) is None
 
-    async def _done(self, report: Report) -> StepOutcome:
+    async def _done(self, report: Report, reason: str = "") -> StepOutcome:
         self._left_at = report.url or self._held.browser.url
-        outcome = self._ended(Status.DONE, "", "", report).model_copy(
+        outcome = self._ended(Status.DONE, reason, "", report).model_copy(
             update={
                 "effect": self._learned_effect(report) if report.acted else self._effect,
                 "already_done": names_element(self._step) and not report.acted and report.lookup.hit,
@@ -332,7 +356,8 @@ class Performance:
 
     def _trace(self) -> dict[str, Any]:
         request = self._request
-        told = {"override": request.override, "overruled": self._actions.secrets.redact(request.overruled)}
+        told = {"override": request.override, "attempt": request.attempt}
+        told |= {name: self._actions.secrets.redact(getattr(request, name)) for name in ("overruled", "why")}
         return {"site": self._site, **{key: value for key, value in told.items() if value}}
 
     def _ended(

@@ -9,10 +9,13 @@ import uuid
 from collections import defaultdict
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
+from typing import Protocol
 
 from temporalio import activity
 
 from activities.heartbeats import heartbeats
+from replaywright.domain.outcomes import StepOutcome
+from replaywright.domain.runs import ActionRequest
 from replaywright.domain.sessions import CloseSession, OpenSession, RecoverSession, SessionOpened, SessionRef
 from replaywright.errors import Fenced, ReplaywrightError, SessionLost, StoreUnavailable
 from replaywright.ports import Browsers, BrowserSession, Keepers, Known
@@ -24,6 +27,13 @@ UNUSED_S = 120.0
 """A browser that no step has used for so long after it was opened is not asked for any more."""
 
 
+class Unmet(Protocol):
+    """A step that acted, and of which a required expectation does not hold."""
+
+    async def looked_again(self, request: ActionRequest) -> StepOutcome:
+        """Wait a little for what is expected; the step's outcome by then."""
+
+
 @dataclass
 class Attachment:
     """This process's hold on one session."""
@@ -33,6 +43,8 @@ class Attachment:
     browser: BrowserSession
     prefetched: dict[tuple[str, str], Known] = field(default_factory=dict)
     """What the last step's recording looked up for the next one, by fingerprint and content key."""
+    unmet: "Unmet | None" = None
+    """The last step that was done and did not lead to what is expected: it may yet."""
     opened_at: float = field(default_factory=time.monotonic)
     is_used: bool = False
     """Whether a step came after the opening: one that nobody waited for any more is left to the keeper's deadline."""

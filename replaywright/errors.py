@@ -20,7 +20,8 @@ ReplaywrightError
     ├── ModelMisconfigured     no model, no key, unknown name, request refused as malformed: never retried
     ├── ModelRateLimited       ask again after `retry_after_s`
     ├── ModelUnavailable       time-out, connection or server error: retried
-    └── ModelRefused           the model declined, or answered nothing usable
+    ├── ModelRefused           the model declined, or answered nothing usable
+    └── PlanRefused            a model's plan breaks a rule, which it is told once
 """
 
 
@@ -118,3 +119,7 @@ class ModelUnavailable(ModelFailed):
 
 class ModelRefused(ModelFailed):
     """The model declined, or its answer stayed unusable after it was asked again."""
+
+
+class PlanRefused(ModelFailed):
+    """A plan that a model made breaks a rule; the message says which, for the model to read."""

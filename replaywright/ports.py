@@ -15,7 +15,7 @@ from replaywright.domain.observed import PredicateResult
 from replaywright.domain.outcomes import DownloadedFile, Evidence, Lookup, Proof, StepOutcome
 from replaywright.domain.overrides import OverrideRule
 from replaywright.domain.predicates import Predicate
-from replaywright.domain.runs import Usage
+from replaywright.domain.runs import Revision, Usage
 from replaywright.domain.sessions import SessionRef
 from replaywright.domain.snapshots import Snapshot
 from replaywright.domain.steps import Step
@@ -374,6 +374,40 @@ class TargetProposer(Protocol):
 
     async def propose(self, *, instruction: str, action: str, page: str, ids: frozenset[str]) -> Choice:
         """Choose among `ids`.
+
+        Raises:
+            ModelFailed: one of its kinds; only `ModelRateLimited` and `ModelUnavailable` are worth a retry.
+        """
+
+
+class PlanQuestion(Record):
+    """What the planner model is told. Titles are templates: no values, no secrets."""
+
+    goal: str
+    parameters: dict[str, str] = Field(default_factory=dict)
+    """Values by name."""
+    secrets: tuple[str, ...] = ()
+    """Names."""
+    done: tuple[str, ...] = ()
+    """Titles of the steps that were done."""
+    failed: str
+    """The step that failed, and why."""
+    tried: tuple[str, ...] = ()
+    remaining: dict[int, str]
+    """Titles by number, counted from 1; the failed step is the first."""
+    page: str
+
+
+class Planner(Protocol):
+    """The planner model: goal, what was done and what failed in, the rest of the plan out."""
+
+    async def revise(
+        self, question: PlanQuestion, check: Callable[[Sequence[Mapping[str, Any]]], tuple[Step, ...]]
+    ) -> Revision:
+        """A plan that passed `check`, or why there is none.
+
+        `check` makes steps of what the model wrote, or raises `PlanRefused`: the model is told so once, then it has
+        given up.
 
         Raises:
             ModelFailed: one of its kinds; only `ModelRateLimited` and `ModelUnavailable` are worth a retry.

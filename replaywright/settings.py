@@ -15,6 +15,7 @@ import psutil
 from pydantic import AfterValidator, AliasChoices, Field, StringConstraints, ValidationError, model_validator
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
+from replaywright.domain.budgets import Price
 from replaywright.errors import SettingsInvalid
 
 PREFIX = "REPLAYWRIGHT_"
@@ -38,6 +39,7 @@ def _absolute(path: Path) -> Path:
 
 Port = Annotated[int, Field(ge=1, le=65535)]
 Seconds = Annotated[float, Field(gt=0)]
+Dollars = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 Name = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$")]
 """A part of keys and queue names: letters, digits, dot, hyphen and underscore, 63 at most."""
 
@@ -99,6 +101,27 @@ class Settings(BaseSettings):
     model_timeout_s: Seconds = 60
     """Limit of one request to the model."""
 
+    model_input_price: Dollars | None = None
+    """US dollars for a million tokens that the model reads. None: unknown, and so is what a run costs."""
+
+    model_output_price: Dollars | None = None
+    """US dollars for a million tokens that the model writes."""
+
+    planner_model: str | None = None
+    """`provider:name` of the model that revises the rest of a plan when a step fails. None: plans are not revised."""
+
+    planner_model_base_url: str | None = None
+    """Another server that speaks the provider's dialect, for the planner."""
+
+    planner_model_timeout_s: Seconds = 80
+    """Limit of one request to the planner."""
+
+    planner_model_input_price: Dollars | None = None
+    """US dollars for a million tokens that the planner reads."""
+
+    planner_model_output_price: Dollars | None = None
+    """US dollars for a million tokens that the planner writes."""
+
     chromium: Path | None = None
     """The browser to use. None: the first that is found, see `replaywright.stack.chromium`."""
 
@@ -153,8 +176,13 @@ class Settings(BaseSettings):
                 raise ValueError(
                     f"upload_roots: expected absolute folders that exist, joined by {os.pathsep!r}, got {str(root)!r}"
                 )
-        if self.model is not None and not all(self.model.partition(":")):
-            raise ValueError(f"model: expected provider:name, for example openai:gpt-5-mini, got {self.model!r}")
+        for name in ("model", "planner_model"):
+            value = getattr(self, name)
+            if value is not None and not all(value.partition(":")):
+                raise ValueError(f"{name}: expected provider:name, for example openai:gpt-5-mini, got {value!r}")
+            prices = [getattr(self, f"{name}_{kind}_price") for kind in ("input", "output")]
+            if prices.count(None) == 1:
+                raise ValueError(f"{name}_input_price and {name}_output_price: set both or neither")
         if self.overrides is not None and not self.overrides.is_dir():
             raise ValueError(f"overrides: expected a folder that exists, got {str(self.overrides)!r}")
         return self
@@ -176,6 +204,16 @@ class Settings(BaseSettings):
     def artifacts(self) -> str:
         """Address of the artifact store."""
         return self.artifacts_url or str(self.home / "artifacts")
+
+    @property
+    def model_price(self) -> Price | None:
+        """What the model costs; None when that is not known."""
+        return _price(self.model_input_price, self.model_output_price)
+
+    @property
+    def planner_model_price(self) -> Price | None:
+        """What the planner costs; None when that is not known."""
+        return _price(self.planner_model_input_price, self.planner_model_output_price)
 
     @property
     def overrides_folder(self) -> Path:
@@ -237,6 +275,10 @@ def _one_line(error: ValidationError) -> str:
     # A redis address may hold a password.
     shown = "" if variable.endswith("REDIS_URL") else f", got {first['input']!r}"
     return f"{variable}: {message}{shown}"
+
+
+def _price(input_usd: float | None, output_usd: float | None) -> Price | None:
+    return None if input_usd is None or output_usd is None else Price(input_usd=input_usd, output_usd=output_usd)
 
 
 def _memory_bytes() -> int:

@@ -6,6 +6,7 @@ from typing import Any, Literal
 from pydantic import Field
 
 from replaywright.domain.base import Record
+from replaywright.domain.budgets import Limits
 from replaywright.domain.observed import PredicateResult
 from replaywright.domain.outcomes import DownloadedFile, Lookup, Status, StepOutcome
 from replaywright.domain.overrides import Due
@@ -48,6 +49,15 @@ class Usage(Record):
     input_tokens: int = 0
     output_tokens: int = 0
     model: str = ""
+    cost_usd: float = 0.0
+    """Of the calls whose price is known."""
+    priced: int = 0
+    """Calls whose price is known."""
+
+    @property
+    def unpriced(self) -> int:
+        """Calls whose price is not known."""
+        return self.calls - self.priced
 
     def plus(self, other: "Usage") -> "Usage":
         """The sum of both; keeps the last model named."""
@@ -56,6 +66,8 @@ class Usage(Record):
             input_tokens=self.input_tokens + other.input_tokens,
             output_tokens=self.output_tokens + other.output_tokens,
             model=other.model or self.model,
+            cost_usd=self.cost_usd + other.cost_usd,
+            priced=self.priced + other.priced,
         )
 
 
@@ -95,6 +107,12 @@ class ActionRequest(Record):
     """Override rules that are not looked for: they were performed for this step, or as often as a run may. `*`: all."""
     overruled: str = ""
     """How a preference rule changed the model's pick; for the trace."""
+    attempt: str = ""
+    """Which kind of attempt this is, empty for the first: retry, recheck, override, model, resume, …; for the trace."""
+    why: str = ""
+    """What the attempt before it came to; for the trace."""
+    recheck: StepOutcome | None = None
+    """The outcome of the attempt before: look whether what is expected has come true meanwhile, and do nothing else."""
 
 
 class ProposeRequest(Record):
@@ -109,6 +127,40 @@ class ProposeRequest(Record):
     """Digest in the artifact store."""
     missed: Lookup = Lookup()
     tenant: str = "default"
+
+
+class ReviseRequest(Record):
+    """Input of `revise_plan`: the rest of the plan does not lead to the goal."""
+
+    run_id: str
+    lineage: str
+    tenant: str
+    sequence: int
+    """Index of the step that failed."""
+    task: Task
+    values: dict[str, str] = Field(default_factory=dict)
+    plan: tuple[Step, ...]
+    """As of now, with the steps that were done and that remain."""
+    commits: tuple[int, ...] = ()
+    """Indexes of the steps done that must not be done again."""
+    failed: str
+    """Why the step failed."""
+    tried: tuple[str, ...] = ()
+    """What was tried to repair it, oldest first."""
+    snapshot: str
+    """Digest in the artifact store."""
+
+
+class Revision(Record):
+    """What the planner answered."""
+
+    steps: tuple[Step, ...] = ()
+    """They replace the plan from the failed step on; empty when it gave up."""
+    gave_up: str = ""
+    """Why there is no plan."""
+    usage: Usage = Usage()
+    stand_in: bool = False
+    """The answer came from the stand-in, not from a model."""
 
 
 class ResolveRequest(Record):
@@ -144,10 +196,11 @@ class Resolution(Record):
 
 
 class PersonVerdict(Record):
-    """A person's answer on a step in doubt."""
+    """A person's answer on a step in doubt, or on one that failed."""
 
     sequence: int
-    verdict: Literal["done", "not_done", "abandon"]
+    verdict: Literal["done", "not_done", "abandon", "retry", "skip"]
+    """In doubt: done, not_done, abandon. Failed: retry, done, skip (not for a commit), abandon."""
     who: str = ""
     why: str = ""
 
@@ -157,6 +210,8 @@ class SettleRequest(Record):
 
     action: ActionRequest
     verdict: PersonVerdict
+    failed: bool = False
+    """Nothing is in doubt: the step failed, and the run waited because its task says `on_failure: ask`."""
 
 
 class FinishRequest(Record):
@@ -211,6 +266,8 @@ class Totals(Record):
     """Override rules performed."""
     overruled: int = 0
     """Picks of the model that a preference rule changed."""
+    plans: int = 0
+    """How often the rest of the plan was revised."""
     usage: Usage = Usage()
 
 
@@ -235,6 +292,14 @@ class RunState(Record):
     """How often each override rule was performed, by its name."""
     override_spent: tuple[str, ...] = ()
     """Those that were performed as often as they may be."""
+    plan: tuple[Step, ...] = ()
+    """The plan, once it was revised; empty while it is the task's own."""
+    revised_from: tuple[int, ...] = ()
+    """For each revision, the index of the step that it began at."""
+    commits: tuple[int, ...] = ()
+    """Indexes of the steps done that must not be repeated."""
+    begun: float = 0.0
+    """When the run began, in seconds since 1970, moved on by the time that it waited for a person; 0 if it begins."""
 
 
 class RunInput(Record):
@@ -250,6 +315,10 @@ class RunInput(Record):
     steps_per_history: int = Field(100, ge=1)
     """Steps after which the run continues as new."""
     state: RunState = RunState()
+    budget: Limits | None = None
+    """What the run may spend on models. None: what its task says, and no revised plans."""
+    on_failure: Literal["fail", "ask"] | None = None
+    """What to do when a step failed and nothing mends it. None: what its task says."""
 
 
 class StepLine(Record):
@@ -269,6 +338,8 @@ class StepLine(Record):
     """The override rule that the step belongs to; empty for the task's own."""
     overruled: str = ""
     """How a preference rule changed the model's pick."""
+    kind: Literal["step", "plan"] = "step"
+    """`plan`: not a step, but a revision of the plan from that step on."""
 
 
 class Progress(Record):
@@ -281,6 +352,10 @@ class Progress(Record):
     doing: str = ""
     waiting_for: str = ""
     """What a person has to decide; empty when nothing waits."""
+    answers: tuple[str, ...] = ()
+    """The verdicts that a person may give."""
+    revised_from: tuple[int, ...] = ()
+    """For each revision of the plan, the index of the step that it began at."""
     lines: tuple[StepLine, ...] = ()
     """The last hundred steps at most."""
     totals: Totals = Totals()

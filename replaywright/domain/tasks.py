@@ -9,6 +9,7 @@ from pydantic_core import ErrorDetails
 
 from replaywright.domain.actions import Action
 from replaywright.domain.base import Authored
+from replaywright.domain.budgets import Budget
 from replaywright.domain.predicates import KINDS, Predicate
 from replaywright.domain.steps import Fill, Goto, Paste, Step, Type
 from replaywright.domain.templates import malformed_in, parameters_in, secrets_in, texts_of
@@ -51,6 +52,10 @@ class Task(Authored):
     steps: tuple[Step, ...] = Field(min_length=1)
     verify: tuple[Predicate, ...] = ()
     """What must hold after the last step: the final verification."""
+    budget: Budget = Budget()
+    """What a run may spend on models."""
+    on_failure: Literal["fail", "ask"] = "fail"
+    """When a step failed and nothing mends it: end the run, or wait for a person."""
 
     @field_validator("parameters")
     @classmethod

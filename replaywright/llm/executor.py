@@ -1,60 +1,16 @@
-"""The executor model: instruction and page in, the id of one element out.
+"""The executor model: instruction and page in, the id of one element out."""
 
-Requests are not repeated here, neither by us nor by the provider's SDK: Temporal repeats the activity, by the kind of
-the error. The one exception is an answer that cannot be used: the model is told so once, in the same conversation.
-"""
-
-import asyncio
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Self
 
 from pydantic import BaseModel, ConfigDict, Field
-from pydantic_ai import Agent, ModelRetry, ModelSettings, RunContext
-from pydantic_ai.exceptions import (
-    AgentRunError,
-    ContentFilterError,
-    ModelAPIError,
-    ModelConnectionError,
-    ModelHTTPError,
-    ModelQuotaExceededError,
-    ModelRateLimitError,
-    ModelRequestRejectedError,
-    ModelRequestTimeout,
-    ModelServerError,
-    ModelUnavailableError,
-    UnexpectedModelBehavior,
-    UserError,
-)
-from pydantic_ai.messages import ModelMessage, ModelResponse
-from pydantic_ai.models import Model, ModelRequestParameters, infer_model
-from pydantic_ai.models.wrapper import WrapperModel
-from pydantic_ai.providers import infer_provider_class
-from pydantic_ai.usage import RunUsage
+from pydantic_ai import Agent, ModelRetry, RunContext
 
+from replaywright.domain.budgets import Price
 from replaywright.domain.runs import Usage
-from replaywright.errors import ModelFailed, ModelMisconfigured, ModelRateLimited, ModelRefused, ModelUnavailable
 from replaywright.llm import prompts
+from replaywright.llm.client import STAND_IN, ModelClient
 from replaywright.ports import Choice
-
-STAND_IN = "stand-in"
-"""How the demo's stand-in names itself in its answers; a real model never does."""
-
-_MESSAGE_LIMIT = 300
-"""Characters of a provider's own message that are passed on."""
-
-_TEMPORARY = frozenset({408, 409, 425})
-"""Client errors that say "not now" instead of "not so"."""
-
-_UNAVAILABLE = (ModelConnectionError, ModelRequestTimeout, ModelUnavailableError, ModelServerError)
-
-_FINAL = (ModelHTTPError, ModelRequestRejectedError, ModelQuotaExceededError)
-
-_KEY_VARIABLES = {
-    "openai": "OPENAI_API_KEY",
-    "openai-chat": "OPENAI_API_KEY",
-    "openai-responses": "OPENAI_API_KEY",
-    "anthropic": "ANTHROPIC_API_KEY",
-}
 
 
 class Answer(BaseModel):
@@ -71,11 +27,7 @@ class _Ids:
 
 
 class ModelExecutor:
-    """A `TargetProposer` over any provider that pydantic-ai knows.
-
-    The model is made at the first question: a worker without one starts, replays what is cached, and says what is
-    missing when it has to ask. Belongs to one event loop.
-    """
+    """A `TargetProposer` over any provider that pydantic-ai knows; see `ModelClient`."""
 
     def __init__(
         self,
@@ -84,21 +36,17 @@ class ModelExecutor:
         base_url: str | None = None,
         api_key: str | None = None,
         timeout_s: float = 60.0,
+        price: Price | None = None,
     ) -> None:
-        """Ask `model` (`provider:name`).
-
-        Args:
-            model: None or empty: every question raises `ModelMisconfigured`.
-            base_url: Another server; it must speak Anthropic's dialect for `anthropic:…`, else OpenAI's.
-            api_key: Key for `base_url`; None takes the provider's own variable, or none at all.
-            timeout_s: Limit of one HTTP request, from connecting to the last byte.
-        """
-        self._name = model or ""
-        self._base_url = base_url
-        self._api_key = api_key
-        self._timeout_s = timeout_s
-        self._model: Model | None = None
-        self._spent = Usage()
+        """Ask `model` (`provider:name`); for the others see `ModelClient`."""
+        self._client = ModelClient(
+            model,
+            setting="REPLAYWRIGHT_MODEL",
+            base_url=base_url,
+            api_key=api_key,
+            timeout_s=timeout_s,
+            price=price,
+        )
         self._agent = Agent(
             output_type=Answer,
             deps_type=_Ids,
@@ -111,41 +59,17 @@ class ModelExecutor:
     @property
     def spent(self) -> Usage:
         """All that was asked so far, failed and refused requests included."""
-        return self._spent
+        return self._client.spent
 
     async def propose(self, *, instruction: str, action: str, page: str, ids: frozenset[str]) -> Choice:
         """Choose among `ids`; see `TargetProposer`."""
-        counted = _Counted(await self._ready())
-        tokens = RunUsage()
-        response: ModelResponse | None = None
-        try:
-            run = await self._agent.run(
-                prompts.executor_message(instruction=instruction, action=action, page=page),
-                deps=_Ids(ids),
-                model=counted,
-                model_settings=self._settings(counted.wrapped),
-                usage=tokens,
-            )
-            response = run.response
-        except (AgentRunError, UserError) as exc:
-            raise self._failure(exc) from exc
-        finally:
-            usage = Usage(
-                calls=counted.requests,
-                input_tokens=tokens.input_tokens,
-                output_tokens=tokens.output_tokens,
-                model=(None if response is None else response.model_name) or counted.model_name,
-            )
-            self._spent = self._spent.plus(usage)
-        return Choice(element_id=run.output.element_id, usage=usage, stand_in=usage.model == STAND_IN)
+        message = prompts.executor_message(instruction=instruction, action=action, page=page)
+        answer, usage = await self._client.ask(self._agent, message, _Ids(ids))
+        return Choice(element_id=answer.element_id, usage=usage, stand_in=usage.model == STAND_IN)
 
     async def close(self) -> None:
         """Close the connections to the provider."""
-        if self._model is not None:
-            # Entering and leaving is how pydantic-ai closes the HTTP client that a provider owns.
-            async with self._model:
-                pass
-            self._model = None
+        await self._client.close()
 
     async def __aenter__(self) -> Self:
         return self
@@ -153,101 +77,8 @@ class ModelExecutor:
     async def __aexit__(self, *_: object) -> None:
         await self.close()
 
-    async def _ready(self) -> Model:
-        if self._model is None:
-            try:
-                # In a thread: importing a provider's SDK would hold up the heartbeats of everything else here.
-                self._model = await asyncio.to_thread(_make, self._name, self._base_url, self._api_key)
-            except (UserError, ImportError) as exc:
-                raise ModelMisconfigured(self._what_to_set(str(exc))) from exc
-        return self._model
-
-    def _settings(self, model: Model) -> ModelSettings:
-        settings = ModelSettings(timeout=self._timeout_s, request_timeout=self._timeout_s, max_retries=0)
-        profile: dict[str, Any] = {**model.profile}
-        # Reasoning models refuse a temperature; pydantic-ai would drop it with a warning on every request.
-        if not profile.get("openai_supports_reasoning") and not profile.get("anthropic_disallows_sampling_settings"):
-            settings["temperature"] = 0.0
-        return settings
-
-    def _failure(self, exc: AgentRunError | UserError) -> ModelFailed:
-        """Our error for one of pydantic-ai's."""
-        said = str(exc)[:_MESSAGE_LIMIT]
-        if isinstance(exc, ModelRateLimitError):
-            wait = exc.retry_after if exc.retry_after is not None else _fraction(exc)
-            return ModelRateLimited(f"{self._name!r} asks to wait{self._at()}: {said}", retry_after_s=wait)
-        if isinstance(exc, _UNAVAILABLE) or (isinstance(exc, ModelHTTPError) and exc.status_code in _TEMPORARY):
-            return ModelUnavailable(f"{self._name!r} does not answer{self._at()}: {said}")
-        if isinstance(exc, ContentFilterError):
-            return ModelRefused(f"{self._name!r} declined: {said}")
-        if isinstance(exc, UnexpectedModelBehavior):
-            return ModelRefused(f"{self._name!r} gave no usable answer: {said}")
-        if isinstance(exc, _FINAL) or not isinstance(exc, ModelAPIError):
-            return ModelMisconfigured(self._what_to_set(said))
-        # What is left came with no status and no reason: a gateway's page instead of JSON, for example.
-        return ModelUnavailable(f"{self._name!r} sent no answer{self._at()}: {said}")
-
-    def _what_to_set(self, said: str) -> str:
-        if not self._name:
-            return "no model is configured; set REPLAYWRIGHT_MODEL, for example openai:gpt-5-mini"
-        variables = ["REPLAYWRIGHT_MODEL"]
-        if self._base_url:
-            variables.append("REPLAYWRIGHT_MODEL_BASE_URL")
-        if key := _KEY_VARIABLES.get(self._name.partition(":")[0]):
-            variables.append(key)
-        return f"{self._name!r} cannot be used{self._at()}; check {', '.join(variables)}: {said}"
-
-    def _at(self) -> str:
-        return f" at {self._base_url}" if self._base_url else ""
-
-
-def _make(name: str, base_url: str | None, api_key: str | None) -> Model:
-    if not name:
-        raise UserError("no model is configured")
-    if base_url is None:
-        return infer_model(name)
-    provider, _, rest = name.partition(":")
-    # A provider's SDK takes one to two seconds to import; a worker that only replays has no use for it.
-    if provider == "anthropic":
-        from pydantic_ai.models.anthropic import AnthropicModel  # noqa: PLC0415
-        from pydantic_ai.providers.anthropic import AnthropicProvider  # noqa: PLC0415
-
-        return AnthropicModel(rest, provider=AnthropicProvider(base_url=base_url, api_key=api_key))
-    try:
-        infer_provider_class(provider)
-    except (ValueError, ImportError):
-        rest = name  # a local server's own name, such as `llama3:8b`
-    from pydantic_ai.models.openai import OpenAIChatModel  # noqa: PLC0415
-    from pydantic_ai.providers.openai import OpenAIProvider  # noqa: PLC0415
-
-    return OpenAIChatModel(rest or name, provider=OpenAIProvider(base_url=base_url, api_key=api_key))
-
 
 def _must_be_known(ctx: RunContext[_Ids], answer: Answer) -> Answer:
     if answer.element_id is not None and answer.element_id not in ctx.deps.known:
         raise ModelRetry(prompts.UNKNOWN_ID)
     return answer
-
-
-def _fraction(exc: ModelRateLimitError) -> float | None:
-    """Fractions of a second in `Retry-After`: not in RFC 9110, but sent by gateways; pydantic-ai reads integers."""
-    try:
-        wait = float((getattr(exc, "headers", None) or {}).get("retry-after", ""))
-    except ValueError:
-        return None
-    return wait if 0 <= wait < float("inf") else None
-
-
-class _Counted(WrapperModel):
-    """Counts the HTTP requests of one question: pydantic-ai's own count leaves out those that failed."""
-
-    requests = 0
-
-    async def request(
-        self,
-        messages: list[ModelMessage],
-        model_settings: ModelSettings | None,
-        model_request_parameters: ModelRequestParameters,
-    ) -> ModelResponse:
-        self.requests += 1
-        return await super().request(messages, model_settings, model_request_parameters)

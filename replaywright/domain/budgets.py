@@ -1,0 +1,59 @@
+"""What a run may spend on models, and what a model costs."""
+
+from pydantic import Field
+
+from replaywright.domain.base import Authored, Record
+
+CALLS = 60
+"""Model calls of a run unless it says otherwise: learning a long task takes one a step, and a few for repairs."""
+TOKENS = 400_000
+"""Tokens of a run, in and out together, unless it says otherwise."""
+PLANS = 2
+"""Revised plans of a run unless it says otherwise; none where no planner is configured."""
+
+
+class Budget(Authored):
+    """What somebody allows a run, in a task file or on the command line; None leaves it to what is usual."""
+
+    calls: int | None = Field(None, ge=0)
+    """Requests to models; 0 to never ask one."""
+    tokens: int | None = Field(None, ge=0)
+    """Tokens in and out together."""
+    money: float | None = Field(None, ge=0, allow_inf_nan=False)
+    """US dollars; needs the models' prices in the worker's settings."""
+    seconds: float | None = Field(None, ge=0, allow_inf_nan=False)
+    """Since the run began, without the time that it waited for a person."""
+    plans: int | None = Field(None, ge=0)
+    """How often the rest of the plan may be revised."""
+
+    def over(self, other: "Budget") -> "Budget":
+        """This budget, and where it says nothing, what the other one says."""
+        return Budget(**{**other.model_dump(exclude_none=True), **self.model_dump(exclude_none=True)})
+
+
+class Limits(Record):
+    """What a run may spend; None means without limit. Beyond a limit no model is asked any more."""
+
+    calls: int | None = CALLS
+    tokens: int | None = TOKENS
+    money: float | None = None
+    seconds: float | None = None
+    plans: int = 0
+
+    @classmethod
+    def of(cls, budget: Budget, *, planner: bool) -> "Limits":
+        """The limits of a run with this budget; without a `planner` no plan is ever revised."""
+        usual = {} if not planner else {"plans": PLANS}
+        given = budget.model_dump(exclude_none=True, exclude=set() if planner else {"plans"})
+        return cls(**{**usual, **given})
+
+
+class Price(Record):
+    """US dollars for a million tokens."""
+
+    input_usd: float
+    output_usd: float
+
+    def of(self, input_tokens: int, output_tokens: int) -> float:
+        """What so many tokens cost."""
+        return (input_tokens * self.input_usd + output_tokens * self.output_usd) / 1_000_000

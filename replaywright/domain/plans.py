@@ -1,0 +1,165 @@
+"""A model's plan is checked before any of it is done: what it may contain, and what it must not lose."""
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+from urllib.parse import urlsplit
+
+from replaywright.domain.actions import Action, Effect
+from replaywright.domain.base import Record
+from replaywright.domain.steps import Extract, Goto, Step, arguments_of
+from replaywright.domain.tasks import Task, parse_task
+from replaywright.domain.templates import fill, parameters_in, texts_of
+from replaywright.domain.text import normalise
+from replaywright.errors import InputInvalid, PlanRefused
+
+STEPS_LIMIT = 20
+"""Steps of a revised plan."""
+PLANNED_ACTIONS: tuple[Action, ...] = (
+    Action.GOTO,
+    Action.CLICK,
+    Action.DOUBLE_CLICK,
+    Action.HOVER,
+    Action.FILL,
+    Action.TYPE,
+    Action.PASTE,
+    Action.PRESS,
+    Action.SELECT_OPTION,
+    Action.CHECK,
+    Action.UNCHECK,
+    Action.EXPAND,
+    Action.COLLAPSE,
+    Action.SCROLL,
+    Action.WAIT_FOR,
+    Action.GO_BACK,
+    Action.SWITCH_TAB,
+    Action.CLOSE_TAB,
+)
+"""What a model may plan. Files are given, and data is read, only by steps that the task's author wrote."""
+_FIELDS = frozenset(
+    {
+        *("action", "instruction", "expect", "effect", "always"),
+        *("url", "value", "values", "keys", "to", "tab", "url_contains", "title_contains"),
+    }
+)
+"""What a planned step may say. It describes its element in words: a model writes no selectors."""
+_WEIGHTY = (Effect.COMMIT, Effect.IRREVERSIBLE)
+_IDLE_WORDS = frozenset(["a", "an", "the", "button", "link", "field", "icon", "this", "that", "please"])
+
+
+class PlanRules(Record):
+    """What a revised plan is checked against."""
+
+    task: Task
+    values: dict[str, str]
+    plan: tuple[Step, ...]
+    position: int
+    """Index of the step that failed: the revised plan replaces this one and all after it."""
+    commits: tuple[int, ...] = ()
+    """Indexes of the steps done that must not be done again."""
+    url: str = ""
+    """Of the page that the plan goes on from."""
+
+
+def checked_plan(items: Sequence[Mapping[str, Any]], rules: PlanRules) -> tuple[Step, ...]:
+    """The steps of a plan, in which `{"keep": 3}` stands for the third step of the old plan, as it is.
+
+    Raises:
+        PlanRefused: it breaks a rule.
+    """
+    if not 1 <= len(items) <= STEPS_LIMIT:
+        raise PlanRefused(f"a plan has 1 to {STEPS_LIMIT} steps; this one has {len(items)}")
+    steps = tuple(_step(number, item, rules) for number, item in enumerate(items, 1))
+    kept = [item["keep"] - 1 for item in items if item.get("keep") is not None]
+    if kept != sorted(set(kept)):
+        raise PlanRefused("steps of the old plan are kept once each, and in their order")
+    if items[0].get("keep") == rules.position + 1:
+        raise PlanRefused(f"step {rules.position + 1} failed as it is: begin with what makes it possible")
+    _loses_nothing(kept, rules)
+    _repeats_no_commit(steps, rules)
+    return steps
+
+
+def _step(number: int, item: Mapping[str, Any], rules: PlanRules) -> Step:
+    if (keep := item.get("keep")) is not None:
+        if set(item) != {"keep"} or not isinstance(keep, int) or isinstance(keep, bool):
+            raise PlanRefused(f"step {number}: keep takes the number of a remaining step, and nothing beside it")
+        if not rules.position < keep <= len(rules.plan):
+            raise PlanRefused(
+                f"step {number}: keep {keep} is none of the remaining steps {rules.position + 1} to {len(rules.plan)}"
+            )
+        return rules.plan[keep - 1]
+    if item.get("action") not in set(PLANNED_ACTIONS):
+        raise PlanRefused(f"step {number}: action is none of {', '.join(PLANNED_ACTIONS)}")
+    if unknown := set(item) - _FIELDS:
+        raise PlanRefused(f"step {number}: a planned step has no {min(unknown)}; it has {', '.join(sorted(_FIELDS))}")
+    data = {key: value for key, value in item.items() if key != "effect" or value in _WEIGHTY}
+    step = _parsed(number, data, rules)
+    if isinstance(step, Goto):
+        _stays_on_the_site(number, step, rules)
+    return step
+
+
+def _parsed(number: int, data: Mapping[str, Any], rules: PlanRules) -> Step:
+    """The step, checked as one of a task file is: its fields, and that it uses what is declared, where it may."""
+    declared = {
+        "task": rules.task.task,
+        "url": "about:blank",
+        "parameters": {name: one.model_dump() for name, one in rules.task.parameters.items()},
+        "secrets": rules.task.secrets,
+    }
+    try:
+        return parse_task({**declared, "steps": [data]}, f"step {number}").steps[0]
+    except InputInvalid as exc:
+        raise PlanRefused(str(exc)) from exc
+
+
+def _stays_on_the_site(number: int, step: Goto, rules: PlanRules) -> None:
+    known = (rules.task.url, rules.url, *_first_urls(rules.plan))
+    own = {origin for url in known if (origin := _origin(fill(url, rules.values)))}
+    if _origin(fill(step.url, rules.values)) not in own:
+        raise PlanRefused(f"step {number}: goto may only open pages of {', '.join(sorted(own)) or 'no site'}")
+
+
+def _first_urls(plan: Sequence[Step]) -> Iterable[str]:
+    return (plan[0].url,) if plan and isinstance(plan[0], Goto) else ()
+
+
+def _origin(url: str) -> str:
+    """Scheme, host and port; empty for what is no web address."""
+    try:
+        parts = urlsplit(url)
+        port = parts.port
+    except ValueError:
+        return ""
+    if parts.scheme not in ("http", "https") or not parts.hostname or parts.username is not None:
+        return ""
+    return f"{parts.scheme}://{parts.hostname}:{port or {'http': 80, 'https': 443}[parts.scheme]}"
+
+
+def _loses_nothing(kept: Sequence[int], rules: PlanRules) -> None:
+    """What only the plan can show must stay in it: data to read, and all of it if nothing is verified at the end."""
+    for index in range(rules.position, len(rules.plan)):
+        step = rules.plan[index]
+        if index in kept or (rules.task.verify and not isinstance(step, Extract)):
+            continue
+        why = "it reads data" if rules.task.verify else "the task has no final verification"
+        raise PlanRefused(f"step {index + 1} must be kept ({{keep: {index + 1}}}): {why}")
+
+
+def _repeats_no_commit(steps: Sequence[Step], rules: PlanRules) -> None:
+    done = {_meaning(rules.plan[index], rules.values): index for index in rules.commits}
+    for number, step in enumerate(steps, 1):
+        if (index := done.get(_meaning(step, rules.values))) is not None:
+            raise PlanRefused(f"step {number} is step {index + 1} again, which was done and must not be done twice")
+
+
+def _meaning(step: Step, values: Mapping[str, str]) -> tuple[str, frozenset[str], str]:
+    """The same for the same act, however its instruction is put."""
+    said = re.findall(r"\w+", normalise(_filled(step.instruction, values)).casefold())
+    arguments = repr([_filled(text, values) for text in texts_of(arguments_of(step))])
+    return step.action, frozenset(said) - _IDLE_WORDS, arguments
+
+
+def _filled(text: str, values: Mapping[str, str]) -> str:
+    return fill(text, values) if parameters_in(text) <= set(values) else text

@@ -1,0 +1,120 @@
+"""The planner model: goal, what was done, what failed and the page in, the rest of the plan out."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, Self
+
+from pydantic import BaseModel, ConfigDict, Field
+from pydantic_ai import Agent, ModelRetry, RunContext
+
+from replaywright.domain.budgets import Price
+from replaywright.domain.runs import Revision, Usage
+from replaywright.domain.steps import Step
+from replaywright.errors import PlanRefused
+from replaywright.llm import prompts
+from replaywright.llm.client import STAND_IN, ModelClient
+from replaywright.ports import PlanQuestion
+
+
+class PlannedStep(BaseModel):
+    """One step: either `keep` alone, or an action with what it needs."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    keep: int | None = Field(None, description="Number of a remaining step that is done as it is; nothing beside it.")
+    action: str | None = None
+    instruction: str | None = Field(None, description="Which element, in plain words, such as: the Continue button.")
+    url: str | None = Field(None, description="For goto.")
+    value: str | None = Field(None, description="For fill, type, paste, select_option.")
+    values: list[str] | None = Field(None, description="For select_option: several labels.")
+    keys: str | None = Field(None, description="For press, such as Enter.")
+    to: Literal["top", "bottom", "element"] | None = Field(None, description="For scroll.")
+    tab: Literal["latest", "first"] | None = Field(None, description="For switch_tab.")
+    effect: Literal["commit", "irreversible"] | None = Field(None, description="If it sends, pays, orders or deletes.")
+    expect: list[dict[str, Any]] | None = Field(None, description="What must hold after the step.")
+
+
+class PlanAnswer(BaseModel):
+    """The rest of the plan, or why there is none."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    steps: list[PlannedStep] = Field(default_factory=list)
+    gave_up: str | None = Field(None, description="Why the goal cannot be reached from here; then there are no steps.")
+
+
+@dataclass
+class _Checked:
+    check: Callable[[Sequence[Mapping[str, Any]]], tuple[Step, ...]]
+    steps: tuple[Step, ...] = ()
+    refused: str = ""
+
+
+class ModelPlanner:
+    """A `Planner` over any provider that pydantic-ai knows; see `ModelClient`."""
+
+    def __init__(
+        self,
+        model: str | None,
+        *,
+        base_url: str | None = None,
+        api_key: str | None = None,
+        timeout_s: float = 120.0,
+        price: Price | None = None,
+    ) -> None:
+        """Ask `model` (`provider:name`); for the others see `ModelClient`."""
+        self._client = ModelClient(
+            model,
+            setting="REPLAYWRIGHT_PLANNER_MODEL",
+            base_url=base_url,
+            api_key=api_key,
+            timeout_s=timeout_s,
+            price=price,
+        )
+        self._agent = Agent(
+            output_type=PlanAnswer,
+            deps_type=_Checked,
+            instructions=prompts.PLANNER,
+            retries=1,
+            name="planner",
+        )
+        self._agent.output_validator(_must_pass)
+
+    @property
+    def spent(self) -> Usage:
+        """All that was asked so far, failed and refused requests included."""
+        return self._client.spent
+
+    async def revise(
+        self, question: PlanQuestion, check: Callable[[Sequence[Mapping[str, Any]]], tuple[Step, ...]]
+    ) -> Revision:
+        """Ask for the rest of the plan; see `Planner`."""
+        checked = _Checked(check)
+        answer, usage = await self._client.ask(self._agent, prompts.planner_message(question), checked)
+        refused = checked.refused and f"the plan was refused: {checked.refused}"
+        gave_up = refused or ("" if checked.steps else answer.gave_up or "no reason given")
+        return Revision(steps=checked.steps, gave_up=gave_up, usage=usage, stand_in=usage.model == STAND_IN)
+
+    async def close(self) -> None:
+        """Close the connections to the provider."""
+        await self._client.close()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.close()
+
+
+def _must_pass(ctx: RunContext[_Checked], answer: PlanAnswer) -> PlanAnswer:
+    """A plan that breaks a rule goes back once; after that there is none."""
+    checked = ctx.deps
+    if answer.gave_up and not answer.steps:
+        return answer
+    try:
+        checked.steps = checked.check([step.model_dump(exclude_none=True) for step in answer.steps])
+    except PlanRefused as exc:
+        if ctx.retry < ctx.max_retries:
+            raise ModelRetry(prompts.refused_plan(str(exc))) from exc
+        checked.refused = str(exc)
+    return answer
