@@ -15,6 +15,10 @@ with workflow.unsafe.imports_passed_through():
     from replaywright.domain.targets import Target
 
 
+WHY_LIMIT = 300
+"""Characters of what an attempt came to, as it is told to the trace, the planner and people."""
+
+
 class Attempt:
     """A step with its fingerprint; knows how often it was tried and why."""
 
@@ -41,6 +45,11 @@ class Attempt:
         self._suffix = ""
         self._tries = 0
         self._overruled = ""
+        self._kind = self._why = ""
+        self.looked_again = False
+        """Whether it was looked once more if what is expected came true late."""
+        self.tried: tuple[str, ...] = ()
+        """What became of the attempts before this one, oldest first."""
         self.override = override
         """The override rule that the step belongs to, with how often it was performed by now: `NAME-2`."""
         self.spent: tuple[str, ...] = ()
@@ -56,12 +65,22 @@ class Attempt:
         """The step as it reads in the UI."""
         return step_title(self.step)
 
-    def again(self, why: str, *, proposal: Proposal | None = None) -> None:
-        """Prepare another attempt; `why` shows in its activity id."""
+    def again(self, kind: str, after: StepOutcome | None = None, *, proposal: Proposal | None = None) -> None:
+        """Prepare another attempt `after` the one that came to this; its `kind` shows in the activity id."""
         self._tries += 1
-        self._suffix = f"-{why}{self._tries}"
+        self._suffix = f"-{kind}{self._tries}"
+        self._kind = kind
+        if after is not None:
+            self._why = why_of(after)
+            self.tried = (*self.tried, self._why)
         if proposal is not None:
             self._proposed, self._usage, self._overruled = proposal.target, proposal.usage, proposal.overruled
+
+    def anew(self, kind: str, after: StepOutcome) -> None:
+        """Prepare an attempt that begins from the beginning: nothing that was proposed before is taken over."""
+        self._proposed, self._usage, self._overruled, self._recovered = None, Usage(), "", False
+        self.looked_again = False
+        self.again(kind, after)
 
     def after_loss(self) -> None:
         """Prepare another attempt after the worker or browser was lost: the ledger is asked first."""
@@ -102,6 +121,8 @@ class Attempt:
             override=self.override.rpartition("-")[0],
             spent=self.spent,
             overruled=self._overruled,
+            attempt=self._kind,
+            why=self._why,
         )
 
     @property
@@ -118,6 +139,15 @@ class Attempt:
         how = f" ({self._suffix[1:].rstrip('0123456789')})" if self._suffix else ""
         rule = self.override and f"override {self.override}: "
         return await self._call(self.activity_id(), self.request(), f"{self.sequence + 1:04d} {rule}{self.title}{how}")
+
+    async def look_again(self, unmet: StepOutcome) -> StepOutcome:
+        """Whether what is expected has come true meanwhile: the step as done, else `unmet`. Nothing is done."""
+        self.looked_again = True
+        asked = {"recheck": unmet, "attempt": "recheck", "why": why_of(unmet)}
+        request = self.request().model_copy(update=asked)
+        return await self._call(
+            self.activity_id("recheck1"), request, f"{self.sequence + 1:04d} {self.title} (looking again)"
+        )
 
     async def reapply(self) -> StepOutcome:
         """Do a repeatable step again: in a rebuilt browser, or where a menu closed; not recorded as a new outcome."""
@@ -136,3 +166,9 @@ class Attempt:
             limit=timedelta(milliseconds=self.step.timeout_ms) + policies.MARGIN,
             retry_policy=policies.REPEATABLE if self.may_repeat else policies.ONCE,
         )
+
+
+def why_of(outcome: StepOutcome) -> str:
+    """What an attempt came to, in one line."""
+    said = [outcome.status.value, outcome.reason.replace("_", " "), outcome.message]
+    return ": ".join(dict.fromkeys(filter(None, said)))[:WHY_LIMIT]

@@ -17,6 +17,9 @@ MARGIN = timedelta(seconds=20)
 OPEN_LIMIT = timedelta(seconds=60)
 MODEL_LIMIT = timedelta(seconds=90)
 MODEL_TOTAL = timedelta(minutes=5)
+PLAN_LIMIT = timedelta(seconds=180)
+"""A planner writes more than an executor, and is told once when its plan breaks a rule."""
+PLAN_TOTAL = timedelta(minutes=8)
 STORE_PAUSE = timedelta(seconds=2)
 STORE_TRIES = 150
 """A commit step that was not dispatched for want of the store is tried again this often: about five minutes."""

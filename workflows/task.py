@@ -9,15 +9,17 @@ from temporalio import workflow
 from temporalio.exceptions import ActivityError, ApplicationError, CancelledError
 
 from workflows import policies
-from workflows.attempts import Attempt
+from workflows.attempts import Attempt, why_of
 from workflows.browser import Browser
 from workflows.overrides import Overrides
+from workflows.planning import Planning
 
 with workflow.unsafe.imports_passed_through():
     from replaywright.domain.actions import Effect
     from replaywright.domain.evaluation import failing
     from replaywright.domain.fingerprints import fingerprint
-    from replaywright.domain.outcomes import SERVER_ERROR, Status, StepOutcome
+    from replaywright.domain.late import may_come_late
+    from replaywright.domain.outcomes import SERVER_ERROR, Lookup, Status, StepOutcome
     from replaywright.domain.overrides import Due
     from replaywright.domain.predicates import Predicate, fill_predicate
     from replaywright.domain.runs import (
@@ -32,6 +34,7 @@ with workflow.unsafe.imports_passed_through():
         ProposeRequest,
         Resolution,
         ResolveRequest,
+        Revision,
         RunInput,
         RunResult,
         RunState,
@@ -40,6 +43,7 @@ with workflow.unsafe.imports_passed_through():
         Totals,
         step_title,
     )
+    from replaywright.domain.spending import BUDGET_SPENT
     from replaywright.domain.steps import Expand, Goto, Hover, Step, names_element
     from replaywright.domain.templates import fill
 
@@ -48,6 +52,10 @@ _Result = TypeVar("_Result")
 LINES_KEPT = 100
 """Lines of progress that a query returns at most."""
 READ_LIMIT = timedelta(seconds=40)
+MESSAGE_LIMIT = 1_000
+"""Characters of a failure's message."""
+SKIPPED = "skipped"
+"""Reason, and warning, of a step that a person decided to leave out."""
 
 
 class _TaskFailed(Exception):
@@ -72,13 +80,14 @@ class BrowserTask:
     @workflow.init
     def __init__(self, run: RunInput) -> None:
         self._run = run
-        self._plan = plan_of(run)
+        self._plan = run.state.plan or plan_of(run)
         self._lineage = run.lineage or workflow.info().workflow_id
         state = run.state
         self._position = state.position
         self._previous = state.previous
         self._previous_outcome = state.previous_outcome
         self._last_commit = state.last_commit
+        self._commits = state.commits
         self._totals = state.totals
         self._content_keys = dict.fromkeys(state.content_keys)
         self._extracted = dict(state.extracted)
@@ -91,11 +100,13 @@ class BrowserTask:
         )
         self._browser.session, self._browser.epoch = state.session, state.epoch
         self._overrides = Overrides(self._browser, run, self._lineage)
+        self._planning = Planning(run, self._lineage)
         self._due = state.due
         self._lines: list[StepLine] = []
         self._doing = ""
         self._status: Literal["running", "waiting", "done", "failed"] = "running"
         self._waiting_for = ""
+        self._answers: tuple[str, ...] = ()
         self._verdict: PersonVerdict | None = None
 
     @workflow.run
@@ -145,14 +156,17 @@ class BrowserTask:
         self._doing = attempt.title
         self._show()
         outcome = await self._perform(attempt)
-        self._totals = _counted(self._totals, outcome)
         self._note(attempt, outcome)
-        saved = (file for file in outcome.evidence.files if file.state == "saved")
-        self._files = tuple(dict.fromkeys((*self._files, *saved)))[:FILES_KEPT]
-        if outcome.status is not Status.DONE:
-            raise _TaskFailed(outcome.reason or outcome.status, _explained(attempt, outcome), outcome.artifacts)
+        while outcome.status is not Status.DONE:
+            planned = await self._replanned(attempt, outcome)
+            if planned is None:
+                return
+            outcome = await self._by_person(attempt, planned)
+            self._note(attempt, outcome)
+        self._totals = _counted(self._totals, outcome)
         if not outcome.effect.repeatable:
             self._last_commit = self._position
+            self._commits = (*self._commits, self._position)
         self._extracted.update(outcome.extracted)
         if outcome.content_key:
             self._content_keys[outcome.content_key] = None
@@ -176,26 +190,34 @@ class BrowserTask:
 
     async def _perform(self, attempt: Attempt) -> StepOutcome:
         """Perform; repeat once what may be repeated; on a miss ask the model for this one element."""
-        outcome = await self._cleared(attempt)
+        outcome = await self._tried(attempt)
         if _is_out_of_sight(outcome) and await self._reopened(attempt):
-            attempt.again("reopened")
-            outcome = await self._cleared(attempt)
+            attempt.again("reopened", outcome)
+            outcome = await self._tried(attempt)
         if _may_repeat(outcome):
-            attempt.again("retry")
-            outcome = await self._cleared(attempt)
+            attempt.again("retry", outcome)
+            outcome = await self._tried(attempt)
         rerouted = outcome.lookup.reason not in ("", "no_entry") or outcome.status is Status.UNMET
         for _ in range(policies.TARGET_ROUNDS):
             if not self._may_ask(attempt.step, outcome):
                 break
-            proposal = await self._propose(attempt, outcome)
+            if limit := self._planning.spent(self._totals.usage):
+                return _out_of_budget(outcome, limit)
+            try:
+                proposal = await self._propose(attempt, outcome)
+            except ActivityError as error:
+                if not (self._asks_on_failure and isinstance(error.cause, ApplicationError)):
+                    raise
+                kind = error.cause.type or "ModelFailed"
+                return outcome.model_copy(update={"reason": kind, "message": str(error.cause)})
             if proposal.target is None:
                 said = f"{outcome.reason or 'missed'}, and the model names no single element for this"
                 return outcome.model_copy(update={"message": said})
-            attempt.again("model", proposal=proposal)
+            attempt.again("model", outcome, proposal=proposal)
             self._totals = self._totals.model_copy(
                 update={"overruled": self._totals.overruled + bool(proposal.overruled)}
             )
-            outcome = await self._cleared(attempt)
+            outcome = await self._tried(attempt)
             if outcome.status is Status.DONE and rerouted:
                 self._totals = self._totals.model_copy(update={"fallbacks": self._totals.fallbacks + 1})
         return outcome
@@ -216,6 +238,15 @@ class BrowserTask:
             if (await self._on_session(opener.reapply)).status is not Status.DONE:
                 return False
         return True
+
+    async def _tried(self, attempt: Attempt) -> StepOutcome:
+        """Perform, with what override rules clear away; once in a step, look again if its expectation comes late."""
+        outcome = await self._cleared(attempt)
+        if attempt.looked_again or not may_come_late(attempt.step, outcome) or not workflow.patched("look-again"):
+            return outcome
+        self._doing = f"{attempt.title}: looking again"
+        self._show()
+        return await self._on_session(lambda: attempt.look_again(outcome))
 
     def _may_ask(self, step: Step, outcome: StepOutcome) -> bool:
         if self._run.mode is Mode.REPLAY or not (names_element(step) and step.instruction and outcome.snapshot):
@@ -258,11 +289,10 @@ class BrowserTask:
         while outcome.due and _came_to_nothing(outcome):
             if not await self._override(outcome.due, attempt.sequence):
                 break
-            if not outcome.effect.repeatable:  # its intent was taken back under the next epoch
-                self._browser.raise_epoch()
-                self._browser.raise_epoch()
+            if not outcome.effect.repeatable:
+                self._leave_epoch(outcome)
             attempt.spent = (*attempt.spent, *self._overrides.spent, *(rule.name for rule in outcome.due))
-            attempt.again("override")
+            attempt.again("override", outcome)
             outcome = await self._decided(attempt)
         return outcome
 
@@ -317,7 +347,7 @@ class BrowserTask:
                 said = f"was verified absent after {rounds} dispatches"
                 return outcome.model_copy(update={"status": Status.REFUSED, "message": said})
             self._browser.raise_epoch()
-            attempt.again("commit")
+            attempt.again("commit", outcome)
 
     async def _resolved(self, attempt: Attempt, contradicted: str) -> Resolution:
         """Whether a commit step in doubt took effect: with its outcome if it did, without if it certainly did not."""
@@ -342,35 +372,105 @@ class BrowserTask:
         return resolution
 
     async def _ask_person(self, attempt: Attempt, asked: ActionRequest, reason: str) -> Resolution:
-        self._waiting_for = (
+        verdict = await self._asked(
             f"step {attempt.sequence + 1} ({attempt.title}) may or may not have taken effect ({reason}): "
-            "look at the site, then answer"
+            "look at the site, then answer",
+            ("done", "not_done", "abandon"),
         )
-        self._status = "waiting"
+        await self._settled(attempt, SettleRequest(action=asked, verdict=verdict))
+        who = verdict.who or "a person"
+        if verdict.verdict == "abandon":
+            raise _TaskFailed("abandoned", f"{who} abandoned the step in doubt: {verdict.why}")
+        if verdict.verdict == "not_done":
+            return Resolution(verdict="not_done", reason="person")
+        said = f"{who} says that it took effect: {verdict.why}"
+        outcome = StepOutcome(
+            status=Status.DONE, reason="person", message=said, fingerprint=attempt.mark, effect=Effect.COMMIT
+        )
+        return Resolution(verdict="done", reason="person", outcome=outcome)
+
+    async def _asked(self, question: str, answers: tuple[str, ...]) -> PersonVerdict:
+        """A person's answer, however long it takes."""
+        since = workflow.now()
+        self._waiting_for, self._answers, self._status = question, answers, "waiting"
         self._show()
         await workflow.wait_condition(lambda: self._verdict is not None)
         verdict, self._verdict = self._verdict, None
         assert verdict is not None
-        self._status, self._waiting_for = "running", ""
+        self._waiting_for, self._answers, self._status = "", (), "running"
+        self._planning.begun += (workflow.now() - since).total_seconds()
+        return verdict
+
+    async def _settled(self, attempt: Attempt, request: SettleRequest) -> None:
+        """Write a person's answer to ledger and trace."""
+        verdict = request.verdict
         await workflow.execute_activity(
             "effect.settle",
-            SettleRequest(action=asked, verdict=verdict),
-            activity_id=attempt.activity_id(f"settle-e{asked.epoch}"),
+            request,
+            activity_id=attempt.activity_id(f"settle-e{request.action.epoch}"),
             summary=f"{attempt.sequence + 1:04d} {verdict.who or 'a person'} says: {verdict.verdict}"[:200],
             task_queue=policies.browser_queue(workflow.info().task_queue),
             start_to_close_timeout=READ_LIMIT,
             heartbeat_timeout=policies.HEARTBEAT,
             retry_policy=policies.OPENING,
         )
-        if verdict.verdict == "abandon":
-            raise _TaskFailed("abandoned", f"{verdict.who or 'a person'} abandoned the step in doubt: {verdict.why}")
-        if verdict.verdict == "not_done":
-            return Resolution(verdict="not_done", reason="person")
-        said = f"{verdict.who or 'a person'} says that it took effect: {verdict.why}"
-        outcome = StepOutcome(
-            status=Status.DONE, reason="person", message=said, fingerprint=attempt.mark, effect=Effect.COMMIT
+
+    # ------------------------------------------------------------------- when nothing mends the step itself
+
+    async def _replanned(self, attempt: Attempt, outcome: StepOutcome) -> StepOutcome | None:
+        """None when the planner revised the plan from this step on; else the outcome, with why it did not."""
+        if not self._planning.is_for_the_planner(outcome):
+            return outcome
+        if limit := self._planning.no_more_plans(self._totals.usage):
+            return _out_of_budget(outcome, limit)
+        self._doing = f"{attempt.title}: asking the planner"
+        self._show()
+        revision = await self._planning.revise(attempt, outcome, self._plan, self._commits)
+        plans, usage = self._totals.plans + bool(revision.steps), self._totals.usage.plus(revision.usage)
+        self._totals = self._totals.model_copy(update={"plans": plans, "usage": usage})
+        self._note_plan(attempt, revision)
+        if not revision.steps:
+            said = f"{outcome.message or outcome.reason.replace('_', ' ')}; no revised plan: {revision.gave_up}"
+            return outcome.model_copy(update={"message": said[:MESSAGE_LIMIT]})
+        self._leave_epoch(outcome)
+        self._plan = (*self._plan[: self._position], *revision.steps)
+        return None
+
+    @property
+    def _asks_on_failure(self) -> bool:
+        return (self._run.on_failure or self._run.task.on_failure) == "ask"
+
+    async def _by_person(self, attempt: Attempt, outcome: StepOutcome) -> StepOutcome:
+        """What a person makes of a step that failed, if the task says so; else the run ends here."""
+        if not self._asks_on_failure:
+            raise _TaskFailed(outcome.reason or outcome.status, _explained(attempt, outcome), outcome.artifacts)
+        answers = ("retry", "done", *(("skip",) if outcome.effect.repeatable else ()), "abandon")
+        verdict = await self._asked(f"step {attempt.sequence + 1} failed: {_explained(attempt, outcome)}", answers)
+        self._leave_epoch(outcome)
+        await self._settled(attempt, SettleRequest(action=attempt.request(), verdict=verdict, failed=True))
+        who = verdict.who or "a person"
+        done = outcome.model_copy(
+            update={"status": Status.DONE, "lookup": Lookup(), "artifacts": {}, "snapshot": "", "content_key": ""}
         )
-        return Resolution(verdict="done", reason="person", outcome=outcome)
+        match verdict.verdict:
+            case "retry":
+                attempt.anew("person", outcome)
+                return await self._perform(attempt)
+            case "done":
+                said = f"{who} says that it is done: {verdict.why}"
+                return done.model_copy(update={"reason": "person", "message": said, "due": ()})
+            case "skip":
+                said = f"{who} skipped it: {verdict.why}"
+                told = {"reason": SKIPPED, "message": said, "warnings": (SKIPPED,), "due": ()}
+                return done.model_copy(update=told)
+            case _:
+                raise _TaskFailed("abandoned", f"{who} abandoned the step that failed: {verdict.why}")
+
+    def _leave_epoch(self, outcome: StepOutcome) -> None:
+        """Go on under the next epoch; the intent of a commit was taken back under that one, so after that."""
+        self._browser.raise_epoch()
+        if not outcome.effect.repeatable:
+            self._browser.raise_epoch()
 
     async def _on_session(self, call: Callable[[], Awaitable[_Result]]) -> _Result:
         """Run something that only reads, on whatever worker has the session, as often as that is lost."""
@@ -510,11 +610,17 @@ class BrowserTask:
             due=self._due,
             override_counts=self._overrides.counts,
             override_spent=self._overrides.spent,
+            plan=self._plan if self._planning.revised_from else (),
+            revised_from=self._planning.revised_from,
+            commits=self._commits,
+            begun=self._planning.begun,
         )
 
     # ------------------------------------------------------------------------- what people see and say
 
     def _note(self, attempt: Attempt, outcome: StepOutcome) -> None:
+        saved = (file for file in outcome.evidence.files if file.state == "saved")
+        self._files = tuple(dict.fromkeys((*self._files, *saved)))[:FILES_KEPT]
         self._lines.append(
             StepLine(
                 sequence=attempt.sequence,
@@ -532,12 +638,21 @@ class BrowserTask:
         )
         del self._lines[:-LINES_KEPT]
 
+    def _note_plan(self, attempt: Attempt, revision: Revision) -> None:
+        by = " (stand-in, no language model)" if revision.stand_in else ""
+        count = len(revision.steps)
+        title = f"plan revised from here: {count} steps{by}" if count else f"no revised plan{by}"
+        status = Status.DONE if count else Status.MISSED
+        line = StepLine(sequence=attempt.sequence, title=title, status=status, message=revision.gave_up, kind="plan")
+        self._lines = [*self._lines, line][-LINES_KEPT:]
+
     def _show(self) -> None:
         done = [f"{line.sequence + 1}. {line.title} — {line.status}" for line in self._lines[-20:]]
         now = self._waiting_for or self._doing
         workflow.set_current_details(
             f"**{self._status}** · step {self._position} of {len(self._plan)}"
             + (f" · {now}" if now else "")
+            + "".join(f" · plan revised from step {index + 1}" for index in self._planning.revised_from)
             + f" · {self._totals.usage.calls} model calls · {self._totals.heals} heals\n\n"
             + "\n".join(done)
         )
@@ -551,13 +666,15 @@ class BrowserTask:
             steps=len(self._plan),
             doing=self._doing,
             waiting_for=self._waiting_for,
+            answers=self._answers,
+            revised_from=self._planning.revised_from,
             lines=tuple(self._lines),
             totals=self._totals,
         )
 
     @workflow.update
     async def resolve_step(self, verdict: PersonVerdict) -> None:
-        """A person's decision on the step in doubt that the run waits for."""
+        """A person's decision on the step that the run waits for."""
         self._verdict = verdict
 
     @resolve_step.validator
@@ -568,6 +685,9 @@ class BrowserTask:
             raise ValueError(f"the run waits for step {self._position + 1}, not for step {verdict.sequence + 1}")
         if self._verdict is not None:
             raise ValueError("a decision was already given")
+        if verdict.verdict not in self._answers:
+            answers = ", ".join(self._answers)
+            raise ValueError(f"{verdict.verdict} is no answer for step {verdict.sequence + 1}; it takes: {answers}")
 
 
 def _is_out_of_sight(outcome: StepOutcome) -> bool:
@@ -578,6 +698,13 @@ def _is_out_of_sight(outcome: StepOutcome) -> bool:
 def _may_repeat(outcome: StepOutcome) -> bool:
     """Whether a failed step is worth a second attempt as it is: it may be repeated, and the page may have moved on."""
     return outcome.effect.repeatable and outcome.status in (Status.UNMET, Status.REFUSED)
+
+
+def _out_of_budget(outcome: StepOutcome, limit: str) -> StepOutcome:
+    """The failure of a step for which a model would have been asked, had the run not reached its limit."""
+    return outcome.model_copy(
+        update={"reason": BUDGET_SPENT, "message": f"{limit} – {why_of(outcome)}"[:MESSAGE_LIMIT]}
+    )
 
 
 def _came_to_nothing(outcome: StepOutcome) -> bool:

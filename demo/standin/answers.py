@@ -12,6 +12,7 @@ from typing import Any, Final, TypeAlias
 from demo.standin.reading import Choice, choose, parse_listing
 
 MODEL_NAME: Final = "stand-in"
+_PLAN_SECTIONS: Final = ("goal", "failed", "remaining")
 _CHARACTERS_PER_TOKEN: Final = 4
 _ELEMENT_PROPERTY: Final = re.compile(r"(^|_)(element|target|ref|id)(_|$)", re.IGNORECASE)
 _REASON_PROPERTY: Final = re.compile(r"reason|why|explanation|comment|note", re.IGNORECASE)
@@ -40,6 +41,34 @@ def choice_for(request: Json) -> Choice:
         if instruction := re.search(r"<instruction>(.*?)</instruction>", around, re.DOTALL):
             return choose(instruction[1], parse_listing(page[1]))
     raise NotUnderstoodError("the user message has no <instruction>…</instruction> and <page>…</page>")
+
+
+def plan_sections(request: Json) -> dict[str, str] | None:
+    """The sections of a planner's message; None when the request asks for something else."""
+    for message in reversed(_messages(request)):
+        text = _text(message.get("content"))
+        page = re.search(r"<page>(.*)</page>", text, re.DOTALL)
+        if message.get("role") != "user" or page is None:
+            continue
+        around = text[: page.start()] + text[page.end() :]
+        found = {name: re.search(f"<{name}>(.*?)</{name}>", around, re.DOTALL) for name in _PLAN_SECTIONS}
+        sections = {name: match[1] for name, match in found.items() if match is not None}
+        return {**sections, "page": page[1]} if len(sections) == len(_PLAN_SECTIONS) else None
+    return None
+
+
+def plan_message(request: Json, plan: Json) -> dict[str, Any]:
+    """The assistant message that tells a plan in the form that `request` asks for.
+
+    Raises:
+        NotUnderstoodError: the form asked for has no place for steps.
+    """
+    for tool in request.get("tools") or ():
+        if tool.get("type") == "function" and "steps" in tool["function"].get("parameters", {}).get("properties", {}):
+            return _call(tool["function"]["name"], json.dumps(plan))
+    if "steps" not in _schema_in(request).get("properties", {}):
+        raise NotUnderstoodError("the output's schema has no steps")
+    return {"role": "assistant", "content": json.dumps(plan)}
 
 
 def answer_message(request: Json, choice: Choice) -> dict[str, Any]:

@@ -14,7 +14,17 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from demo.standin.answers import MODEL_NAME, NotUnderstoodError, answer_message, choice_for, completion, garbled
+from demo.standin.answers import (
+    MODEL_NAME,
+    NotUnderstoodError,
+    answer_message,
+    choice_for,
+    completion,
+    garbled,
+    plan_message,
+    plan_sections,
+)
+from demo.standin.plans import plan_for
 from demo.standin.reading import Choice
 
 _HOLD_S = 600
@@ -131,6 +141,8 @@ def _message(request: Mapping[str, Any], failure: Failure | None) -> dict[str, A
     match None if failure is None else failure.kind:
         case "refusal":
             return {"role": "assistant", "content": None, "refusal": "I can't help with that."}
+        case kind if (sections := plan_sections(request)) is not None:
+            return _plan_message(request, sections, kind)
         case "null":
             return answer_message(request, Choice(None, "told to abstain", 0.0))
         case "unknown_id":
@@ -139,6 +151,18 @@ def _message(request: Mapping[str, Any], failure: Failure | None) -> dict[str, A
             return garbled(answer_message(request, choice_for(request)))
         case _:
             return answer_message(request, choice_for(request))
+
+
+def _plan_message(request: Mapping[str, Any], sections: Mapping[str, str], kind: str | None) -> dict[str, Any]:
+    match kind:
+        case "null":
+            return plan_message(request, {"steps": [], "gave_up": "told to give up"})
+        case "unknown_id":
+            return plan_message(request, {"steps": [{"keep": 99999}], "gave_up": None})
+        case "malformed":
+            return garbled(plan_message(request, plan_for(sections)))
+        case _:
+            return plan_message(request, plan_for(sections))
 
 
 def _error(message: str, kind: str, code: str | None) -> dict[str, Any]:

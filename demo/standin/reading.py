@@ -154,6 +154,13 @@ def choose(instruction: str, elements: Sequence[Element]) -> Choice:
     return Choice(best.id, f"{best.role} {best.name!r} fits the instruction", round(best_score, 3))
 
 
+def score_of(sentence: str, element: Element) -> float:
+    """0 to 1: how much of an element's name a sentence says."""
+    said = _terms(_words(sentence))
+    name = [term for term in _terms(_words(element.name)) if term not in _SILENT]
+    return sum(_credit(term, said) for term in name) / len(name) if name else 0.0
+
+
 def _element(match: re.Match[str], around: str) -> Element:
     rest = f"{match['rest']} {around}"
     attributes = {key: quoted or bare for key, quoted, bare in _ATTRIBUTE.findall(rest)}

@@ -16,6 +16,7 @@ from rich.text import Text
 
 from replaywright.domain.outcomes import Lookup, Status
 from replaywright.domain.runs import Progress, StepLine, Totals
+from replaywright.domain.spending import money_said
 
 _MARKS = {
     Status.DONE: ("✓", "green"),
@@ -147,10 +148,17 @@ def totals_line(totals: Totals) -> str:
     parts += [count(totals.overrides, "override")] if totals.overrides else []
     parts += [f"{totals.overruled} overruled"] if totals.overruled else []
     parts += [count(totals.warnings, "warning")] if totals.warnings else []
+    parts += [count(totals.plans, "revised plan")] if totals.plans else []
     usage = totals.usage
     asked = count(usage.calls, "model call")
     if usage.calls:
-        asked += f" ({usage.input_tokens + usage.output_tokens} tokens, {model_name(usage.model)})"
+        cost = money_said(usage)
+        told = [
+            f"{usage.input_tokens + usage.output_tokens} tokens",
+            *([cost] if cost else []),
+            model_name(usage.model),
+        ]
+        asked += f" ({', '.join(told)})"
     return ", ".join([*parts, asked])
 
 

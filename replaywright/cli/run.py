@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from datetime import timedelta
+from enum import StrEnum
 from typing import Annotated, Any
 
 import typer
@@ -28,6 +29,7 @@ from replaywright.cli import output, taskfile
 from replaywright.cli.app import Command, Exit, app, options_of
 from replaywright.cli.connect import Place, is_somewhere, require_somewhere, temporal_errors, working_place
 from replaywright.cli.follow import WORKFLOW, Ending, ServerGone, follow
+from replaywright.domain.budgets import Budget, Limits
 from replaywright.domain.runs import SECRET_PREFIX, Heal, Mode, Progress, RunInput, RunResult
 from replaywright.domain.tasks import Task, bind_parameters
 from replaywright.errors import InputInvalid, SecretMissing
@@ -37,6 +39,8 @@ _TASK_TIMEOUT = timedelta(seconds=5)
 """A workflow task that was lost with its worker is given out again after this; Temporal's default is 10 s. Replaying
 the hundred steps that a history holds at most takes 0.3 s of it."""
 _ID_BYTES = 200
+_IN_DOUBT = ("done", "not_done", "abandon")
+"""Answers on a step in doubt; what a run of an older worker waits for."""
 _RESTARTS = 3
 """How often a stack that ended under a run is replaced."""
 
@@ -59,7 +63,15 @@ _REMEDIES = {
     "cancelled": "",
     "terminated": "",
     "abandoned": "",
+    "budget_spent": "",
 }
+
+
+class OnFailure(StrEnum):
+    """What to do when a step failed and nothing mends it."""
+
+    FAIL = "fail"
+    ASK = "ask"
 
 
 @dataclass(frozen=True)
@@ -71,6 +83,10 @@ class Order:
     run_id: str
     mode: Mode = Mode.AUTO
     heal: Heal = Heal.AUTO
+    budget: Budget = field(default_factory=Budget)
+    """What the caller allows beside what the task says."""
+    on_failure: OnFailure | None = None
+    """None: what the task says."""
 
 
 @dataclass
@@ -79,7 +95,7 @@ class _Screen:
 
     console: Console
     live: Live | None = None
-    printed: set[tuple[int, str, str]] = field(default_factory=set)
+    printed: set[tuple[int, str, str, str]] = field(default_factory=set)
     note: str = ""
 
     def show(self, progress: Progress | None, note: str) -> None:
@@ -88,13 +104,18 @@ class _Screen:
             self.live.update(output.progress_view(progress, note, self.console))
             return
         for line in progress.lines if progress is not None else ():
-            key = (line.sequence, line.status.value, line.override)
+            key = (line.sequence, line.title, line.status.value, line.override)
             if key not in self.printed:
                 self.printed.add(key)
                 output.print_lines([line], self.console)
         if note and note != self.note:
             output.print_line(note, console=self.console)
         self.note = note
+
+
+def _limit(option: str, unit: str, what: str) -> Any:
+    """An option that limits what a run may spend."""
+    return typer.Option(option, metavar=unit, min=0, help=what)
 
 
 @app.command(cls=Command)
@@ -114,6 +135,21 @@ def run(
     heal: Annotated[
         Heal, typer.Option(help="A changed page: fail (`off`), heal this run only (`propose`), or for good (`auto`).")
     ] = Heal.AUTO,
+    on_failure: Annotated[
+        OnFailure | None,
+        typer.Option(help="When nothing mends a failed step: end the run (`fail`), or wait for a person (`ask`)."),
+    ] = None,
+    max_calls: Annotated[int | None, _limit("--max-calls", "N", "Model calls of the run.")] = None,
+    max_tokens: Annotated[int | None, _limit("--max-tokens", "N", "Tokens of the run, in and out together.")] = None,
+    max_money: Annotated[
+        float | None, _limit("--max-money", "USD", "US dollars that the run's model calls may cost.")
+    ] = None,
+    max_seconds: Annotated[
+        float | None, _limit("--max-seconds", "S", "Seconds of the run, after which no model is asked any more.")
+    ] = None,
+    max_plans: Annotated[
+        int | None, _limit("--max-plans", "N", "How often the planner may revise the rest of the plan.")
+    ] = None,
     fail_on_heal: Annotated[bool, typer.Option("--fail-on-heal", help="Exit with 3 when the run healed.")] = False,
     detach: Annotated[bool, typer.Option("--detach", help="Start the run and return at once.")] = False,
     wait: Annotated[bool, typer.Option("--wait", help="Wait on when the run waits for a person.")] = False,
@@ -136,7 +172,9 @@ def run(
     settings = load_settings()
     wanted = taskfile.read_task(task)
     values = bind_parameters(wanted, taskfile.read_parameters(param or [], params))
-    order = Order(wanted, values, _checked_id(run_id) or taskfile.new_run_id(wanted, values), mode, heal)
+    given = Budget(calls=max_calls, tokens=max_tokens, money=max_money, seconds=max_seconds, plans=max_plans)
+    name = _checked_id(run_id) or taskfile.new_run_id(wanted, values)
+    order = Order(wanted, values, name, mode, heal, given, on_failure)
     if detach:
         require_somewhere(settings)
     if not is_somewhere(settings):
@@ -192,6 +230,8 @@ async def start(here: Place, order: Order) -> WorkflowHandle[Any, RunResult]:
                     tenant=here.settings.tenant,
                     mode=order.mode,
                     heal=order.heal,
+                    budget=_limits(here.settings, order),
+                    on_failure=None if order.on_failure is None else order.on_failure.value,
                 ),
                 id=order.run_id,
                 task_queue=here.settings.task_queue,
@@ -210,6 +250,12 @@ async def start(here: Place, order: Order) -> WorkflowHandle[Any, RunResult]:
             f"--id {order.run_id!r}: there is a run with this id; `replaywright show {order.run_id}` shows it"
         ) from exc
     return handle
+
+
+def _limits(settings: Settings, order: Order) -> Limits:
+    """What the run may spend: what the caller says, else the task, else what is usual."""
+    budget = order.budget.over(order.task.budget)
+    return Limits.of(budget, steps=len(order.task.steps), planner=settings.planner_model is not None)
 
 
 async def _search_attributes(here: Place, order: Order) -> TypedSearchAttributes:
@@ -379,10 +425,9 @@ def say_what_it_waits_for(
     output.print_line(f"  {progress.waiting_for}", console=console)
     if stack_ends:
         output.print_line("  start `replaywright up` first: the stack of this command ends now", console=console)
-    step = progress.step + 1
+    answers = " | ".join(f"--{answer.replace('_', '-')}" for answer in progress.answers or _IN_DOUBT)
     output.print_line(
-        f"  then: replaywright resolve {run_id} --step {step} --done | --not-done | --abandon  [--why TEXT]",
-        console=console,
+        f"  then: replaywright resolve {run_id} --step {progress.step + 1} {answers}  [--why TEXT]", console=console
     )
 
 

@@ -25,7 +25,7 @@ from replaywright.cli.evidence import print_report, report_of
 from replaywright.cli.follow import WORKFLOW, Ending, ServerGone, ending_of, handle_of, progress_of
 from replaywright.cli.run import failure_lines, say_what_it_waits_for
 from replaywright.cli.store import StepRecord, opened_store, step_records
-from replaywright.domain.runs import PersonVerdict, Progress, RunResult
+from replaywright.domain.runs import PersonVerdict, Progress, RunResult, Verdict
 from replaywright.errors import InputInvalid, StackFailed, StoreUnavailable
 from replaywright.settings import load_settings
 
@@ -114,23 +114,29 @@ def resolve(
     step: Annotated[int, typer.Option(min=1, help="Number of the step that the run waits at, as `show` says.")],
     done: Annotated[bool, typer.Option("--done", help="The step took effect: go on after it.")] = False,
     not_done: Annotated[bool, typer.Option("--not-done", help="It took no effect: perform it again.")] = False,
+    retry: Annotated[bool, typer.Option("--retry", help="The step failed: perform it again.")] = False,
+    skip: Annotated[bool, typer.Option("--skip", help="The step failed and is not needed: go on after it.")] = False,
     abandon: Annotated[bool, typer.Option("--abandon", help="End the run here, as failed.")] = False,
     why: Annotated[str, typer.Option(metavar="TEXT", help="What you saw; kept with the run.")] = "",
 ) -> None:
-    """Decide a step of which nobody but you can say whether it took effect.
+    """Decide a step of which nobody but you can say whether it took effect, or one that failed (`--on-failure ask`).
 
-    Look at the site first: a mail that was sent and is said not to be is sent again.
+    Look at the site first: a mail that was sent and is said not to be is sent again. `show` says which answers the run
+    takes; a step with consequences cannot be skipped.
 
     Example: `replaywright resolve latest --step 10 --done --why "it is in the Sent folder"`
     """
-    if done + not_done + abandon != 1:
-        raise InputInvalid("say exactly one of --done, --not-done and --abandon")
-    verdict = PersonVerdict(
-        sequence=step - 1,
-        verdict="done" if done else "not_done" if not_done else "abandon",
-        who=_who(),
-        why=why,
-    )
+    given: dict[Verdict, bool] = {
+        "done": done,
+        "not_done": not_done,
+        "retry": retry,
+        "skip": skip,
+        "abandon": abandon,
+    }
+    chosen = [verdict for verdict, is_given in given.items() if is_given]
+    if len(chosen) != 1:
+        raise InputInvalid("say exactly one of --done, --not-done, --retry, --skip and --abandon")
+    verdict = PersonVerdict(sequence=step - 1, verdict=chosen[0], who=_who(), why=why)
     asyncio.run(_resolve(run, verdict))
 
 
@@ -335,8 +341,10 @@ async def _resolve(run: str, verdict: PersonVerdict) -> None:
             raise StackFailed(
                 f"no worker took the decision in {_ANSWER_LIMIT.seconds} s: start `replaywright up`, then repeat this"
             ) from exc
-    said = {"done": "goes on after it", "not_done": "performs it again", "abandon": "ends here, as failed"}
-    output.print_line(f"step {verdict.sequence + 1} decided: the run {said[verdict.verdict]}", style="green")
+    said = {"not_done": "performs it again", "retry": "performs it again", "abandon": "ends here, as failed"}
+    output.print_line(
+        f"step {verdict.sequence + 1} decided: the run {said.get(verdict.verdict, 'goes on after it')}", style="green"
+    )
 
 
 async def _cancel(run: str, reason: str) -> Exit:

@@ -5,9 +5,10 @@ from pydantic import Field
 from replaywright.domain.base import Authored, Record
 
 CALLS = 60
-"""Model calls of a run unless it says otherwise: learning a long task takes one a step, and a few for repairs."""
+"""Model calls of a run unless it says otherwise, or more for a long task: learning takes one a step."""
+CALLS_PER_STEP = 2
 TOKENS = 400_000
-"""Tokens of a run, in and out together, unless it says otherwise."""
+"""Tokens for `CALLS` calls, in and out together, unless the run says otherwise."""
 PLANS = 2
 """Revised plans of a run unless it says otherwise; none where no planner is configured."""
 
@@ -41,9 +42,10 @@ class Limits(Record):
     plans: int = 0
 
     @classmethod
-    def of(cls, budget: Budget, *, planner: bool) -> "Limits":
-        """The limits of a run with this budget; without a `planner` no plan is ever revised."""
-        usual = {} if not planner else {"plans": PLANS}
+    def of(cls, budget: Budget, *, steps: int, planner: bool) -> "Limits":
+        """The limits of a run of so many steps with this budget; without a `planner` no plan is ever revised."""
+        calls = max(CALLS, steps * CALLS_PER_STEP)
+        usual = {"calls": calls, "tokens": calls * TOKENS // CALLS, "plans": PLANS if planner else 0}
         given = budget.model_dump(exclude_none=True, exclude=set() if planner else {"plans"})
         return cls(**{**usual, **given})
 

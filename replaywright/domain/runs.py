@@ -1,7 +1,7 @@
 """One execution of a task: what crosses between the caller, the workflow and the activities."""
 
 from enum import StrEnum
-from typing import Any, Literal
+from typing import Any, Literal, TypeAlias
 
 from pydantic import Field
 
@@ -195,12 +195,15 @@ class Resolution(Record):
     outcome: StepOutcome | None = None
 
 
+Verdict: TypeAlias = Literal["done", "not_done", "retry", "skip", "abandon"]
+"""On a step in doubt: done, not_done, abandon. On one that failed: retry, done, skip (not a commit), abandon."""
+
+
 class PersonVerdict(Record):
     """A person's answer on a step in doubt, or on one that failed."""
 
     sequence: int
-    verdict: Literal["done", "not_done", "abandon", "retry", "skip"]
-    """In doubt: done, not_done, abandon. Failed: retry, done, skip (not for a commit), abandon."""
+    verdict: Verdict
     who: str = ""
     why: str = ""
 

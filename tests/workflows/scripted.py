@@ -21,6 +21,8 @@ from replaywright.domain.runs import (
     ProposeRequest,
     Resolution,
     ResolveRequest,
+    ReviseRequest,
+    Revision,
     RunInput,
     RunResult,
     SettleRequest,
@@ -62,6 +64,7 @@ class Script:
     perform: Callable[[ActionRequest, int], StepOutcome] = lambda request, _call: done(request)
     """Answers a request; the second argument counts the calls for this step, from 0."""
     propose: Callable[[ProposeRequest], Proposal] = lambda _request: Proposal(target=BUTTON, usage=Usage(calls=1))
+    revise: Callable[[ReviseRequest], Revision] = lambda _request: Revision(gave_up="no script", usage=Usage(calls=1))
     verify: Callable[[ResolveRequest], Resolution] = lambda _request: Resolution(
         verdict="undecidable", reason="not_seen"
     )
@@ -69,6 +72,7 @@ class Script:
     adopt: bool = True
     performed: list[ActionRequest] = field(default_factory=list)
     proposed: list[ProposeRequest] = field(default_factory=list)
+    revised: list[ReviseRequest] = field(default_factory=list)
     verified: list[ResolveRequest] = field(default_factory=list)
     settled: list[SettleRequest] = field(default_factory=list)
     recovered: list[RecoverSession] = field(default_factory=list)
@@ -120,8 +124,13 @@ def _activities(script: Script, queue: str) -> tuple[list[Callable[..., object]]
         script.proposed.append(request)
         return script.propose(request)
 
+    @activity.defn(name="model.revise_plan")
+    async def revise(request: ReviseRequest) -> Revision:
+        script.revised.append(request)
+        return script.revise(request)
+
     own = [*(named(action) for action in Action), recover, close, verify, finish]
-    return own, [opened, recover, settle, propose]
+    return own, [opened, recover, settle, propose, revise]
 
 
 @asynccontextmanager
@@ -138,9 +147,10 @@ async def scripted(client: Client, script: Script) -> AsyncIterator[str]:
         yield queue
 
 
-def run_of(*steps: Mapping[str, object], **fields: object) -> RunInput:
+def run_of(*steps: Mapping[str, object], goal: str = "", **fields: object) -> RunInput:
     """A run of these steps, of which the first is a goto."""
-    task = parse_task({"task": "test", "steps": list(steps), "verify": [{"url_contains": "/"}]}, "test")
+    data = {"task": "test", "goal": goal, "steps": list(steps), "verify": [{"url_contains": "/"}]}
+    task = parse_task(data, "test")
     return RunInput.model_validate({"task": task, **fields})
 
 

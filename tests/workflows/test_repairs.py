@@ -1,0 +1,330 @@
+"""The order of repairs of `BrowserTask`, its budget, and what a person may answer; on a real Temporal server."""
+
+import pytest
+from pydantic import TypeAdapter
+from temporalio.client import Client, WorkflowFailureError, WorkflowUpdateFailedError
+from temporalio.exceptions import ApplicationError
+from temporalio.testing import WorkflowEnvironment
+from temporalio.worker import Replayer
+
+from replaywright.domain.actions import Effect
+from replaywright.domain.budgets import Limits
+from replaywright.domain.late import LATE
+from replaywright.domain.observed import PredicateResult
+from replaywright.domain.outcomes import Status, StepOutcome
+from replaywright.domain.overrides import Due
+from replaywright.domain.runs import ActionRequest, Mode, PersonVerdict, Proposal, Revision, RunResult, Usage
+from replaywright.domain.steps import Step
+from tests.workflows.scripted import BUTTON, Script, after_goto, done, lost, missed, run_of, scripted, start, waiting
+from workflows.plugin import WorkflowPlugin
+from workflows.task import BrowserTask
+
+GOTO = {"action": "goto", "url": "http://site/"}
+FILL = {"action": "fill", "instruction": "the name field", "value": "Ada", "expect": [{"url_contains": "/done"}]}
+SEND = {"action": "click", "instruction": "the send button", "effect": "commit"}
+STEP: TypeAdapter[Step] = TypeAdapter(Step)
+CONTINUE = STEP.validate_python({"action": "click", "instruction": "the Continue button"})
+PLANS = Limits(plans=2)
+GOAL = "Order a cake"
+
+
+def unmet(request: ActionRequest, effect: Effect = Effect.IDEMPOTENT) -> StepOutcome:
+    verdicts = tuple(PredicateResult(passed=False, reason="url_contains") for _ in request.step.expect)
+    return StepOutcome(
+        status=Status.UNMET,
+        reason="url_contains",
+        fingerprint=request.fingerprint,
+        effect=effect,
+        predicates=verdicts,
+        snapshot="snap",
+    )
+
+
+def kinds(script: Script, sequence: int = 1) -> list[str]:
+    """What kinds of attempt were made at a step, in their order."""
+    asked = [request for request in script.performed if request.sequence == sequence]
+    return [f"override {request.override}" if request.override else request.attempt or "first" for request in asked]
+
+
+@pytest.fixture
+async def client(temporal_env: WorkflowEnvironment) -> Client:
+    address = temporal_env.client.service_client.config.target_host
+    return await Client.connect(address, plugins=[WorkflowPlugin()])
+
+
+def failed(error: WorkflowFailureError) -> RunResult:
+    assert isinstance(error.cause, ApplicationError)
+    return RunResult.model_validate(error.cause.details[0])
+
+
+async def test_repairs_come_in_order_from_the_cheapest_to_a_person(client: Client) -> None:
+    close = STEP.validate_python({"action": "click", "instruction": "close", "effect": "idempotent"})
+    rule = Due(name="banner", steps=(close,), at_most=1)
+
+    def perform(request: ActionRequest, call: int) -> StepOutcome:
+        if request.override:
+            return done(request)
+        if request.recheck is not None:
+            return request.recheck
+        return unmet(request).model_copy(update={"due": (rule,) if call == 0 else ()})
+
+    script = Script(perform=after_goto(perform), propose=lambda _: Proposal(usage=Usage(calls=1)))
+
+    async with scripted(client, script) as queue:
+        handle = await start(client, queue, run_of(GOTO, FILL, goal=GOAL, budget=PLANS, on_failure="ask"))
+        await waiting(handle)
+        await handle.execute_update(BrowserTask.resolve_step, PersonVerdict(sequence=1, verdict="abandon", who="Ada"))
+        with pytest.raises(WorkflowFailureError) as failure:
+            await handle.result()
+
+    assert kinds(script) == ["first", "override banner", "override", "recheck", "retry"]
+    assert (len(script.proposed), len(script.revised), len(script.settled)) == (1, 1, 1)
+    assert failed(failure.value).reason == "abandoned"
+
+
+async def test_an_expectation_that_comes_true_late_saves_the_step(client: Client) -> None:
+    script = Script(
+        perform=after_goto(lambda r, _: done(r, reason=LATE) if r.recheck is not None else unmet(r, Effect.COMMIT))
+    )
+
+    async with scripted(client, script) as queue:
+        handle = await start(client, queue, run_of(GOTO, {**SEND, "expect": FILL["expect"]}))
+        result = await handle.result()
+        history = await handle.fetch_history()
+
+    assert result.succeeded
+    assert kinds(script) == ["first", "recheck"]
+    assert script.activity_ids[-1].endswith("-recheck1")
+    await Replayer(workflows=[], plugins=[WorkflowPlugin()]).replay_workflow(history)
+
+
+async def test_looking_again_survives_the_loss_of_the_worker(client: Client) -> None:
+    looked: list[int] = []
+
+    def perform(request: ActionRequest, _call: int) -> StepOutcome:
+        if request.recheck is None:
+            return unmet(request) if not looked else done(request)
+        looked.append(request.epoch)
+        if len(looked) == 1:
+            raise lost()
+        return request.recheck
+
+    script = Script(perform=after_goto(perform))
+
+    async with scripted(client, script) as queue:
+        result = await (await start(client, queue, run_of(GOTO, FILL))).result()
+
+    assert result.succeeded
+    assert kinds(script) == ["first", "recheck", "recheck", "retry"]
+
+
+async def test_a_step_without_an_expectation_is_not_looked_at_again(client: Client) -> None:
+    script = Script(perform=after_goto(lambda r, call: done(r) if call else unmet(r)))
+
+    async with scripted(client, script) as queue:
+        await (await start(client, queue, run_of(GOTO, {**FILL, "expect": []}))).result()
+
+    assert kinds(script) == ["first", "retry"]
+
+
+def needs_continue(script: Script) -> None:
+    """The fill step is possible only after a click that no plan knows."""
+
+    def perform(request: ActionRequest, _call: int) -> StepOutcome:
+        clicked = any(asked.step == CONTINUE for asked in script.performed)
+        return done(request) if clicked or request.step.action == "goto" else missed("not_found")
+
+    script.perform = perform
+    script.propose = lambda _: Proposal(usage=Usage(calls=1))
+    script.revise = lambda r: Revision(steps=(CONTINUE, *r.plan[r.sequence :]), usage=Usage(calls=1))
+
+
+async def test_a_revised_plan_replaces_the_rest_and_survives_continuing_as_new(client: Client) -> None:
+    script = Script()
+    needs_continue(script)
+    wanted = run_of(GOTO, FILL, SEND, goal=GOAL, budget=PLANS, steps_per_history=1)
+
+    async with scripted(client, script) as queue:
+        handle = await start(client, queue, wanted)
+        result = await handle.result()
+        progress = await handle.query(BrowserTask.progress)
+        history = await client.get_workflow_handle(handle.id).fetch_history()
+
+    assert result.succeeded
+    assert [(r.sequence, r.step.action) for r in script.performed if r.step != CONTINUE][-2:] == [
+        (2, "fill"),
+        (3, "click"),
+    ]
+    assert (result.totals.plans, result.totals.usage.calls, result.totals.steps) == (1, 2, 4)
+    assert (progress.revised_from, progress.steps) == ((1,), 4)
+    [asked] = script.revised
+    assert (asked.sequence, asked.snapshot) == (1, "snap")
+    assert "not found" in asked.failed
+    await Replayer(workflows=[], plugins=[WorkflowPlugin()]).replay_workflow(history)
+
+
+async def test_progress_says_that_the_plan_was_revised_and_from_where(client: Client) -> None:
+    script = Script()
+    needs_continue(script)
+
+    async with scripted(client, script) as queue:
+        handle = await start(client, queue, run_of(GOTO, FILL, goal=GOAL, budget=PLANS))
+        await handle.result()
+        lines = (await handle.query(BrowserTask.progress)).lines
+
+    assert [(line.sequence, line.kind) for line in lines] == [
+        (0, "step"),
+        (1, "step"),
+        (1, "plan"),
+        (1, "step"),
+        (2, "step"),
+    ]
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"budget": PLANS},
+        {"goal": GOAL, "budget": Limits()},
+        {"goal": GOAL},
+        {"goal": GOAL, "budget": PLANS, "mode": Mode.REPLAY},
+    ],
+    ids=["no goal", "no plans allowed", "no planner", "replay"],
+)
+async def test_the_planner_is_asked_only_where_it_may_be(client: Client, fields: dict[str, object]) -> None:
+    script = Script()
+    needs_continue(script)
+
+    async with scripted(client, script) as queue:
+        with pytest.raises(WorkflowFailureError) as failure:
+            await (await start(client, queue, run_of(GOTO, FILL, **fields))).result()  # type: ignore[arg-type]
+
+    assert failed(failure.value).reason == "not_found"
+    assert script.revised == []
+
+
+async def test_a_planner_that_gives_up_leaves_the_steps_own_failure(client: Client) -> None:
+    script = Script()
+    needs_continue(script)
+    script.revise = lambda _: Revision(gave_up="the shop is closed", usage=Usage(calls=1))
+
+    async with scripted(client, script) as queue:
+        with pytest.raises(WorkflowFailureError) as failure:
+            await (await start(client, queue, run_of(GOTO, FILL, goal=GOAL, budget=PLANS))).result()
+
+    result = failed(failure.value)
+    assert (result.reason, result.failed_step, result.totals.plans) == ("not_found", 1, 0)
+    assert "the shop is closed" in result.message
+
+
+async def test_a_planner_that_cannot_be_asked_leaves_the_steps_own_failure(client: Client) -> None:
+    script = Script()
+    needs_continue(script)
+
+    def refuses(_request: object) -> Revision:
+        raise ApplicationError("no key", type="ModelMisconfigured", non_retryable=True)
+
+    script.revise = refuses
+
+    async with scripted(client, script) as queue:
+        with pytest.raises(WorkflowFailureError) as failure:
+            await (await start(client, queue, run_of(GOTO, FILL, goal=GOAL, budget=PLANS))).result()
+
+    assert failed(failure.value).reason == "not_found"
+    assert "no key" in failed(failure.value).message
+
+
+async def test_plans_end_with_their_budget(client: Client) -> None:
+    script = Script()
+    needs_continue(script)
+    other = STEP.validate_python({"action": "click", "instruction": "something else"})
+    script.revise = lambda r: Revision(steps=(other, *r.plan[r.sequence :]), usage=Usage(calls=1))
+
+    async with scripted(client, script) as queue:
+        with pytest.raises(WorkflowFailureError) as failure:
+            await (await start(client, queue, run_of(GOTO, FILL, goal=GOAL, budget=PLANS))).result()
+
+    result = failed(failure.value)
+    assert (result.reason, result.totals.plans, len(script.revised)) == ("budget_spent", 2, 2)
+    assert "--max-plans" in result.message
+
+
+async def test_no_model_is_asked_beyond_the_budget_also_not_for_an_element(client: Client) -> None:
+    script = Script(
+        perform=after_goto(lambda r, _: done(r) if r.proposed else missed("no_entry")),
+        propose=lambda r: Proposal(target=None if r.sequence > 2 else BUTTON, usage=Usage(calls=1)),
+    )
+
+    async with scripted(client, script) as queue:
+        with pytest.raises(WorkflowFailureError) as failure:
+            await (await start(client, queue, run_of(GOTO, FILL, SEND, FILL, budget=Limits(calls=2)))).result()
+
+    result = failed(failure.value)
+    assert (result.reason, result.failed_step, len(script.proposed)) == ("budget_spent", 3, 2)
+    assert "--max-calls" in result.message
+
+
+async def test_a_person_can_have_a_failed_step_done_again(client: Client) -> None:
+    mended: list[bool] = []
+    gone = missed("not_found").model_copy(update={"effect": Effect.COMMIT})
+    script = Script(perform=after_goto(lambda r, _: done(r) if mended else gone))
+    script.propose = lambda _: Proposal(usage=Usage(calls=1))
+    wanted = run_of(GOTO, SEND, FILL, on_failure="ask")
+
+    async with scripted(client, script) as queue:
+        handle = await start(client, queue, wanted)
+        await waiting(handle)
+        progress = await handle.query(BrowserTask.progress)
+        with pytest.raises(WorkflowUpdateFailedError) as refusal:
+            await handle.execute_update(BrowserTask.resolve_step, PersonVerdict(sequence=1, verdict="not_done"))
+        mended.append(True)
+        await handle.execute_update(BrowserTask.resolve_step, PersonVerdict(sequence=1, verdict="retry", who="Ada"))
+        result = await handle.result()
+
+    again = [request for request in script.performed if request.sequence == 1][-1]
+    assert result.succeeded
+    assert (again.attempt, again.epoch > script.performed[1].epoch, again.proposed) == ("person", True, None)
+    assert "not found" in again.why
+    assert (progress.answers, "not_found" in progress.waiting_for) == (("retry", "done", "abandon"), True)
+    assert "retry, done, abandon" in str(refusal.value.cause)
+    assert [request.failed for request in script.settled] == [True]
+
+
+@pytest.mark.parametrize(("verdict", "warnings"), [("done", 0), ("skip", 1)])
+async def test_a_person_can_say_that_a_failed_step_is_done_or_not_needed(
+    client: Client, verdict: str, warnings: int
+) -> None:
+    script = Script(perform=after_goto(lambda r, _: done(r) if r.sequence != 1 else unmet(r)))
+    script.propose = lambda _: Proposal(usage=Usage(calls=1))
+
+    async with scripted(client, script) as queue:
+        handle = await start(client, queue, run_of(GOTO, FILL, SEND, on_failure="ask"))
+        await waiting(handle)
+        given = PersonVerdict.model_validate({"sequence": 1, "verdict": verdict, "who": "Ada", "why": "seen"})
+        await handle.execute_update(BrowserTask.resolve_step, given)
+        result = await handle.result()
+
+    assert result.succeeded
+    assert (result.totals.steps, result.totals.warnings) == (3, warnings)
+    assert kinds(script, 2) == ["first"]
+    assert script.settled[0].verdict.who == "Ada"
+
+
+async def test_without_being_told_to_ask_a_failed_step_ends_the_run(client: Client) -> None:
+    script = Script(perform=after_goto(lambda r, _: unmet(r)), propose=lambda _: Proposal())
+
+    async with scripted(client, script) as queue:
+        with pytest.raises(WorkflowFailureError) as failure:
+            await (await start(client, queue, run_of(GOTO, FILL))).result()
+
+    assert failed(failure.value).reason == "url_contains"
+
+
+async def test_every_further_attempt_says_its_kind_and_why(client: Client) -> None:
+    script = Script(perform=after_goto(lambda r, call: done(r) if call == 2 else r.recheck or unmet(r)))
+
+    async with scripted(client, script) as queue:
+        await (await start(client, queue, run_of(GOTO, FILL))).result()
+
+    told = [(request.attempt, request.why) for request in script.performed if request.sequence == 1]
+    assert told == [("", ""), ("recheck", "unmet: url contains"), ("retry", "unmet: url contains")]

@@ -1,0 +1,87 @@
+"""What a run may still spend on models, and asking the planner for a revised rest of the plan."""
+
+from temporalio import workflow
+from temporalio.exceptions import ActivityError, CancelledError
+
+from workflows import policies
+from workflows.attempts import Attempt, why_of
+
+with workflow.unsafe.imports_passed_through():
+    from replaywright.domain.budgets import Limits
+    from replaywright.domain.outcomes import Status, StepOutcome
+    from replaywright.domain.runs import Mode, ReviseRequest, Revision, RunInput, Usage
+    from replaywright.domain.spending import BUDGET_SPENT, plans_spent, spent
+    from replaywright.domain.steps import Step
+
+_NOT_FOR_A_PLAN = frozenset({"store_unavailable", "ledger_damaged", BUDGET_SPENT})
+"""Reasons of failed steps that say nothing about the page."""
+
+
+class Planning:
+    """The budget of one run, and the revisions of its plan."""
+
+    def __init__(self, run: RunInput, lineage: str) -> None:
+        self._run = run
+        self._lineage = lineage
+        self._limits = run.budget or Limits.of(run.task.budget, steps=len(run.task.steps), planner=False)
+        self.revised_from = run.state.revised_from
+        """For each revision, the index of the step that it began at."""
+        self.begun = run.state.begun or workflow.now().timestamp()
+        """When the run began, in seconds since 1970, moved on by the time that it waited for a person."""
+
+    def spent(self, usage: Usage) -> str:
+        """Which limit of the run is reached; empty while a model may be asked."""
+        return spent(self._limits, usage, workflow.now().timestamp() - self.begun)
+
+    def no_more_plans(self, usage: Usage) -> str:
+        """Why the planner may not be asked any more; empty while it may."""
+        return self.spent(usage) or plans_spent(self._limits, len(self.revised_from))
+
+    def is_for_the_planner(self, outcome: StepOutcome) -> bool:
+        """Whether another plan may help: it is known what became of the step, and how the page looks."""
+        if self._run.mode is Mode.REPLAY or not self._run.task.goal or not self._limits.plans:
+            return False
+        failed = outcome.status in (Status.MISSED, Status.UNMET, Status.REFUSED)
+        return failed and outcome.reason not in _NOT_FOR_A_PLAN and bool(snapshot_of(outcome))
+
+    async def revise(
+        self, attempt: Attempt, outcome: StepOutcome, plan: tuple[Step, ...], commits: tuple[int, ...]
+    ) -> Revision:
+        """The planner's answer. That it cannot be had is an answer too: the step's own failure is what counts."""
+        try:
+            revision: Revision = await workflow.execute_activity(
+                "model.revise_plan",
+                ReviseRequest(
+                    run_id=workflow.info().workflow_id,
+                    lineage=self._lineage,
+                    tenant=self._run.tenant,
+                    sequence=attempt.sequence,
+                    task=self._run.task,
+                    values=self._run.values,
+                    plan=plan,
+                    commits=commits,
+                    failed=why_of(outcome),
+                    tried=(*attempt.tried, why_of(outcome)),
+                    snapshot=snapshot_of(outcome),
+                ),
+                result_type=Revision,
+                activity_id=attempt.activity_id(f"plan{len(self.revised_from) + 1}"),
+                summary=f"{attempt.sequence + 1:04d} how to go on? ({why_of(outcome)})"[:200],
+                task_queue=policies.model_queue(workflow.info().task_queue),
+                start_to_close_timeout=policies.PLAN_LIMIT,
+                schedule_to_close_timeout=policies.PLAN_TOTAL,
+                heartbeat_timeout=policies.HEARTBEAT * 5,
+                retry_policy=policies.MODEL,
+            )
+        except ActivityError as error:
+            if isinstance(error.cause, CancelledError):
+                raise
+            return Revision(gave_up=f"the planner cannot be asked: {error.cause or error}")
+        if revision.steps:
+            self.revised_from = (*self.revised_from, attempt.sequence)
+        return revision
+
+
+def snapshot_of(outcome: StepOutcome) -> str:
+    """Where the snapshot of a failed step is kept; empty when there is none."""
+    return outcome.snapshot or outcome.artifacts.get("snapshot", "")
