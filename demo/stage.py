@@ -33,8 +33,10 @@ class Stage:
     empty cache, even on configured servers.
     """
 
-    def __init__(self, settings: Settings, *, tell: Callable[[str], None]) -> None:
+    def __init__(self, settings: Settings, *, tell: Callable[[str], None], plans: bool = False) -> None:
+        """With `plans` the stand-in, where one is used, is the planner too."""
         self._given = settings
+        self._plans = plans
         self._tell = tell
         self._exits = contextlib.AsyncExitStack()
         self.password = secrets.token_urlsafe(12)
@@ -93,7 +95,10 @@ class Stage:
         self.stand_in = await self._serve("model stand-in", "demo.standin", "--log", str(self.home / "standin.jsonl"))
         why = f"REPLAYWRIGHT_MODEL is set but {key} is not" if configured else "REPLAYWRIGHT_MODEL is not set"
         self._tell(f"model: a stand-in at {self.stand_in}, no language model ({why})")
-        return {"model": _STAND_IN, "model_base_url": f"{self.stand_in}/v1"}
+        model: dict[str, str | None] = {"model": _STAND_IN, "model_base_url": f"{self.stand_in}/v1"}
+        if self._plans:
+            model |= {"planner_model": _STAND_IN, "planner_model_base_url": f"{self.stand_in}/v1"}
+        return model
 
     async def _serve(self, name: str, module: str, *arguments: str) -> str:
         """Start one of the demo's servers on a free port and return its address."""

@@ -1,20 +1,20 @@
 """How could a task go on whose step failed? Answered by what leads on from a page, in words that many sites use.
 
 Like `reading`, nothing here knows a site. Where the element of the failed step is not on the page, but exactly one link
-or button is that shares words with what was sought and the goal, or else one that says "continue", the plan is to click
-that, and then to do what remained. In any other case it gives up.
+or button is that says "continue" or the like, or else one that shares more words with the goal than any other, the plan
+is to click that, and then to do what remained. In any other case it gives up.
 """
 
 import re
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from demo.standin.reading import Element, choose, parse_listing, score_of
+from demo.standin.reading import Element, choose, parse_listing, share_of
 
-_LEADS_ON: Final = ("the continue button", "the start button", "the skip button")
+_LEADS_ON: Final = "continue next proceed start begin skip"
 _CLICKED: Final = frozenset({"button", "link"})
-_SHARES_FROM: Final = 0.3
-"""Credit from which on a name shares words with a sentence."""
+_SHARES_FROM: Final = 0.5
+"""Share of a name's words from which on it is about the same as a sentence."""
 
 Answer = dict[str, Any]
 
@@ -27,24 +27,19 @@ def plan_for(sections: Mapping[str, str]) -> Answer:
     if choose(failed, elements).element_id is not None:
         return _gave_up("the element of the failed step is on the page; another plan would not find it better")
     ways = [element for element in elements if element.role in _CLICKED and element.name]
-    way = _best(sections["goal"], ways) or next(filter(None, (_chosen(each, ways) for each in _LEADS_ON)), None)
+    way = _best(_LEADS_ON, ways) or _best(sections["goal"], ways)
     if way is None:
         return _gave_up("no single link or button on the page leads on")
     click = {"action": "click", "instruction": f'the {way.role} "{way.name}"'}
     return {"steps": [click, *({"keep": number} for number in remaining)], "gave_up": None}
 
 
-def _best(goal: str, ways: Sequence[Element]) -> Element | None:
-    """The only one whose whole name is in the goal's words, if there is one."""
-    ranked = sorted(((score_of(goal, each), each.id, each) for each in ways), reverse=True)
+def _best(sentence: str, ways: Sequence[Element]) -> Element | None:
+    """The one of which the sentence says the largest share; None when that is little, or two are equal."""
+    ranked = sorted(((share_of(sentence, each), each) for each in ways), key=lambda pair: -pair[0])
     if not ranked or ranked[0][0] < _SHARES_FROM or (len(ranked) > 1 and ranked[0][0] == ranked[1][0]):
         return None
-    return ranked[0][2]
-
-
-def _chosen(instruction: str, ways: Sequence[Element]) -> Element | None:
-    found = choose(instruction, ways).element_id
-    return next((each for each in ways if each.id == found), None)
+    return ranked[0][1]
 
 
 def _gave_up(why: str) -> Answer:

@@ -154,11 +154,11 @@ def choose(instruction: str, elements: Sequence[Element]) -> Choice:
     return Choice(best.id, f"{best.role} {best.name!r} fits the instruction", round(best_score, 3))
 
 
-def score_of(sentence: str, element: Element) -> float:
-    """0 to 1: how much of an element's name a sentence says."""
-    said = _terms(_words(sentence))
-    name = [term for term in _terms(_words(element.name)) if term not in _SILENT]
-    return sum(_credit(term, said) for term in name) / len(name) if name else 0.0
+def share_of(sentence: str, element: Element) -> float:
+    """0 to 1: the share of the words of an element's name that a sentence has too."""
+    said = {_stem(word) for word in _words(sentence)} - _SILENT
+    name = [_stem(word) for word in _words(element.name) if word not in _SILENT]
+    return sum(word in said for word in name) / len(name) if name else 0.0
 
 
 def _element(match: re.Match[str], around: str) -> Element:
