@@ -26,10 +26,10 @@ from replaywright.domain.overrides import OverrideRule, rules_for
 from replaywright.domain.predicates import Predicate, probes_of
 from replaywright.domain.proof import needs_proof, proof_of
 from replaywright.domain.redaction import redact, redact_data
-from replaywright.domain.runs import Usage
+from replaywright.domain.runs import Revision, Usage
 from replaywright.domain.sessions import SessionRef
 from replaywright.domain.snapshots import Element, Snapshot
-from replaywright.domain.steps import Extract, Goto, SelectOption, action_of, names_element
+from replaywright.domain.steps import Extract, Goto, SelectOption, Step, action_of, names_element
 from replaywright.domain.targets import ElementQuery, Target
 from replaywright.domain.templates import fill
 from replaywright.domain.text import normalise
@@ -39,12 +39,13 @@ from replaywright.errors import (
     Fenced,
     InputInvalid,
     KeeperUnavailable,
+    PlanRefused,
     ReplaywrightError,
     SecretMissing,
     SessionLost,
     StoreUnavailable,
 )
-from replaywright.ports import BeforeDispatch, Capture, Choice, Download, Known, Recording, Report, Work
+from replaywright.ports import BeforeDispatch, Capture, Choice, Download, Known, PlanQuestion, Recording, Report, Work
 
 # ------------------------------------------------------------------------------------------------ store
 
@@ -384,6 +385,30 @@ class FakeProposer:
         if isinstance(answer, ReplaywrightError):
             raise answer
         return Choice(element_id=answer, usage=Usage(calls=1, input_tokens=100, output_tokens=5, model="fake"))
+
+
+class FakePlanner:
+    """A `Planner` by script: the items of a plan, why it gives up, or an error to raise, for each question."""
+
+    def __init__(self, script: Iterable[Sequence[Mapping[str, Any]] | str | ReplaywrightError]) -> None:
+        self.asked: list[PlanQuestion] = []
+        self._script = list(script)
+
+    async def revise(
+        self, question: PlanQuestion, check: Callable[[Sequence[Mapping[str, Any]]], tuple[Step, ...]]
+    ) -> Revision:
+        """The next answer of the script; a plan that is refused is not made again."""
+        self.asked.append(question)
+        answer = self._script.pop(0)
+        usage = Usage(calls=1, input_tokens=200, output_tokens=20, model="fake")
+        if isinstance(answer, ReplaywrightError):
+            raise answer
+        if isinstance(answer, str):
+            return Revision(gave_up=answer, usage=usage)
+        try:
+            return Revision(steps=check(answer), usage=usage)
+        except PlanRefused as exc:
+            return Revision(gave_up=f"the plan was refused: {exc}", usage=usage)
 
 
 class FakeSecrets:

@@ -24,6 +24,9 @@ NEWS = """<title>Bakery</title><h1>We have moved</h1><p>Our shop is now in Mill 
 <a href=/imprint>Imprint</a> <a href=/form>Continue</a>"""
 
 
+LATE = """<title>Bakery</title><button onclick="setTimeout(() => document.body.append('Noted'), 1500)">Note</button>"""
+
+
 @dataclass
 class Bakery:
     """A shop that shows its form at once, or after a page of news."""
@@ -50,6 +53,8 @@ def bakery() -> Iterator[Bakery]:
         def do_GET(self) -> None:
             if self.path == "/thanks":
                 self.answer(200, f"<title>Bakery</title><h1>Thank you, {shop.orders[-1]}</h1>")
+            elif self.path == "/late":
+                self.answer(200, LATE)
             else:
                 self.answer(200, NEWS if shop.has_news and self.path == "/" else FORM)
 
@@ -122,3 +127,20 @@ async def test_a_page_that_came_into_the_flow_is_passed_by_a_revised_plan(lab: L
     assert [line["kind"] for line in trace if line["kind"] in ("propose", "revise")][:2] == ["propose", "revise"]
     revise = next(line for line in trace if line["kind"] == "revise")
     assert (revise["standIn"], revise["steps"][0]) == (True, 'click the link "Continue"')
+
+
+async def test_what_a_page_shows_too_late_is_seen_when_it_is_looked_at_again(lab: Lab, bakery: Bakery) -> None:
+    noted = {"text_contains": "Noted", "within_ms": 300}
+    click = {"action": "click", "instruction": "the note button", "timeout_ms": 800, "expect": [noted]}
+    data = {"task": "note", "url": f"{bakery.url}/late", "steps": [click], "verify": [{"text_contains": "Noted"}]}
+    task = parse_task(data, "test")
+    order = Order(task, {}, new_run_id(task, {}))
+
+    ending = await lab.run(order)
+
+    assert ending.status == "done", ending.result.model_dump_json(exclude_defaults=True)
+    trace = [line for line in await lab.trace(order) if line["kind"] == "step" and line["sequence"] == 1]
+    assert [(line["status"], line.get("attempt", "")) for line in trace][-2:] == [
+        ("unmet", "model"),
+        ("done", "recheck"),
+    ]

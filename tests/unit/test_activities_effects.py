@@ -287,3 +287,22 @@ async def test_a_decision_on_a_damaged_record_stands_in_the_trace(
 
     assert "does not take the decision" in caplog.text
     assert (await stage.lines())[-1]["kind"] == "person"
+
+
+# ------------------------------------------------------------------------------- a step that failed, not in doubt
+
+
+@pytest.mark.parametrize(("verdict", "state"), [("done", "COMMITTED"), ("retry", ""), ("skip", ""), ("abandon", "")])
+async def test_of_a_failed_step_a_person_s_answer_is_traced_and_only_done_enters_the_ledger(
+    verdict: str, state: str
+) -> None:
+    stage = Stage()
+    given = PersonVerdict.model_validate(
+        {"sequence": DOUBTED.sequence, "verdict": verdict, "who": "Ada", "why": "seen"}
+    )
+
+    await run_activity(stage.effects.settle_step, SettleRequest(action=DOUBTED, verdict=given, failed=True))
+
+    assert await stage.state(DOUBTED) == state
+    [line] = await stage.lines()
+    assert (line["kind"], line["verdict"], line["who"], line["why"]) == ("person", verdict, "Ada", "seen")
