@@ -180,9 +180,9 @@ class Settings(BaseSettings):
             value = getattr(self, name)
             if value is not None and not all(value.partition(":")):
                 raise ValueError(f"{name}: expected provider:name, for example openai:gpt-5-mini, got {value!r}")
-            prices = [getattr(self, f"{name}_{kind}_price") for kind in ("input", "output")]
-            if prices.count(None) == 1:
-                raise ValueError(f"{name}_input_price and {name}_output_price: set both or neither")
+            for price, other in (("input_price", "output_price"), ("output_price", "input_price")):
+                if getattr(self, f"{name}_{price}") is not None and getattr(self, f"{name}_{other}") is None:
+                    raise ValueError(f"{name}_{price}: set {PREFIX}{name.upper()}_{other.upper()} too, or neither")
         if self.overrides is not None and not self.overrides.is_dir():
             raise ValueError(f"overrides: expected a folder that exists, got {str(self.overrides)!r}")
         return self

@@ -432,7 +432,8 @@ class BrowserTask:
         if not revision.steps:
             said = f"{outcome.message or outcome.reason.replace('_', ' ')}; no revised plan: {revision.gave_up}"
             return outcome.model_copy(update={"message": said[:MESSAGE_LIMIT]})
-        self._leave_epoch(outcome)
+        if outcome.status is not Status.MISSED and not outcome.effect.repeatable:
+            self._leave_epoch(outcome)
         self._plan = (*self._plan[: self._position], *revision.steps)
         return None
 

@@ -56,6 +56,9 @@ def test_an_empty_variable_counts_as_unset(monkeypatch: pytest.MonkeyPatch) -> N
     ("variable", "value", "expected"),
     [
         ("REPLAYWRIGHT_LEASE_S", "soon", "valid number"),
+        ("REPLAYWRIGHT_PLANNER_MODEL", "gpt", "expected provider:name"),
+        ("REPLAYWRIGHT_MODEL_INPUT_PRICE", "2", "set REPLAYWRIGHT_MODEL_OUTPUT_PRICE too, or neither"),
+        ("REPLAYWRIGHT_PLANNER_MODEL_OUTPUT_PRICE", "-1", "greater than or equal to 0"),
         ("REPLAYWRIGHT_UI_PORT", "70000", "65535"),
         ("REPLAYWRIGHT_TENANT", "a b", "pattern"),
         ("REPLAYWRIGHT_LOG_LEVEL", "loud", "'DEBUG'"),
