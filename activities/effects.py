@@ -104,7 +104,8 @@ class EffectActivities:
                 await self._settle(request)
             except Fenced as exc:  # the record is gone or damaged: the word of the person stands in history and trace
                 _log.warning("the ledger does not take the decision on step %d: %s", asked.sequence, exc)
-            line = {"kind": "person", **verdict.model_dump(by_alias=True), "failed": request.failed}
+            told = verdict.model_dump(by_alias=True)
+            line = {"kind": "person", "fingerprint": asked.fingerprint, **told, "failed": request.failed}
             await self._store.append_trace(**scope, line=line)
 
     async def _settle(self, request: SettleRequest) -> None:

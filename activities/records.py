@@ -5,6 +5,7 @@ from typing import Any
 from replaywright.domain.actions import Effect
 from replaywright.domain.outcomes import Status, StepOutcome
 from replaywright.domain.runs import ActionRequest, step_title
+from replaywright.domain.trace import input_of
 from replaywright.ports import Recording
 
 
@@ -28,5 +29,12 @@ def recording_of(request: ActionRequest, outcome: StepOutcome, trace: dict[str, 
         epoch=request.epoch,
         outcome=outcome,
         title=step_title(request.step),
-        trace={**trace, "task": request.task, "usage": request.usage.model_dump(by_alias=True)},
+        given=input_of(request.step),
+        trace={
+            **trace,
+            "task": request.task,
+            "usage": request.usage.model_dump(by_alias=True),
+            "previous": request.previous,
+            "attempt": request.attempt,
+        },
     )

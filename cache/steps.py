@@ -37,6 +37,7 @@ from cache.scripts import (
 )
 from replaywright.domain.entries import SCHEMA, ActionCacheEntry, EntryInfo, EntryStatus
 from replaywright.domain.outcomes import Status, StepOutcome
+from replaywright.domain.trace import content_digest, flat, origin, step_line
 from replaywright.errors import Fenced, InputInvalid, ValueTooLarge
 from replaywright.ports import Known, Recording
 
@@ -187,27 +188,30 @@ class RedisStepStore:
     # ----------------------------------------------------------------------------------------- trace
 
     async def append_trace(self, *, tenant: str, lineage: str, line: dict[str, Any]) -> None:
-        """Add one line, with `at` (the server's clock) and `id` in front."""
+        """Add one line, with `at` (the server's clock), `chain` and `id` in front."""
         [reply] = await self._send(_appending(tenant, lineage, line))
         self._report_other_type(trace_key(tenant, lineage), reply)
 
     async def trace(self, *, tenant: str, lineage: str) -> list[dict[str, Any]]:
-        """All lines, oldest first; damaged ones are left out."""
+        """All lines, oldest first, as `flat` makes them; damaged ones are left out."""
         key = trace_key(tenant, lineage)
-        [reply] = await self._send(Command("LRANGE", key, (0, -1)))
-        if self._report_other_type(key, reply):
-            return []
         lines = []
-        for text in reply:
+        for text in await self.stored_trace(tenant=tenant, lineage=lineage):
             try:
                 line = json.loads(text)
             except ValueError:
                 line = None
             if isinstance(line, dict):
-                lines.append(line)
+                lines.append(flat(line))
             else:
                 self._report(key, "a line is not a JSON object")
         return lines
+
+    async def stored_trace(self, *, tenant: str, lineage: str) -> list[bytes]:
+        """All lines as they are stored, damaged ones, too."""
+        key = trace_key(tenant, lineage)
+        [reply] = await self._send(Command("LRANGE", key, (0, -1)))
+        return [] if self._report_other_type(key, reply) else list(reply)
 
     # ---------------------------------------------------------------------------------- action cache
 
@@ -436,15 +440,15 @@ def _writing(recording: Recording, key: str) -> list[Command]:
         hold = "1" if entry.hold else ""
         commands.append(Command(KEEP, entry_key(recording.tenant, entry.content_key), (text, recording.run_id, hold)))
         commands.append(Command("ZADD", index_key(recording.tenant), (0, entry.content_key)))
-    line = {
-        "kind": "step",
-        **recording.trace,
-        "runId": recording.run_id,
-        "sequence": recording.sequence,
-        "epoch": recording.epoch,
-        "title": recording.title,
-        **outcome.model_dump(mode="json", by_alias=True, exclude_defaults=True),
-    }
+    line = step_line(
+        outcome,
+        sequence=recording.sequence,
+        title=recording.title,
+        run_id=recording.run_id,
+        epoch=recording.epoch,
+        given=recording.given,
+        more=recording.trace,
+    )
     commands.append(_appending(recording.tenant, recording.lineage, line))
     return commands
 
@@ -462,10 +466,12 @@ def _counted(outcome: StepOutcome) -> str:
 
 def _appending(tenant: str, lineage: str, line: Mapping[str, Any]) -> Command:
     line_id = secrets.token_hex(8)
-    rest = {name: value for name, value in line.items() if name not in {"id", "at"}}
+    rest = {name: value for name, value in line.items() if name not in {"id", "at", "chain"}}
     text = json.dumps({"id": line_id, **rest}, separators=(",", ":"))
     _limit("a line of the trace", text, ENTRY_LIMIT)
-    return Command(APPEND, trace_key(tenant, lineage), (f'"id":"{line_id}"', text))
+    content = content_digest(json.loads(text))
+    arguments = (f'"id":"{line_id}"', text, content, origin(tenant, lineage))
+    return Command(APPEND, trace_key(tenant, lineage), arguments)
 
 
 def _limit(what: str, text: str, limit: int) -> None:

@@ -249,6 +249,8 @@ class Recording(Record):
     """The version that was looked up; its statistics are counted."""
     title: str = ""
     """The step as it reads in the UI; templates, no values."""
+    given: dict[str, Any] = Field(default_factory=dict)
+    """The step as its trace line holds it; see `replaywright.domain.trace.input_of`."""
     trace: dict[str, Any] = Field(default_factory=dict)
     """Further fields of the trace line."""
     next_fingerprint: str = ""

@@ -33,6 +33,7 @@ from replaywright.domain.steps import Extract, Goto, SelectOption, Step, action_
 from replaywright.domain.targets import ElementQuery, Target
 from replaywright.domain.templates import fill
 from replaywright.domain.text import normalise
+from replaywright.domain.trace import chained, flat, origin, step_line
 from replaywright.errors import (
     ArtifactMissing,
     ArtifactsUnavailable,
@@ -113,9 +114,15 @@ class FakeStepStore:
         self._count(recording)
         if recording.entry is not None:
             self._keep(tenant, recording.run_id, recording.entry)
-        line = {"kind": "step", **recording.trace, "runId": recording.run_id, "sequence": recording.sequence}
-        line |= {"epoch": recording.epoch, "title": recording.title}
-        line |= outcome.model_dump(mode="json", by_alias=True, exclude_defaults=True)
+        line = step_line(
+            outcome,
+            sequence=recording.sequence,
+            title=recording.title,
+            run_id=recording.run_id,
+            epoch=recording.epoch,
+            given=recording.given,
+            more=recording.trace,
+        )
         self._append(tenant, lineage, line)
         if not owned:
             raise Fenced(f"step {outcome.fingerprint}: another epoch than {recording.epoch} owns it")
@@ -161,7 +168,7 @@ class FakeStepStore:
     async def trace(self, *, tenant: str, lineage: str) -> list[dict[str, Any]]:
         """All lines, oldest first."""
         self._called("trace")
-        return [dict(line) for line in self._traces.get((tenant, lineage), ())]
+        return [flat(line) for line in self._traces.get((tenant, lineage), ())]
 
     async def promote(self, *, tenant: str, run_id: str, content_keys: Sequence[str]) -> tuple[int, int]:
         """Make this run's candidates active; the same answer when repeated."""
@@ -291,7 +298,9 @@ class FakeStepStore:
 
     def _append(self, tenant: str, lineage: str, line: Mapping[str, Any]) -> None:
         at = self._now()
-        self._traces.setdefault((tenant, lineage), []).append({"at": at, "id": f"{int(at):016x}", **line})
+        lines = self._traces.setdefault((tenant, lineage), [])
+        prev = lines[-1]["chain"]["hash"] if lines else origin(tenant, lineage)
+        lines.append(chained({"id": f"{int(at):016x}", **line}, prev=prev, position=len(lines), at=at))
 
     def _now(self) -> float:
         """Counts up: later is more, and a test runs the same every time."""

@@ -32,12 +32,14 @@ class Attempt:
         step: Step,
         mark: str,
         next_step: Step | None,
+        previous: str,
         override: str = "",
     ) -> None:
         self._browser = browser
         self._run = run
         self._lineage = lineage
         self._next_step = next_step
+        self._previous = previous
         self._proposed: Target | None = None
         self._usage = Usage()
         self._recovered = False
@@ -123,6 +125,7 @@ class Attempt:
             overruled=self._overruled,
             attempt=self._kind,
             why=self._why,
+            previous=self._previous,
         )
 
     @property
@@ -136,7 +139,7 @@ class Attempt:
         Raises:
             ActivityError: the worker or the browser was lost, or something failed that no retry mends.
         """
-        how = f" ({self._suffix[1:].rstrip('0123456789')})" if self._suffix else ""
+        how = f" ({self._why})" if self._why else ""
         rule = self.override and f"override {self.override}: "
         return await self._call(self.activity_id(), self.request(), f"{self.sequence + 1:04d} {rule}{self.title}{how}")
 

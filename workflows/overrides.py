@@ -43,7 +43,7 @@ class Overrides:
             self._spent[rule.name] = None
         mark = f"{previous}/{workflow.info().first_execution_run_id}/{rule.name}/{count}"
         for step in rule.steps:
-            mark = fingerprint(step, {}, mark, "")
+            before, mark = mark, fingerprint(step, {}, mark, "")
             yield Attempt(
                 self._browser,
                 self._run,
@@ -52,5 +52,6 @@ class Overrides:
                 step=step,
                 mark=mark,
                 next_step=None,
+                previous=before,
                 override=f"{rule.name}-{count}",
             )

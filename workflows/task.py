@@ -186,6 +186,7 @@ class BrowserTask:
             step=step,
             mark=mark,
             next_step=following,
+            previous=previous,
         )
 
     async def _perform(self, attempt: Attempt) -> StepOutcome:

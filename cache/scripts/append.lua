@@ -1,5 +1,6 @@
--- KEYS: a trace. ARGV: id of the line, the line (a JSON object). Puts the server's time in front; a repeated line is not
--- added again. The trace lives for a while after its last line.
+-- KEYS: a trace. ARGV: id of the line, the line (a JSON object), SHA-256 of its content, what its first line is chained
+-- to. Puts the server's time in front, and the line's link in the chain (replaywright/domain/trace.py has its terms); a
+-- repeated line is not added again. The trace lives for a while after its last line.
 local KEEP_S = 90 * 24 * 3600
 local key = KEYS[1]
 
@@ -7,13 +8,23 @@ local kind = redis.call('TYPE', key).ok
 if kind ~= 'none' and kind ~= 'list' then
   return kind
 end
-for _, line in ipairs(redis.call('LRANGE', key, -8, -1)) do
+local last = redis.call('LRANGE', key, -8, -1)
+for _, line in ipairs(last) do
   if string.find(line, ARGV[1], 1, true) then
     return kind
   end
 end
+
+local position = redis.call('LLEN', key)
+local previous = ARGV[4]
+if position > 0 then
+  local head = '^{"at":[%d.]+,"chain":{"digest":"%x+","hash":"(%x+)",'
+  previous = string.match(last[#last], head) or ''
+end
 local time = redis.call('TIME')
-local at = string.format('%.6f', tonumber(time[1]) + tonumber(time[2]) / 1e6)
-redis.call('RPUSH', key, '{"at":' .. at .. ',' .. string.sub(ARGV[2], 2))
+local at = string.gsub(string.gsub(string.format('%s.%06d', time[1], time[2]), '0+$', ''), '%.$', '')
+local hash = sha256('["' .. previous .. '",' .. position .. ',' .. at .. ',"' .. ARGV[3] .. '"]')
+redis.call('RPUSH', key, '{"at":' .. at .. ',"chain":{"digest":"' .. ARGV[3] .. '","hash":"' .. hash
+  .. '","position":' .. position .. ',"prev":"' .. previous .. '"},' .. string.sub(ARGV[2], 2))
 redis.call('EXPIRE', key, KEEP_S)
 return kind

@@ -113,6 +113,8 @@ class ActionRequest(Record):
     """What the attempt before it came to; for the trace."""
     recheck: StepOutcome | None = None
     """The outcome of the attempt before: look whether what is expected has come true meanwhile, and do nothing else."""
+    previous: str | None = None
+    """The fingerprint of the step before, "" for the first; for the trace."""
 
 
 class ProposeRequest(Record):
