@@ -37,7 +37,7 @@ from cache.scripts import (
 )
 from replaywright.domain.entries import SCHEMA, ActionCacheEntry, EntryInfo, EntryStatus
 from replaywright.domain.outcomes import Status, StepOutcome
-from replaywright.domain.trace import content_digest, flat, origin, step_line
+from replaywright.domain.trace import VERSION, content_digest, flat, origin, step_line
 from replaywright.errors import Fenced, InputInvalid, ValueTooLarge
 from replaywright.ports import Known, Recording
 
@@ -467,7 +467,7 @@ def _counted(outcome: StepOutcome) -> str:
 def _appending(tenant: str, lineage: str, line: Mapping[str, Any]) -> Command:
     line_id = secrets.token_hex(8)
     rest = {name: value for name, value in line.items() if name not in {"id", "at", "chain"}}
-    text = json.dumps({"id": line_id, **rest}, separators=(",", ":"))
+    text = json.dumps({"id": line_id, "v": VERSION, **rest}, separators=(",", ":"))
     _limit("a line of the trace", text, ENTRY_LIMIT)
     content = content_digest(json.loads(text))
     arguments = (f'"id":"{line_id}"', text, content, origin(tenant, lineage))

@@ -33,7 +33,7 @@ from replaywright.domain.steps import Extract, Goto, SelectOption, Step, action_
 from replaywright.domain.targets import ElementQuery, Target
 from replaywright.domain.templates import fill
 from replaywright.domain.text import normalise
-from replaywright.domain.trace import chained, flat, origin, step_line
+from replaywright.domain.trace import VERSION, chained, flat, origin, step_line
 from replaywright.errors import (
     ArtifactMissing,
     ArtifactsUnavailable,
@@ -300,7 +300,7 @@ class FakeStepStore:
         at = self._now()
         lines = self._traces.setdefault((tenant, lineage), [])
         prev = lines[-1]["chain"]["hash"] if lines else origin(tenant, lineage)
-        lines.append(chained({"id": f"{int(at):016x}", **line}, prev=prev, position=len(lines), at=at))
+        lines.append(chained({"id": f"{int(at):016x}", "v": VERSION, **line}, prev=prev, position=len(lines), at=at))
 
     def _now(self) -> float:
         """Counts up: later is more, and a test runs the same every time."""

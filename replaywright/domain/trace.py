@@ -153,7 +153,7 @@ def step_line(
     given: Mapping[str, Any],
     more: Mapping[str, Any],
 ) -> dict[str, Any]:
-    """The content of a step's line.
+    """The content of a step's line; whoever appends it adds what every line has.
 
     Args:
         outcome: What came of it; becomes `output`.
@@ -165,8 +165,8 @@ def step_line(
         more: Further fields; `usage`, `previous` and `attempt` become part of the metadata.
     """
     rest = dict(more)
-    beside = {name: rest.pop(name) for name in ("usage", "previous", "attempt") if name in rest}
-    metadata = {
+    beside: dict[str, Any] = {name: rest.pop(name) for name in ("usage", "previous", "attempt") if name in rest}
+    metadata: dict[str, Any] = {
         "status": verdict_of(outcome),
         "durationMs": outcome.costs.total_ms,
         "tier": outcome.lookup.tier,
@@ -177,8 +177,8 @@ def step_line(
         **beside,
     }
     output = outcome.model_dump(mode="json", by_alias=True, exclude_defaults=True)
-    parts = {"input": dict(given), "output": output, "metadata": metadata}
-    return {"v": VERSION, "kind": "step", **rest, "sequence": sequence, "title": title, **parts}
+    line: dict[str, Any] = {"kind": "step", **rest, "sequence": sequence, "title": title}
+    return {**line, "input": dict(given), "output": output, "metadata": metadata}
 
 
 def flat(line: Mapping[str, Any]) -> dict[str, Any]:

@@ -118,7 +118,7 @@ async def test_after_a_line_of_an_earlier_version_the_chain_begins_anew(client: 
 
 async def test_the_chain_costs_a_step_no_round_trip(store: RedisStepStore) -> None:
     outcome = StepOutcome(status=Status.DONE, fingerprint="f" * 64)
-    recording = Recording(run_id="r", **PAGE, sequence=0, epoch=1, outcome=outcome)
+    recording = Recording(run_id="r", tenant="acme", lineage="order-7", sequence=0, epoch=1, outcome=outcome)
     await store.record(recording)  # loads the scripts
     before = store.round_trips.count
 

@@ -1,0 +1,101 @@
+"""What a workflow's history says, read from its JSON: no server, no SDK.
+
+The form is that of Temporal's own exports (protobuf JSON). Payloads that a codec has sealed cannot be read; what is
+read of them is None.
+"""
+
+import base64
+import binascii
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, Literal
+
+_READABLE: Final = frozenset({"json/plain", "json/protobuf"})
+_ENDINGS: Final[Mapping[str, "How"]] = {
+    "workflowExecutionCompletedEventAttributes": "completed",
+    "workflowExecutionFailedEventAttributes": "failed",
+    "workflowExecutionContinuedAsNewEventAttributes": "continued",
+    "workflowExecutionCanceledEventAttributes": "cancelled",
+    "workflowExecutionTimedOutEventAttributes": "timed_out",
+    "workflowExecutionTerminatedEventAttributes": "terminated",
+}
+
+How = Literal["completed", "failed", "continued", "cancelled", "timed_out", "terminated"]
+
+
+@dataclass(frozen=True)
+class Call:
+    """One activity that the workflow scheduled."""
+
+    event_id: int
+    activity_id: str
+    activity_type: str
+    given: Any
+    """Its first argument, as JSON data; None when it cannot be read."""
+    answer: Any = None
+    """Its result; None when it has none, failed, or cannot be read."""
+    completed: bool = False
+
+
+@dataclass(frozen=True)
+class End:
+    """How an execution ended."""
+
+    how: How
+    value: Any = None
+    """The result, the input of the execution after it, or the first detail of the failure; None if unreadable."""
+
+
+def calls_of(events: Sequence[Mapping[str, Any]]) -> list[Call]:
+    """The activities in the order in which they were scheduled."""
+    answers = dict(_answers(events))
+    found = []
+    for event in events:
+        scheduled = event.get("activityTaskScheduledEventAttributes")
+        if scheduled is None:
+            continue
+        event_id = int(event.get("eventId", 0))
+        found.append(
+            Call(
+                event_id=event_id,
+                activity_id=str(scheduled.get("activityId", "")),
+                activity_type=str((scheduled.get("activityType") or {}).get("name", "")),
+                given=first_value(scheduled.get("input")),
+                answer=answers.get(event_id),
+                completed=event_id in answers,
+            )
+        )
+    return found
+
+
+def end_of(events: Sequence[Mapping[str, Any]]) -> End | None:
+    """How the execution ended; None while it is under way."""
+    for event in reversed(events):
+        for name, how in _ENDINGS.items():
+            if name in event:
+                ended = event[name]
+                failure = ended.get("failure") or {}
+                details = (failure.get("applicationFailureInfo") or {}).get("details")
+                return End(how, first_value(ended.get("result") or ended.get("input") or details))
+    return None
+
+
+def first_value(payloads: object) -> Any:
+    """The first of these payloads as JSON data; None when there is none or it cannot be read."""
+    inner = payloads.get("payloads") if isinstance(payloads, Mapping) else None
+    if not isinstance(inner, list) or not inner:
+        return None
+    payload = inner[0]
+    try:
+        encoding = base64.b64decode(payload["metadata"]["encoding"]).decode()
+        return json.loads(base64.b64decode(payload["data"])) if encoding in _READABLE else None
+    except (KeyError, TypeError, ValueError, binascii.Error):
+        return None
+
+
+def _answers(events: Sequence[Mapping[str, Any]]) -> Iterator[tuple[int, Any]]:
+    for event in events:
+        completed = event.get("activityTaskCompletedEventAttributes")
+        if completed is not None:
+            yield int(completed.get("scheduledEventId", 0)), first_value(completed.get("result"))
