@@ -116,6 +116,7 @@ class Commands(TyperGroup):
         "runs",
         "show",
         "artifacts",
+        "trace",
         "resolve",
         "cancel",
         "cache",

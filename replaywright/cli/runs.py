@@ -252,10 +252,15 @@ async def records_of(here: Place, execution: WorkflowExecutionDescription) -> li
     Raises:
         StoreUnavailable: the trace cannot be read.
     """
-    lineage = await _memo(execution, "lineage") or execution.id
-    tenant = await _memo(execution, "tenant") or here.settings.tenant
+    tenant, lineage = await scope_of(here, execution)
     async with opened_store(redis_url_of(here.settings)) as store:
         return step_records(await store.trace(tenant=tenant, lineage=lineage))
+
+
+async def scope_of(here: Place, execution: WorkflowExecutionDescription) -> tuple[str, str]:
+    """Tenant and lineage of the run: with these its ledger and trace are found."""
+    tenant = await _memo(execution, "tenant") or here.settings.tenant
+    return tenant, await _memo(execution, "lineage") or execution.id
 
 
 async def _records_or_why(here: Place, execution: WorkflowExecutionDescription) -> tuple[list[StepRecord], str]:

@@ -339,3 +339,29 @@ def test_doctor_finds_everything(up: Site) -> None:
         "Temporal",
         "Redis",
     }
+
+
+def test_a_trace_is_exported_verified_and_replayed_without_a_server(learned: Site, tmp_path: Path) -> None:
+    assert learned.run("--id", "traced", subject="Traced").returncode == 0
+    file = tmp_path / "run.jsonl"
+    nowhere = {
+        "REPLAYWRIGHT_HOME": str(tmp_path / "home"),
+        "REPLAYWRIGHT_TEMPORAL_ADDRESS": "127.0.0.1:1",
+        "REPLAYWRIGHT_REDIS_URL": "redis://127.0.0.1:1",
+    }
+
+    exported = learned.cli("trace", "export", "traced", "--out", str(file))
+    seal = exported.stderr.split()[-1]
+    whole = learned.cli("trace", "verify", str(file), "--seal", seal, **nowhere)
+    replayed = learned.cli("trace", "replay", str(file), **nowhere)
+    lines = file.read_text(encoding="utf-8").split("\n")
+    steps = [json.loads(line) for line in lines if '"kind":"step"' in line]
+
+    assert exported.returncode == 0, exported.stderr
+    assert (whole.returncode, whole.stderr) == (0, ""), whole.stdout
+    assert f"as it was written: 11 lines, 1 execution of traced, seal {seal}" in whole.stdout
+    assert (replayed.returncode, replayed.stderr) == (0, ""), replayed.stdout
+    assert re.search(r"traced .*: \d+ activities, decided today as recorded", replayed.stdout)
+    assert [step["sequence"] for step in steps] == list(range(10))
+    assert {step["metadata"]["status"] for step in steps} == {"success", "skipped"}
+    assert PASSWORD not in "".join(lines)

@@ -27,6 +27,7 @@ from replaywright.stack.doctor import Health
 ROOT = Path(__file__).parents[2]
 COMMANDS = ["demo", "doctor", "up", "run", "runs", "show", "resolve", "cancel", "schema", "version"]
 COMMANDS += ["artifacts list", "artifacts prune", "cache list", "cache show", "cache promote", "cache invalidate"]
+COMMANDS += ["trace export", "trace verify", "trace replay"]
 COMMANDS += ["overrides list", "overrides check", "overrides add", "overrides remove"]
 
 

@@ -1,0 +1,116 @@
+"""A recorded run is replayed without a server, and what today's code would decide otherwise is told in words."""
+
+import base64
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from replaywright.cli.offline import Difference, replay
+from replaywright.domain.histories import calls_of, end_of
+from replaywright.domain.runs import Heal, Totals
+from replaywright.domain.trace_file import History
+from tests.replay.test_histories import HISTORIES
+from workflows.attempts import Attempt
+from workflows.task import BrowserTask
+
+
+def history(name: str, change: Callable[[dict[str, Any]], None] | None = None) -> History:
+    """A recorded one; `change` is done to the outcome of every step."""
+    path = next(path for path in HISTORIES if path.stem == name)
+    events = json.loads(path.read_text(encoding="utf-8"))["events"]
+    if change is not None:
+        for event in events:
+            result = event.get("activityTaskCompletedEventAttributes", {}).get("result")
+            for payload in (result or {}).get("payloads", ()):
+                answer = json.loads(base64.b64decode(payload.get("data", b"bnVsbA==")))
+                if isinstance(answer, dict) and "fingerprint" in answer:
+                    change(answer)
+                    payload["data"] = base64.b64encode(json.dumps(answer).encode()).decode()
+    started = events[0]["workflowExecutionStartedEventAttributes"]
+    return History(started["workflowId"], started["originalExecutionRunId"], events)
+
+
+async def told(recorded: History) -> Difference:
+    """The first difference."""
+    return (await replay(recorded)).differences[0]
+
+
+@pytest.mark.parametrize("path", HISTORIES, ids=lambda path: path.stem)
+async def test_the_code_of_today_decides_as_recorded(path: Path) -> None:
+    recorded = history(path.stem)
+
+    replayed = await replay(recorded)
+
+    assert replayed.differences == ()
+    assert replayed.activities == len(calls_of(recorded.events)) > 10
+
+
+async def test_another_fingerprint_is_told_with_its_step(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("replaywright.domain.fingerprints.VERSION", 0)
+
+    difference = await told(history("replayed"))
+
+    assert difference.where.startswith("0001-")
+    assert difference.what.startswith("another fingerprint: recorded: browser.goto 'goto {{base_url}}/login' (0001-")
+
+
+async def test_another_activity_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(BrowserTask, "_may_ask", lambda *_arguments: False)
+
+    difference = await told(history("healed-with-fallback"))
+
+    assert difference.where.endswith("-propose")
+    assert "another activity: recorded: model.propose_target" in difference.what
+    assert "today: session.close (session-close)" in difference.what
+
+
+async def test_another_question_to_the_same_activity_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = Attempt.request
+    monkeypatch.setattr(Attempt, "request", lambda self: asked(self).model_copy(update={"heal": Heal.OFF}))
+
+    difference = await told(history("replayed"))
+
+    assert difference.where.startswith("0001-")
+    assert difference.what.endswith('would be asked something else: heal: recorded "auto", today "off"')
+
+
+async def test_another_result_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("workflows.task._counted", lambda _totals, _outcome: Totals(steps=99))
+
+    difference = await told(history("replayed"))
+
+    assert difference == Difference("the end", "completed with another value: totals.steps: recorded 10, today 99")
+
+
+def answered_with_an_error(outcome: dict[str, Any]) -> None:
+    for request in outcome.get("evidence", {}).get("requests", ()):
+        request["status"] = 500
+
+
+def taken_for_repeatable(outcome: dict[str, Any]) -> None:
+    outcome["effect"] = "idempotent"
+
+
+async def test_an_outcome_that_the_rules_of_today_judge_otherwise_is_told() -> None:
+    differences = (await replay(history("replayed", answered_with_an_error))).differences
+
+    assert any("another outcome: recorded done; today: server_error" in found.what for found in differences)
+
+
+async def test_an_effect_that_the_rules_of_today_judge_otherwise_is_told() -> None:
+    differences = (await replay(history("replayed", taken_for_repeatable))).differences
+
+    assert any("another effect: recorded idempotent; today: commit" in found.what for found in differences)
+
+
+def test_a_sealed_payload_and_an_execution_under_way_are_no_errors() -> None:
+    sealed = [{"metadata": {"encoding": base64.b64encode(b"binary/encrypted").decode()}, "data": "AAAA"}]
+    scheduled = {"activityId": "a", "activityType": {"name": "browser.click"}, "input": {"payloads": sealed}}
+
+    [call] = calls_of([{"eventId": "5", "activityTaskScheduledEventAttributes": scheduled}])
+
+    assert (call.activity_type, call.given, call.completed) == ("browser.click", None, False)
+    assert end_of([]) is None

@@ -1,0 +1,69 @@
+"""Runs of every kind, as Temporal keeps them, replay offline; so does one that is under way."""
+
+import asyncio
+import json
+
+import pytest
+from temporalio.client import Client, WorkflowFailureError, WorkflowHandle
+from temporalio.testing import WorkflowEnvironment
+
+from replaywright.cli.offline import replay
+from replaywright.domain.outcomes import Status, StepOutcome
+from replaywright.domain.runs import ActionRequest, RunResult
+from replaywright.domain.trace_file import History
+from tests.workflows.scripted import Script, done, run_of, scripted, start, waiting
+from workflows.plugin import WorkflowPlugin
+from workflows.task import BrowserTask
+
+GOTO = {"action": "goto", "url": "http://site/"}
+FILL = {"action": "fill", "instruction": "the name field", "value": "Ada"}
+SEND = {"action": "click", "instruction": "the send button", "effect": "commit"}
+
+
+@pytest.fixture
+async def client(temporal_env: WorkflowEnvironment) -> Client:
+    address = temporal_env.client.service_client.config.target_host
+    return await Client.connect(address, plugins=[WorkflowPlugin()])
+
+
+async def history_of(client: Client, handle: WorkflowHandle[BrowserTask, RunResult], run_id: str | None) -> History:
+    history = await client.get_workflow_handle(handle.id, run_id=run_id).fetch_history()
+    return History(handle.id, run_id or "", json.loads(history.to_json())["events"])
+
+
+async def test_each_execution_of_a_run_that_continued_as_new_replays(client: Client) -> None:
+    async with scripted(client, Script()) as queue:
+        handle = await start(client, queue, run_of(GOTO, FILL, SEND, steps_per_history=2))
+        await handle.result()
+
+    first = await history_of(client, handle, handle.first_execution_run_id)
+    last = await history_of(client, handle, None)
+    assert [(await replay(one)).differences for one in (first, last)] == [(), ()]
+    assert first.events != last.events
+
+
+async def test_runs_that_failed_or_were_cancelled_replay(client: Client) -> None:
+    def refused(request: ActionRequest, _call: int) -> StepOutcome:
+        return StepOutcome(status=Status.REFUSED, reason="covered") if request.sequence else done(request)
+
+    async with scripted(client, Script(perform=refused)) as queue:
+        failed = await start(client, queue, run_of(GOTO, SEND))
+        with pytest.raises(WorkflowFailureError):
+            await failed.result()
+    in_doubt = StepOutcome(status=Status.IN_DOUBT, reason="no_response")
+    script = Script(perform=lambda request, _call: in_doubt if request.sequence else done(request))
+    async with scripted(client, script) as queue:
+        cancelled = await start(client, queue, run_of(GOTO, SEND))
+        await waiting(cancelled)
+        under_way = await history_of(client, cancelled, None)
+        await cancelled.cancel()
+        with pytest.raises(WorkflowFailureError):
+            await cancelled.result()
+
+    over = [await history_of(client, handle, None) for handle in (failed, cancelled)]
+
+    assert await asyncio.gather(*(_differences(one) for one in (*over, under_way))) == [(), (), ()]
+
+
+async def _differences(history: History) -> tuple[object, ...]:
+    return (await replay(history)).differences
