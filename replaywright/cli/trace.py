@@ -19,7 +19,7 @@ from replaywright.cli.offline import Replayed, replay
 from replaywright.cli.runs import Run, find_run, scope_of, tell
 from replaywright.cli.store import opened_store
 from replaywright.domain.audit import Audit, audit
-from replaywright.domain.trace_file import History, histories_in, written
+from replaywright.domain.trace_file import Header, History, histories_in, written
 from replaywright.errors import InputInvalid
 from replaywright.settings import load_settings
 
@@ -110,14 +110,7 @@ def replay_file(ctx: typer.Context, file: File, json: Json = False) -> None:
 async def _export(run: str, out: Path | None, *, with_history: bool) -> None:
     async with place(load_settings(), tell=tell) as here:
         execution = await find_run(here, run)
-        # The history first: what it tells is in the trace by then.
-        histories = await _histories(here, execution) if with_history else []
-        tenant, lineage = await scope_of(here, execution)
-        async with opened_store(redis_url_of(here.settings)) as store:
-            stored = await store.stored_trace(tenant=tenant, lineage=lineage)
-    text, header = written(
-        stored, histories, run=execution.id, lineage=lineage, tenant=tenant, written_by=f"replaywright {__version__}"
-    )
+        text, header = await exported(here, execution, with_history=with_history)
     if out is None:
         sys.stdout.write(text)
         sys.stdout.flush()
@@ -125,6 +118,25 @@ async def _export(run: str, out: Path | None, *, with_history: bool) -> None:
         _write(out, text)
     said = f"{output.count(header.lines, 'line')}, {output.count(header.histories, 'execution')}; seal {header.seal}"
     tell(f"{execution.id}: {said}")
+
+
+async def exported(
+    here: Place, execution: WorkflowExecutionDescription, *, with_history: bool = True
+) -> tuple[str, Header]:
+    """The run's trace as a file's text, and its header.
+
+    Raises:
+        StoreUnavailable: the trace cannot be read.
+        StackFailed: the history cannot be read.
+    """
+    # The history first: what it tells is in the trace by then.
+    histories = await _histories(here, execution) if with_history else []
+    tenant, lineage = await scope_of(here, execution)
+    async with opened_store(redis_url_of(here.settings)) as store:
+        stored = await store.stored_trace(tenant=tenant, lineage=lineage)
+    return written(
+        stored, histories, run=execution.id, lineage=lineage, tenant=tenant, written_by=f"replaywright {__version__}"
+    )
 
 
 async def _histories(here: Place, execution: WorkflowExecutionDescription) -> list[History]:

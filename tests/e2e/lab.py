@@ -25,6 +25,8 @@ from replaywright.cli.connect import Place
 from replaywright.cli.follow import Ending, follow, handle_of, progress_of
 from replaywright.cli.run import Order, start
 from replaywright.cli.taskfile import new_run_id, read_task
+from replaywright.cli.trace import exported
+from replaywright.domain.audit import Finding, audit
 from replaywright.domain.runs import Mode, PersonVerdict, Progress, RunResult
 from replaywright.domain.tasks import Task, bind_parameters
 from replaywright.keeper.client import list_live
@@ -101,6 +103,11 @@ class Lab:
             return await RedisStepStore(client).trace(tenant=settings.tenant, lineage=order.run_id)
         finally:
             await client.aclose()
+
+    async def audited(self, order: Order) -> tuple[Finding, ...]:
+        """What is wrong with the run's exported trace, its history as the witness."""
+        text, _ = await exported(self.place, await self.handle(order).describe())
+        return audit(text).findings
 
     async def performed(self, order: Order) -> Counter[int]:
         """How often each step's success was recorded, by number."""

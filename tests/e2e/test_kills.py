@@ -25,6 +25,7 @@ async def assert_survived(lab: Lab, point: str, sequence: int) -> None:
     performed = await lab.performed(order)
     assert set(performed.values()) == {1}
     assert set(performed) | {SEND} == set(range(STEPS))
+    assert await lab.audited(order) == ()
 
 
 def at(*short: int) -> list[object]:
