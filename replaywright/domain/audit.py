@@ -153,8 +153,10 @@ def _on_chain(trace: Sequence[_Numbered], header: Header) -> Iterator[Finding]:
         yield from (Finding(line.number, what) for what in _on_content(line.value, link))
         if link.position != expected:
             yield Finding(line.number, _misplaced(link.position, expected, later, seen))
+        elif link.prev != prev and prev:
+            yield Finding(line.number, _unconnected(link.position))
         elif link.prev != prev:
-            yield Finding(line.number, _unconnected(link.position, prev))
+            yield Finding(line.number - 1, "altered: it had a link in the chain when the next was written")
         seen.add(link.position)
         prev, expected = link.hash, link.position + 1
     if prev != header.head and trace:
@@ -178,11 +180,9 @@ def _misplaced(position: int, expected: int, later: Sequence[int], seen: set[int
     return f"missing: {gone} line{'s' * (gone > 1)} before it ({here})"
 
 
-def _unconnected(position: int, prev: str) -> str:
+def _unconnected(position: int) -> str:
     if position == 0:
         return "it is the first line of another trace: tenant and lineage are not those of the header"
-    if not prev:
-        return "altered: the line before it had a link in the chain, and has none now"
     return "inserted or replaced: it was not written after the line before it"
 
 

@@ -13,8 +13,10 @@ from cache.connection import Client, open_redis
 from cache.keys import trace_key
 from cache.scripts import APPEND
 from cache.steps import RedisStepStore
+from replaywright.domain.audit import audit
 from replaywright.domain.outcomes import Status, StepOutcome
 from replaywright.domain.trace import chained, content_digest, origin
+from replaywright.domain.trace_file import written
 from replaywright.ports import Recording
 
 PAGE = {"tenant": "acme", "lineage": "order-7"}
@@ -114,6 +116,41 @@ async def test_after_a_line_of_an_earlier_version_the_chain_begins_anew(client: 
     third, fourth = (json.loads(text)["chain"] for text in (await store.stored_trace(**PAGE))[2:])
     assert (third["position"], third["prev"]) == (2, "")
     assert (fourth["position"], fourth["prev"]) == (3, third["hash"])
+
+
+@pytest.mark.parametrize(
+    ("commands", "line", "what"),
+    [
+        ([("LSET", 2, b'{"at":1,"kind":"note"}')], 4, "altered: it had a link"),
+        ([("LSET", 2, b"{")], 4, "damaged"),
+        ([("LREM", 2)], 4, "missing: 1 line before it"),
+        ([("LSET", 1, 3), ("LSET", 3, 1)], 3, "out of order"),
+        ([("RPUSH", 1)], 7, "inserted"),
+        ([("LSET", 1, 2)], 3, "missing: 1 line before it"),
+    ],
+    ids=["replaced", "damaged", "removed", "exchanged", "repeated", "overwritten"],
+)
+async def test_what_is_done_to_the_list_shows_in_the_export(
+    client: Client, store: RedisStepStore, commands: list[tuple[Any, ...]], line: int, what: str
+) -> None:
+    for number in range(5):
+        await store.append_trace(**PAGE, line={"kind": "note", "number": number})
+    before, key = await store.stored_trace(**PAGE), trace_key(**PAGE)
+
+    for name, *places in commands:
+        match name, places:
+            case "LSET", [at, given]:
+                text = given if isinstance(given, bytes) else before[given]
+                await client.execute_command("LSET", key, at, text)
+            case "LREM", [at]:
+                await client.execute_command("LREM", key, 1, before[at])
+            case "RPUSH", [at]:
+                await client.execute_command("RPUSH", key, before[at])
+
+    text, _ = written(await store.stored_trace(**PAGE), (), run="order-7", **PAGE, written_by="test")
+    found = audit(text).findings[0]
+    assert found.line == line
+    assert what in found.what
 
 
 async def test_the_chain_costs_a_step_no_round_trip(store: RedisStepStore) -> None:

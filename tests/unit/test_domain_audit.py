@@ -52,7 +52,13 @@ def history_of(steps: int = 6, **changes: object) -> History:
     """What Temporal keeps of the same run."""
     events: list[dict[str, Any]] = [{"eventId": "1", "workflowExecutionStartedEventAttributes": {}}]
     for number in range(steps):
-        request = {"runId": "run-1", "lineage": "run-1", "tenant": "acme", "task": "t", "session": SESSION}
+        request: dict[str, Any] = {
+            "runId": "run-1",
+            "lineage": "run-1",
+            "tenant": "acme",
+            "task": "t",
+            "session": SESSION,
+        }
         request |= {"sequence": number, "fingerprint": MARKS[number], "epoch": 1}
         request |= {"step": {"action": "goto", "url": "http://site/"}}
         scheduled = {"activityId": f"{number}", "activityType": {"name": "browser.goto"}, "input": payloads(request)}
@@ -226,6 +232,15 @@ def test_lines_of_the_first_version_are_read_and_noted() -> None:
 
     assert verdict.findings == ()
     assert verdict.notes[0].startswith("1 lines were written by an earlier version")
+
+
+def test_a_chain_goes_on_after_a_line_of_an_earlier_worker_and_tells_when_that_is_gone() -> None:
+    first, second, *_ = lines_of()
+    old = {"at": 1000.75, "id": "old", "kind": "note"}
+    third = chained(second, prev="", position=2, at=1001.5)
+
+    assert audit(file_of([first, old, third], histories=())).findings == ()
+    assert told(file_of([first, third], histories=())).what.startswith("missing: 1 line before it")
 
 
 @pytest.mark.parametrize("text", ["", "{}", "[]", "no json\n", '{"kind":"export"}\n'])
