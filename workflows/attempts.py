@@ -32,7 +32,7 @@ class Attempt:
         step: Step,
         mark: str,
         next_step: Step | None,
-        previous: str,
+        previous: str | None = None,
         override: str = "",
     ) -> None:
         self._browser = browser
