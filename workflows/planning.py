@@ -9,9 +9,10 @@ from workflows.attempts import Attempt, why_of
 with workflow.unsafe.imports_passed_through():
     from replaywright.domain.budgets import Limits
     from replaywright.domain.outcomes import Status, StepOutcome
-    from replaywright.domain.runs import Mode, ReviseRequest, Revision, RunInput, Usage
+    from replaywright.domain.runs import Mode, Proposal, ProposeRequest, ReviseRequest, Revision, RunInput, Usage
     from replaywright.domain.spending import BUDGET_SPENT, plans_spent, spent
     from replaywright.domain.steps import Step
+    from replaywright.domain.templates import fill
 
 _NOT_FOR_A_PLAN = frozenset({"store_unavailable", "ledger_damaged", BUDGET_SPENT})
 """Reasons of failed steps that say nothing about the page."""
@@ -43,6 +44,35 @@ class Planning:
             return False
         failed = outcome.status in (Status.MISSED, Status.UNMET, Status.REFUSED)
         return failed and outcome.reason not in _NOT_FOR_A_PLAN and bool(snapshot_of(outcome))
+
+    async def propose(self, attempt: Attempt, outcome: StepOutcome) -> Proposal:
+        """Which element of the page the model takes for the step's.
+
+        Raises:
+            ActivityError: the model cannot be asked, or gives no usable answer.
+        """
+        proposal: Proposal = await workflow.execute_activity(
+            "model.propose_target",
+            ProposeRequest(
+                run_id=workflow.info().workflow_id,
+                lineage=self._lineage,
+                sequence=attempt.sequence,
+                instruction=fill(attempt.step.instruction, self._run.values),
+                action=attempt.step.action,
+                snapshot=outcome.snapshot,
+                missed=outcome.lookup,
+                tenant=self._run.tenant,
+            ),
+            result_type=Proposal,
+            activity_id=attempt.activity_id("propose"),
+            summary=f"{attempt.sequence + 1:04d} where is {attempt.step.instruction!r}? ({outcome.reason})"[:200],
+            task_queue=policies.model_queue(workflow.info().task_queue),
+            start_to_close_timeout=policies.MODEL_LIMIT,
+            schedule_to_close_timeout=policies.MODEL_TOTAL,
+            heartbeat_timeout=policies.HEARTBEAT * 5,
+            retry_policy=policies.MODEL,
+        )
+        return proposal
 
     async def revise(
         self, attempt: Attempt, outcome: StepOutcome, plan: tuple[Step, ...], commits: tuple[int, ...]

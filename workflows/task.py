@@ -3,23 +3,33 @@
 import asyncio
 from collections.abc import Awaitable, Callable
 from datetime import timedelta
-from typing import Literal, TypeVar
+from typing import TypeVar
 
 from temporalio import workflow
 from temporalio.exceptions import ActivityError, ApplicationError, CancelledError
 
 from workflows import policies
-from workflows.attempts import Attempt, why_of
+from workflows.attempts import Attempt
+from workflows.board import Board
 from workflows.browser import Browser
 from workflows.overrides import Overrides
 from workflows.planning import Planning
+from workflows.rulings import (
+    MESSAGE_LIMIT,
+    came_to_nothing,
+    contradicted,
+    counted,
+    explained,
+    is_out_of_sight,
+    may_repeat,
+    out_of_budget,
+)
 
 with workflow.unsafe.imports_passed_through():
     from replaywright.domain.actions import Effect
-    from replaywright.domain.evaluation import failing
     from replaywright.domain.fingerprints import fingerprint
     from replaywright.domain.late import may_come_late
-    from replaywright.domain.outcomes import SERVER_ERROR, Lookup, Status, StepOutcome
+    from replaywright.domain.outcomes import Lookup, Status, StepOutcome
     from replaywright.domain.overrides import Due
     from replaywright.domain.predicates import Predicate, fill_predicate
     from replaywright.domain.runs import (
@@ -31,29 +41,19 @@ with workflow.unsafe.imports_passed_through():
         PersonVerdict,
         Progress,
         Proposal,
-        ProposeRequest,
         Resolution,
         ResolveRequest,
-        Revision,
         RunInput,
         RunResult,
         RunState,
         SettleRequest,
-        StepLine,
-        Totals,
         step_title,
     )
-    from replaywright.domain.spending import BUDGET_SPENT
     from replaywright.domain.steps import Expand, Goto, Hover, Step, names_element
-    from replaywright.domain.templates import fill
 
 _Result = TypeVar("_Result")
 
-LINES_KEPT = 100
-"""Lines of progress that a query returns at most."""
 READ_LIMIT = timedelta(seconds=40)
-MESSAGE_LIMIT = 1_000
-"""Characters of a failure's message."""
 SKIPPED = "skipped"
 """Reason, and warning, of a step that a person decided to leave out."""
 
@@ -102,11 +102,7 @@ class BrowserTask:
         self._overrides = Overrides(self._browser, run, self._lineage)
         self._planning = Planning(run, self._lineage)
         self._due = state.due
-        self._lines: list[StepLine] = []
-        self._doing = ""
-        self._status: Literal["running", "waiting", "done", "failed"] = "running"
-        self._waiting_for = ""
-        self._answers: tuple[str, ...] = ()
+        self._board = Board()
         self._verdict: PersonVerdict | None = None
 
     @workflow.run
@@ -136,9 +132,9 @@ class BrowserTask:
         except asyncio.CancelledError:
             await asyncio.shield(self._browser.close())
             raise
-        self._doing = "closing the browser"
+        self._board.doing = "closing the browser"
         await self._browser.close()
-        self._status, self._doing = ("done" if result.succeeded else "failed"), ""
+        self._board.status, self._board.doing = ("done" if result.succeeded else "failed"), ""
         self._show()
         if not result.succeeded:
             step = "" if result.failed_step is None else f"step {result.failed_step + 1}: "
@@ -153,7 +149,7 @@ class BrowserTask:
         due, self._due = self._due, ()
         await self._override(due, self._position)
         attempt = self._attempt(self._position, self._previous, self._previous_outcome)
-        self._doing = attempt.title
+        self._board.doing = attempt.title
         self._show()
         outcome = await self._perform(attempt)
         self._note(attempt, outcome)
@@ -163,7 +159,7 @@ class BrowserTask:
                 return
             outcome = await self._by_person(attempt, planned)
             self._note(attempt, outcome)
-        self._totals = _counted(self._totals, outcome)
+        self._totals = counted(self._totals, outcome)
         if not outcome.effect.repeatable:
             self._last_commit = self._position
             self._commits = (*self._commits, self._position)
@@ -192,10 +188,10 @@ class BrowserTask:
     async def _perform(self, attempt: Attempt) -> StepOutcome:
         """Perform; repeat once what may be repeated; on a miss ask the model for this one element."""
         outcome = await self._tried(attempt)
-        if _is_out_of_sight(outcome) and await self._reopened(attempt):
+        if is_out_of_sight(outcome) and await self._reopened(attempt):
             attempt.again("reopened", outcome)
             outcome = await self._tried(attempt)
-        if _may_repeat(outcome):
+        if may_repeat(outcome):
             attempt.again("retry", outcome)
             outcome = await self._tried(attempt)
         rerouted = outcome.lookup.reason not in ("", "no_entry") or outcome.status is Status.UNMET
@@ -203,7 +199,7 @@ class BrowserTask:
             if not self._may_ask(attempt.step, outcome):
                 break
             if limit := self._planning.spent(self._totals.usage):
-                return _out_of_budget(outcome, limit)
+                return out_of_budget(outcome, limit)
             try:
                 proposal = await self._propose(attempt, outcome)
             except ActivityError as error:
@@ -235,7 +231,7 @@ class BrowserTask:
         if not (openers and all(opener.may_repeat for opener in openers) and workflow.patched("reopened")):
             return False
         for opener in openers:
-            self._doing = f"{attempt.title}: opening again: {opener.title}"
+            self._board.doing = f"{attempt.title}: opening again: {opener.title}"
             if (await self._on_session(opener.reapply)).status is not Status.DONE:
                 return False
         return True
@@ -245,7 +241,7 @@ class BrowserTask:
         outcome = await self._cleared(attempt)
         if attempt.looked_again or not may_come_late(attempt.step, outcome) or not workflow.patched("look-again"):
             return outcome
-        self._doing = f"{attempt.title}: looking again"
+        self._board.doing = f"{attempt.title}: looking again"
         self._show()
         return await self._on_session(lambda: attempt.look_again(outcome))
 
@@ -256,28 +252,8 @@ class BrowserTask:
         return outcome.status is Status.MISSED or unmet
 
     async def _propose(self, attempt: Attempt, outcome: StepOutcome) -> Proposal:
-        self._doing = f"{attempt.title}: asking the model"
-        proposal: Proposal = await workflow.execute_activity(
-            "model.propose_target",
-            ProposeRequest(
-                run_id=workflow.info().workflow_id,
-                lineage=self._lineage,
-                sequence=attempt.sequence,
-                instruction=fill(attempt.step.instruction, self._run.values),
-                action=attempt.step.action,
-                snapshot=outcome.snapshot,
-                missed=outcome.lookup,
-                tenant=self._run.tenant,
-            ),
-            result_type=Proposal,
-            activity_id=attempt.activity_id("propose"),
-            summary=f"{attempt.sequence + 1:04d} where is {attempt.step.instruction!r}? ({outcome.reason})"[:200],
-            task_queue=policies.model_queue(workflow.info().task_queue),
-            start_to_close_timeout=policies.MODEL_LIMIT,
-            schedule_to_close_timeout=policies.MODEL_TOTAL,
-            heartbeat_timeout=policies.HEARTBEAT * 5,
-            retry_policy=policies.MODEL,
-        )
+        self._board.doing = f"{attempt.title}: asking the model"
+        proposal = await self._planning.propose(attempt, outcome)
         self._totals = self._totals.model_copy(update={"usage": self._totals.usage.plus(proposal.usage)})
         return proposal
 
@@ -287,7 +263,7 @@ class BrowserTask:
         """Perform; where it came to nothing and override rules are due, perform these and the step again."""
         attempt.spent = self._overrides.spent
         outcome = await self._decided(attempt)
-        while outcome.due and _came_to_nothing(outcome):
+        while outcome.due and came_to_nothing(outcome):
             if not await self._override(outcome.due, attempt.sequence):
                 break
             if not outcome.effect.repeatable:
@@ -305,7 +281,7 @@ class BrowserTask:
                 continue
             self._totals = self._totals.model_copy(update={"overrides": self._totals.overrides + 1})
             for attempt in self._overrides.attempts(rule, position, self._previous):
-                self._doing = f"override {rule.name}: {attempt.title}"
+                self._board.doing = f"override {rule.name}: {attempt.title}"
                 self._show()
                 outcome = await self._decided(attempt)
                 self._note(attempt, outcome)
@@ -334,13 +310,13 @@ class BrowserTask:
                 outcome = StepOutcome(status=Status.IN_DOUBT, reason="worker_lost", fingerprint=attempt.mark)
             if outcome.reason == "store_unavailable" and waits < policies.STORE_TRIES:
                 waits += 1
-                self._doing = f"{attempt.title}: waiting for Redis"
+                self._board.doing = f"{attempt.title}: waiting for Redis"
                 await workflow.sleep(policies.STORE_PAUSE, summary="no intent can be written, so nothing is dispatched")
                 attempt.after_wait()
                 continue
             if outcome.status is not Status.IN_DOUBT:
                 return outcome
-            resolution = await self._resolved(attempt, _contradicted(outcome))
+            resolution = await self._resolved(attempt, contradicted(outcome))
             if resolution.outcome is not None:
                 return resolution.outcome
             rounds += resolution.reason != "no_intent"  # then nothing had been dispatched
@@ -352,7 +328,7 @@ class BrowserTask:
 
     async def _resolved(self, attempt: Attempt, contradicted: str) -> Resolution:
         """Whether a commit step in doubt took effect: with its outcome if it did, without if it certainly did not."""
-        self._doing = f"{attempt.title}: did it take effect?"
+        self._board.doing = f"{attempt.title}: did it take effect?"
         self._show()
         self._browser.raise_epoch()
         resolution = await self._on_session(
@@ -393,12 +369,12 @@ class BrowserTask:
     async def _asked(self, question: str, answers: tuple[str, ...]) -> PersonVerdict:
         """A person's answer, however long it takes."""
         since = workflow.now()
-        self._waiting_for, self._answers, self._status = question, answers, "waiting"
+        self._board.ask(question, answers)
         self._show()
         await workflow.wait_condition(lambda: self._verdict is not None)
         verdict, self._verdict = self._verdict, None
         assert verdict is not None
-        self._waiting_for, self._answers, self._status = "", (), "running"
+        self._board.go_on()
         self._planning.begun += (workflow.now() - since).total_seconds()
         return verdict
 
@@ -423,13 +399,13 @@ class BrowserTask:
         if not self._planning.is_for_the_planner(outcome):
             return outcome
         if limit := self._planning.no_more_plans(self._totals.usage):
-            return _out_of_budget(outcome, limit)
-        self._doing = f"{attempt.title}: asking the planner"
+            return out_of_budget(outcome, limit)
+        self._board.doing = f"{attempt.title}: asking the planner"
         self._show()
         revision = await self._planning.revise(attempt, outcome, self._plan, self._commits)
         plans, usage = self._totals.plans + bool(revision.steps), self._totals.usage.plus(revision.usage)
         self._totals = self._totals.model_copy(update={"plans": plans, "usage": usage})
-        self._note_plan(attempt, revision)
+        self._board.note_plan(attempt, revision)
         if not revision.steps:
             said = f"{outcome.message or outcome.reason.replace('_', ' ')}; no revised plan: {revision.gave_up}"
             return outcome.model_copy(update={"message": said[:MESSAGE_LIMIT]})
@@ -445,9 +421,9 @@ class BrowserTask:
     async def _by_person(self, attempt: Attempt, outcome: StepOutcome) -> StepOutcome:
         """What a person makes of a step that failed, if the task says so; else the run ends here."""
         if not self._asks_on_failure:
-            raise _TaskFailed(outcome.reason or outcome.status, _explained(attempt, outcome), outcome.artifacts)
+            raise _TaskFailed(outcome.reason or outcome.status, explained(attempt, outcome), outcome.artifacts)
         answers = ("retry", "done", *(("skip",) if outcome.effect.repeatable else ()), "abandon")
-        verdict = await self._asked(f"step {attempt.sequence + 1} failed: {_explained(attempt, outcome)}", answers)
+        verdict = await self._asked(f"step {attempt.sequence + 1} failed: {explained(attempt, outcome)}", answers)
         self._leave_epoch(outcome)
         await self._settled(attempt, SettleRequest(action=attempt.request(), verdict=verdict, failed=True))
         who = verdict.who or "a person"
@@ -486,7 +462,7 @@ class BrowserTask:
 
     async def _recover(self) -> None:
         """Get the live browser back, or a new one that is brought to where this run is."""
-        self._doing = "finding the browser again"
+        self._board.doing = "finding the browser again"
         self._show()
         while not await self._browser.recover():
             if await self._rebuilt():
@@ -503,7 +479,7 @@ class BrowserTask:
                 f"({step_title(self._plan[self._last_commit])}) must not be done again to get back to here",
             )
         for position in range(start, self._position):
-            self._doing = f"rebuilding: {step_title(self._plan[position])}"
+            self._board.doing = f"rebuilding: {step_title(self._plan[position])}"
             try:
                 outcome = await self._reapplied(position)
             except ActivityError as error:
@@ -540,7 +516,7 @@ class BrowserTask:
     # ------------------------------------------------------------------------------------ the end
 
     async def _finished(self) -> RunResult:
-        self._doing = "final verification"
+        self._board.doing = "final verification"
         self._show()
         verify = tuple(fill_predicate(predicate, self._run.values) for predicate in self._run.task.verify)
         finished = await self._verified(verify)
@@ -623,54 +599,18 @@ class BrowserTask:
     def _note(self, attempt: Attempt, outcome: StepOutcome) -> None:
         saved = (file for file in outcome.evidence.files if file.state == "saved")
         self._files = tuple(dict.fromkeys((*self._files, *saved)))[:FILES_KEPT]
-        self._lines.append(
-            StepLine(
-                sequence=attempt.sequence,
-                title=attempt.title,
-                status=outcome.status,
-                lookup=outcome.lookup,
-                from_ledger=outcome.from_ledger,
-                already_done=outcome.already_done,
-                warnings=outcome.warnings,
-                message=outcome.message,
-                artifacts=outcome.artifacts,
-                override=attempt.override.rpartition("-")[0],
-                overruled=attempt.overruled,
-            )
-        )
-        del self._lines[:-LINES_KEPT]
-
-    def _note_plan(self, attempt: Attempt, revision: Revision) -> None:
-        by = " (stand-in, no language model)" if revision.stand_in else ""
-        count = len(revision.steps)
-        title = f"plan revised from here: {count} steps{by}" if count else f"no revised plan{by}"
-        status = Status.DONE if count else Status.MISSED
-        line = StepLine(sequence=attempt.sequence, title=title, status=status, message=revision.gave_up, kind="plan")
-        self._lines = [*self._lines, line][-LINES_KEPT:]
+        self._board.note(attempt, outcome)
 
     def _show(self) -> None:
-        done = [f"{line.sequence + 1}. {line.title} — {line.status}" for line in self._lines[-20:]]
-        now = self._waiting_for or self._doing
-        workflow.set_current_details(
-            f"**{self._status}** · step {self._position} of {len(self._plan)}"
-            + (f" · {now}" if now else "")
-            + "".join(f" · plan revised from step {index + 1}" for index in self._planning.revised_from)
-            + f" · {self._totals.usage.calls} model calls · {self._totals.heals} heals\n\n"
-            + "\n".join(done)
-        )
+        workflow.set_current_details(self._board.as_markdown(self.progress()))
 
     @workflow.query
     def progress(self) -> Progress:
         """Where the run is."""
-        return Progress(
-            status=self._status,
+        return self._board.progress(
             step=self._position,
             steps=len(self._plan),
-            doing=self._doing,
-            waiting_for=self._waiting_for,
-            answers=self._answers,
             revised_from=self._planning.revised_from,
-            lines=tuple(self._lines),
             totals=self._totals,
         )
 
@@ -681,62 +621,12 @@ class BrowserTask:
 
     @resolve_step.validator
     def _check_resolve_step(self, verdict: PersonVerdict) -> None:
-        if self._status != "waiting":
+        if self._board.status != "waiting":
             raise ValueError("this run does not wait for a decision")
         if verdict.sequence != self._position:
             raise ValueError(f"the run waits for step {self._position + 1}, not for step {verdict.sequence + 1}")
         if self._verdict is not None:
             raise ValueError("a decision was already given")
-        if verdict.verdict not in self._answers:
-            answers = ", ".join(self._answers)
+        if verdict.verdict not in self._board.answers:
+            answers = ", ".join(self._board.answers)
             raise ValueError(f"{verdict.verdict} is no answer for step {verdict.sequence + 1}; it takes: {answers}")
-
-
-def _is_out_of_sight(outcome: StepOutcome) -> bool:
-    """Whether a step's element was not there to be seen; nothing was touched."""
-    return outcome.status is Status.MISSED or (outcome.status, outcome.reason) == (Status.REFUSED, "invisible")
-
-
-def _may_repeat(outcome: StepOutcome) -> bool:
-    """Whether a failed step is worth a second attempt as it is: it may be repeated, and the page may have moved on."""
-    return outcome.effect.repeatable and outcome.status in (Status.UNMET, Status.REFUSED)
-
-
-def _out_of_budget(outcome: StepOutcome, limit: str) -> StepOutcome:
-    """The failure of a step for which a model would have been asked, had the run not reached its limit."""
-    return outcome.model_copy(
-        update={"reason": BUDGET_SPENT, "message": f"{limit} – {why_of(outcome)}"[:MESSAGE_LIMIT]}
-    )
-
-
-def _came_to_nothing(outcome: StepOutcome) -> bool:
-    """Whether the step may be performed again once the way is clear: nothing was done, or nothing that matters."""
-    touched = outcome.status is Status.UNMET
-    return outcome.status in (Status.MISSED, Status.REFUSED) or (touched and outcome.effect.repeatable)
-
-
-def _contradicted(outcome: StepOutcome) -> str:
-    """Why the page cannot decide the doubt; empty if it can. What held when the step was doubted decides nothing."""
-    held = bool(outcome.predicates) and failing(outcome.predicates) is None
-    return outcome.reason if held or outcome.reason == SERVER_ERROR else ""
-
-
-def _explained(attempt: Attempt, outcome: StepOutcome) -> str:
-    what = outcome.message or outcome.reason.replace("_", " ") or outcome.status.value
-    return f"{attempt.title}: {outcome.status.value.replace('_', ' ')}: {what}"
-
-
-def _counted(totals: Totals, outcome: StepOutcome) -> Totals:
-    found = outcome.lookup.hit and outcome.status is Status.DONE and not outcome.from_ledger
-    model = outcome.lookup.from_model
-    recorded = found and not model and outcome.lookup.entry_version > 0
-    return totals.model_copy(
-        update={
-            "steps": totals.steps + (outcome.status is Status.DONE),
-            "hits": totals.hits + (recorded and not outcome.lookup.healed),
-            "heals": totals.heals + (recorded and outcome.lookup.healed),
-            "learned": totals.learned + (found and model),
-            "from_ledger": totals.from_ledger + outcome.from_ledger,
-            "warnings": totals.warnings + (outcome.status is Status.DONE and bool(outcome.warnings)),
-        }
-    )

@@ -1,0 +1,90 @@
+"""What people see of a run while it is under way."""
+
+from typing import Literal
+
+from temporalio import workflow
+
+from workflows.attempts import Attempt
+
+with workflow.unsafe.imports_passed_through():
+    from replaywright.domain.outcomes import Status, StepOutcome
+    from replaywright.domain.runs import Progress, Revision, StepLine, Totals
+
+LINES_KEPT = 100
+"""Lines of progress that a query returns at most."""
+_LINES_SHOWN = 20
+
+
+class Board:
+    """The lines of the steps, what the run is doing, and what it waits for."""
+
+    def __init__(self) -> None:
+        self.status: Literal["running", "waiting", "done", "failed"] = "running"
+        self.doing = ""
+        self.answers: tuple[str, ...] = ()
+        """The verdicts that a person may give."""
+        self._waiting_for = ""
+        self._lines: list[StepLine] = []
+
+    def ask(self, question: str, answers: tuple[str, ...]) -> None:
+        """The run waits for a person."""
+        self._waiting_for, self.answers, self.status = question, answers, "waiting"
+
+    def go_on(self) -> None:
+        """A person has answered."""
+        self._waiting_for, self.answers, self.status = "", (), "running"
+
+    def note(self, attempt: Attempt, outcome: StepOutcome) -> None:
+        """Add the line of a step."""
+        self._lines.append(
+            StepLine(
+                sequence=attempt.sequence,
+                title=attempt.title,
+                status=outcome.status,
+                lookup=outcome.lookup,
+                from_ledger=outcome.from_ledger,
+                already_done=outcome.already_done,
+                warnings=outcome.warnings,
+                message=outcome.message,
+                artifacts=outcome.artifacts,
+                override=attempt.override.rpartition("-")[0],
+                overruled=attempt.overruled,
+            )
+        )
+        del self._lines[:-LINES_KEPT]
+
+    def note_plan(self, attempt: Attempt, revision: Revision) -> None:
+        """Add the line of a revision of the plan, or of none."""
+        by = " (stand-in, no language model)" if revision.stand_in else ""
+        count = len(revision.steps)
+        title = f"plan revised from here: {count} steps{by}" if count else f"no revised plan{by}"
+        status = Status.DONE if count else Status.MISSED
+        line = StepLine(sequence=attempt.sequence, title=title, status=status, message=revision.gave_up, kind="plan")
+        self._lines = [*self._lines, line][-LINES_KEPT:]
+
+    def progress(self, *, step: int, steps: int, revised_from: tuple[int, ...], totals: Totals) -> Progress:
+        """Where the run is."""
+        return Progress(
+            status=self.status,
+            step=step,
+            steps=steps,
+            doing=self.doing,
+            waiting_for=self._waiting_for,
+            answers=self.answers,
+            revised_from=revised_from,
+            lines=tuple(self._lines),
+            totals=totals,
+        )
+
+    @staticmethod
+    def as_markdown(progress: Progress) -> str:
+        """The same for the Temporal UI."""
+        done = [f"{line.sequence + 1}. {line.title} — {line.status}" for line in progress.lines[-_LINES_SHOWN:]]
+        now = progress.waiting_for or progress.doing
+        return (
+            f"**{progress.status}** · step {progress.step} of {progress.steps}"
+            + (f" · {now}" if now else "")
+            + "".join(f" · plan revised from step {index + 1}" for index in progress.revised_from)
+            + f" · {progress.totals.usage.calls} model calls · {progress.totals.heals} heals\n\n"
+            + "\n".join(done)
+        )
