@@ -78,7 +78,7 @@ async def test_another_question_to_the_same_activity_is_told(monkeypatch: pytest
 
 
 async def test_another_result_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("workflows.task._counted", lambda _totals, _outcome: Totals(steps=99))
+    monkeypatch.setattr("workflows.task.counted", lambda _totals, _outcome: Totals(steps=99))
 
     difference = await told(history("replayed"))
 
