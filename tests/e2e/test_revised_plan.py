@@ -24,7 +24,7 @@ NEWS = """<title>Bakery</title><h1>We have moved</h1><p>Our shop is now in Mill 
 <a href=/imprint>Imprint</a> <a href=/form>Continue</a>"""
 
 
-LATE = """<title>Bakery</title><button onclick="setTimeout(() => document.body.append('Noted'), 1500)">Note</button>"""
+LATE = """<title>Bakery</title><button onclick="setTimeout(() => document.body.append('Noted'), 2000)">Note</button>"""
 
 
 @dataclass
@@ -131,7 +131,7 @@ async def test_a_page_that_came_into_the_flow_is_passed_by_a_revised_plan(lab: L
 
 async def test_what_a_page_shows_too_late_is_seen_when_it_is_looked_at_again(lab: Lab, bakery: Bakery) -> None:
     noted = {"text_contains": "Noted", "within_ms": 300}
-    click = {"action": "click", "instruction": "the note button", "timeout_ms": 800, "expect": [noted]}
+    click = {"action": "click", "instruction": "the note button", "timeout_ms": 5000, "expect": [noted]}
     data = {"task": "note", "url": f"{bakery.url}/late", "steps": [click], "verify": [{"text_contains": "Noted"}]}
     task = parse_task(data, "test")
     order = Order(task, {}, new_run_id(task, {}))
