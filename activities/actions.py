@@ -8,6 +8,7 @@ from typing import Any
 
 from temporalio import activity
 
+from activities.commit import window_ms
 from activities.downloads import keep_downloads, not_kept
 from activities.failures import FailureEvidence
 from activities.heartbeats import heartbeats
@@ -148,7 +149,22 @@ class Actions:
             lineage=request.lineage,
             fingerprint=request.fingerprint,
             epoch=request.epoch,
-            attempt=f"{activity.info().workflow_run_id}/{request.epoch}",
+            attempt=_attempt(request),
+            within_s=window_ms(request) / 1000,
+        )
+
+    async def dispatch(self, request: ActionRequest) -> None:
+        """Ask the ledger whether the bytes of a commit step may leave now.
+
+        Raises:
+            Fenced: they may not.
+        """
+        await self._store.dispatch(
+            tenant=request.tenant,
+            lineage=request.lineage,
+            fingerprint=request.fingerprint,
+            epoch=request.epoch,
+            attempt=_attempt(request),
         )
 
     async def release(self, request: ActionRequest, who: str) -> None:
@@ -205,3 +221,7 @@ class Actions:
     def secrets(self) -> Secrets:
         """The secrets of this worker."""
         return self._secrets
+
+
+def _attempt(request: ActionRequest) -> str:
+    return f"{activity.info().workflow_run_id}/{request.epoch}"

@@ -4,6 +4,7 @@ import logging
 
 from temporalio import activity
 
+from activities.commit import operation_of
 from activities.heartbeats import heartbeats
 from activities.records import from_ledger, recording_of, settled_outcome
 from activities.sessions import Attachments
@@ -12,7 +13,7 @@ from replaywright.domain.evaluation import failing
 from replaywright.domain.outcomes import Status, StepOutcome
 from replaywright.domain.predicates import fill_predicate
 from replaywright.domain.redacted import redacted_outcome
-from replaywright.domain.runs import ActionRequest, Resolution, ResolveRequest, SettleRequest
+from replaywright.domain.runs import NOTHING_LEFT, ActionRequest, Resolution, ResolveRequest, SettleRequest
 from replaywright.errors import Fenced
 from replaywright.ports import Known, Secrets, StepStore
 
@@ -42,7 +43,8 @@ class EffectActivities:
             before = await self._store.fence(**scope, epoch=asked.epoch)
             if before.state == "DAMAGED":
                 return Resolution(verdict="undecidable", reason="ledger_damaged")
-            return await self._by_ledger(asked, before) or await self._by_page(request)
+            decided = await self._by_ledger(asked, before) or await self._by_black_box(request, before)
+            return decided or await self._by_page(request)
 
     async def _by_ledger(self, asked: ActionRequest, before: Known) -> Resolution | None:
         """The verdict if the record as it was before the fence gives one."""
@@ -60,6 +62,20 @@ class EffectActivities:
             return await self._undecidable(asked, "ledger_lost")
         await self._store.settle(**scope, epoch=asked.epoch, state="NOT_DONE", who="ledger: no intent")
         return Resolution(verdict="not_done", reason="no_intent")
+
+    async def _by_black_box(self, request: ResolveRequest, before: Known) -> Resolution | None:
+        """The verdict if the keeper was there all the time, and nothing has left the browser since it was armed."""
+        asked = request.action
+        if not request.adopted:
+            return None
+        held = await self._attachments.hold(asked.session, asked.epoch)
+        seen = await held.gate.recall(operation_of(asked), before.epoch)
+        if seen is None or not seen.nothing_left:
+            return None
+        scope = {"tenant": asked.tenant, "lineage": asked.lineage, "fingerprint": asked.fingerprint}
+        who = f"black box: nothing left the browser in epoch {before.epoch}"
+        await self._store.settle(**scope, epoch=asked.epoch, state="NOT_DONE", who=who)
+        return Resolution(verdict="not_done", reason=NOTHING_LEFT)
 
     async def _by_page(self, request: ResolveRequest) -> Resolution:
         """The verdict of the live page: it can show that the step took effect, never that it did not."""

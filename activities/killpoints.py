@@ -12,9 +12,20 @@ from pathlib import Path
 
 _VARIABLE = "REPLAYWRIGHT_INTERNAL_FREEZE"
 
-POINTS = ("start", "located", "intended", "acted", "recorded")
-"""start: nothing done; located: ready for input; intended: intent written; acted: the action ran, nothing
-recorded; recorded: outcome written, Temporal not told."""
+POINTS = (
+    "start",
+    "located",
+    "armed",
+    "intended",
+    "held",
+    "dispatched",
+    "permitted",
+    "acted",
+    "recorded",
+)
+"""start: nothing done; located: ready for input; armed: the gate holds, no intent; intended: intent written; held:
+bytes wait at the gate; dispatched: the ledger lets them go, the gate does not know; permitted: the gate lets them go;
+acted: the action ran, nothing recorded; recorded: outcome written, Temporal not told."""
 
 
 def hit(point: str, sequence: int) -> None:

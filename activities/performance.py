@@ -5,6 +5,7 @@ import time
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from activities.commit import Commit
 from activities.judging import Judge
 from activities.killpoints import hit
 from activities.learning import Lesson
@@ -23,7 +24,7 @@ from replaywright.domain.fingerprints import (
     site_scope,
 )
 from replaywright.domain.late import LATE
-from replaywright.domain.outcomes import Costs, Evidence, Lookup, Proof, Status, StepOutcome
+from replaywright.domain.outcomes import GATE_CUT, Costs, Departure, Evidence, Lookup, Proof, Status, StepOutcome
 from replaywright.domain.overrides import Due
 from replaywright.domain.predicates import Predicate, named_parameters
 from replaywright.domain.proof import is_open, refused_by
@@ -37,7 +38,7 @@ from replaywright.domain.steps import action_of, names_element
 from replaywright.domain.targets import Target
 from replaywright.domain.templates import secrets_in
 from replaywright.domain.text import shorten
-from replaywright.errors import ActionFailed, SessionLost, StoreUnavailable
+from replaywright.errors import ActionFailed, ReplaywrightError, SessionLost, StoreUnavailable
 from replaywright.ports import (
     BeforeDispatch,
     Known,
@@ -80,7 +81,9 @@ class Performance:
         self._started = time.perf_counter()
         self._trips = 0
         self._redis_s = 0.0
-        self._intended = False
+        self._commit: Commit | None = None
+        """Once its intent is written."""
+        self._departure: Departure | None = None
         self._entry: ActionCacheEntry | None = None
         self._effect = Effect.COMMIT
         self._derived: tuple[Predicate, ...] = ()
@@ -88,6 +91,13 @@ class Performance:
 
     async def outcome(self) -> StepOutcome:
         """What came of it; see `Actions.perform_action`."""
+        try:
+            return await self._outcome()
+        finally:
+            if self._commit is not None:
+                await self._commit.leave()
+
+    async def _outcome(self) -> StepOutcome:
         hit("start", self._request.sequence)
         try:
             known = await self._known()
@@ -165,13 +175,41 @@ class Performance:
 
     async def _write_intent(self, _target: Target | None) -> None:
         hit("located", self._request.sequence)
+        commit = Commit(self._actions, self._request, self._held)
+        await commit.arm()
+        hit("armed", self._request.sequence)
         begun = time.perf_counter()
-        known = await self._actions.intend(self._request)
+        try:
+            known = await self._actions.intend(self._request)
+        except ReplaywrightError:
+            await commit.withdraw()
+            raise
         self._spent(begun, 1)
         if known.state == "COMMITTED":
+            await commit.withdraw()
             raise _AlreadyCommitted(known.outcome or settled_outcome(self._request))
-        self._intended = True
+        self._commit = commit
         hit("intended", self._request.sequence)
+        commit.begin()
+
+    async def _is_cut(self) -> bool:
+        """Whether the step's bytes were thrown away, whatever the page shows; notes what left."""
+        if self._commit is None:
+            return False
+        self._departure = await self._commit.departure()
+        self._redis_s += self._commit.redis_s
+        self._trips += bool(self._commit.redis_s)
+        return self._departure.cut
+
+    @property
+    def _refusal(self) -> str:
+        said = "" if self._commit is None else self._commit.refusal
+        return f"its bytes were not let go: {said or 'the time was up'}"
+
+    async def _open_gate(self) -> None:
+        """What the step came to is known: nothing has to be held any more."""
+        if self._commit is not None:
+            await self._commit.open()
 
     def _work(self) -> Work:
         request, entry = self._request, self._entry
@@ -202,7 +240,7 @@ class Performance:
         Only an expectation that names a parameter can: "Sent" may be yesterday's.
         """
         step = self._request.step
-        if not self._is_known_commit or step.always or self._request.reapply:
+        if not self._is_known_commit or step.always or self._request.reapply or self._request.disproved:
             return False
         return any(predicate.is_required and named_parameters(predicate) for predicate in step.expect)
 
@@ -228,13 +266,17 @@ class Performance:
     async def _failed(self, exc: ActionFailed) -> StepOutcome:
         message, seen = str(exc), self._held.browser.last_evidence
         if not exc.dispatched:
-            if self._intended:
+            if self._commit is not None:
+                await self._open_gate()
                 await self._actions.release(self._request, f"refused: {exc.reason}")
             return await self._traced(self._ended(Status.REFUSED, exc.reason, message, seen=seen))
+        await self._is_cut()
         status = Status.UNMET if self._effect.repeatable else Status.IN_DOUBT
         return await self._traced(self._ended(status, exc.reason, message, seen=seen))
 
     async def _recorded(self, report: Report) -> StepOutcome:
+        if await self._is_cut():
+            return await self._traced(self._ended(Status.IN_DOUBT, GATE_CUT, self._refusal, report))
         if names_element(self._step) and not report.lookup.hit:
             if await self._seen_after_loss():
                 return await self._done(report)
@@ -244,12 +286,14 @@ class Performance:
             )
         fault = self._judge().fault(report)
         if fault is None:
+            await self._open_gate()
             return await self._done(report)
         reason, message = fault
         sent = report.evidence.observed_effect is not Effect.READ
         refused = refused_by(report.evidence, report.url)
         doubtful = not self._effect.repeatable and sent and (refused is None or is_open(refused))
-        if self._intended and not doubtful:
+        if self._commit is not None and not doubtful:
+            await self._open_gate()
             why = "the page sent nothing that changes anything" if refused is None else "the site refused it"
             await self._actions.release(self._request, why)
         outcome = self._ended(Status.IN_DOUBT if doubtful else Status.UNMET, reason, message, report)
@@ -362,6 +406,9 @@ class Performance:
         told |= {name: self._actions.secrets.redact(getattr(request, name)) for name in ("overruled", "why")}
         return {"site": self._site, **{key: value for key, value in told.items() if value}}
 
+    def _with_departure(self, evidence: Evidence) -> Evidence:
+        return evidence if self._departure is None else evidence.model_copy(update={"departure": self._departure})
+
     def _ended(
         self, status: Status, reason: str, message: str, report: Report | None = None, seen: Evidence = _NOTHING_SEEN
     ) -> StepOutcome:
@@ -378,7 +425,7 @@ class Performance:
             content_key=self._key,
             effect=self._effect,
             lookup=lookup,
-            evidence=seen if report is None else report.evidence,
+            evidence=self._with_departure(seen if report is None else report.evidence),
             predicates=() if report is None else report.after,
             proof=None if report is None else report.proof,
             url=self._held.browser.url if report is None or not report.url else report.url,

@@ -9,16 +9,18 @@ import uuid
 from collections import defaultdict
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Protocol
 
 from temporalio import activity
 
+from activities.commit import reopened, settled
 from activities.heartbeats import heartbeats
 from replaywright.domain.outcomes import StepOutcome
 from replaywright.domain.runs import ActionRequest
 from replaywright.domain.sessions import CloseSession, OpenSession, RecoverSession, SessionOpened, SessionRef
 from replaywright.errors import Fenced, ReplaywrightError, SessionLost, StoreUnavailable
-from replaywright.ports import Browsers, BrowserSession, Keepers, Known
+from replaywright.ports import Browsers, BrowserSession, CommitGate, Keepers, Known
 
 _log = logging.getLogger("replaywright.sessions")
 
@@ -41,6 +43,9 @@ class Attachment:
     ref: SessionRef
     epoch: int
     browser: BrowserSession
+    gate: CommitGate
+    stop_loading: Callable[[], Awaitable[bool]]
+    """Stops what its pages load; see `Browsers.stop_loading`."""
     prefetched: dict[tuple[str, str], Known] = field(default_factory=dict)
     """What the last step's recording looked up for the next one, by fingerprint and content key."""
     unmet: "Unmet | None" = None
@@ -77,10 +82,24 @@ class Attachments:
             await self._drop(ref.session_id)
             if not self._keepers.is_local(ref):
                 raise SessionLost(f"session {ref.session_id} lives on host {ref.host!r}, not on this one")
-            endpoint = await self._keepers.attach(ref, epoch)
-            attached = Attachment(ref, epoch, await self._browsers.attach(endpoint, ref.directory))
+            attached = await self._attached(ref, epoch)
             self._held[ref.session_id] = attached
             return attached
+
+    async def _attached(self, ref: SessionRef, epoch: int) -> Attachment:
+        """Attach; what an earlier epoch left at the gate is settled before, as a held navigation lets nobody attach."""
+        endpoint = await self._keepers.attach(ref, epoch)
+        gate = await self._keepers.gate(ref, epoch)
+        stop_loading = partial(self._browsers.stop_loading, endpoint)
+        try:
+            left = await settled(gate, stop_loading)
+            browser = await self._browsers.attach(endpoint, ref.directory)
+            if left is not None:
+                await reopened(gate, left, stop_loading)
+        except BaseException:
+            await gate.close()
+            raise
+        return Attachment(ref, epoch, browser, gate, stop_loading)
 
     async def keep_leases(self, prove: Callable[[], Awaitable[None]]) -> None:
         """Prolong the leases of all held sessions, for ever; only ever after `prove` came back from the store.
@@ -120,6 +139,7 @@ class Attachments:
     async def _drop(self, session_id: str) -> None:
         held = self._held.pop(session_id, None)
         if held is not None:
+            await held.gate.close()
             with contextlib.suppress(SessionLost):
                 await held.browser.detach()
 

@@ -3,7 +3,7 @@
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 
 from pydantic import Field
 
@@ -188,6 +188,75 @@ class Browsers(Protocol):
             SessionLost: nothing answers there.
         """
 
+    async def stop_loading(self, endpoint: str) -> bool:
+        """Stop what its pages load, attached or not: what has not left does not leave, and the page stays as it is.
+
+        Returns whether every page has confirmed it.
+        """
+
+
+@dataclass(frozen=True)
+class GateSeen:
+    """One arming of the commit gate, as the keeper's black box knows it."""
+
+    op_id: str
+    epoch: int
+    """Of the attempt that armed it."""
+    phase: Literal["armed", "permitted", "cut", "disarmed"]
+    is_closed: bool = False
+    """It was cut: from then until `disarm` nothing passed."""
+    held: int = 0
+    """Connections that wait at the gate now."""
+    bytes_up: int = 0
+    """Gated bytes that were let go since it was armed."""
+    refused: int = 0
+    """Requests that were turned away."""
+    armed_for_s: float = 0.0
+    held_at: float | None = None
+    """When something was first held, in seconds since 1970; None when nothing was."""
+    permitted_at: float | None = None
+
+    @property
+    def nothing_left(self) -> bool:
+        """Whether it is certain that no gated byte has left, and that none came through later."""
+        return self.is_closed and not self.bytes_up
+
+
+class CommitGate(Protocol):
+    """The commit gate of one session, spoken to in the name of one epoch.
+
+    Raises `Fenced` when a higher epoch has it, `KeeperUnavailable` when no keeper answers, and `KeeperRefused` when
+    what is asked does not fit its state.
+    """
+
+    async def arm(self, op_id: str, *, within_ms: int, hold_safe: bool) -> GateSeen:
+        """Hold gated bytes from now on, at most `within_ms`; then they are cut.
+
+        Gated are plain HTTP requests that may change something, with `hold_safe` all of them, and whatever goes through
+        tunnels.
+        """
+
+    async def wait_held(self, op_id: str, timeout_ms: int) -> GateSeen:
+        """Return when something is held, when the operation is no longer armed, or when the time is up."""
+
+    async def permit(self, op_id: str) -> GateSeen:
+        """Let held bytes go, and those that follow."""
+
+    async def cut(self, op_id: str) -> GateSeen:
+        """Throw held bytes away; nothing passes until `disarm`."""
+
+    async def disarm(self, op_id: str) -> GateSeen:
+        """Open the gate again. Refused while bytes are held; stop the page's loads before when it was cut."""
+
+    async def pending(self) -> GateSeen | None:
+        """What is not disarmed yet, whoever armed it."""
+
+    async def recall(self, op_id: str, epoch: int) -> GateSeen | None:
+        """What became of an operation; None when it was not armed here in that epoch."""
+
+    async def close(self) -> None:
+        """Leave the gate as it is."""
+
 
 class Keepers(Protocol):
     """Starts and reaches session keepers on this host."""
@@ -201,6 +270,13 @@ class Keepers(Protocol):
         Raises:
             KeeperUnavailable: no keeper answers, or its Chromium is gone.
             Fenced: a higher epoch has attached.
+        """
+
+    async def gate(self, session: SessionRef, epoch: int) -> CommitGate:
+        """The session's commit gate, on a connection of its own.
+
+        Raises:
+            KeeperUnavailable: no keeper answers.
         """
 
     async def renew(self, session: SessionRef, epoch: int) -> None:
@@ -270,8 +346,10 @@ class StepStore(Protocol):
     async def look_up(self, *, tenant: str, lineage: str, run_id: str, fingerprint: str, content_key: str) -> Known:
         """Ledger record and cache entry; damaged or foreign data counts as absent and is reported once."""
 
-    async def intend(self, *, tenant: str, lineage: str, fingerprint: str, epoch: int, attempt: str) -> Known:
-        """Write the intent to dispatch a commit step.
+    async def intend(
+        self, *, tenant: str, lineage: str, fingerprint: str, epoch: int, attempt: str, within_s: float | None = None
+    ) -> Known:
+        """Write the intent to dispatch a commit step within so many seconds, or the store's own limit.
 
         Returns with state INTENT when granted, COMMITTED with the outcome when it is done already. Repeating it
         with the same `attempt` (a lost reply) is granted again.
@@ -279,6 +357,13 @@ class StepStore(Protocol):
         Raises:
             Fenced: this or a higher epoch is recorded, another attempt's intent is open, the step is in
                 resolution or abandoned, the record is damaged, or a fenced attempt reported success since.
+        """
+
+    async def dispatch(self, *, tenant: str, lineage: str, fingerprint: str, epoch: int, attempt: str) -> None:
+        """INTENT to DISPATCHED: the permit to let the input's bytes go. Repeating it is granted again.
+
+        Raises:
+            Fenced: the intent is not this attempt's any more, or too old.
         """
 
     async def record(self, recording: Recording) -> Known:

@@ -4,6 +4,7 @@ The fakes pass the same contract tests as the real parts. They keep what they we
 """
 
 import hashlib
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -47,6 +48,7 @@ from replaywright.errors import (
     StoreUnavailable,
 )
 from replaywright.ports import BeforeDispatch, Capture, Choice, Download, Known, PlanQuestion, Recording, Report, Work
+from replaywright.testing_gate import FakeCommitGate, FakeGate
 
 # ------------------------------------------------------------------------------------------------ store
 
@@ -93,8 +95,11 @@ class FakeStepStore:
         self._called("look_up")
         return self._looked_up(tenant, lineage, run_id, fingerprint, content_key)
 
-    async def intend(self, *, tenant: str, lineage: str, fingerprint: str, epoch: int, attempt: str) -> Known:
-        """Write the intent to dispatch; see the port."""
+    async def intend(
+        self, *, tenant: str, lineage: str, fingerprint: str, epoch: int, attempt: str, within_s: float | None = None
+    ) -> Known:
+        """Write the intent to dispatch; see the port. Without a clock no intent is ever too old."""
+        del within_s
         self._called("intend")
         step = self._step(tenant, lineage, fingerprint)
         if step.state == "COMMITTED":
@@ -105,6 +110,14 @@ class FakeStepStore:
             raise Fenced(f"step {fingerprint}: {step.state or 'no record'}, epoch {step.epoch}; mine is {epoch}")
         step.state, step.epoch, step.attempt = "INTENT", epoch, attempt
         return Known(state="INTENT", epoch=epoch)
+
+    async def dispatch(self, *, tenant: str, lineage: str, fingerprint: str, epoch: int, attempt: str) -> None:
+        """INTENT to DISPATCHED; see the port."""
+        self._called("dispatch")
+        step = self._step(tenant, lineage, fingerprint)
+        if (step.epoch, step.attempt) != (epoch, attempt) or step.state not in {"INTENT", "DISPATCHED"}:
+            raise Fenced(f"step {fingerprint}: {step.state or 'no record'}, epoch {step.epoch}; mine is {epoch}")
+        step.state = "DISPATCHED"
 
     async def record(self, recording: Recording) -> Known:
         """Write outcome, entry, statistics and trace; see the port."""
@@ -493,6 +506,8 @@ class FakeSite:
     """What `capture` returns the next times."""
     downloads: list[Download] = field(default_factory=list)
     """What reports tell of, until it is released."""
+    gate: FakeGate | None = None
+    """What the requests of its pages have to pass."""
 
     def page(self, url: str) -> FakePage:
         """The page at `url`, with or without its query; an empty one when none is scripted."""
@@ -541,7 +556,7 @@ class FakeBrowserSession:
         _raise_next(self.site.fail_before)
         if before_dispatch is not None:
             await before_dispatch(target)
-        evidence = self._act(work, element_id)
+        evidence = await self._sent(work, element_id)
         _raise_next(self.site.fail_after)
         after = self._evaluate(work.expect)
         held = failing(after) is None
@@ -683,6 +698,14 @@ class FakeBrowserSession:
             case _:
                 return False
 
+    async def _sent(self, work: Work, element_id: str | None) -> Evidence:
+        """Act; what the element sends has no consequences when the gate does not let it go."""
+        sends = () if element_id is None else self._elements[element_id].sends
+        if sends and self.site.gate is not None and not await self.site.gate.passes():
+            self.site.dispatches.append(Dispatch(action_of(work.step), element_id or "", work.text))
+            return Evidence(input_landed=True)
+        return self._act(work, element_id)
+
     def _act(self, work: Work, element_id: str | None) -> Evidence:
         action = action_of(work.step)
         self.site.dispatches.append(Dispatch(action, element_id or "", work.text))
@@ -813,6 +836,13 @@ class FakeBrowsers:
             raise SessionLost(f"nothing answers at {endpoint}")
         return session
 
+    async def stop_loading(self, endpoint: str) -> bool:
+        """Note it at the site's gate."""
+        del endpoint
+        if self.site.gate is not None:
+            self.site.gate.loads_stopped += 1
+        return True
+
 
 class FakeKeepers:
     """`Keepers` of one host that start nothing; `dead` holds the ids of sessions whose keeper is gone."""
@@ -825,6 +855,8 @@ class FakeKeepers:
         self.attached: list[tuple[str, int]] = []
         """Session and epoch of every attachment that was granted."""
         self.dead: set[str] = set()
+        self.gates: defaultdict[str, FakeGate] = defaultdict(FakeGate)
+        """By session."""
 
     async def launch(self, session_id: str) -> SessionRef:
         """A session of this host."""
@@ -838,6 +870,11 @@ class FakeKeepers:
         self.epochs[session.session_id] = epoch
         self.attached.append((session.session_id, epoch))
         return f"fake://{session.session_id}"
+
+    async def gate(self, session: SessionRef, epoch: int) -> FakeCommitGate:
+        """The session's gate."""
+        self._must_own(session, epoch)
+        return FakeCommitGate(self.gates[session.session_id], epoch)
 
     async def renew(self, session: SessionRef, epoch: int) -> None:
         """Note the renewal."""

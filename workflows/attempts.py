@@ -56,6 +56,8 @@ class Attempt:
         """The override rule that the step belongs to, with how often it was performed by now: `NAME-2`."""
         self.spent: tuple[str, ...] = ()
         """Override rules that are not to be looked for."""
+        self.disproved = False
+        """Whether nothing of an earlier attempt left the browser, whatever its page shows."""
         self.sequence = sequence
         self.step = step
         self.mark = mark
@@ -119,6 +121,7 @@ class Attempt:
             next_step=None if reapply else self._next_step,
             recovered=self._recovered,
             waited=self._waited,
+            disproved=self.disproved,
             reapply=reapply,
             override=self.override.rpartition("-")[0],
             spent=self.spent,

@@ -34,6 +34,7 @@ with workflow.unsafe.imports_passed_through():
     from replaywright.domain.predicates import Predicate, fill_predicate
     from replaywright.domain.runs import (
         FILES_KEPT,
+        NOTHING_LEFT,
         ActionRequest,
         Finished,
         FinishRequest,
@@ -324,6 +325,7 @@ class BrowserTask:
                 said = f"was verified absent after {rounds} dispatches"
                 return outcome.model_copy(update={"status": Status.REFUSED, "message": said})
             self._browser.raise_epoch()
+            attempt.disproved = resolution.reason == NOTHING_LEFT
             attempt.again("commit", outcome)
 
     async def _resolved(self, attempt: Attempt, contradicted: str) -> Resolution:

@@ -10,6 +10,7 @@ from playwright.async_api import Error as PlaywrightError
 from replaywright.browser.dialogs import dismiss_unattended
 from replaywright.browser.downloads import DOWNLOAD_LIMIT_BYTES
 from replaywright.browser.session import ChromiumSession
+from replaywright.browser.stopping import stop_loading
 from replaywright.browser.wire import WireFailed
 from replaywright.domain.evaluation import CustomPredicate
 from replaywright.errors import SessionLost
@@ -95,6 +96,10 @@ class ChromiumBrowsers:
         driver = await self._started()
         async with asyncio.timeout(timeout_s + 1.0):
             return await driver.chromium.connect_over_cdp(endpoint, timeout=timeout_s * 1000)
+
+    async def stop_loading(self, endpoint: str) -> bool:
+        """Stop what the pages at this endpoint load; see the port."""
+        return await stop_loading(endpoint)
 
     async def start(self) -> None:
         """Start the driver now rather than with the first session, which would wait for it."""

@@ -65,6 +65,21 @@ class DownloadedFile(Record):
     """It was begun before this step, by the page itself or by an attempt that was lost."""
 
 
+class Departure(Record):
+    """What the keeper's gate let out of the browser while a commit step acted."""
+
+    bytes_up: int = 0
+    """Of requests that may change something, of tunnels, and of a declared commit's every request."""
+    held_at: float | None = None
+    """When the first byte came to the gate, in seconds since 1970; None when none did."""
+    permitted_at: float | None = None
+    """When the ledger had let it go."""
+    refused: int = 0
+    """Requests that were turned away."""
+    cut: bool = False
+    """The ledger did not let it go: from then on nothing left."""
+
+
 class Evidence(Record):
     """What the browser did while and after the step acted."""
 
@@ -80,6 +95,8 @@ class Evidence(Record):
     """Tabs that came and went, such as `opened http://host/path` and `closed http://host/path`."""
     blocked: tuple[str, ...] = ()
     """What the browser refused the page, in its own words: popups, dialogs and downloads of sandboxed frames."""
+    departure: Departure | None = None
+    """Of a commit step: what left the browser; None where no gate was armed."""
     input_landed: bool | None = None
     """Whether the page saw the input arrive at the element; None when it could not be known."""
 
@@ -93,6 +110,8 @@ SERVER_ERROR = "server_error"
 """Reason of a step whose own request the site answered with an error."""
 UNANSWERED = "unanswered"
 """Warning of a step that was done by what the page shows, while its own site had not answered it in time."""
+GATE_CUT = "gate_cut"
+"""Reason of a commit step whose bytes the keeper's gate has thrown away."""
 UNPROVEN = "unproven"
 """Reason, or warning, of a step of which nothing shows that it did its work."""
 ARTIFACT_KINDS: dict[str, str] = {

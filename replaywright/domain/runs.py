@@ -99,6 +99,8 @@ class ActionRequest(Record):
     waited: bool = False
     """A try under this epoch came back without having dispatched, for want of the store: an open intent of this epoch
     is its own, taken by the store after the try had given up."""
+    disproved: bool = False
+    """Nothing of an earlier attempt left the browser: that the page shows it as done proves nothing."""
     reapply: bool = False
     """Bring a rebuilt browser forward: the step was done before, so the ledger is neither asked nor written."""
     override: str = ""
@@ -187,6 +189,10 @@ class Proposal(Record):
     """The answer came from the stand-in, not from a model."""
     overruled: str = ""
     """How a preference rule changed the model's pick: `rule NAME: the model picked X, the rule chose Y`."""
+
+
+NOTHING_LEFT = "nothing_left"
+"""Reason of a resolution: the keeper knows that nothing of the step left the browser."""
 
 
 class Resolution(Record):

@@ -212,7 +212,8 @@ class Gate:
                 ErrorCode.REFUSED,
                 f"operation {current.op_id!r} of epoch {current.epoch} is {current.phase}: settle and disarm it first",
             )
-        if (op_id, epoch) in self._operations:
+        earlier = self._operations.get((op_id, epoch))
+        if earlier is not None and (earlier.permitted_s is not None or earlier.cut_s is not None):
             raise RequestRefused(
                 ErrorCode.REFUSED, f"operation {op_id!r} was armed in epoch {epoch} before: one attempt, one arming"
             )
@@ -224,6 +225,7 @@ class Gate:
             hold_safe=hold_safe,
         )
         self._operations[op_id, epoch] = operation
+        self._operations.move_to_end((op_id, epoch))
         while len(self._operations) > OPERATIONS_REMEMBERED:
             self._operations.popitem(last=False)
         self._current = operation

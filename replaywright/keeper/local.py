@@ -5,6 +5,7 @@ from pathlib import Path
 from replaywright.domain.sessions import SessionRef
 from replaywright.errors import Fenced, KeeperUnavailable, StackFailed
 from replaywright.keeper.client import KeeperClient, count_live, launch_keeper
+from replaywright.keeper.commit_gate import LocalCommitGate
 from replaywright.keeper.identity import boot_id, host_name
 from replaywright.keeper.protocol import SOCKET_NAME, KeeperOptions
 
@@ -55,6 +56,10 @@ class LocalKeepers:
             if not (await client.status()).chromium_alive:
                 raise KeeperUnavailable(f"the browser of session {session.session_id} is gone")
             return (await client.attach(epoch, lease_s=self._lease_s)).endpoint_url
+
+    async def gate(self, session: SessionRef, epoch: int) -> LocalCommitGate:
+        """The session's commit gate, on a connection of its own."""
+        return LocalCommitGate(await self._client(session), epoch)
 
     async def renew(self, session: SessionRef, epoch: int) -> None:
         """Prolong the lease."""

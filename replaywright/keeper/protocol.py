@@ -261,8 +261,8 @@ class FenceRequest(_Request):
 class ArmRequest(_Request):
     """Hold gated bytes from now on.
 
-    Refused while another operation is not disarmed, and for an epoch that armed this operation before and is over:
-    one attempt, one arming.
+    Refused while another operation is not disarmed, and for an epoch in which this operation was permitted or cut
+    before: one attempt, one arming.
     """
 
     op: Literal["arm"] = "arm"

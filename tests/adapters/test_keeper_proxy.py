@@ -607,6 +607,9 @@ async def test_one_attempt_arms_once_and_one_operation_at_a_time() -> None:
     with pytest.raises(RequestRefused, match="settle"):
         gate.arm("other", 1, 5000)
     gate.disarm("op")
+    gate.arm("op", 1, 5000)
+    gate.permit("op")
+    gate.disarm("op")
     with pytest.raises(RequestRefused, match="one attempt"):
         gate.arm("op", 1, 5000)
     next_round = gate.arm("op", 2, 5000)

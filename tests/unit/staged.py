@@ -95,6 +95,7 @@ class Stage:
     def __post_init__(self) -> None:
         self.browsers = FakeBrowsers(self.site)
         self.keepers.epochs[SESSION.session_id] = 0
+        self.gate = self.site.gate = self.keepers.gates[SESSION.session_id]
         self.open(COMPOSE)
         self.attachments = Attachments(self.keepers, self.browsers)
         self.actions = Actions(self.attachments, self.store, self.artifacts, self.secrets, self.overrides)

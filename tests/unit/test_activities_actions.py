@@ -369,7 +369,7 @@ async def test_a_press_is_proven_by_what_became_true(stage: Stage) -> None:
 
 @pytest.mark.parametrize(
     ("status", "ended", "state"),
-    [(500, Status.IN_DOUBT, "INTENT"), (422, Status.UNMET, "NOT_DONE"), (200, Status.DONE, "COMMITTED")],
+    [(500, Status.IN_DOUBT, "DISPATCHED"), (422, Status.UNMET, "NOT_DONE"), (200, Status.DONE, "COMMITTED")],
 )
 async def test_a_page_that_says_sent_is_not_believed_when_its_server_says_no(
     stage: Stage, status: int, ended: Status, state: str
@@ -546,7 +546,7 @@ async def test_a_click_that_sends_something_unsafe_stays_a_commit(stage: Stage) 
     outcome = await stage.perform(of_run("r2", asked))
 
     assert (entry.effect, outcome.effect) == (Effect.COMMIT, Effect.COMMIT)
-    assert stage.store.calls == ["look_up", "intend", "record"]
+    assert stage.store.calls == ["look_up", "intend", "dispatch", "record"]
 
 
 async def test_a_click_that_sends_something_for_the_first_time_is_raised_for_all_later_runs(stage: Stage) -> None:
@@ -812,7 +812,7 @@ async def test_nothing_is_dispatched_on_a_damaged_record(stage: Stage, wanted: S
         (FILL_TO, TO, False, Status.REFUSED, ""),
         (FILL_TO, TO, True, Status.UNMET, ""),
         (CLICK_SEND, SEND, False, Status.REFUSED, "NOT_DONE"),
-        (CLICK_SEND, SEND, True, Status.IN_DOUBT, "INTENT"),
+        (CLICK_SEND, SEND, True, Status.IN_DOUBT, "DISPATCHED"),
     ],
 )
 async def test_a_failed_action_is_in_doubt_only_if_input_may_have_reached_a_commit(
@@ -849,12 +849,12 @@ async def test_an_intent_that_cannot_be_taken_back_stays_open_and_the_outcome_is
         outcome = await stage.perform(asked)
 
     assert outcome.status is Status.REFUSED
-    assert await stage.state(asked) == "INTENT"
+    assert await stage.state(asked) == "DISPATCHED"
     assert "stays open" in caplog.text
 
 
 @pytest.mark.parametrize(
-    ("sends", "status", "state"), [((POST,), Status.IN_DOUBT, "INTENT"), ((), Status.UNMET, "NOT_DONE")]
+    ("sends", "status", "state"), [((POST,), Status.IN_DOUBT, "DISPATCHED"), ((), Status.UNMET, "NOT_DONE")]
 )
 async def test_an_unmet_expectation_of_a_commit_is_in_doubt_if_something_was_sent(
     stage: Stage, sends: tuple[UnsafeRequest, ...], status: Status, state: str
@@ -962,14 +962,13 @@ async def test_a_success_that_is_fenced_while_recording_is_kept_as_late_evidence
     stage: Stage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked = learned(CLICK_SEND, SEND)
-    intend = stage.store.intend
+    dispatch = stage.store.dispatch
 
-    async def overtaken(**scope: Any) -> Known:
-        granted = await intend(**scope)
+    async def overtaken(**scope: Any) -> None:
+        await dispatch(**scope)
         await stage.store.fence(tenant="acme", lineage="l1", fingerprint=asked.fingerprint, epoch=2)
-        return granted
 
-    monkeypatch.setattr(stage.store, "intend", overtaken)
+    monkeypatch.setattr(stage.store, "dispatch", overtaken)
 
     with pytest.raises(Fenced):
         await stage.perform(asked)
@@ -995,7 +994,9 @@ async def replayed(stage: Stage) -> tuple[ActionRequest, ActionRequest]:
     return first, second
 
 
-async def test_a_replayed_step_takes_two_round_trips_at_most(stage: Stage) -> None:
+async def test_a_replayed_commit_step_asks_for_its_intent_and_its_dispatch_and_records_with_the_next_looked_up(
+    stage: Stage,
+) -> None:
     _, second = await replayed(stage)
     first_calls = list(stage.store.calls)
     stage.store.calls.clear()
@@ -1003,8 +1004,8 @@ async def test_a_replayed_step_takes_two_round_trips_at_most(stage: Stage) -> No
     outcome = await stage.perform(second)
 
     assert first_calls == ["look_up", "record"]
-    assert stage.store.calls == ["intend", "record"]
-    assert (outcome.status, outcome.costs.redis_round_trips, outcome.costs.evaluations) == (Status.DONE, 2, 1)
+    assert stage.store.calls == ["intend", "dispatch", "record"]
+    assert (outcome.status, outcome.costs.redis_round_trips, outcome.costs.evaluations) == (Status.DONE, 3, 1)
 
 
 @pytest.mark.parametrize(("change", "attempt"), [({"recovered": True}, 1), ({}, 2), ({"epoch": 2}, 1)])
@@ -1016,7 +1017,7 @@ async def test_what_was_fetched_ahead_counts_for_an_untroubled_first_attempt_onl
 
     await stage.perform(second.model_copy(update=change), attempt=attempt)
 
-    assert stage.store.calls == ["look_up", "intend", "record"]
+    assert stage.store.calls == ["look_up", "intend", "dispatch", "record"]
 
 
 async def test_what_was_fetched_ahead_is_used_once(stage: Stage) -> None:
@@ -1027,7 +1028,7 @@ async def test_what_was_fetched_ahead_is_used_once(stage: Stage) -> None:
     await stage.perform(second)
     await stage.perform(second)
 
-    assert stage.store.calls == ["record", "look_up", "intend", "record"]
+    assert stage.store.calls == ["record", "look_up", "intend", "dispatch", "record"]
 
 
 async def test_what_was_fetched_ahead_for_a_step_that_did_not_come_is_forgotten(stage: Stage) -> None:

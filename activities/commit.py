@@ -1,0 +1,158 @@
+"""Letting a commit step's bytes go: the keeper's gate holds them until the ledger has said that they may."""
+
+import asyncio
+import logging
+import time
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING
+
+from activities.killpoints import hit
+from replaywright.domain.outcomes import Departure
+from replaywright.domain.runs import ActionRequest
+from replaywright.errors import Fenced, KeeperRefused, StoreUnavailable
+from replaywright.ports import CommitGate, GateSeen
+
+if TYPE_CHECKING:
+    from activities.actions import Actions
+    from activities.sessions import Attachment
+
+_log = logging.getLogger("replaywright.commit")
+
+SETTLE_S = 2.0
+"""A page that has sent nothing for so long since the gate was armed is not waited for any more."""
+AFTERMATH_MS = 20_000
+"""How long beyond the step's own budget bytes are held: for a successor that has to find the session first."""
+
+
+def operation_of(request: ActionRequest) -> str:
+    """What the keeper calls this step; the epoch tells its attempts apart."""
+    return f"{request.lineage}/{request.fingerprint}"
+
+
+def window_ms(request: ActionRequest) -> int:
+    """How long after the intent its bytes may leave."""
+    return request.step.timeout_ms + AFTERMATH_MS
+
+
+class Commit:
+    """One attempt at a commit step.
+
+    The gate is armed before the intent is written, so that the black box knows every attempt that could have given its
+    input. The hand-shake runs beside the step, which goes on when the bytes it waits for have been let go.
+    """
+
+    def __init__(self, actions: "Actions", request: ActionRequest, held: "Attachment") -> None:
+        self._actions = actions
+        self._request = request
+        self._held = held
+        self._op_id = operation_of(request)
+        self._shaking: asyncio.Task[None] | None = None
+        self.redis_s = 0.0
+        """What asking the ledger took; 0 when nothing was held."""
+        self.refusal = ""
+        """Why the ledger did not let the bytes go."""
+
+    async def arm(self) -> None:
+        """Hold what would change something.
+
+        Raises:
+            SessionLost: the keeper does not answer, or refuses; nothing was dispatched.
+        """
+        declared = self._request.step.effect is not None
+        await self._gate.arm(self._op_id, within_ms=window_ms(self._request), hold_safe=declared)
+
+    def begin(self) -> None:
+        """From now on the first held byte asks the ledger."""
+        self._shaking = asyncio.create_task(self._shake_hands())
+
+    async def departure(self) -> Departure:
+        """What has left by now; a hand-shake that is under way is waited for."""
+        seen = await self._gate.wait_held(self._op_id, 0)
+        if seen.phase == "armed" and seen.held:
+            await self._shaken()
+            seen = await self._gate.wait_held(self._op_id, 0)
+        return _departure(seen)
+
+    async def open(self) -> None:
+        """Open the gate again: what the step came to is known."""
+        try:
+            await self._gate.disarm(self._op_id)
+        except KeeperRefused:  # something is held at this moment
+            await self._shaken()
+            await self._gate.disarm(self._op_id)
+
+    async def withdraw(self) -> None:
+        """Open the gate again: no input was given, so what is held is none of the step's doing."""
+        try:
+            await self._gate.disarm(self._op_id)
+        except KeeperRefused:  # something is held at this moment
+            await self._gate.permit(self._op_id)
+            await self._gate.disarm(self._op_id)
+
+    async def leave(self) -> None:
+        """Stop listening, and leave the gate as it is to whoever resolves the step."""
+        if self._shaking is None:
+            return
+        self._shaking.cancel()
+        await asyncio.gather(self._shaking, return_exceptions=True)  # told to whoever waited for it, or moot
+
+    async def _shaken(self) -> None:
+        assert self._shaking is not None
+        await self._shaking
+
+    async def _shake_hands(self) -> None:
+        sequence = self._request.sequence
+        seen = await self._gate.wait_held(self._op_id, window_ms(self._request))
+        if not seen.held or seen.phase != "armed":
+            return
+        hit("held", sequence)
+        begun = time.perf_counter()
+        try:
+            await self._actions.dispatch(self._request)
+        except (Fenced, StoreUnavailable) as exc:
+            _log.warning("step %d is not let go: %s", sequence, exc)
+            self.refusal = str(exc)
+            await self._held.stop_loading()
+            await self._gate.cut(self._op_id)
+            return
+        finally:
+            self.redis_s = time.perf_counter() - begun
+        hit("dispatched", sequence)
+        await self._gate.permit(self._op_id)
+        hit("permitted", sequence)
+
+    @property
+    def _gate(self) -> CommitGate:
+        return self._held.gate
+
+
+def _departure(seen: GateSeen) -> Departure:
+    return Departure(
+        bytes_up=seen.bytes_up,
+        held_at=seen.held_at,
+        permitted_at=seen.permitted_at,
+        refused=seen.refused,
+        cut=seen.is_closed,
+    )
+
+
+async def settled(gate: CommitGate, stop_loading: Callable[[], Awaitable[bool]]) -> GateSeen | None:
+    """Decide what an earlier epoch left at the gate, before anybody attaches; None when that was nothing.
+
+    Bytes of which some have left are on their way, and the page will show what came of it. Otherwise nothing leaves any
+    more: the page is stopped first, so that it stays as it is, and the gate stays closed until `disarm`.
+    """
+    seen = await gate.pending()
+    if seen is None or (seen.phase == "permitted" and seen.bytes_up):
+        return seen
+    if seen.phase == "armed" and not seen.held and seen.armed_for_s < SETTLE_S:
+        await gate.wait_held(seen.op_id, int((SETTLE_S - seen.armed_for_s) * 1000))
+    await stop_loading()
+    return await gate.cut(seen.op_id)
+
+
+async def reopened(gate: CommitGate, seen: GateSeen, stop_loading: Callable[[], Awaitable[bool]]) -> None:
+    """Open the gate again once somebody is attached; Chromium repeats by itself what was cut, until it is stopped."""
+    if seen.is_closed:
+        await stop_loading()
+    await gate.disarm(seen.op_id)

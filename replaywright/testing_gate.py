@@ -1,0 +1,121 @@
+"""A commit gate in memory: holds what a scripted page sends until it is permitted or cut."""
+
+import asyncio
+from dataclasses import dataclass, field, replace
+
+from replaywright.errors import Fenced, KeeperRefused
+from replaywright.ports import GateSeen
+
+
+@dataclass
+class FakeGate:
+    """The gate of one session, for all epochs."""
+
+    operations: dict[tuple[str, int], GateSeen] = field(default_factory=dict)
+    """By operation and epoch."""
+    epoch: int = 0
+    """Lower ones are refused."""
+    loads_stopped: int = 0
+    """How often the pages were stopped."""
+    current: GateSeen | None = None
+    changed: asyncio.Condition = field(default_factory=asyncio.Condition)
+
+    async def passes(self, size: int = 1) -> bool:
+        """A page sends something: whether it left, once that is decided."""
+        async with self.changed:
+            if self.current is None:
+                return True
+            seen = self.current
+            if seen.phase == "armed":
+                await self.tell(held=1, held_at=1.0)
+                await self.changed.wait_for(lambda: self._is_decided)
+                seen = self.current
+            if seen.phase == "cut":
+                await self.tell(refused=seen.refused + 1)
+                return False
+            await self.tell(bytes_up=seen.bytes_up + size)
+            return True
+
+    @property
+    def _is_decided(self) -> bool:
+        return self.current is not None and self.current.phase != "armed"
+
+    async def tell(self, **changes: object) -> GateSeen:
+        """Change the current operation; called with `changed` held."""
+        assert self.current is not None
+        self.current = replace(self.current, **changes)  # type: ignore[arg-type]  # names and types are those of the class
+        self.operations[self.current.op_id, self.current.epoch] = self.current
+        self.changed.notify_all()
+        return self.current
+
+
+class FakeCommitGate:
+    """A `CommitGate` of one epoch on a `FakeGate`."""
+
+    def __init__(self, gate: FakeGate, epoch: int) -> None:
+        self._gate = gate
+        self._epoch = epoch
+
+    async def arm(self, op_id: str, *, within_ms: int, hold_safe: bool) -> GateSeen:
+        """Hold what is sent from now on."""
+        del within_ms, hold_safe
+        self._must_own()
+        if self._gate.current is not None:
+            raise KeeperRefused(f"operation {self._gate.current.op_id!r} is {self._gate.current.phase}")
+        async with self._gate.changed:
+            self._gate.current = GateSeen(op_id, self._epoch, "armed", armed_for_s=60.0)
+            return await self._gate.tell()
+
+    async def wait_held(self, op_id: str, timeout_ms: int) -> GateSeen:
+        """Wait until something is held or all is decided; with a time-out of 0 not at all."""
+
+        def is_news() -> bool:
+            seen = self._newest(op_id)
+            return seen.phase != "armed" or seen.held > 0
+
+        async with self._gate.changed:
+            if timeout_ms:
+                await self._gate.changed.wait_for(is_news)
+            return self._newest(op_id)
+
+    async def permit(self, op_id: str) -> GateSeen:
+        """Let what is held go."""
+        return await self._decide(op_id, phase="permitted", permitted_at=2.0)
+
+    async def cut(self, op_id: str) -> GateSeen:
+        """Throw what is held away."""
+        return await self._decide(op_id, phase="cut", is_closed=True)
+
+    async def disarm(self, op_id: str) -> GateSeen:
+        """Open the gate again."""
+        if self._newest(op_id).held and self._newest(op_id).phase == "armed":
+            raise KeeperRefused(f"bytes are held for operation {op_id!r}")
+        seen = await self._decide(op_id, phase="disarmed")
+        self._gate.current = None
+        return seen
+
+    async def pending(self) -> GateSeen | None:
+        """What is not disarmed yet."""
+        return self._gate.current
+
+    async def recall(self, op_id: str, epoch: int) -> GateSeen | None:
+        """What became of an operation."""
+        return self._gate.operations.get((op_id, epoch))
+
+    async def close(self) -> None:
+        """Nothing to leave."""
+
+    async def _decide(self, op_id: str, **changes: object) -> GateSeen:
+        self._must_own()
+        if self._gate.current is None or self._gate.current.op_id != op_id:
+            raise KeeperRefused(f"operation {op_id!r} is not armed")
+        async with self._gate.changed:
+            return await self._gate.tell(held=0, **changes)
+
+    def _newest(self, op_id: str) -> GateSeen:
+        return next(seen for (name, _), seen in reversed(self._gate.operations.items()) if name == op_id)
+
+    def _must_own(self) -> None:
+        if self._epoch < self._gate.epoch:
+            raise Fenced(f"the gate belongs to epoch {self._gate.epoch}; mine is {self._epoch}")
+        self._gate.epoch = self._epoch
