@@ -147,8 +147,13 @@ class Stage:
 
     async def intend(self, request: ActionRequest, attempt: str = "an earlier attempt") -> None:
         """Leave the intent of an attempt that then died."""
-        scope = {"tenant": request.tenant, "lineage": request.lineage, "fingerprint": request.fingerprint}
-        await self.store.intend(**scope, epoch=request.epoch, attempt=attempt)
+        await self.store.intend(
+            tenant=request.tenant,
+            lineage=request.lineage,
+            fingerprint=request.fingerprint,
+            epoch=request.epoch,
+            attempt=attempt,
+        )
         self.store.calls.clear()
 
     async def kept(self) -> str:

@@ -9,7 +9,7 @@ from activities.judging import Judge
 from replaywright.domain.actions import Action, Effect
 from replaywright.domain.entries import EntryStatus
 from replaywright.domain.fingerprints import fingerprint
-from replaywright.domain.outcomes import Evidence, Lookup, Status, UnsafeRequest
+from replaywright.domain.outcomes import Departure, Evidence, Lookup, Status, UnsafeRequest
 from replaywright.domain.runs import ActionRequest, Heal, Mode
 from replaywright.domain.snapshots import Snapshot
 from replaywright.domain.steps import Step
@@ -18,6 +18,7 @@ from replaywright.errors import (
     ActionFailed,
     Fenced,
     InputInvalid,
+    ReplaywrightError,
     SecretMissing,
     SessionLost,
     StoreUnavailable,
@@ -1050,3 +1051,65 @@ async def test_nothing_is_fetched_ahead_while_the_store_is_away(stage: Stage) ->
 
     held = await stage.attachments.hold(request(FILL_TO).session, 1)
     assert held.prefetched == {}
+
+
+# ---------------------------------------------------------------------------------------- the commit gate
+
+
+async def test_bytes_leave_only_after_the_ledger_has_let_them_go(stage: Stage) -> None:
+    outcome = await stage.perform(learned(CLICK_SEND, SEND))
+
+    assert stage.store.calls == ["look_up", "intend", "dispatch", "record"]
+    assert outcome.evidence.departure == Departure(bytes_up=1, held_at=1.0, permitted_at=2.0)
+    assert stage.gate.current is None
+
+
+@pytest.mark.parametrize("refusal", [Fenced("another attempt"), StoreUnavailable("away")])
+async def test_what_the_ledger_does_not_let_go_never_leaves_and_is_in_doubt_whatever_the_page_shows(
+    stage: Stage, refusal: ReplaywrightError
+) -> None:
+    asked = learned(step("click", "the send button", expect=[{"url_contains": "compose"}]), SEND)
+    stage.store.fails["dispatch"] = [refusal]
+
+    outcome = await stage.perform(asked)
+
+    assert (outcome.status, outcome.reason) == (Status.IN_DOUBT, "gate_cut")
+    assert str(refusal) in outcome.message
+    assert outcome.evidence.departure is not None
+    assert (outcome.evidence.departure.bytes_up, outcome.evidence.departure.cut) == (0, True)
+    assert stage.gate.current is not None, "the gate stays closed until the page's loads are stopped"
+    assert stage.gate.loads_stopped == 1
+
+
+async def test_a_commit_that_sends_nothing_asks_for_no_dispatch_and_opens_the_gate_again(stage: Stage) -> None:
+    stage.site.pages[COMPOSE].elements["send"].sends = ()
+
+    outcome = await stage.perform(learned(CLICK_SEND, SEND))
+
+    assert outcome.status is Status.DONE
+    assert "dispatch" not in stage.store.calls
+    assert stage.gate.current is None
+
+
+async def test_an_intent_that_is_refused_leaves_the_gate_open(stage: Stage) -> None:
+    asked = learned(CLICK_SEND, SEND)
+    stage.store.fails["intend"] = [StoreUnavailable("away")]
+
+    refused = await stage.perform(asked)
+    again = await stage.perform(asked.model_copy(update={"waited": True}))
+
+    assert (refused.status, refused.reason) == (Status.REFUSED, "store_unavailable")
+    assert again.status is Status.DONE
+    assert len(stage.inputs) == 1
+
+
+async def test_a_page_that_shows_success_is_not_believed_once_it_is_known_that_nothing_left(stage: Stage) -> None:
+    wanted = step("click", "the send button", effect="commit", expect=[{"text_contains": "Message sent to {{to}}"}])
+    stage.site.pages[COMPOSE].texts = ("Message sent to ada@example.com",)
+    asked = learned(wanted, SEND)
+
+    believed = await stage.perform(asked)
+    performed = await stage.perform(of_run("r2", asked).model_copy(update={"disproved": True, "proposed": SEND}))
+
+    assert (believed.already_done, performed.already_done) == (True, False)
+    assert len(stage.inputs) == 1

@@ -1,10 +1,12 @@
 """Deciding a commit step in doubt: fence first, read only, never guess."""
 
+import asyncio
 import logging
 from typing import Literal
 
 import pytest
 
+from activities.commit import operation_of
 from activities.records import recording_of
 from replaywright.domain.actions import Effect
 from replaywright.domain.outcomes import Status, StepOutcome
@@ -306,3 +308,62 @@ async def test_of_a_failed_step_a_person_s_answer_is_traced_and_only_done_enters
     assert await stage.state(DOUBTED) == state
     [line] = await stage.lines()
     assert (line["kind"], line["verdict"], line["who"], line["why"]) == ("person", verdict, "Ada", "seen")
+
+
+# --------------------------------------------------------------------------------- by the black box
+
+
+async def lost_while_held(stage: Stage, monkeypatch: pytest.MonkeyPatch, *, permitted: bool = False) -> None:
+    """The step in doubt came to the gate, and its worker was lost there, or right after the permit."""
+    if not permitted:
+        monkeypatch.setattr(stage.store, "dispatch", lambda **_: asyncio.Event().wait())
+    else:
+        stage.site.fail_after = [SessionLost("gone")]
+    performing = asyncio.create_task(stage.perform(DOUBTED))
+    async with stage.gate.changed:
+        await stage.gate.changed.wait_for(lambda: stage.gate.current is not None and stage.gate.current.held > 0)
+    if not permitted:
+        performing.cancel()
+    await asyncio.gather(performing, return_exceptions=True)
+    monkeypatch.undo()
+    stage.attachments._held.clear()
+
+
+async def test_what_was_held_when_its_worker_was_lost_is_thrown_away_and_certainly_not_done(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await lost_while_held(stage, monkeypatch)
+
+    resolution = await resolved(stage)
+
+    assert (resolution.verdict, resolution.reason) == ("not_done", "nothing_left")
+    assert await stage.state(DOUBTED) == "NOT_DONE"
+    assert stage.gate.current is None
+    assert stage.gate.loads_stopped == 2
+
+
+async def test_when_bytes_have_left_the_page_decides(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+    await lost_while_held(stage, monkeypatch, permitted=True)
+
+    resolution = await resolved(stage)
+
+    assert (resolution.verdict, resolution.reason) == ("done", "seen_on_live_page")
+    assert stage.gate.loads_stopped == 0
+
+
+async def test_an_arming_of_another_attempt_says_nothing_about_the_one_in_doubt(stage: Stage) -> None:
+    await stage.intend(DOUBTED)
+    held = await stage.attachments.hold(DOUBTED.session, 2)
+    await held.gate.arm(operation_of(DOUBTED), within_ms=1000, hold_safe=False)
+
+    resolution = await resolved(stage, epoch=3)
+
+    assert (resolution.verdict, resolution.reason) == ("undecidable", "not_seen")
+
+
+async def test_a_page_that_was_rebuilt_has_no_black_box(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+    await lost_while_held(stage, monkeypatch)
+
+    resolution = await resolved(stage, adopted=False)
+
+    assert (resolution.verdict, resolution.reason) == ("undecidable", "page_rebuilt")
