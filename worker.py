@@ -56,6 +56,9 @@ _log = logging.getLogger("replaywright.worker")
 
 OPENED_AT_ONCE = 4
 """Browsers that one worker starts at the same time; more would only make each of them slower."""
+DISPATCH_WITHIN_S = 15 * 60
+"""How old an intent may be in the ledger when its bytes leave. What lets a step wait no longer than it may is the
+keeper's gate, which knows the step's own budget."""
 ROLES = ("all", "workflow", "browser", "model")
 
 
@@ -200,7 +203,7 @@ async def _browser_workers(
 ) -> list[Worker]:
     redis = open_redis(_redis_url(settings))
     exits.push_async_callback(redis.aclose)
-    store = RedisStepStore(redis)
+    store = RedisStepStore(redis, dispatch_within_s=DISPATCH_WITHIN_S)
     sessions_dir = settings.home / "sessions"
     browsers = ChromiumBrowsers(
         download_limit_bytes=settings.max_download_mb * 1024 * 1024,

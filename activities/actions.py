@@ -8,7 +8,6 @@ from typing import Any
 
 from temporalio import activity
 
-from activities.commit import window_ms
 from activities.downloads import keep_downloads, not_kept
 from activities.failures import FailureEvidence
 from activities.heartbeats import heartbeats
@@ -150,7 +149,6 @@ class Actions:
             fingerprint=request.fingerprint,
             epoch=request.epoch,
             attempt=_attempt(request),
-            within_s=window_ms(request) / 1000,
         )
 
     async def dispatch(self, request: ActionRequest) -> None:

@@ -118,13 +118,10 @@ class RedisStepStore:
         commands = _looking_up(tenant, lineage, run_id, fingerprint, content_key)
         return self._looked_up(await self._send(*commands), tenant, lineage, fingerprint, content_key)
 
-    async def intend(
-        self, *, tenant: str, lineage: str, fingerprint: str, epoch: int, attempt: str, within_s: float | None = None
-    ) -> Known:
+    async def intend(self, *, tenant: str, lineage: str, fingerprint: str, epoch: int, attempt: str) -> Known:
         """Write the intent to dispatch a commit step; see the port."""
         key = ledger_key(tenant, lineage, fingerprint)
-        limit_s = self._shared.dispatch_within_s if within_s is None else within_s
-        [reply] = await self._send(Command(INTEND, key, (epoch, attempt, str(limit_s))))
+        [reply] = await self._send(Command(INTEND, key, (epoch, attempt, str(self._shared.dispatch_within_s))))
         verdict, known = self._answer(key, reply)
         match verdict:
             case "granted":

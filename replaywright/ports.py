@@ -346,10 +346,8 @@ class StepStore(Protocol):
     async def look_up(self, *, tenant: str, lineage: str, run_id: str, fingerprint: str, content_key: str) -> Known:
         """Ledger record and cache entry; damaged or foreign data counts as absent and is reported once."""
 
-    async def intend(
-        self, *, tenant: str, lineage: str, fingerprint: str, epoch: int, attempt: str, within_s: float | None = None
-    ) -> Known:
-        """Write the intent to dispatch a commit step within so many seconds, or the store's own limit.
+    async def intend(self, *, tenant: str, lineage: str, fingerprint: str, epoch: int, attempt: str) -> Known:
+        """Write the intent to dispatch a commit step.
 
         Returns with state INTENT when granted, COMMITTED with the outcome when it is done already. Repeating it
         with the same `attempt` (a lost reply) is granted again.

@@ -95,11 +95,8 @@ class FakeStepStore:
         self._called("look_up")
         return self._looked_up(tenant, lineage, run_id, fingerprint, content_key)
 
-    async def intend(
-        self, *, tenant: str, lineage: str, fingerprint: str, epoch: int, attempt: str, within_s: float | None = None
-    ) -> Known:
-        """Write the intent to dispatch; see the port. Without a clock no intent is ever too old."""
-        del within_s
+    async def intend(self, *, tenant: str, lineage: str, fingerprint: str, epoch: int, attempt: str) -> Known:
+        """Write the intent to dispatch; see the port."""
         self._called("intend")
         step = self._step(tenant, lineage, fingerprint)
         if step.state == "COMMITTED":

@@ -5,6 +5,7 @@ arrives once. The site is the judge.
 """
 
 import asyncio
+import contextlib
 import inspect
 import itertools
 import os
@@ -17,7 +18,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
-from playwright.async_api import Browser, BrowserContext, Page, async_playwright
+from playwright.async_api import Browser, BrowserContext, Error, Page, async_playwright
 
 from replaywright.browser.stopping import stop_loading
 from replaywright.keeper.client import KeeperClient, launch_keeper
@@ -142,24 +143,31 @@ OVER_HTTP2 = ("form", "frame", "fetch", "keepalive", "beacon")
 
 
 async def opened(rig: Rig, site: GateSite, channel: Channel) -> Page:
-    page = await rig.context.new_page()
-    await page.goto(site.url)
+    page = rig.context.pages[0]
+    for _ in range(5):  # what was permitted before is only now being shown, or becomes a download
+        with contextlib.suppress(Error):
+            await page.goto(site.url)
+            break
     if channel.ready:
         await page.evaluate(channel.ready)
     return page
 
 
-async def leave_nothing(rig: Rig) -> None:
-    for page in rig.context.pages[1:]:
-        await page.close()
+SHORT_OVER_TLS = ("form", "fetch", "open websocket")
+
+
+def case(scheme: str, name: str) -> object:
+    """All channels are tried over plain HTTP, and some over each kind of TLS; the others belong to the long form."""
+    is_short = scheme == "http" or name in SHORT_OVER_TLS
+    return pytest.param(scheme, name, marks=() if is_short else pytest.mark.long)
 
 
 @pytest.mark.parametrize(
     ("scheme", "name"),
     [
-        *(("http", name) for name in CHANNELS),
-        *(("https", name) for name in CHANNELS),
-        *(("https-h2", name) for name in OVER_HTTP2),
+        *(case("http", name) for name in CHANNELS),
+        *(case("https", name) for name in CHANNELS),
+        *(case("https-h2", name) for name in OVER_HTTP2),
     ],
 )
 async def test_what_is_cut_never_arrives_and_what_is_permitted_arrives_once(rig: Rig, scheme: str, name: str) -> None:
@@ -173,9 +181,8 @@ async def test_what_is_cut_never_arrives_and_what_is_permitted_arrives_once(rig:
     cut = await rig.keeper.cut(op_id, 1)
     await stop_loading(rig.endpoint)
     await rig.keeper.disarm(op_id, 1)
-    await leave_nothing(rig)
 
-    page = await opened(rig, site, channel)
+    await opened(rig, site, channel)
     arrived_after_cut = list(site.arrived)
     op_id = await rig.armed(hold_safe=channel.hold_safe)
     await page.evaluate(channel.later)
@@ -185,7 +192,6 @@ async def test_what_is_cut_never_arrives_and_what_is_permitted_arrives_once(rig:
     wanted = ["h2"] if scheme == "https-h2" else list(channel.arrives)
     await until(lambda: len(site.arrived) >= len(wanted))
     sent = await rig.keeper.disarm(op_id, 1)
-    await leave_nothing(rig)
 
     assert (arrived_after_cut, cut.gated_bytes_up) == ([], 0)
     assert arrived_before_permit == []
