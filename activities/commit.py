@@ -49,6 +49,8 @@ class Commit:
         self._shaking: asyncio.Task[None] | None = None
         self.redis_s = 0.0
         """What asking the ledger took; 0 when nothing was held."""
+        self.is_permitted = False
+        """Whether the gate has let its bytes go: then only a greater epoch can stop what follows."""
         self.refusal = ""
         """Why the ledger did not let the bytes go."""
 
@@ -73,13 +75,13 @@ class Commit:
             seen = await self._gate.wait_held(self._op_id, 0)
         return _departure(seen)
 
-    async def open(self) -> None:
-        """Open the gate again: what the step came to is known."""
+    async def open(self) -> Departure:
+        """Open the gate again, as what the step came to is known; what has left."""
         try:
-            await self._gate.disarm(self._op_id)
+            return _departure(await self._gate.disarm(self._op_id))
         except KeeperRefused:  # something is held at this moment
             await self._shaken()
-            await self._gate.disarm(self._op_id)
+            return _departure(await self._gate.disarm(self._op_id))
 
     async def withdraw(self) -> None:
         """Open the gate again: no input was given, so what is held is none of the step's doing."""
@@ -119,6 +121,7 @@ class Commit:
             self.redis_s = time.perf_counter() - begun
         hit("dispatched", sequence)
         await self._gate.permit(self._op_id)
+        self.is_permitted = True
         hit("permitted", sequence)
 
     @property

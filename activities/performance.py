@@ -193,13 +193,19 @@ class Performance:
         commit.begin()
 
     async def _is_cut(self) -> bool:
-        """Whether the step's bytes were thrown away, whatever the page shows; notes what left."""
+        """Whether the step's bytes were thrown away, whatever the page shows."""
         if self._commit is None:
             return False
-        self._departure = await self._commit.departure()
-        self._redis_s += self._commit.redis_s
         self._trips += bool(self._commit.redis_s)
-        return self._departure.cut
+        self._redis_s += self._commit.redis_s
+        if self._commit.is_permitted:
+            return False
+        await self._note_departure()
+        return self._departure is not None and self._departure.cut
+
+    async def _note_departure(self) -> None:
+        if self._commit is not None:
+            self._departure = await self._commit.departure()
 
     @property
     def _refusal(self) -> str:
@@ -209,7 +215,7 @@ class Performance:
     async def _open_gate(self) -> None:
         """What the step came to is known: nothing has to be held any more."""
         if self._commit is not None:
-            await self._commit.open()
+            self._departure = await self._commit.open()
 
     def _work(self) -> Work:
         request, entry = self._request, self._entry
@@ -270,7 +276,7 @@ class Performance:
                 await self._open_gate()
                 await self._actions.release(self._request, f"refused: {exc.reason}")
             return await self._traced(self._ended(Status.REFUSED, exc.reason, message, seen=seen))
-        await self._is_cut()
+        await self._note_departure()
         status = Status.UNMET if self._effect.repeatable else Status.IN_DOUBT
         return await self._traced(self._ended(status, exc.reason, message, seen=seen))
 
@@ -292,7 +298,9 @@ class Performance:
         sent = report.evidence.observed_effect is not Effect.READ
         refused = refused_by(report.evidence, report.url)
         doubtful = not self._effect.repeatable and sent and (refused is None or is_open(refused))
-        if self._commit is not None and not doubtful:
+        if doubtful:
+            await self._note_departure()
+        elif self._commit is not None:
             await self._open_gate()
             why = "the page sent nothing that changes anything" if refused is None else "the site refused it"
             await self._actions.release(self._request, why)
