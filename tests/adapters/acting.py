@@ -34,6 +34,10 @@ class Acting:
         """The one browser there is."""
         return self.session
 
+    async def stop_loading(self, endpoint: str) -> bool:
+        """Nothing is held here, so that nothing has to be stopped."""
+        return True
+
     def asked(self, action: str, target: dict[str, str] | None = None, **fields: Any) -> ActionRequest:
         """The next step of the present run, on the element that `target` says."""
         values = fields.pop("values", {})
