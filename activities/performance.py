@@ -410,7 +410,7 @@ class Performance:
 
     def _trace(self) -> dict[str, Any]:
         request = self._request
-        told = {"override": request.override, "attempt": request.attempt}
+        told = {"override": request.override}
         told |= {name: self._actions.secrets.redact(getattr(request, name)) for name in ("overruled", "why")}
         return {"site": self._site, **{key: value for key, value in told.items() if value}}
 

@@ -187,7 +187,7 @@ def flat(line: Mapping[str, Any]) -> dict[str, Any]:
     if line.get("kind") != "step" or not isinstance(metadata, dict) or not isinstance(output, dict):
         return {name: value for name, value in line.items() if name not in ("chain", "v")}
     rest = {name: value for name, value in line.items() if name not in ("chain", *_STEP_PARTS)}
-    lifted = {name: metadata[name] for name in ("usage", "runId", "epoch") if name in metadata}
+    lifted = {name: metadata[name] for name in ("usage", "runId", "epoch", "attempt") if name in metadata}
     return {**rest, **lifted, **output}
 
 
