@@ -193,9 +193,18 @@ def _link(line: Mapping[str, Any]) -> Link | None:
         return None
 
 
+def _is_intact(history: _Numbered) -> bool:
+    """Whether a history is what its digest is of: of any other, nothing can be said, not even its form."""
+    return history_digest(history.value) == history.value.get("digest")
+
+
+def _events_of(line: _Numbered) -> Sequence[Mapping[str, Any]]:
+    return history_of(line.value).events
+
+
 def _on_histories(histories: Sequence[_Numbered]) -> Iterator[Finding]:
     for expected, line in enumerate(histories):
-        if history_digest(line.value) != line.value.get("digest"):
+        if not _is_intact(line):
             yield Finding(line.number, "altered: the history is not what its digest is of")
         elif line.value.get("position") != expected:
             yield Finding(line.number, f"out of order or missing: history {expected + 1} belongs here")
@@ -296,7 +305,7 @@ def _notes(trace: Sequence[_Numbered], histories: Sequence[_Numbered]) -> Iterat
         yield f"{newer} lines were written by a later version: only their chain is checked in full"
     if not histories:
         yield "no history is in the file: nothing outside the trace bears it out"
-    elif any(call.given is None for line in histories for call in calls_of(history_of(line.value).events)):
+    elif any(call.given is None for line in filter(_is_intact, histories) for call in calls_of(_events_of(line))):
         yield "payloads of the history are sealed by a codec: they bear nothing out"
 
 

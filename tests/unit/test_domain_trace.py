@@ -94,6 +94,7 @@ def test_flat_lines_are_alike_whatever_version_wrote_them() -> None:
         "kind": "step",
         "task": "send",
         "usage": {"calls": 1, "model": "m"},
+        "attempt": "retry",
         "runId": "r1",
         "sequence": 3,
         "epoch": 2,
