@@ -400,13 +400,23 @@ def decide_similar(
     is_one_of_several = recorded.namesakes > 1 and not _stays(recorded, best.candidate.target)
     outdoes = refused >= best.wording if is_one_of_several else refused > best.wording
     is_outdone = (outdoes and not best.identity.speaks_for) or any(
-        one.wording > best.wording or (one.identity.speaks_for and not best.identity.speaks_for) for one in possible[1:]
+        one.wording > best.wording
+        or (one.identity.speaks_for and not best.identity.speaks_for)
+        or (is_one_of_several and _stands_nearer(recorded, one, best))
+        for one in possible[1:]
     )
     if is_outdone or best.score - runner_up < thresholds.margin:
         return Decision(lookup(reason="ambiguous", score=best.score, runner_up=runner_up))
     evidence = _evidence(recorded, best)
     found = lookup(hit=True, healed=True, score=best.score, runner_up=runner_up, evidence=evidence)
     return Decision(found, best.candidate)
+
+
+def _stands_nearer(recorded: Target, one: _Scored, best: _Scored) -> bool:
+    """Whether a namesake of the best stands where the recorded one stood, and the best only looks more like it."""
+    if best.identity.speaks_for or one.wording < best.wording:
+        return False
+    return place(recorded, one.candidate.target) > place(recorded, best.candidate.target)
 
 
 def _possible(recorded: Target, candidates: Sequence[Candidate]) -> tuple[list[_Scored], Wording]:

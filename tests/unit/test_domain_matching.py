@@ -459,6 +459,17 @@ def test_a_lone_namesake_is_not_believed_where_there_were_two(decide: Callable[.
     assert not decide(target(CRUMB, namesakes=2), sidebar).lookup.hit
 
 
+def test_of_two_namesakes_the_one_that_is_more_alike_gives_way_to_the_one_that_stands_where_it_stood() -> None:
+    recorded = target(CRUMB, namesakes=2, neighbours=("Home", "Groups", "Change user"))
+    became_a_button = target(
+        CRUMB, tag="button", role="button", attributes={}, element_hash="h2", xpath="/html/body/nav[1]/ol/li[2]/button"
+    )
+    elsewhere = target(CRUMB, xpath="/html/body/main/nav/table/tr/th/a", container='navigation "Sidebar"')
+
+    assert similar(recorded, elsewhere, became_a_button).lookup.reason == "ambiguous"
+    assert similar(recorded, target(CRUMB), became_a_button).lookup.hit
+
+
 def test_a_lone_namesake_in_the_recorded_place_is_believed() -> None:
     assert identified(target(CRUMB, namesakes=2), target(CRUMB)).lookup.hit
 
