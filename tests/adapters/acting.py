@@ -23,6 +23,7 @@ class Acting:
         secrets = FakeSecrets({})
         keepers = FakeKeepers()
         keepers.epochs[SESSION.session_id] = 0
+        self._gate = keepers.gates[SESSION.session_id]
         attachments = Attachments(keepers, self)
         self._actions = Actions(attachments, self.store, self.artifacts, secrets)
         self._effects = EffectActivities(attachments, self.store, secrets)
@@ -56,6 +57,9 @@ class Acting:
     async def resolve(self, asked: ActionRequest, contradicted: str = "") -> Resolution:
         """What becomes of a step in doubt, read off ledger and page under the next epoch."""
         self._epoch += 1
+        if self._gate.current is not None:  # the browser is behind no gate: what it sent has left
+            async with self._gate.changed:
+                await self._gate.tell(bytes_up=1)
         doubted = asked.model_copy(update={"epoch": self._epoch})
         resolving = ResolveRequest(action=doubted, adopted=True, contradicted=contradicted)
         return await run_activity(self._effects.resolve_step, resolving)

@@ -5,7 +5,6 @@ arrives once. The site is the judge.
 """
 
 import asyncio
-import contextlib
 import inspect
 import itertools
 import os
@@ -18,7 +17,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
-from playwright.async_api import Browser, BrowserContext, Error, Page, async_playwright
+from playwright.async_api import Browser, BrowserContext, Page, async_playwright
 
 from replaywright.browser.stopping import stop_loading
 from replaywright.keeper.client import KeeperClient, launch_keeper
@@ -143,11 +142,9 @@ OVER_HTTP2 = ("form", "frame", "fetch", "keepalive", "beacon")
 
 
 async def opened(rig: Rig, site: GateSite, channel: Channel) -> Page:
-    page = rig.context.pages[0]
-    for _ in range(5):  # what was permitted before is only now being shown, or becomes a download
-        with contextlib.suppress(Error):
-            await page.goto(site.url)
-            break
+    """A tab of its own: in the one before, what was permitted may only now be shown, which also holds up closing it."""
+    page = await rig.context.new_page()
+    await page.goto(site.url)
     if channel.ready:
         await page.evaluate(channel.ready)
     return page
@@ -182,7 +179,7 @@ async def test_what_is_cut_never_arrives_and_what_is_permitted_arrives_once(rig:
     await stop_loading(rig.endpoint)
     await rig.keeper.disarm(op_id, 1)
 
-    await opened(rig, site, channel)
+    page = await opened(rig, site, channel)
     arrived_after_cut = list(site.arrived)
     op_id = await rig.armed(hold_safe=channel.hold_safe)
     await page.evaluate(channel.later)
