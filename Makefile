@@ -22,8 +22,8 @@ demo: setup ## run the main job: learn, replay, heal, fall back, survive a kill
 test: setup ## run the tests
 	$(BIN)/pytest $(ARGS)
 
-test-long: setup ## run the long forms: every kill point, every fault, every answer of a model, 2,000 ledger sequences
-	$(BIN)/pytest -m "long or slow" tests/e2e tests/adapters/test_ledger_machine.py $(ARGS)
+test-long: setup ## run the long forms: every kill point, fault, answer of a model and channel of the gate, 2,000 ledger sequences
+	$(BIN)/pytest -m "long or slow" $(ARGS)
 
 check: $(INSTALLED) ## ruff, mypy --strict and the import contracts
 	@failed=0; \

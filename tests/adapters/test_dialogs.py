@@ -204,7 +204,9 @@ asyncio.run(main())
 """
 
 
-@pytest.mark.parametrize(("query", "pressed"), [("", "Delete"), ("", "Several"), ("?loud", "")])
+@pytest.mark.parametrize(
+    ("query", "pressed"), [("", "Delete"), pytest.param("", "Several", marks=pytest.mark.long), ("?loud", "")]
+)
 async def test_a_dialog_that_a_lost_worker_left_open_is_dismissed_by_the_next(  # noqa: PLR0917 - fixtures and cases
     browsers: ChromiumBrowsers, site: ChannelSite, chromium_path: Path, tmp_path: Path, query: str, pressed: str
 ) -> None:

@@ -150,12 +150,13 @@ async def opened(rig: Rig, site: GateSite, channel: Channel) -> Page:
     return page
 
 
-SHORT_OVER_TLS = ("form", "fetch", "open websocket")
+SHORT = ("form", "redirect", "fetch", "worker", "open websocket")
+SHORT_OVER_TLS = ("form", "fetch")
 
 
 def case(scheme: str, name: str) -> object:
-    """All channels are tried over plain HTTP, and some over each kind of TLS; the others belong to the long form."""
-    is_short = scheme == "http" or name in SHORT_OVER_TLS
+    """Some channels are tried over plain HTTP and each kind of TLS; the others belong to the long form."""
+    is_short = name in (SHORT if scheme == "http" else SHORT_OVER_TLS)
     return pytest.param(scheme, name, marks=() if is_short else pytest.mark.long)
 
 

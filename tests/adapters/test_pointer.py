@@ -277,7 +277,7 @@ async def clicked(session: ChromiumSession) -> list[str]:
     return clicks
 
 
-@pytest.mark.parametrize(("address", "order"), [("", 60), ("?end", 95)])
+@pytest.mark.parametrize(("address", "order"), [pytest.param("", 60, marks=pytest.mark.long), ("?end", 95)])
 async def test_a_row_that_is_made_while_scrolling_is_found_in_both_directions(
     session: ChromiumSession, site: Site, address: str, order: int
 ) -> None:
@@ -290,6 +290,7 @@ async def test_a_row_that_is_made_while_scrolling_is_found_in_both_directions(
     assert await clicked(session) == [f"Order {order}"]
 
 
+@pytest.mark.long
 async def test_a_recorded_button_of_a_row_that_is_not_there_yet_is_found_again(
     session: ChromiumSession, site: Site
 ) -> None:

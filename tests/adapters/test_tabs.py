@@ -96,7 +96,7 @@ async def test_among_many_tabs_one_is_chosen_by_address_or_title_and_never_the_f
         "margin-top: 1800px; border: 7px dotted",
     ],
 )
-@pytest.mark.parametrize("host", ["127.0.0.1", "other.localhost"])
+@pytest.mark.parametrize("host", [pytest.param("127.0.0.1", marks=pytest.mark.long), "other.localhost"])
 async def test_a_click_meets_its_element_however_the_frame_is_drawn(
     session: ChromiumSession, site: ChannelSite, style: str, host: str
 ) -> None:
@@ -110,7 +110,10 @@ async def test_a_click_meets_its_element_however_the_frame_is_drawn(
         assert report.evidence.input_landed is True
 
 
-@pytest.mark.parametrize("kind", ["srcdoc", "written", "sandboxed", "lazy", "nested", "moved", "replaced"])
+@pytest.mark.parametrize(
+    "kind",
+    ["srcdoc", "written", pytest.param("sandboxed", marks=pytest.mark.long), "lazy", "nested", "moved", "replaced"],
+)
 async def test_elements_in_every_kind_of_frame_are_filled_and_clicked(
     session: ChromiumSession, site: ChannelSite, kind: str
 ) -> None:

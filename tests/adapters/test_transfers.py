@@ -275,6 +275,7 @@ async def test_files_are_dropped_on_an_area_and_only_there(session: ChromiumSess
     assert deaf.reason == "no_files_taken"
 
 
+@pytest.mark.long
 async def test_files_reach_a_field_in_a_frame_of_another_site(session: ChromiumSession, site: ChannelSite) -> None:
     await session.perform(work("goto", url=site.url("channel_uploads.html?outer"), expect=[says("inner ready")]))
 

@@ -307,6 +307,7 @@ def test_the_cache_can_be_looked_at_and_an_entry_forgotten(learned: Site) -> Non
     assert json.loads(again.stdout)["totals"]["usage"]["calls"] == 1
 
 
+@pytest.mark.long
 def test_a_heal_can_fail_the_command_and_be_held_back_for_a_person(learned: Site) -> None:
     learned.redesign("modern")
     try:

@@ -111,7 +111,7 @@ async def test_what_was_learned_in_the_old_admin_adds_the_right_user_without_the
 @pytest.mark.parametrize(
     ("mode", "at", "became", "ends"),
     [
-        pytest.param(Mode.LEARN, LOG_IN, "unmet", "failed", id="learning"),
+        pytest.param(Mode.LEARN, LOG_IN, "unmet", "failed", id="learning", marks=pytest.mark.long),
         pytest.param(Mode.REPLAY, LAST, "in_doubt", "waiting", id="replaying, after something was sent"),
     ],
 )

@@ -281,6 +281,7 @@ async def test_a_worker_that_is_asked_to_end_drains_and_another_goes_on_in_the_s
     await until("the browser that was adopted has ended", lambda: not is_alive(session.keeper))
 
 
+@pytest.mark.long
 async def test_three_processes_with_a_role_each_do_the_main_flow(lab: Lab, worker: Child) -> None:
     worker.kill()
     split = [await lab.stage.start_worker(role=role) for role in ("workflow", "browser", "model")]

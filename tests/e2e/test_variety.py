@@ -102,7 +102,7 @@ async def test_a_form_in_a_frame_or_in_shadow_roots_is_learned_and_replayed_with
     here.assert_one_right_mail(replayed)
 
 
-@pytest.mark.parametrize("skin", [pytest.param("frames", marks=pytest.mark.long), "shadow"])
+@pytest.mark.parametrize("skin", [pytest.param(skin, marks=pytest.mark.long) for skin in ("frames", "shadow")])
 async def test_learned_on_a_plain_form_a_form_in_frames_or_shadow_roots_gets_the_right_mail_or_none(
     lab: Lab, skin: str
 ) -> None:
