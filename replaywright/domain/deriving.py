@@ -101,7 +101,8 @@ def _value_of(
     named = [element for element in page.elements if element.visible and _answers(element, query)]
     if len(named) != 1 or secrets_in(value) or named[0].value != fill(value, values):
         return ()  # pages that write what is entered in a form of their own do so with some values only
-    return (ValueEquals(value_equals=value, of=query, required=False, within_ms=SOFT_MS),)
+    # That the field took the value was waited for already; here it is only looked whether it still has it.
+    return (ValueEquals(value_equals=value, of=query, required=False, within_ms=0),)
 
 
 def _address(before: Snapshot, after: Snapshot, values: Mapping[str, str]) -> tuple[Predicate, ...]:
