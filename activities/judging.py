@@ -38,8 +38,7 @@ class Judge:
             reason, said = contradiction
             return reason, f"{said}, whatever the page shows; if that is as it should be, expect response_status"
         differs = failing([result.model_copy(update={"required": True}) for result in self.on_derived(report)])
-        shown = report.proof in (None, Proof.BECAME_TRUE, Proof.RESPONSE, Proof.CAUSE)
-        if report.acted and differs is not None and not shown and not self.step.expect:
+        if _is_unproven(report) and differs is not None and not self.step.expect:
             return differs.reason, f"last time it led to something else: {differs.details}"
         if _is_unproven(report) and self._must_be_proven(report):
             return UNPROVEN, "nothing shows that it did anything: no request, no change of the page, no expectation met"

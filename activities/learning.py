@@ -71,7 +71,7 @@ class Lesson:
         )
 
     def _derived_now(self, report: Report, soft: Sequence[PredicateResult]) -> tuple[Predicate, ...]:
-        """What may be expected from now on: derived anew if the step was learned or healed, else what held as before."""
+        """What may be expected from now on: derived anew if learned or healed now, else what held as before."""
         request, old = self.request, self.old
         if old is not None and request.proposed is None and not (report.lookup.healed and report.seen):
             return loosened(old.derived, soft, request.values)

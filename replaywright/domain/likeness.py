@@ -53,7 +53,7 @@ def agrees(recorded: Target, seen: Target) -> bool:
         return normalise(recorded.name) == normalise(seen.name)
     same_label = normalise(recorded.label) == normalise(seen.label)
     if recorded.element_hash and recorded.element_hash == seen.element_hash:
-        return recorded.namesakes <= 1 or same_label
+        return True
     told = [key for key in _STABLE if recorded.attributes.get(key) or seen.attributes.get(key)]
     return all(recorded.attributes.get(key) == seen.attributes.get(key) for key in told) and same_label
 
