@@ -47,8 +47,10 @@ class Judge:
     def warnings(self, report: Report) -> tuple[str, ...]:
         """What is not as it should be in a step that was done."""
         said = [UNPROVEN] if _is_unproven(report) else []
-        untold = {id(result) for result in self.on_derived(report) if not result.decided}  # of an element renamed since
-        optional = (r for r in report.after if not (r.passed or r.required or id(r) in untold))
+        declared, derived = len(self.step.expect), self.on_derived(report)
+        told = (*report.after[:declared], *(result for result in derived if result.decided))  # others: of renamed ones
+        told = (*told, *report.after[declared + len(derived) :])
+        optional = (result for result in told if not (result.passed or result.required))
         said += [f"{result.reason}: {shorten(str(result.details), WARNING_LIMIT)}" for result in optional]
         if self._hears_servers(report):
             failed = failed_requests(report.evidence, report.url)

@@ -24,6 +24,7 @@ from replaywright.domain.predicates import (
     UrlContains,
     ValueEquals,
     fill_predicate,
+    meaning_of,
     named_parameters,
 )
 from replaywright.domain.snapshot_diff import diff
@@ -66,7 +67,7 @@ def derived_from(step: Step, seen: Seen, target: Target | None, values: Mapping[
         found = ()
     else:
         found = (*_address(seen.before, seen.again, values), *_message(seen.before, seen, values, target))
-    return tuple(predicate for predicate in found if not any(map(secrets_in, _texts(predicate))))
+    return tuple(predicate for predicate in found if not secrets_in(str(meaning_of(predicate))))
 
 
 def todays(derived: Iterable[Predicate], values: Mapping[str, str]) -> tuple[Predicate, ...]:
@@ -84,10 +85,6 @@ def loosened(
         predicate for predicate, result in zip(usable, results, strict=True) if not (result.passed or result.required)
     ]
     return tuple(predicate for predicate in derived if predicate not in failed)
-
-
-def _texts(predicate: Predicate) -> Iterable[str]:
-    return (str(predicate.model_dump(mode="json", exclude_none=True)),)
 
 
 def _value_of(
