@@ -52,8 +52,8 @@ class Target(Record):
     row: tuple[str, ...] = ()
     """Texts of the table row or list item the element stands in."""
     namesakes: int = 0
-    """How many visible elements of its frame had its role and name when it was recorded, itself included; 0 where
-    nobody counted."""
+    """How many visible elements of its frame had its role and name, or for want of a name its label, when it was
+    recorded, itself included; 0 where nobody counted."""
     element_hash: str = ""
     """Digest of tag, role, name and stable attributes, without position: equal means unchanged."""
     box: Box | None = None

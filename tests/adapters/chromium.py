@@ -30,7 +30,12 @@ class Chromium:
             while b"DevTools listening on" not in (line := await self.process.stderr.readline()):
                 assert line, "Chromium ended"
         self._rest = asyncio.create_task(self.process.stderr.read())
-        return f"http://127.0.0.1:{urlsplit(line.split()[-1].decode()).port}"
+        self.address = f"http://127.0.0.1:{urlsplit(line.split()[-1].decode()).port}"
+        return self.address
+
+    async def running(self) -> str:
+        """Its address; a browser that has ended is started anew."""
+        return self.address if self.process.returncode is None else await self.__aenter__()
 
     async def __aexit__(self, *_: object) -> None:
         if self.process.returncode is None:

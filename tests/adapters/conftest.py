@@ -22,10 +22,17 @@ def site() -> Iterator[Site]:
 
 
 @pytest.fixture(scope="session")
-async def endpoint(chromium_path: Path, tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[str]:
-    """The address of a Chromium with strict site isolation, for sessions to attach to."""
-    async with Chromium(chromium_path, tmp_path_factory.mktemp("profile")) as address:
-        yield address
+async def chromium(chromium_path: Path, tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Chromium]:
+    """A Chromium with strict site isolation."""
+    shared = Chromium(chromium_path, tmp_path_factory.mktemp("profile"))
+    async with shared:
+        yield shared
+
+
+@pytest.fixture
+async def endpoint(chromium: Chromium) -> str:
+    """Its address, for sessions to attach to; what one test's page has brought down is there again for the next."""
+    return await chromium.running()
 
 
 @pytest.fixture(scope="session")

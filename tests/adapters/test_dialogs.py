@@ -99,7 +99,6 @@ async def test_dialogs_while_an_element_is_looked_for_get_no_and_do_not_stop_the
     report = await session.perform(
         work("click", button("Late"), dialog="accept", expect=[says("late clicked")], timeout_ms=20_000)
     )
-    await session.perform(work("goto", url=site.url("channel_tabs.html")))
 
     assert holds(report)
     assert "confirm: Still there? (dismissed) before the step acted" in report.evidence.dialogs

@@ -269,10 +269,10 @@ class Attempt {
     return [{ index: this.index, tier: this.chosenTier, target: describe(this.element, reading) }];
   }
 
-  /** The element as it is recorded: with how many of its role and name there are. */
+  /** The element as it is recorded: with how many are called as it is. */
   describeFound(element, reading) {
-    const namesakes = this.spec.target ? this.namesakes : namesakesOf(identityOf(element, reading), reading).length;
-    return { ...describe(element, reading), namesakes };
+    const described = describe(element, reading);
+    return { ...described, namesakes: this.spec.target ? this.namesakes : namesakesOf(described, reading) };
   }
 
   isSettled() {

@@ -140,18 +140,22 @@ function byRole(role, tag, reading) {
 }
 
 /** The rendered elements of a role and a name, or of the role and no name. */
-function namesakesOf({ role, name, tag }, reading) {
+function namedAlike({ role, name, tag }, reading) {
   const wanted = normalise(name ?? "");
   return byRole(role ?? "", tag ?? "", reading).filter(
     (element) => reading.isShown(element) && normalise(identityOf(element, reading).name) === wanted,
   );
 }
 
+/** Whether an element has the label by which a nameless one is called; without a label nothing is said of it. */
+const isLabelled = ({ role, name, label }, element, reading) =>
+  Boolean(name) || !label || normalise(labelOf(element, role ?? "", reading)) === normalise(label);
+
 /**
  * All rendered elements that some tier leads to.
  *
  * @returns {{candidates: {element: Element, tier: string}[], total: number, namesakes: number}} at most twenty; those
- *   whose role and name agree are kept first when there are more. `namesakes` is how many there are of these
+ *   whose role and name agree are kept first when there are more. `namesakes` is how many are called as it was
  */
 function locate(target, reading) {
   const found = new Map();
@@ -161,11 +165,11 @@ function locate(target, reading) {
   add("xpath", byXpath(target.xpath));
   add("xpath_variant", byXpathVariants(target.xpath, reading));
   add("attributes", byAttributes(target, reading));
-  const namesakes = target.role || target.tag ? namesakesOf(target, reading) : [];
-  // The hash has role and name in it, so only namesakes can have it.
-  if (normalise(target.name ?? "")) add("role_name", namesakes);
+  const named = target.role || target.tag ? namedAlike(target, reading) : [];
+  // The hash has role and name in it, so only these can have it.
+  if (normalise(target.name ?? "")) add("role_name", named);
   else if (target.elementHash) {
-    add("hash", namesakes.filter((element) => !found.has(element) && elementHash(element, reading) === target.elementHash));
+    add("hash", named.filter((element) => !found.has(element) && elementHash(element, reading) === target.elementHash));
   }
   let candidates = Array.from(found, ([element, tier]) => ({ element, tier }));
   const total = candidates.length;
@@ -173,13 +177,20 @@ function locate(target, reading) {
     candidates.sort((a, b) => agreesWith(target, b.element, reading) - agreesWith(target, a.element, reading));
     candidates = candidates.slice(0, CANDIDATE_LIMIT);
   }
-  return { candidates, total, namesakes: namesakes.length };
+  return { candidates, total, namesakes: countCalled(target, named, reading) };
 }
 
-/** Whether role and name confirm a candidate, as far as the page can tell (Python decides). */
+/** How many of these elements of one role and name are called as this one is: without a name, by the label. */
+const countCalled = (called, named, reading) => named.filter((element) => isLabelled(called, element, reading)).length;
+
+/** How many elements of the page are called as a described one is, itself included. */
+const namesakesOf = (described, reading) => countCalled(described, namedAlike(described, reading), reading);
+
+/** Whether role and name, or else the label, confirm a candidate, as far as the page can tell (Python decides). */
 function agreesWith(target, element, reading) {
   const { role, name } = identityOf(element, reading);
-  return role === (target.role ?? "") && normalise(name) === normalise(target.name ?? "");
+  const sameName = normalise(name) === normalise(target.name ?? "");
+  return role === (target.role ?? "") && sameName && isLabelled(target, element, reading);
 }
 
 /**
