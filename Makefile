@@ -7,6 +7,9 @@ SHELL := /bin/bash
 
 BIN := .venv/bin
 ARGS ?=
+# How many processes share the tests: each has servers and a browser of its own. WORKERS=0: one after the other.
+WORKERS ?= 2
+SIDE_BY_SIDE = -n $(WORKERS) --dist loadfile --no-loadscope-reorder
 # These say what is installed in .venv, and which Chromium was found.
 INSTALLED := .venv/installed.stamp
 BROWSER := .venv/chromium.stamp
@@ -20,10 +23,10 @@ demo: setup ## run the main job: learn, replay, heal, fall back, survive a kill
 	$(BIN)/replaywright demo $(ARGS)
 
 test: setup ## run the tests
-	$(BIN)/pytest $(ARGS)
+	$(BIN)/pytest $(SIDE_BY_SIDE) $(ARGS)
 
 test-long: setup ## run the long forms: every kill point, fault, answer of a model and channel of the gate, 2,000 ledger sequences
-	$(BIN)/pytest -m "long or slow" $(ARGS)
+	$(BIN)/pytest -m "long or slow" $(SIDE_BY_SIDE) $(ARGS)
 
 check: $(INSTALLED) ## ruff, mypy --strict and the import contracts
 	@failed=0; \

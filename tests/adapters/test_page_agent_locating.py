@@ -55,6 +55,33 @@ async def test_what_is_recorded_tells_how_many_have_the_name(agent: AgentPage, f
     assert (await agent.message("ready"))["target"]["namesakes"] == 2
 
 
+TWO_FIELDS = "<main><form><div>to: <input type=text></div><div>subject: <input type=text></div></form></main>"
+
+
+async def test_a_field_without_a_name_is_counted_by_its_label(agent: AgentPage) -> None:
+    await agent.show(TWO_FIELDS + "<div>subject: <input type=text class=other></div>")
+
+    counted = []
+    for css in ("form div:first-child input", ".other"):
+        await agent.begin(query={"css": css}, need="read")
+        target = (await agent.message("ready"))["target"]
+        counted.append((target["label"], target["namesakes"]))
+
+    assert counted == [("to:", 1), ("subject:", 2)]
+
+
+async def test_a_field_without_a_name_is_not_certain_under_another_label(agent: AgentPage) -> None:
+    await agent.show(TWO_FIELDS)
+    recorded = {**await agent.describe("input"), "namesakes": 1}
+    await agent.value("document.querySelector('form div').remove()")
+
+    await agent.begin(target=recorded, need="click", settleMs=1)
+
+    settled = await agent.message("settled")
+    assert [one["target"]["label"] for one in settled["candidates"]] == ["subject:"]
+    assert not agent.heard("ready")
+
+
 async def test_an_element_that_had_a_namesake_is_not_certain_by_itself(agent: AgentPage) -> None:
     await agent.show(PAGE)
     target = await agent.describe("#send")
