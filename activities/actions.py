@@ -25,6 +25,7 @@ from replaywright.domain.snapshots import Snapshot
 from replaywright.domain.steps import Fill, Paste, Type
 from replaywright.domain.templates import fill, secrets_in
 from replaywright.errors import ArtifactsUnavailable, SessionLost, StoreUnavailable
+from replaywright.killpoints import hit
 from replaywright.ports import (
     Artifacts,
     Known,
@@ -89,7 +90,9 @@ class Actions:
                 held = await self._attachments.hold(request.session, request.epoch)
                 if request.recheck is not None:
                     return await self._rechecked(request, held)
-                return await Performance(self, request, held).outcome()
+                outcome = await Performance(self, request, held).outcome()
+                hit("returned", request.sequence)
+                return outcome
             except SessionLost:
                 await self._attachments.drop(request.session.session_id, request.epoch)
                 raise

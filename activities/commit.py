@@ -6,10 +6,10 @@ import time
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING
 
-from activities.killpoints import hit
 from replaywright.domain.outcomes import Departure
 from replaywright.domain.runs import ActionRequest
 from replaywright.errors import Fenced, KeeperRefused, StoreUnavailable
+from replaywright.killpoints import hit
 from replaywright.ports import CommitGate, GateSeen
 
 if TYPE_CHECKING:

@@ -15,6 +15,7 @@ from replaywright.domain.predicates import fill_predicate
 from replaywright.domain.redacted import redacted_outcome
 from replaywright.domain.runs import NOTHING_LEFT, ActionRequest, Resolution, ResolveRequest, SettleRequest
 from replaywright.errors import Fenced
+from replaywright.killpoints import hit
 from replaywright.ports import Known, Secrets, StepStore
 
 _log = logging.getLogger("replaywright.effects")
@@ -41,6 +42,7 @@ class EffectActivities:
         scope = {"tenant": asked.tenant, "lineage": asked.lineage, "fingerprint": asked.fingerprint}
         async with heartbeats(f"verifying step {asked.sequence}"):
             before = await self._store.fence(**scope, epoch=asked.epoch)
+            hit("resolving", asked.sequence)
             if before.state == "DAMAGED":
                 return Resolution(verdict="undecidable", reason="ledger_damaged")
             decided = await self._by_ledger(asked, before) or await self._by_black_box(request, before)

@@ -9,6 +9,7 @@ from replaywright.domain.evaluation import failing
 from replaywright.domain.observed import PredicateResult
 from replaywright.domain.redacted import redacted_results
 from replaywright.domain.runs import Finished, FinishRequest
+from replaywright.killpoints import hit_run
 from replaywright.ports import Secrets, StepStore
 
 VERIFY_MS = 5_000
@@ -43,6 +44,7 @@ class KnowledgeActivities:
             elif not verified:
                 note = "the final verification failed: nothing learned is promoted"
             else:
+                hit_run("promoting")
                 promoted, held_back = await self._store.promote(
                     tenant=request.tenant, run_id=request.run_id, content_keys=request.content_keys
                 )

@@ -15,6 +15,7 @@ from replaywright.domain.preferences import Overruling, overruled
 from replaywright.domain.runs import Proposal, ProposeRequest
 from replaywright.domain.snapshots import Snapshot
 from replaywright.errors import ModelRateLimited, StoreUnavailable, ValueTooLarge
+from replaywright.killpoints import hit
 from replaywright.ports import Artifacts, Overrides, StepStore, TargetProposer
 
 _log = logging.getLogger("replaywright.model")
@@ -54,6 +55,7 @@ class ModelActivities:
                 choice = await self._proposer.propose(
                     instruction=request.instruction, action=request.action, page=page, ids=ids
                 )
+            hit("proposing", request.sequence)
             element = None if choice.element_id is None else snapshot.element(choice.element_id)
             changed = None if element is None else await self._overruled(request.tenant, snapshot, element.id)
             chosen = element if changed is None else changed.element

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 from activities.commit import Commit
 from activities.judging import Judge
-from activities.killpoints import hit
 from activities.learning import Lesson
 from activities.records import from_ledger, recording_of, settled_outcome
 from activities.sessions import Attachment
@@ -39,6 +38,7 @@ from replaywright.domain.targets import Target
 from replaywright.domain.templates import secrets_in
 from replaywright.domain.text import shorten
 from replaywright.errors import ActionFailed, ReplaywrightError, SessionLost, StoreUnavailable
+from replaywright.killpoints import enter, hit
 from replaywright.ports import (
     BeforeDispatch,
     Known,
@@ -98,7 +98,8 @@ class Performance:
                 await self._commit.leave()
 
     async def _outcome(self) -> StepOutcome:
-        hit("start", self._request.sequence)
+        enter(self._request.sequence)
+        hit("start")
         try:
             known = await self._known()
         except StoreUnavailable as exc:

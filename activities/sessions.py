@@ -20,6 +20,7 @@ from replaywright.domain.outcomes import StepOutcome
 from replaywright.domain.runs import ActionRequest
 from replaywright.domain.sessions import CloseSession, OpenSession, RecoverSession, SessionOpened, SessionRef
 from replaywright.errors import Fenced, ReplaywrightError, SessionLost, StoreUnavailable
+from replaywright.killpoints import hit_run
 from replaywright.ports import Browsers, BrowserSession, CommitGate, Keepers, Known
 
 _log = logging.getLogger("replaywright.sessions")
@@ -161,6 +162,7 @@ class SessionActivities:
         """
         async with heartbeats("opening"):
             opened = await self._open(epoch=1)
+            hit_run("opening")
         _log.info("session %s opened for %s", opened.session.session_id, request.run_id)
         return opened
 
@@ -175,10 +177,13 @@ class SessionActivities:
                     _log.warning("session %s could not be adopted: %s", request.lost.session_id, exc)
                     await self._keepers.close(request.lost.model_copy(update={"epoch": request.epoch}))
                 else:
+                    hit_run("adopting")
                     return SessionOpened(
                         session=self._mine(held.ref, request.epoch), adopted=True, url=held.browser.url
                     )
-            return await self._open(request.epoch)
+            opened = await self._open(request.epoch)
+            hit_run("rebuilding")
+            return opened
 
     @activity.defn(name="session.close")
     async def close_session(self, request: CloseSession) -> None:

@@ -112,10 +112,10 @@ class Stage:
         self._exits.push_async_callback(child.stop)
 
         async def announced() -> bool:
-            return _address_in(log) != ""
+            return address_in(log) != ""
 
         await child.wait_until(announced, _READY_TIMEOUT_S)
-        return _address_in(log)
+        return address_in(log)
 
     # --- worker ---------------------------------------------------------------------------------------------------
 
@@ -194,7 +194,7 @@ class Stage:
             raise StackFailed(f"the webmail refuses {what} {body}: {answer.text}")
 
 
-def _address_in(log: Path) -> str:
+def address_in(log: Path) -> str:
     """The address that a server of the demo printed."""
     for line in log.read_text(errors="replace").splitlines() if log.exists() else []:
         with contextlib.suppress(ValueError):

@@ -49,6 +49,7 @@ from replaywright.domain.steps import (
 )
 from replaywright.domain.targets import Target
 from replaywright.errors import ActionFailed
+from replaywright.killpoints import hit
 from replaywright.ports import BeforeDispatch, Report, Work
 
 if TYPE_CHECKING:
@@ -165,6 +166,7 @@ class StepRun:
         """Give the input, and wait for all that it leads to; False if the page became as wanted without any of it."""
         context, dispatch = self._context, self._dispatch
         await dispatch.give(found, files)
+        hit("given")
         tries = 0
         while dispatch.was_stopped and tries < self._tries_after_a_stop(dispatch):
             tries += 1

@@ -1,0 +1,100 @@
+"""Kill, freeze and cut off every part at every point, and ask the site what it was sent.
+
+    make chaos                                       about ten minutes
+    make chaos-long                                  14 points × 9 faults × 5
+    python -m bench.chaos --seed 7 --points held,acted --faults zombie --runs 4
+
+Every run sends one message with a subject of its own; a worker stops itself at a point that is compiled in, the fault
+strikes at that moment, and another worker is always there. The site writes down what it was sent, on disk, before it
+answers. Last line: one JSON object. Exit status: 0 when every run fired, none was sent twice, lost, reported wrongly or
+stuck, and nobody was asked while the browser lived; 1 otherwise; 2 for bad arguments.
+"""
+
+import argparse
+import asyncio
+import json
+import random
+import signal
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+from rich.console import Console
+
+from bench.chaos import report
+from bench.chaos.points import ALL_FAULTS, ALL_POINTS, known, programme
+from bench.chaos.programme import Programme
+from bench.chaos.runs import ChaosFailed
+from replaywright.errors import ReplaywrightError
+from replaywright.settings import load_settings
+from replaywright.stack.processes import leave
+
+BOUNDED = 126
+"""Runs of the bounded form: every pair once."""
+LONG = 630
+RUN_S = 13.0
+"""What a run takes on the average in its lane, with its share of the machine; for the estimate."""
+
+
+def main() -> int:
+    """Run and print."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--seed", type=int, help="decides everything that is left to chance (default: a new one)")
+    parser.add_argument("--points", default="", help=f"comma-separated, of: {', '.join(ALL_POINTS)} (default: all)")
+    parser.add_argument("--faults", default="", help=f"comma-separated, of: {', '.join(ALL_FAULTS)} (default: all)")
+    parser.add_argument("--runs", type=int, help=f"how many (default: {BOUNDED}, but every pair at most once)")
+    parser.add_argument("--long", action="store_true", help="every pair five times")
+    parser.add_argument("--lanes", type=int, default=4, help="runs side by side (default: %(default)s)")
+    parser.add_argument("--keep", type=Path, help="folder that keeps logs and databases (default: nothing is kept)")
+    given = parser.parse_args()
+    try:
+        points, faults = known("point", given.points, ALL_POINTS), known("fault", given.faults, ALL_FAULTS)
+    except ValueError as exc:
+        parser.error(str(exc))
+    pairs = len(points) * len(faults)
+    runs = given.runs if given.runs is not None else 5 * pairs if given.long else min(BOUNDED, pairs)
+    for name, value in (("runs", runs), ("lanes", given.lanes)):
+        if value < 1:
+            parser.error(f"--{name}: {value} is too few; give at least 1")
+    if given.keep is not None and given.keep.exists() and any(given.keep.iterdir()):
+        parser.error(f"--keep: {str(given.keep)!r} is not empty; give a new folder")
+    seed = random.randrange(10**6) if given.seed is None else given.seed
+    console = Console() if sys.stdout.isatty() else Console(width=170)
+
+    def tell(text: str) -> None:
+        console.print(text, markup=False, highlight=False)
+
+    tell(f"seed {seed}: {runs} runs in {given.lanes} lanes, about {runs * RUN_S / given.lanes / 60:.0f} minutes")
+    chaos = Programme(programme(seed, points, faults, runs), load_settings(), given.lanes, tell, given.keep)
+    interrupted = not asyncio.run(_finished(chaos, tell))
+    report.show(console, chaos.told)
+    bad = [told for told in chaos.told if told.is_bad]
+    for told in bad:
+        cell = told.cell
+        tell(
+            f"{told.verdict}: {told.said}\n    again: python -m bench.chaos --seed {seed} --points {cell.point} "
+            f"--faults {cell.fault} --runs {cell.round + 1}"
+        )
+    console.file.flush()
+    print(json.dumps({**report.figures(runs, chaos.told, chaos.seconds), "seed": seed}))
+    return 1 if bad or interrupted else 0
+
+
+async def _finished(chaos: Programme, tell: "Callable[[str], None]") -> bool:
+    """Whether it came to its end; Ctrl-C ends it in order, with what was found so far."""
+    running = asyncio.create_task(chaos.run())
+    for number in (signal.SIGINT, signal.SIGTERM):
+        asyncio.get_running_loop().add_signal_handler(number, running.cancel)
+    try:
+        await running
+    except asyncio.CancelledError:
+        tell("interrupted: what was found so far")
+        return False
+    except (ChaosFailed, ReplaywrightError) as exc:
+        tell(f"the programme cannot go on: {exc}")
+        return False
+    return True
+
+
+if __name__ == "__main__":
+    leave(main())

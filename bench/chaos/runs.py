@@ -1,0 +1,288 @@
+"""One run of the programme: start it, stop a worker at the point, strike, follow it to its end, ask the judge."""
+
+import asyncio
+import contextlib
+import random
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+from temporalio.client import WorkflowHandle
+from temporalio.service import RPCError
+
+from bench.chaos.faults import FAULTS
+from bench.chaos.judge import Log
+from bench.chaos.lane import Lane, Served
+from bench.chaos.points import POINTS, Cell, Point
+from replaywright.cli.follow import Ending, follow, handle_of
+from replaywright.cli.run import Order, start
+from replaywright.cli.taskfile import read_task
+from replaywright.domain.runs import Mode, PersonVerdict, RunResult
+from replaywright.domain.tasks import Task, bind_parameters
+
+TASK_FILE = Path(__file__).with_name("task.yaml")
+RUN_LIMIT_S = 180.0
+"""A run that has not ended so long after it was started is stuck."""
+REACH_LIMIT_S = 60.0
+"""A point that no worker has reached after this is not fired."""
+_WATCH_S = 0.01
+_SETTLED_S = 1.5
+"""What is still on its way to the judge when all is over has arrived after this."""
+_NEXT = ("browser.", "run.finish", "effect.verify")
+"""Activities that are a next step after a fault."""
+
+Status = Literal["done", "failed", "stuck", "not_fired"]
+
+
+@dataclass
+class Told:
+    """What became of one run."""
+
+    cell: Cell
+    subject: str
+    fired: bool = False
+    status: Status = "not_fired"
+    sends: int = 0
+    waited: list[str] = field(default_factory=list)
+    """What a person was asked."""
+    waited_in_vain: bool = False
+    """A person was asked although the browser of the run lived."""
+    model_calls: int = 0
+    """Beyond those that the run makes without a fault."""
+    recovery_s: float | None = None
+    """From the fault to the end of the next step; None when none came after it."""
+    took_s: float = 0.0
+    said: str = ""
+    """What the run says of its end."""
+
+    @property
+    def is_duplicate(self) -> bool:
+        """The site was sent it more than once."""
+        return self.sends > 1
+
+    @property
+    def is_false_success(self) -> bool:
+        """Reported as done, and the site has nothing."""
+        return self.status == "done" and self.sends == 0
+
+    @property
+    def is_misreported(self) -> bool:
+        """Reported as failed, and the site has it."""
+        return self.status == "failed" and self.sends > 0
+
+    @property
+    def is_lost(self) -> bool:
+        """Ended without having sent, whatever it says: no fault of the programme is a reason to give up."""
+        return self.status == "failed" and self.sends == 0
+
+    @property
+    def is_bad(self) -> bool:
+        """Whether it breaks the promise."""
+        faults = (self.is_duplicate, self.is_false_success, self.is_misreported, self.is_lost, self.waited_in_vain)
+        return any(faults) or self.status in ("stuck", "not_fired")
+
+    @property
+    def verdict(self) -> str:
+        """In a word or two."""
+        named = {
+            "DUPLICATE": self.is_duplicate,
+            "FALSE SUCCESS": self.is_false_success,
+            "MISREPORTED": self.is_misreported,
+            "LOST": self.is_lost,
+            "STUCK": self.status == "stuck",
+            "NOT FIRED": self.status == "not_fired",
+            "WAITED IN VAIN": self.waited_in_vain,
+        }
+        said = [name for name, holds in named.items() if holds]
+        return ", ".join(said) or ("done, by a person" if self.waited else "done")
+
+
+class Site:
+    """The judge as the programme sees it."""
+
+    def __init__(self, url: str, log: Log) -> None:
+        self.url = url
+        self._log = log
+
+    def sends(self, subject: str) -> int:
+        """How often it was sent a message of this subject."""
+        return len(self._log.sent(subject))
+
+
+class Trial:
+    """One run under one fault."""
+
+    def __init__(self, lane: Lane, site: Site, cell: Cell, nonce: str) -> None:
+        self._lane = lane
+        self._site = site
+        self._cell = cell
+        self._point: Point = POINTS[cell.point]
+        self._drawn = cell.drawn
+        self._struck_at = 0.0
+        self._living: frozenset[str] = frozenset()
+        self.told = Told(cell, nonce)
+
+    async def run(self) -> Told:
+        """From the start to the judge's word; leaves the lane as it was."""
+        told, lane = self.told, self._lane
+        begun, calls = time.monotonic(), await lane.model_calls()
+        order = order_of(lane, self._site, told.subject, self._drawn, self._point)
+        handle = handle_of(lane.place.client, order.run_id)
+        try:
+            async with asyncio.timeout(RUN_LIMIT_S):
+                await self._struck(order, handle)
+        except TimeoutError:
+            told.status = "stuck"
+        finally:
+            lane.freeze_file.unlink(missing_ok=True)
+            for worker in lane.workers:
+                worker.thaw()
+        told.took_s = time.monotonic() - begun
+        if told.status in ("stuck", "not_fired"):
+            with contextlib.suppress(RPCError):
+                await handle.terminate("the chaos programme goes on")
+        await asyncio.sleep(_SETTLED_S)
+        told.sends = self._site.sends(told.subject)
+        told.recovery_s = await self._recovery(handle)
+        planned = len(order.task.steps[1:4]) if self._point.learns else 0
+        told.model_calls = await lane.model_calls() - calls - planned
+        if self._cell.fault == "redis_flushed":
+            await learn(lane, self._site, f"{told.subject}-again")
+        return told
+
+    async def _struck(self, order: Order, handle: WorkflowHandle[Any, RunResult]) -> None:
+        """Start the run, lose what is to be lost first, strike at the point, follow."""
+        lane, point = self._lane, self._point
+        filling: list[asyncio.Task[None]] = []
+        try:
+            first = self._drawn.choice(point.before) if point.before else ""
+            lane.freeze_file.write_text(first.partition("@")[2] or point.order)
+            await start(lane.place, order)
+            if first:
+                worker = await self._reached()
+                if worker is None:
+                    return
+                lane.freeze_file.write_text(point.order)
+                if first.startswith("worker"):
+                    worker.kill(group=True)
+                    filling.append(asyncio.create_task(lane.fill_up()))
+                else:
+                    lane.kill_browsers()
+                    worker.thaw()
+            worker = await self._reached()
+            if worker is None or not await self._is_sent():
+                return
+            self.told.fired = True
+            await self._followed(worker, handle)
+        finally:
+            await asyncio.gather(*filling)
+
+    async def _reached(self) -> Served | None:
+        """The worker that has stopped itself at what the freeze file says."""
+        frozen: list[Served] = []
+
+        def stopped() -> bool:
+            if not self._lane.freeze_file.exists() and (worker := self._lane.frozen()) is not None:
+                frozen.append(worker)
+            return bool(frozen)
+
+        return frozen[0] if await _within(REACH_LIMIT_S, stopped) else None
+
+    async def _is_sent(self) -> bool:
+        """Wait, where the point says so, until the judge has the message."""
+        if not self._point.until_sent:
+            return True
+        return await _within(REACH_LIMIT_S, lambda: self._site.sends(self.told.subject) > 0)
+
+    async def _followed(self, worker: Served, handle: WorkflowHandle[Any, RunResult]) -> None:
+        lane, told = self._lane, self.told
+        self._living = frozenset(session.session_id for session in lane.sessions())
+        self._struck_at = time.time()
+        strike = asyncio.create_task(FAULTS[self._cell.fault](lane, worker, self._drawn))
+        filling = None
+        if self._cell.fault in ("worker", "worker_group"):
+            await worker.child.ended_within(5)
+            filling = asyncio.create_task(lane.fill_up())
+        try:
+            ending = await _ended(handle)
+            while ending.status == "waiting":
+                ending = await self._by_person(ending, handle)
+            told.status = "done" if ending.status == "done" else "failed"
+            told.said = f"{ending.result.reason} {ending.result.message}"[:300]
+        finally:
+            await strike
+            if filling is not None:
+                await filling
+
+    async def _by_person(self, ending: Ending, handle: WorkflowHandle[Any, RunResult]) -> Ending:
+        """A person who looks at what the judge has."""
+        assert ending.progress is not None
+        told = self.told
+        told.waited.append(ending.progress.waiting_for)
+        living = {session.session_id for session in self._lane.sessions()}
+        told.waited_in_vain |= bool(self._living & living)
+        verdict = PersonVerdict(
+            sequence=ending.progress.step,
+            verdict="done" if self._site.sends(told.subject) else "not_done",
+            who="the chaos programme",
+            why="what the judge has",
+        )
+        await handle.execute_update("resolve_step", verdict)
+        return await _ended(handle)
+
+    async def _recovery(self, handle: WorkflowHandle[Any, RunResult]) -> float | None:
+        """Seconds from the fault to the end of the first step after it, by Temporal's history."""
+        if not self.told.fired:
+            return None
+        kinds: dict[int, str] = {}
+        async for event in handle.fetch_history_events():
+            if event.HasField("activity_task_scheduled_event_attributes"):
+                kinds[event.event_id] = event.activity_task_scheduled_event_attributes.activity_type.name
+            elif event.HasField("activity_task_completed_event_attributes"):
+                kind = kinds[event.activity_task_completed_event_attributes.scheduled_event_id]
+                at = event.event_time.ToMicroseconds() / 1e6
+                if at > self._struck_at and kind.startswith(_NEXT):
+                    return at - self._struck_at
+        return None
+
+
+async def _ended(handle: WorkflowHandle[Any, RunResult]) -> Ending:
+    return await follow(handle, show=lambda _progress, _note: None, until_waiting=True, patient=True)
+
+
+async def _within(limit_s: float, holds: Callable[[], bool]) -> bool:
+    deadline = time.monotonic() + limit_s
+    while not holds():
+        if time.monotonic() > deadline:
+            return False
+        await asyncio.sleep(_WATCH_S)
+    return True
+
+
+def order_of(lane: Lane, site: Site, subject: str, drawn: random.Random, point: Point | None = None) -> Order:
+    """A run of the task with this subject; what page it meets is drawn."""
+    task: Task = read_task(str(TASK_FILE))
+    delay = 0 if point is None else point.delay_ms + drawn.randrange(150)
+    given = {"base_url": site.url, "subject": subject, "by": drawn.choice(("form", "fetch")), "delay": str(delay)}
+    mode = Mode.LEARN if point is None or point.learns else Mode.AUTO
+    return Order(task, bind_parameters(task, given), f"{lane.settings.task_queue}-{subject}", mode=mode)
+
+
+async def learn(lane: Lane, site: Site, subject: str) -> None:
+    """Run once without a fault, so that later runs are replays.
+
+    Raises:
+        ChaosFailed: even that does not work.
+    """
+    order = order_of(lane, site, subject, random.Random(subject))
+    await start(lane.place, order)
+    ending = await _ended(handle_of(lane.place.client, order.run_id))
+    if ending.status != "done" or site.sends(subject) != 1:
+        said = ending.result.model_dump_json(exclude_defaults=True)
+        raise ChaosFailed(f"a run without any fault ended as {ending.status}: {said}")
+
+
+class ChaosFailed(Exception):
+    """The programme itself cannot go on; the message says why."""
