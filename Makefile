@@ -3,7 +3,7 @@
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
 .PHONY: help setup demo test test-long check format lock record-histories clean
-.PHONY: bench-locate bench-miniwob bench-replay bench-snapshot bench-verify bench-widgets
+.PHONY: chaos chaos-long bench-locate bench-miniwob bench-replay bench-snapshot bench-verify bench-widgets
 
 BIN := .venv/bin
 ARGS ?=
@@ -46,6 +46,12 @@ lock: $(INSTALLED) ## resolve the newest allowed versions into requirements.lock
 			--no-header --no-emit-index-url --no-emit-find-links --no-emit-trusted-host --no-emit-options \
 			--output-file=bench/requirements/$$name.txt bench/requirements/$$name.in || exit 1; \
 	done
+
+chaos: setup ## stop, kill and cut off every part at every point, about ten minutes; the site says what it was sent
+	$(BIN)/python -m bench.chaos $(ARGS)
+
+chaos-long: setup ## the same, every point under every fault five times: 630 runs
+	$(BIN)/python -m bench.chaos --long $(ARGS)
 
 bench-replay: setup ## compare a replay with a plain Playwright script
 	$(BIN)/python bench/replay.py $(ARGS)

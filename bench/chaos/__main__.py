@@ -20,6 +20,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from rich.console import Console
+from temporalio.runtime import Runtime, TelemetryConfig
 
 from bench.chaos import report
 from bench.chaos.points import ALL_FAULTS, ALL_POINTS, known, programme
@@ -47,6 +48,7 @@ def main() -> int:
     parser.add_argument("--lanes", type=int, default=4, help="runs side by side (default: %(default)s)")
     parser.add_argument("--keep", type=Path, help="folder that keeps logs and databases (default: nothing is kept)")
     given = parser.parse_args()
+    Runtime.set_default(Runtime(telemetry=TelemetryConfig(logging=None)))  # a server that is killed is no news here
     try:
         points, faults = known("point", given.points, ALL_POINTS), known("fault", given.faults, ALL_FAULTS)
     except ValueError as exc:

@@ -192,6 +192,7 @@ class Lane:
     async def start_worker(self, role: str = "all") -> Served:
         """Start a worker behind relays of its own, and return when it polls."""
         self._started += 1
+        number = self._started
         host, _, port = self.temporal.address.rpartition(":")
         exits = contextlib.AsyncExitStack()
         try:
@@ -203,7 +204,7 @@ class Lane:
             }
             child = await start_worker(
                 self._environment(self.settings.model_copy(update=update)),
-                log=self.home / "log" / f"worker-{self._started}.log",
+                log=self.home / "log" / f"worker-{number}.log",
                 role=role,
             )
         except BaseException:
@@ -218,12 +219,12 @@ class Lane:
         keys = {"OPENAI_API_KEY": "stand-in", "NO_PROXY": direct, FREEZE: str(self.freeze_file)}
         return {**settings_environment(settings), **keys}
 
-    async def fill_up(self) -> None:
+    async def fill_up(self, wanted: int = WORKERS) -> None:
         """See to it that as many workers as wanted live, fresh ones in the place of those that were killed."""
         for worker in [one for one in self.workers if one.child.exit_status() is not None]:
             self.workers.remove(worker)
             await worker.exits.aclose()
-        await asyncio.gather(*(self.start_worker() for _ in range(WORKERS - len(self.workers))))
+        await asyncio.gather(*(self.start_worker() for _ in range(wanted - len(self.workers))))
 
     def frozen(self) -> Served | None:
         """The worker that has stopped itself."""

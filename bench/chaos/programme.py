@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from bench.chaos.judge import Log
-from bench.chaos.lane import Lane, serve
-from bench.chaos.points import Cell
+from bench.chaos.lane import WORKERS, Lane, serve
+from bench.chaos.points import POINTS, Cell
 from bench.chaos.runs import ChaosFailed, Site, Told, Trial, learn
 from replaywright.settings import Settings
 
@@ -76,7 +76,7 @@ class Programme:
 
     async def _served(self, lane: Lane, site: Site, queue: "Iterator[tuple[int, Cell]]", begun: float) -> None:
         for number, cell in queue:
-            await lane.fill_up()
+            await lane.fill_up(WORKERS + (len(POINTS[cell.point].before) > 0))
             trial = Trial(lane, site, cell, f"n-{number}-{uuid.uuid4().hex[:8]}")
             told = await trial.run()
             lane.end_browsers()

@@ -155,29 +155,24 @@ class Trial:
     async def _struck(self, order: Order, handle: WorkflowHandle[Any, RunResult]) -> None:
         """Start the run, lose what is to be lost first, strike at the point, follow."""
         lane, point = self._lane, self._point
-        filling: list[asyncio.Task[None]] = []
-        try:
-            first = self._drawn.choice(point.before) if point.before else ""
-            lane.freeze_file.write_text(first.partition("@")[2] or point.order)
-            await start(lane.place, order)
-            if first:
-                worker = await self._reached()
-                if worker is None:
-                    return
-                lane.freeze_file.write_text(point.order)
-                if first.startswith("worker"):
-                    worker.kill(group=True)
-                    filling.append(asyncio.create_task(lane.fill_up()))
-                else:
-                    lane.kill_browsers()
-                    worker.thaw()
+        first = self._drawn.choice(point.before) if point.before else ""
+        lane.freeze_file.write_text(first.partition("@")[2] or point.order)
+        await start(lane.place, order)
+        if first:
             worker = await self._reached()
-            if worker is None or not await self._is_sent():
+            if worker is None:
                 return
-            self.told.fired = True
-            await self._followed(worker, handle)
-        finally:
-            await asyncio.gather(*filling)
+            lane.freeze_file.write_text(point.order)
+            if first.startswith("worker"):
+                worker.kill(group=True)
+            else:
+                lane.kill_browsers()
+                worker.thaw()
+        worker = await self._reached()
+        if worker is None or not await self._is_sent():
+            return
+        self.told.fired = True
+        await self._followed(worker, handle)
 
     async def _reached(self) -> Served | None:
         """The worker that has stopped itself at what the freeze file says."""
@@ -188,23 +183,19 @@ class Trial:
                 frozen.append(worker)
             return bool(frozen)
 
-        return frozen[0] if await _within(REACH_LIMIT_S, stopped) else None
+        return frozen[0] if await within(REACH_LIMIT_S, stopped) else None
 
     async def _is_sent(self) -> bool:
         """Wait, where the point says so, until the judge has the message."""
         if not self._point.until_sent:
             return True
-        return await _within(REACH_LIMIT_S, lambda: self._site.sends(self.told.subject) > 0)
+        return await within(REACH_LIMIT_S, lambda: self._site.sends(self.told.subject) > 0)
 
     async def _followed(self, worker: Served, handle: WorkflowHandle[Any, RunResult]) -> None:
         lane, told = self._lane, self.told
         self._living = frozenset(session.session_id for session in lane.sessions())
         self._struck_at = time.time()
         strike = asyncio.create_task(FAULTS[self._cell.fault](lane, worker, self._drawn))
-        filling = None
-        if self._cell.fault in ("worker", "worker_group"):
-            await worker.child.ended_within(5)
-            filling = asyncio.create_task(lane.fill_up())
         try:
             ending = await _ended(handle)
             while ending.status == "waiting":
@@ -213,8 +204,6 @@ class Trial:
             told.said = f"{ending.result.reason} {ending.result.message}"[:300]
         finally:
             await strike
-            if filling is not None:
-                await filling
 
     async def _by_person(self, ending: Ending, handle: WorkflowHandle[Any, RunResult]) -> Ending:
         """A person who looks at what the judge has."""
@@ -252,7 +241,8 @@ async def _ended(handle: WorkflowHandle[Any, RunResult]) -> Ending:
     return await follow(handle, show=lambda _progress, _note: None, until_waiting=True, patient=True)
 
 
-async def _within(limit_s: float, holds: Callable[[], bool]) -> bool:
+async def within(limit_s: float, holds: Callable[[], bool]) -> bool:
+    """Whether it holds before the time is up."""
     deadline = time.monotonic() + limit_s
     while not holds():
         if time.monotonic() > deadline:

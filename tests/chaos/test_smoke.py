@@ -1,0 +1,30 @@
+"""A small form of the chaos programme: every kill point twice, every fault three times, the judge is the judge."""
+
+import pytest
+
+from bench.chaos.points import ALL_FAULTS, ALL_POINTS, Cell, programme
+from bench.chaos.programme import Programme
+from replaywright.settings import load_settings
+
+SEED = 5
+RUNS = 28
+LANES = 6
+LAST = ("zombie", "partition", "redis_hung")
+"""Faults that take long by themselves: begun first, so that nothing waits for them in the end."""
+
+pytestmark = pytest.mark.slow
+
+
+async def test_no_fault_at_any_point_sends_twice_loses_or_reports_wrongly(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("REPLAYWRIGHT_MODEL", raising=False)
+    cells = programme(SEED, ALL_POINTS, ALL_FAULTS, RUNS)
+
+    def order(cell: Cell) -> int:
+        return LAST.index(cell.fault) if cell.fault in LAST else len(LAST)
+
+    told = await Programme(sorted(cells, key=order), load_settings(), LANES).run()
+
+    assert {
+        (one.cell.point, one.cell.fault): f"{one.verdict}: {one.said} {one.waited}" for one in told if one.is_bad
+    } == {}
+    assert sum(one.fired for one in told) == RUNS
