@@ -17,6 +17,7 @@ PARTITION_S = 12.0
 AWAY_S = (1.0, 4.0)
 """How long a killed server stays away, at least and at most."""
 HUNG_S = (4.0, 8.0)
+_ENDED_S = 10
 
 Strike = Callable[[Lane, Served, random.Random], Coroutine[Any, Any, None]]
 """Do it, let the worker go on if that belongs to it, and return when all is there again as it was."""
@@ -42,6 +43,7 @@ async def _redis_flushed(lane: Lane, worker: Served, _drawn: random.Random) -> N
 
 async def _redis_killed(lane: Lane, worker: Served, drawn: random.Random) -> None:
     lane.redis.child.kill()
+    await lane.redis.child.ended_within(_ENDED_S)
     worker.thaw()
     await asyncio.sleep(drawn.uniform(*AWAY_S))
     await lane.start_redis()
@@ -63,6 +65,7 @@ async def _zombie(_lane: Lane, worker: Served, _drawn: random.Random) -> None:
 
 async def _temporal_killed(lane: Lane, worker: Served, drawn: random.Random) -> None:
     lane.temporal.child.kill()
+    await lane.temporal.child.ended_within(_ENDED_S)
     worker.thaw()
     await asyncio.sleep(drawn.uniform(*AWAY_S))
     await lane.start_temporal()

@@ -1,4 +1,4 @@
-"""A TCP relay between one worker and one server: cut, it swallows nothing and passes nothing, as a partition does."""
+"""A TCP relay between one worker and one server: cut, it loses nothing and passes nothing, as a partition does."""
 
 import asyncio
 import contextlib
@@ -50,7 +50,7 @@ class Relay:
             pass  # the server is away, or the relay ends: either way this connection is over
         finally:
             self._pumps.discard(pump)
-            writer.close()
+            self._closed(writer)
 
     async def _connected(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         await self._whole.wait()
@@ -64,7 +64,14 @@ class Relay:
                     one.cancel()
                 await asyncio.gather(*both, return_exceptions=True)
         finally:
-            there_writer.close()
+            self._closed(there_writer)
+
+    def _closed(self, writer: asyncio.StreamWriter) -> None:
+        """Close it, what was written first; on a relay that is cut, nothing of that gets anywhere any more."""
+        if self._whole.is_set():
+            writer.close()
+        else:
+            writer.transport.abort()
 
     async def _pump(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         with contextlib.suppress(OSError):

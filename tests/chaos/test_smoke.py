@@ -8,7 +8,7 @@ from replaywright.settings import load_settings
 
 SEED = 5
 RUNS = 28
-LANES = 6
+LANES = 4
 LAST = ("zombie", "partition", "redis_hung")
 """Faults that take long by themselves: begun first, so that nothing waits for them in the end."""
 
