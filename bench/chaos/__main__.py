@@ -23,6 +23,7 @@ from rich.console import Console
 from temporalio.runtime import Runtime, TelemetryConfig
 
 from bench.chaos import report
+from bench.chaos.lane import APART, TOGETHER
 from bench.chaos.points import ALL_FAULTS, ALL_POINTS, known, programme
 from bench.chaos.programme import Programme
 from bench.chaos.runs import ChaosFailed
@@ -33,8 +34,8 @@ from replaywright.stack.processes import leave
 BOUNDED = 126
 """Runs of the bounded form: every pair once."""
 LONG = 630
-RUN_S = 13.0
-"""What a run takes on the average in its lane, with its share of the machine; for the estimate."""
+RUN_S = 14.0
+"""What a run takes on the average in one of four lanes on two free cores; for the estimate."""
 
 
 def main() -> int:
@@ -46,6 +47,9 @@ def main() -> int:
     parser.add_argument("--runs", type=int, help=f"how many (default: {BOUNDED}, but every pair at most once)")
     parser.add_argument("--long", action="store_true", help="every pair five times")
     parser.add_argument("--lanes", type=int, default=4, help="runs side by side (default: %(default)s)")
+    parser.add_argument(
+        "--apart", action="store_true", help="a process for each role, two for the browser (default: for all)"
+    )
     parser.add_argument("--keep", type=Path, help="folder that keeps logs and databases (default: nothing is kept)")
     given = parser.parse_args()
     Runtime.set_default(Runtime(telemetry=TelemetryConfig(logging=None)))  # a server that is killed is no news here
@@ -67,15 +71,18 @@ def main() -> int:
         console.print(text, markup=False, highlight=False)
 
     tell(f"seed {seed}: {runs} runs in {given.lanes} lanes, about {runs * RUN_S / given.lanes / 60:.0f} minutes")
-    chaos = Programme(programme(seed, points, faults, runs), load_settings(), given.lanes, tell, given.keep)
+    roles = APART if given.apart else TOGETHER
+    cells = programme(seed, points, faults, runs)
+    chaos = Programme(cells, load_settings(), given.lanes, tell, roles, given.keep)
     interrupted = not asyncio.run(_finished(chaos, tell))
     report.show(console, chaos.told)
     bad = [told for told in chaos.told if told.is_bad]
     for told in bad:
         cell = told.cell
+        asked = "; ".join(told.waited)
         tell(
-            f"{told.verdict}: {told.said}\n    again: python -m bench.chaos --seed {seed} --points {cell.point} "
-            f"--faults {cell.fault} --runs {cell.round + 1}"
+            f"{told.verdict}: {told.said} {asked}\n    again: python -m bench.chaos --seed {seed} "
+            f"--points {cell.point} --faults {cell.fault} --runs {cell.round + 1}"
         )
     console.file.flush()
     print(json.dumps({**report.figures(runs, chaos.told, chaos.seconds), "seed": seed}))

@@ -5,7 +5,8 @@ import contextlib
 import os
 import signal
 import sys
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -28,8 +29,10 @@ from replaywright.stack.services import settings_environment
 from replaywright.stack.temporal import TemporalServer, provide_temporal, start_temporal
 
 FREEZE = "REPLAYWRIGHT_INTERNAL_FREEZE"
-WORKERS = 2
-"""One that meets the fault, and a free one after it."""
+TOGETHER = ("all", "all")
+"""Roles of the workers: one that meets the fault, and a free one after it."""
+APART = ("workflow", "browser", "browser", "model", "model")
+"""The same with a process for each role."""
 _READY_S = 60
 _DRAINED_S = 20
 
@@ -39,6 +42,7 @@ class Served:
     """A worker, and its only ways to the servers."""
 
     child: Child
+    role: str
     redis: Relay
     temporal: Relay
     exits: contextlib.AsyncExitStack
@@ -85,7 +89,8 @@ async def serve(name: str, module: str, *arguments: str, log: Path) -> tuple[Chi
 class Lane:
     """Temporal with a file, Redis with an append-only file, a model, and workers that reach them through relays."""
 
-    def __init__(self, number: int, home: Path, settings: Settings) -> None:
+    def __init__(self, number: int, home: Path, settings: Settings, roles: Sequence[str] = TOGETHER) -> None:
+        self._roles = roles
         self.number = number
         self.home = home / f"lane-{number}"
         self._given = settings
@@ -189,7 +194,7 @@ class Lane:
         """Where the workers look for what they are to freeze at."""
         return self.home / "freeze"
 
-    async def start_worker(self, role: str = "all") -> Served:
+    async def start_worker(self, role: str) -> Served:
         """Start a worker behind relays of its own, and return when it polls."""
         self._started += 1
         number = self._started
@@ -210,7 +215,7 @@ class Lane:
         except BaseException:
             await exits.aclose()
             raise
-        served = Served(child, redis, temporal, exits)
+        served = Served(child, role, redis, temporal, exits)
         self.workers.append(served)
         return served
 
@@ -219,12 +224,15 @@ class Lane:
         keys = {"OPENAI_API_KEY": "stand-in", "NO_PROXY": direct, FREEZE: str(self.freeze_file)}
         return {**settings_environment(settings), **keys}
 
-    async def fill_up(self, wanted: int = WORKERS) -> None:
-        """See to it that as many workers as wanted live, fresh ones in the place of those that were killed."""
+    async def fill_up(self, spare: int = 0) -> None:
+        """See to it that all workers live, fresh ones in the place of those that were killed, and some to spare."""
         for worker in [one for one in self.workers if one.child.exit_status() is not None]:
             self.workers.remove(worker)
             await worker.exits.aclose()
-        await asyncio.gather(*(self.start_worker() for _ in range(wanted - len(self.workers))))
+        lacking = Counter(self._roles)
+        lacking["all" if "all" in self._roles else "browser"] += spare
+        lacking -= Counter(worker.role for worker in self.workers)
+        await asyncio.gather(*(self.start_worker(role) for role in lacking.elements()))
 
     def frozen(self) -> Served | None:
         """The worker that has stopped itself."""

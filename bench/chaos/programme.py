@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from bench.chaos.judge import Log
-from bench.chaos.lane import WORKERS, Lane, serve
+from bench.chaos.lane import TOGETHER, Lane, serve
 from bench.chaos.points import POINTS, Cell
 from bench.chaos.runs import ChaosFailed, Site, Told, Trial, learn
 from replaywright.settings import Settings
@@ -27,6 +27,7 @@ class Programme:
     settings: Settings
     lanes: int = 3
     tell: Tell = print
+    roles: Sequence[str] = TOGETHER
     keep: Path | None = None
     """Where everything is kept that the programme leaves behind; None: nothing is."""
     told: list[Told] = field(default_factory=list)
@@ -59,7 +60,7 @@ class Programme:
             async with contextlib.AsyncExitStack() as exits:
                 count = min(self.lanes, len(self.cells))
                 given = self.settings.model_copy(update={"temporal_address": None, "redis_url": None})
-                lanes = [Lane(number, home, given) for number in range(1, count + 1)]
+                lanes = [Lane(number, home, given, self.roles) for number in range(1, count + 1)]
                 await asyncio.gather(*(exits.enter_async_context(lane) for lane in lanes))
                 await asyncio.gather(*(learn(lane, site, f"learn-{lane.number}") for lane in lanes))
                 begun = time.monotonic()
@@ -76,7 +77,7 @@ class Programme:
 
     async def _served(self, lane: Lane, site: Site, queue: "Iterator[tuple[int, Cell]]", begun: float) -> None:
         for number, cell in queue:
-            await lane.fill_up(WORKERS + (len(POINTS[cell.point].before) > 0))
+            await lane.fill_up(spare=int(bool(POINTS[cell.point].before)))
             trial = Trial(lane, site, cell, f"n-{number}-{uuid.uuid4().hex[:8]}")
             told = await trial.run()
             lane.end_browsers()
