@@ -28,6 +28,7 @@ from activities.effects import EffectActivities
 from activities.knowledge import KnowledgeActivities
 from activities.model import ModelActivities
 from activities.plans import PlanActivities
+from activities.resuming import ResumeActivities
 from activities.sessions import Attachments, SessionActivities
 from cache.connection import open_redis, ping
 from cache.overrides import CachedOverrides, RedisOverrides
@@ -243,7 +244,12 @@ async def _browser_workers(
         knowledge.finish_run,
         sessions.close_session,
     ]
-    shared: list[Callable[..., Any]] = [sessions.open_session, sessions.recover_session, effects.settle_step]
+    shared: list[Callable[..., Any]] = [
+        sessions.open_session,
+        sessions.recover_session,
+        effects.settle_step,
+        ResumeActivities(store).resume_run,
+    ]
     served: tuple[tuple[str, list[Callable[..., Any]], int], ...] = (
         (queues[0], own, settings.browser_limit * 2),
         (queues[1], [sessions.recover_session], settings.browser_limit),

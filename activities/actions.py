@@ -12,7 +12,7 @@ from activities.downloads import keep_downloads, not_kept
 from activities.failures import FailureEvidence
 from activities.heartbeats import heartbeats
 from activities.performance import Performance
-from activities.records import from_ledger
+from activities.records import answered_line, from_ledger, standing_of
 from activities.sessions import Attachment, Attachments
 from replaywright.domain.actions import Action
 from replaywright.domain.outcomes import StepOutcome
@@ -24,7 +24,7 @@ from replaywright.domain.runs import (
 from replaywright.domain.snapshots import Snapshot
 from replaywright.domain.steps import Fill, Paste, Type
 from replaywright.domain.templates import fill, secrets_in
-from replaywright.errors import ArtifactsUnavailable, SessionLost, StoreUnavailable
+from replaywright.errors import ArtifactsUnavailable, DoneElsewhere, Fenced, SessionLost, StoreUnavailable
 from replaywright.killpoints import hit
 from replaywright.ports import (
     Artifacts,
@@ -40,6 +40,8 @@ _log = logging.getLogger("replaywright.actions")
 
 RECORD_TRIES = 4
 """Writing an outcome is tried this often; then the outcome goes to Temporal alone."""
+TAKE_OVERS = 3
+"""How often an intent is tried anew because another step of the lineage had its act, of which nothing came."""
 RECORD_PAUSE_S = 0.2
 """Pause before the second try; each further one is twice as long."""
 
@@ -103,7 +105,7 @@ class Actions:
         unmet, held.unmet = held.unmet, None
         if unmet is None:  # the process that performed the step is gone, or this is a second try after the first ended
             known, _ = await self.look_up(request, "", held)
-            return request.recheck if known.outcome is None else from_ledger(known.outcome)
+            return request.recheck if known.outcome is None else await self.answered(request, known.outcome)
         return await unmet.looked_again(request)
 
     async def write(self, recording: Recording) -> Known:
@@ -133,7 +135,7 @@ class Actions:
         known = await self._store.look_up(
             tenant=request.tenant,
             lineage=request.lineage,
-            run_id=request.run_id,
+            run_id=request.lineage,
             fingerprint=request.fingerprint,
             content_key=key,
         )
@@ -144,15 +146,42 @@ class Actions:
 
         All tries under one epoch are one attempt: the workflow makes another one only when the one before came back
         without having dispatched. So an intent that the store took after its writer had given up waiting is not
-        somebody else's.
+        somebody else's. Where the lineage has the same act under another fingerprint, the step takes it over if nothing
+        came of it there, if it turned out to be harmless, or if a person wants it done again.
+
+        Raises:
+            DoneElsewhere: it was done, or nobody knows.
         """
-        return await self._store.intend(
-            tenant=request.tenant,
-            lineage=request.lineage,
-            fingerprint=request.fingerprint,
-            epoch=request.epoch,
-            attempt=_attempt(request),
+        over = request.redo
+        for _ in range(TAKE_OVERS):
+            try:
+                return await self._store.intend(
+                    tenant=request.tenant,
+                    lineage=request.lineage,
+                    fingerprint=request.fingerprint,
+                    epoch=request.epoch,
+                    attempt=_attempt(request),
+                    act=request.act,
+                    over=over,
+                )
+            except DoneElsewhere as exc:
+                known = await self.known_of(request, exc.fingerprint)
+                if standing_of(known) != "":
+                    raise
+                over = exc.fingerprint
+        raise Fenced(f"step {request.sequence}: others take over its act all the time")
+
+    async def known_of(self, request: ActionRequest, fingerprint: str) -> Known:
+        """What the ledger has of another step of this lineage."""
+        return await self._store.look_up(
+            tenant=request.tenant, lineage=request.lineage, run_id="", fingerprint=fingerprint, content_key=""
         )
+
+    async def answered(self, request: ActionRequest, outcome: StepOutcome) -> StepOutcome:
+        """The recorded outcome of the step, as it is told; it leaves a line in the trace, too."""
+        told = from_ledger(outcome)
+        await self.trace(request, answered_line(request, told))
+        return told
 
     async def dispatch(self, request: ActionRequest) -> None:
         """Ask the ledger whether the bytes of a commit step may leave now.

@@ -130,7 +130,8 @@ class EffectActivities:
         """The ledger's part: of a step that failed, only that it is done; of one in doubt, whatever was decided."""
         asked, verdict = request.action, request.verdict
         scope = {"tenant": asked.tenant, "lineage": asked.lineage, "fingerprint": asked.fingerprint}
-        state = {"done": "COMMITTED", "not_done": "NOT_DONE", "abandon": "ABANDONED"}.get(verdict.verdict)
+        states = {"done": "COMMITTED", "keep": "COMMITTED", "not_done": "NOT_DONE", "abandon": "ABANDONED"}
+        state = states.get(verdict.verdict)
         if state is None or (request.failed and state != "COMMITTED"):
             return
         if request.failed:

@@ -46,9 +46,16 @@ class KnowledgeActivities:
             else:
                 hit_run("promoting")
                 promoted, held_back = await self._store.promote(
-                    tenant=request.tenant, run_id=request.run_id, content_keys=request.content_keys
+                    tenant=request.tenant, run_id=request.lineage, content_keys=request.content_keys
                 )
-            line = {"kind": "finish", "verified": verified, "promoted": promoted, "held": held_back, "note": note}
+            line = {
+                "kind": "finish",
+                "runId": request.run_id,
+                "verified": verified,
+                "promoted": promoted,
+                "held": held_back,
+                "note": note,
+            }
             if not verified:
                 told = [result.model_dump(mode="json", by_alias=True) for result in results]
                 line |= {"predicates": told, "artifacts": artifacts}

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from activities.commit import Commit
 from activities.judging import Judge
 from activities.learning import Lesson
-from activities.records import from_ledger, recording_of, settled_outcome
+from activities.records import recording_of, settled_outcome
 from activities.sessions import Attachment
 from replaywright.domain.actions import Effect, effect_of, stronger
 from replaywright.domain.deriving import todays
@@ -23,7 +23,18 @@ from replaywright.domain.fingerprints import (
     site_scope,
 )
 from replaywright.domain.late import LATE
-from replaywright.domain.outcomes import GATE_CUT, Costs, Departure, Evidence, Lookup, Proof, Status, StepOutcome
+from replaywright.domain.outcomes import (
+    DONE_BEFORE,
+    DOUBT_BEFORE,
+    GATE_CUT,
+    Costs,
+    Departure,
+    Evidence,
+    Lookup,
+    Proof,
+    Status,
+    StepOutcome,
+)
 from replaywright.domain.overrides import Due
 from replaywright.domain.predicates import Predicate, named_parameters
 from replaywright.domain.proof import is_open, refused_by
@@ -37,7 +48,7 @@ from replaywright.domain.steps import action_of, names_element
 from replaywright.domain.targets import Target
 from replaywright.domain.templates import secrets_in
 from replaywright.domain.text import shorten
-from replaywright.errors import ActionFailed, ReplaywrightError, SessionLost, StoreUnavailable
+from replaywright.errors import ActionFailed, DoneElsewhere, ReplaywrightError, SessionLost, StoreUnavailable
 from replaywright.killpoints import enter, hit
 from replaywright.ports import (
     BeforeDispatch,
@@ -107,7 +118,7 @@ class Performance:
                 raise
             return self._ended(Status.REFUSED, "store_unavailable", f"the ledger cannot be read: {exc}")
         if known.outcome is not None:
-            return from_ledger(known.outcome)
+            return await self._actions.answered(self._request, known.outcome)
         recorded = (self._request.mode is not Mode.LEARN or self._request.reapply) and not self._request.override
         self._entry = known.entry if recorded else None
         seen = None if self._entry is None else self._entry.effect
@@ -121,8 +132,8 @@ class Performance:
             return self._ended(Status.IN_DOUBT, f"ledger_{known.state.lower()}", "an earlier attempt left its intent")
         try:
             report = await self._performed()
-        except _AlreadyCommitted as signal:
-            return from_ledger(signal.outcome)
+        except (_AlreadyCommitted, DoneElsewhere) as signal:
+            return await self._done_already(signal)
         except StoreUnavailable as exc:
             if self._effect.repeatable:
                 raise
@@ -131,6 +142,23 @@ class Performance:
             return await self._failed(exc)
         hit("acted", self._request.sequence)
         return await self._recorded(await self._actions.keep_files(report, self._held))
+
+    async def _done_already(self, signal: _AlreadyCommitted | DoneElsewhere) -> StepOutcome:
+        """The recorded outcome; of an act that the lineage has under another chain of steps, a refusal.
+
+        Whether that is done again is for a person to say.
+        """
+        if isinstance(signal, _AlreadyCommitted):
+            return await self._actions.answered(self._request, signal.outcome)
+        earlier = signal.fingerprint
+        known = await self._actions.known_of(self._request, earlier)
+        reason = DONE_BEFORE if known.state == "COMMITTED" else DOUBT_BEFORE
+        said = (
+            "the same was done under another chain of steps" if reason == DONE_BEFORE else f"it is {known.state} there"
+        )
+        outcome = self._ended(Status.REFUSED, reason, f"step {earlier[:12]} of this lineage: {said}")
+        await self._write(outcome, None)
+        return outcome.model_copy(update={"earlier": earlier})
 
     async def _performed(self) -> Report:
         """Act on what was recorded; if that is not certain, on what the task itself declares, which needs no model.

@@ -1,17 +1,41 @@
 """What is written of outcomes, and what is known of those that the ledger has."""
 
-from typing import Any
+from typing import Any, Literal
 
 from replaywright.domain.actions import Effect
-from replaywright.domain.outcomes import Status, StepOutcome
+from replaywright.domain.outcomes import Costs, Status, StepOutcome
 from replaywright.domain.runs import ActionRequest, step_title
-from replaywright.domain.trace import input_of
-from replaywright.ports import Recording
+from replaywright.domain.trace import input_of, step_line
+from replaywright.ports import Known, Recording
 
 
 def from_ledger(outcome: StepOutcome) -> StepOutcome:
     """The outcome, marked as one of an earlier attempt."""
     return outcome.model_copy(update={"from_ledger": True})
+
+
+def answered_line(request: ActionRequest, outcome: StepOutcome) -> dict[str, Any]:
+    """The trace's line of a step that the ledger answered: it was not performed, and took and cost nothing."""
+    return step_line(
+        outcome.model_copy(update={"costs": Costs()}),
+        sequence=request.sequence,
+        title=step_title(request.step),
+        run_id=request.run_id,
+        epoch=request.epoch,
+        given=input_of(request.step),
+        more={"task": request.task, "previous": request.previous, "attempt": request.attempt},
+    )
+
+
+def standing_of(known: Known) -> Literal["", "done", "doubtful"]:
+    """How a step that must not be repeated stands: nothing came of it (or it was harmless), done, or nobody knows."""
+    match known.state:
+        case "" | "NOT_DONE":
+            return ""
+        case "COMMITTED":
+            return "" if known.outcome is not None and known.outcome.effect.repeatable else "done"
+        case _:
+            return "doubtful"
 
 
 def settled_outcome(request: ActionRequest) -> StepOutcome:
@@ -30,6 +54,8 @@ def recording_of(request: ActionRequest, outcome: StepOutcome, trace: dict[str, 
         outcome=outcome,
         title=step_title(request.step),
         given=input_of(request.step),
+        owner=request.lineage,
+        act=request.act,
         trace={
             **trace,
             "task": request.task,

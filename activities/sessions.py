@@ -161,7 +161,7 @@ class SessionActivities:
         On a retry a new one is started: an earlier one that nobody holds ends by its own deadline.
         """
         async with heartbeats("opening"):
-            opened = await self._open(epoch=1)
+            opened = await self._open(request.epoch)
             hit_run("opening")
         _log.info("session %s opened for %s", opened.session.session_id, request.run_id)
         return opened

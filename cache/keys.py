@@ -23,6 +23,11 @@ def ledger_key(tenant: str, lineage: str, fingerprint: str) -> str:
     return _key((tenant, lineage), "ledger", _escaped(fingerprint))
 
 
+def acts_key(tenant: str, lineage: str) -> str:
+    """Hash: for each act of a lineage that must not be repeated, the fingerprint of the step that has it."""
+    return _key((tenant, lineage), "acts")
+
+
 def trace_key(tenant: str, lineage: str) -> str:
     """List: the lines of a lineage's trace, JSON, oldest first."""
     return _key((tenant, lineage), "trace")

@@ -1,6 +1,7 @@
 """The Lua scripts, and how they are sent: by digest, and in full to a server that does not know them yet.
 
-Each touches one key and may be repeated after a lost reply, so the client may reconnect and send it again.
+Each touches one key, or two of the same slot, and may be repeated after a lost reply, so the client may reconnect
+and send it again.
 """
 
 import hashlib
@@ -31,13 +32,15 @@ class Command:
     what: str | Script
     key: str
     arguments: tuple[Argument, ...] = ()
+    beside: tuple[str, ...] = ()
+    """Further keys of a script, in the same slot."""
 
     @property
     def short(self) -> tuple[Argument, ...]:
         """As it is sent first."""
         match self.what:
             case Script() as script:
-                return ("EVALSHA", script.digest, 1, self.key, *self.arguments)
+                return ("EVALSHA", script.digest, 1 + len(self.beside), self.key, *self.beside, *self.arguments)
             case name:
                 return (name, self.key, *self.arguments)
 
@@ -46,7 +49,7 @@ class Command:
         """As it is sent after NOSCRIPT; the server knows the script from then on."""
         match self.what:
             case Script() as script:
-                return ("EVAL", script.source, 1, self.key, *self.arguments)
+                return ("EVAL", script.source, 1 + len(self.beside), self.key, *self.beside, *self.arguments)
             case name:
                 return (name, self.key, *self.arguments)
 

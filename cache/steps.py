@@ -20,7 +20,7 @@ from pydantic import ValidationError
 from redis.exceptions import NoScriptError, ResponseError
 
 from cache.connection import Client, address_of, translated, unavailable
-from cache.keys import entry_key, index_key, ledger_key, trace_key
+from cache.keys import acts_key, entry_key, index_key, ledger_key, trace_key
 from cache.scripts import (
     APPEND,
     COUNT,
@@ -38,7 +38,7 @@ from cache.scripts import (
 from replaywright.domain.entries import SCHEMA, ActionCacheEntry, EntryInfo, EntryStatus
 from replaywright.domain.outcomes import Status, StepOutcome
 from replaywright.domain.trace import VERSION, content_digest, flat, origin, step_line
-from replaywright.errors import Fenced, InputInvalid, ValueTooLarge
+from replaywright.errors import DoneElsewhere, Fenced, InputInvalid, StoreUnavailable, ValueTooLarge
 from replaywright.ports import Known, Recording
 
 log = logging.getLogger("replaywright.cache")
@@ -118,10 +118,26 @@ class RedisStepStore:
         commands = _looking_up(tenant, lineage, run_id, fingerprint, content_key)
         return self._looked_up(await self._send(*commands), tenant, lineage, fingerprint, content_key)
 
-    async def intend(self, *, tenant: str, lineage: str, fingerprint: str, epoch: int, attempt: str) -> Known:
+    async def intend(
+        self,
+        *,
+        tenant: str,
+        lineage: str,
+        fingerprint: str,
+        epoch: int,
+        attempt: str,
+        act: str = "",
+        over: str = "",
+    ) -> Known:
         """Write the intent to dispatch a commit step; see the port."""
         key = ledger_key(tenant, lineage, fingerprint)
-        [reply] = await self._send(Command(INTEND, key, (epoch, attempt, str(self._shared.dispatch_within_s))))
+        given: tuple[str | int, ...] = (epoch, attempt, str(self._shared.dispatch_within_s))
+        command = Command(INTEND, key, given)
+        if act:
+            command = Command(INTEND, key, (*given, act, fingerprint, over), (acts_key(tenant, lineage),))
+        [reply] = await self._send(command)
+        if reply[0] == b"elsewhere":
+            raise DoneElsewhere(_text(reply[1]))
         verdict, known = self._answer(key, reply)
         match verdict:
             case "granted":
@@ -130,6 +146,16 @@ class RedisStepStore:
                 return known
             case _:
                 raise _refused(verdict, known, key=key, fingerprint=fingerprint, mine=epoch)
+
+    async def acts(self, *, tenant: str, lineage: str) -> dict[str, str]:
+        """Who has each act of the lineage."""
+        key = acts_key(tenant, lineage)
+        [reply] = await self._send(Command("HGETALL", key))
+        if self._report_other_type(key, reply):
+            raise StoreUnavailable(
+                f"what is kept of the acts of {lineage} is damaged: find out what was done, then delete the key {key!r}"
+            )
+        return {_text(act): _text(fingerprint) for act, fingerprint in reply.items()}
 
     async def dispatch(self, *, tenant: str, lineage: str, fingerprint: str, epoch: int, attempt: str) -> None:
         """INTENT to DISPATCHED: the permit to let the input's bytes go. Repeating it is granted again.
@@ -150,11 +176,11 @@ class RedisStepStore:
         commands = _writing(recording, key)
         written = len(commands)
         commands += _looking_up(
-            tenant, lineage, recording.run_id, recording.next_fingerprint, recording.next_content_key
+            tenant, lineage, recording.candidates_of, recording.next_fingerprint, recording.next_content_key
         )
         replies = await self._send(*commands)
         for command, reply in zip(commands[:written], replies, strict=False):
-            if command.what is APPEND or command.what == "ZADD":
+            if command.what is APPEND or command.what in ("ZADD", "HSET"):
                 self._report_other_type(command.key, reply)
             elif command.what is RECORD:
                 verdict, known = self._answer(key, reply)
@@ -429,6 +455,9 @@ def _writing(recording: Recording, key: str) -> list[Command]:
         if not outcome.fingerprint:
             raise ValueError("an outcome without a fingerprint cannot be recorded")
         commands.append(Command(RECORD, key, (recording.epoch, outcome_json)))
+        if recording.act and not outcome.effect.repeatable:
+            acts = acts_key(recording.tenant, recording.lineage)
+            commands.append(Command("HSET", acts, (recording.act, outcome.fingerprint)))
     counted = _counted(outcome)
     if recording.used_version and outcome.content_key and counted:
         succeeded = "1" if outcome.status is Status.DONE else ""
@@ -438,7 +467,8 @@ def _writing(recording: Recording, key: str) -> list[Command]:
         text = entry.model_dump_json(by_alias=True, exclude=_BESIDE)
         _limit(f"the cache entry of {entry.instruction[:80]!r}", text, ENTRY_LIMIT)
         hold = "1" if entry.hold else ""
-        commands.append(Command(KEEP, entry_key(recording.tenant, entry.content_key), (text, recording.run_id, hold)))
+        kept = (text, recording.candidates_of, hold)
+        commands.append(Command(KEEP, entry_key(recording.tenant, entry.content_key), kept))
         commands.append(Command("ZADD", index_key(recording.tenant), (0, entry.content_key)))
     line = step_line(
         outcome,

@@ -11,6 +11,7 @@ ReplaywrightError
 ├── ValueTooLarge              a value is over the limit of where it was to be kept: never retried
 ├── ArtifactMissing            a digest that a record names is not in the artifact store
 ├── ArtifactsUnavailable       the artifact store cannot be reached or refuses writes: the run goes on without
+├── DoneElsewhere              the lineage has an intent, or more, for the same act under another fingerprint
 ├── SessionLost                the live browser of this run is gone, or no longer ours
 │   ├── Fenced                 a newer attempt owns this session or step
 │   ├── KeeperUnavailable      the keeper's control socket does not answer
@@ -75,6 +76,15 @@ class SessionLost(ReplaywrightError):
 
 class Fenced(SessionLost):
     """A newer attempt owns this session or step; this one must stop."""
+
+
+class DoneElsewhere(ReplaywrightError):
+    """The lineage knows the same act under another fingerprint: it may be done already, or be in doubt."""
+
+    def __init__(self, fingerprint: str) -> None:
+        super().__init__(f"the same act was intended as step {fingerprint[:12]}")
+        self.fingerprint = fingerprint
+        """Of the step that has the act."""
 
 
 class KeeperUnavailable(SessionLost):

@@ -329,9 +329,19 @@ class Recording(Record):
     """The step as its trace line holds it; see `replaywright.domain.trace.input_of`."""
     trace: dict[str, Any] = Field(default_factory=dict)
     """Further fields of the trace line."""
+    owner: str = ""
+    """Whose candidate the entry is: the lineage's, so that a run that goes on after another finds it. Empty: the run's.
+    """
+    act: str = ""
+    """What the step does, wherever it stands; kept with a success that must not be repeated."""
     next_fingerprint: str = ""
     next_content_key: str = ""
     """Look this up in the same round trip; empty for not."""
+
+    @property
+    def candidates_of(self) -> str:
+        """Whose candidates are written and looked up."""
+        return self.owner or self.run_id
 
 
 class StepStore(Protocol):
@@ -346,8 +356,21 @@ class StepStore(Protocol):
     async def look_up(self, *, tenant: str, lineage: str, run_id: str, fingerprint: str, content_key: str) -> Known:
         """Ledger record and cache entry; damaged or foreign data counts as absent and is reported once."""
 
-    async def intend(self, *, tenant: str, lineage: str, fingerprint: str, epoch: int, attempt: str) -> Known:
+    async def intend(
+        self,
+        *,
+        tenant: str,
+        lineage: str,
+        fingerprint: str,
+        epoch: int,
+        attempt: str,
+        act: str = "",
+        over: str = "",
+    ) -> Known:
         """Write the intent to dispatch a commit step.
+
+        With an `act` (see `replaywright.domain.fingerprints.acts_of`) the step becomes the one that has it in this
+        lineage; it takes it over only from the step whose fingerprint is `over`.
 
         Returns with state INTENT when granted, COMMITTED with the outcome when it is done already. Repeating it
         with the same `attempt` (a lost reply) is granted again.
@@ -355,7 +378,11 @@ class StepStore(Protocol):
         Raises:
             Fenced: this or a higher epoch is recorded, another attempt's intent is open, the step is in
                 resolution or abandoned, the record is damaged, or a fenced attempt reported success since.
+            DoneElsewhere: another step of the lineage has the act; nothing was written.
         """
+
+    async def acts(self, *, tenant: str, lineage: str) -> dict[str, str]:
+        """For each act of the lineage, the fingerprint of the step that has it."""
 
     async def dispatch(self, *, tenant: str, lineage: str, fingerprint: str, epoch: int, attempt: str) -> None:
         """INTENT to DISPATCHED: the permit to let the input's bytes go. Repeating it is granted again.

@@ -38,6 +38,7 @@ from replaywright.domain.trace import VERSION, chained, flat, origin, step_line
 from replaywright.errors import (
     ArtifactMissing,
     ArtifactsUnavailable,
+    DoneElsewhere,
     Fenced,
     InputInvalid,
     KeeperUnavailable,
@@ -86,6 +87,7 @@ class FakeStepStore:
         self.audit: list[tuple[str, str, str]] = []
         """Fingerprint, state and name of every settled resolution."""
         self._ledger: dict[tuple[str, str, str], _Step] = {}
+        self._acts: dict[tuple[str, str, str], str] = {}
         self._entries: dict[tuple[str, str], list[ActionCacheEntry]] = {}
         self._traces: dict[tuple[str, str], list[dict[str, Any]]] = {}
         self._moment = 0
@@ -95,7 +97,17 @@ class FakeStepStore:
         self._called("look_up")
         return self._looked_up(tenant, lineage, run_id, fingerprint, content_key)
 
-    async def intend(self, *, tenant: str, lineage: str, fingerprint: str, epoch: int, attempt: str) -> Known:
+    async def intend(
+        self,
+        *,
+        tenant: str,
+        lineage: str,
+        fingerprint: str,
+        epoch: int,
+        attempt: str,
+        act: str = "",
+        over: str = "",
+    ) -> Known:
         """Write the intent to dispatch; see the port."""
         self._called("intend")
         step = self._step(tenant, lineage, fingerprint)
@@ -105,8 +117,18 @@ class FakeStepStore:
             return Known(state="INTENT", epoch=epoch)
         if step.state not in {"", "NOT_DONE"} or epoch <= step.epoch or step.late is not None:
             raise Fenced(f"step {fingerprint}: {step.state or 'no record'}, epoch {step.epoch}; mine is {epoch}")
+        owner = self._acts.get((tenant, lineage, act), fingerprint)
+        if act and owner not in {fingerprint, over}:
+            raise DoneElsewhere(owner)
+        if act:
+            self._acts[tenant, lineage, act] = fingerprint
         step.state, step.epoch, step.attempt = "INTENT", epoch, attempt
         return Known(state="INTENT", epoch=epoch)
+
+    async def acts(self, *, tenant: str, lineage: str) -> dict[str, str]:
+        """Who has each act of the lineage."""
+        self._called("acts")
+        return {act: mark for (owner, line, act), mark in self._acts.items() if (owner, line) == (tenant, lineage)}
 
     async def dispatch(self, *, tenant: str, lineage: str, fingerprint: str, epoch: int, attempt: str) -> None:
         """INTENT to DISPATCHED; see the port."""
@@ -121,9 +143,11 @@ class FakeStepStore:
         self._called("record")
         outcome, tenant, lineage = recording.outcome, recording.tenant, recording.lineage
         owned = outcome.status is not Status.DONE or self._commit(recording)
+        if outcome.status is Status.DONE and recording.act and not outcome.effect.repeatable:
+            self._acts[tenant, lineage, recording.act] = outcome.fingerprint
         self._count(recording)
         if recording.entry is not None:
-            self._keep(tenant, recording.run_id, recording.entry)
+            self._keep(tenant, recording.candidates_of, recording.entry)
         line = step_line(
             outcome,
             sequence=recording.sequence,
@@ -137,7 +161,7 @@ class FakeStepStore:
         if not owned:
             raise Fenced(f"step {outcome.fingerprint}: another epoch than {recording.epoch} owns it")
         following = (recording.next_fingerprint, recording.next_content_key)
-        return self._looked_up(tenant, lineage, recording.run_id, *following)
+        return self._looked_up(tenant, lineage, recording.candidates_of, *following)
 
     async def fence(self, *, tenant: str, lineage: str, fingerprint: str, epoch: int) -> Known:
         """Raise the epoch and set RESOLVING; see the port."""

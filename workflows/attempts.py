@@ -34,6 +34,7 @@ class Attempt:
         next_step: Step | None,
         previous: str | None = None,
         override: str = "",
+        act: str = "",
     ) -> None:
         self._browser = browser
         self._run = run
@@ -58,6 +59,10 @@ class Attempt:
         """Override rules that are not to be looked for."""
         self.disproved = False
         """Whether nothing of an earlier attempt left the browser, whatever its page shows."""
+        self.act = act
+        """What the step does, wherever it stands; empty for a step of a rule."""
+        self.redo = ""
+        """Under which fingerprint the lineage did the same, when a person wants it done again."""
         self.sequence = sequence
         self.step = step
         self.mark = mark
@@ -129,6 +134,8 @@ class Attempt:
             attempt=self._kind,
             why=self._why,
             previous=self._previous,
+            act=self.act,
+            redo=self.redo,
         )
 
     @property

@@ -40,7 +40,7 @@ class Browser:
         """Get a browser, waiting for a worker with a free place if need be."""
         if self.session is not None:
             return
-        request = OpenSession(run_id=self._run_id, lineage=self._lineage, tenant=self._tenant)
+        request = OpenSession(run_id=self._run_id, lineage=self._lineage, tenant=self._tenant, epoch=self.epoch)
         opened = await self._anywhere("session.open", request, "session-open", "open a browser")
         self.session = opened.session
 

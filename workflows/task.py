@@ -14,6 +14,15 @@ from workflows.board import Board
 from workflows.browser import Browser
 from workflows.overrides import Overrides
 from workflows.planning import Planning
+from workflows.resuming import (
+    ANSWERS,
+    EARLIER_CHAIN,
+    EARLIER_RUN,
+    Resuming,
+    is_done_before,
+    kept,
+    question_on,
+)
 from workflows.rulings import (
     MESSAGE_LIMIT,
     came_to_nothing,
@@ -27,7 +36,7 @@ from workflows.rulings import (
 
 with workflow.unsafe.imports_passed_through():
     from replaywright.domain.actions import Effect
-    from replaywright.domain.fingerprints import fingerprint
+    from replaywright.domain.fingerprints import acts_of, begun_anew, fingerprint
     from replaywright.domain.late import may_come_late
     from replaywright.domain.outcomes import Lookup, Status, StepOutcome
     from replaywright.domain.overrides import Due
@@ -44,6 +53,7 @@ with workflow.unsafe.imports_passed_through():
         Proposal,
         Resolution,
         ResolveRequest,
+        Resumption,
         RunInput,
         RunResult,
         RunState,
@@ -102,6 +112,9 @@ class BrowserTask:
         self._browser.session, self._browser.epoch = state.session, state.epoch
         self._overrides = Overrides(self._browser, run, self._lineage)
         self._planning = Planning(run, self._lineage)
+        self._resuming = Resuming(run, self._lineage)
+        self._acts: tuple[str, ...] = ()
+        self._acts_are_of: tuple[Step, ...] = ()
         self._due = state.due
         self._board = Board()
         self._verdict: PersonVerdict | None = None
@@ -113,9 +126,11 @@ class BrowserTask:
         Raises:
             ApplicationError: type `TaskFailed`; its details hold the `RunResult`.
         """
-        begun_at = self._position
         try:
+            if self._resuming.is_due:
+                await self._resume()
             await self._browser.open()
+            begun_at = self._position
             while self._position < len(self._plan):
                 if self._position - begun_at >= run.steps_per_history:
                     await workflow.wait_condition(workflow.all_handlers_finished)
@@ -143,6 +158,57 @@ class BrowserTask:
             raise ApplicationError(message, result, type="TaskFailed", non_retryable=True)
         return result
 
+    # ------------------------------------------------------------------- going on after another run
+
+    async def _resume(self) -> None:
+        """Take over what the ledger answers, decide what it has in doubt, bring the browser to the first other step."""
+        self._board.doing = "asking the ledger"
+        self._show()
+        found = await self._resuming.ask(self._plan)
+        self._browser.epoch = found.epoch
+        await self._browser.open()
+        self._take_over(found)
+        if found.is_doubtful:
+            await self._resolved(self._attempt(self._position, self._previous, self._previous_outcome), EARLIER_RUN)
+            found = await self._resuming.ask(self._plan)
+            self._take_over(found)
+            while self._browser.epoch < found.epoch:
+                self._browser.raise_epoch()
+        if not await self._rebuilt():
+            await self._recover()
+
+    def _take_over(self, found: Resumption) -> None:
+        """Pass the steps that the ledger answers: for these nothing is done."""
+        for answered in found.answered[self._position :]:
+            attempt = self._attempt(self._position, self._previous, self._previous_outcome)
+            self._note(attempt, answered.outcome)
+            self._passed(attempt, answered.outcome)
+
+    async def _done_before(self, attempt: Attempt, outcome: StepOutcome) -> StepOutcome:
+        """What becomes of a commit step that the lineage has under another chain of steps: never simply repeated."""
+        if not is_done_before(outcome):
+            other = self._attempt(attempt.sequence, "", "")
+            other.mark = outcome.earlier
+            await self._resolved(other, EARLIER_CHAIN)
+            self._browser.raise_epoch()
+            attempt.anew("earlier", outcome)
+            return await self._cleared(attempt)
+        verdict = self._resuming.decided(attempt, outcome)
+        if verdict is None:
+            self._note(attempt, outcome)
+            verdict = await self._asked(question_on(attempt), ANSWERS)
+        await self._settled(attempt, SettleRequest(action=attempt.request(), verdict=verdict, failed=True))
+        match verdict.verdict:
+            case "redo":
+                attempt.redo = outcome.earlier
+                attempt.anew("redo", outcome)
+                return await self._cleared(attempt)
+            case "keep":
+                return kept(attempt, verdict)
+            case _:
+                who = verdict.who or "a person"
+                raise _TaskFailed("abandoned", f"{who} abandoned the run at a step that was done before: {verdict.why}")
+
     # ---------------------------------------------------------------------------------- the loop
 
     async def _advance(self) -> None:
@@ -160,6 +226,10 @@ class BrowserTask:
                 return
             outcome = await self._by_person(attempt, planned)
             self._note(attempt, outcome)
+        self._passed(attempt, outcome)
+
+    def _passed(self, attempt: Attempt, outcome: StepOutcome) -> None:
+        """Go on after a step that is done."""
         self._totals = counted(self._totals, outcome)
         if not outcome.effect.repeatable:
             self._last_commit = self._position
@@ -173,7 +243,10 @@ class BrowserTask:
 
     def _attempt(self, position: int, previous: str, previous_outcome: str) -> Attempt:
         step = self._plan[position]
-        mark = fingerprint(step, self._run.values, previous, previous_outcome)
+        plain = fingerprint(step, self._run.values, previous, previous_outcome)
+        mark = begun_anew(plain, self._resuming.restart_of(position))
+        if self._acts_are_of is not self._plan:
+            self._acts, self._acts_are_of = acts_of(self._plan, self._run.values), self._plan
         following = self._plan[position + 1] if position + 1 < len(self._plan) else None
         return Attempt(
             self._browser,
@@ -184,6 +257,7 @@ class BrowserTask:
             mark=mark,
             next_step=following,
             previous=previous,
+            act=self._acts[position],
         )
 
     async def _perform(self, attempt: Attempt) -> StepOutcome:
@@ -240,6 +314,8 @@ class BrowserTask:
     async def _tried(self, attempt: Attempt) -> StepOutcome:
         """Perform, with what override rules clear away; once in a step, look again if its expectation comes late."""
         outcome = await self._cleared(attempt)
+        while outcome.earlier:
+            outcome = await self._done_before(attempt, outcome)
         if attempt.looked_again or not may_come_late(attempt.step, outcome) or not workflow.patched("look-again"):
             return outcome
         self._board.doing = f"{attempt.title}: looking again"
@@ -594,6 +670,7 @@ class BrowserTask:
             revised_from=self._planning.revised_from,
             commits=self._commits,
             begun=self._planning.begun,
+            resumed=self._run.resume is not None,
         )
 
     # ------------------------------------------------------------------------- what people see and say

@@ -1,4 +1,5 @@
--- ARGV: epoch, attempt, seconds within which it must be dispatched. Repeated by the same attempt, it is granted again.
+-- ARGV: epoch, attempt, seconds within which it must be dispatched, and with KEYS[2], the acts of the lineage: act, own
+-- fingerprint, the fingerprint that it may be taken over from. Repeated by the same attempt, it is granted again.
 local attempt = ARGV[2]
 
 if state == 'COMMITTED' then
@@ -21,6 +22,19 @@ if mine <= epoch then
 end
 if record.late then
   return answer('late')
+end
+if KEYS[2] then
+  local acts, act, own, over = KEYS[2], ARGV[4], ARGV[5], ARGV[6]
+  local acts_kind = redis.call('TYPE', acts).ok
+  if acts_kind ~= 'none' and acts_kind ~= 'hash' then
+    return { 'damaged', '', '0', '', '' }
+  end
+  local owner = redis.call('HGET', acts, act)
+  if owner and owner ~= own and owner ~= over then
+    return { 'elsewhere', owner, '0', '', '' }
+  end
+  redis.call('HSET', acts, act, own)
+  redis.call('EXPIRE', acts, 2 * KEEP_S)
 end
 write({
   state = 'INTENT',

@@ -4,7 +4,7 @@ import asyncio
 import contextlib
 import signal
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import dataclass, field
 from datetime import timedelta
 from enum import StrEnum
@@ -30,7 +30,7 @@ from replaywright.cli.app import Command, Exit, app, options_of
 from replaywright.cli.connect import Place, is_somewhere, require_somewhere, temporal_errors, working_place
 from replaywright.cli.follow import WORKFLOW, Ending, ServerGone, follow
 from replaywright.domain.budgets import Budget, Limits
-from replaywright.domain.runs import SECRET_PREFIX, Heal, Mode, Progress, RunInput, RunResult
+from replaywright.domain.runs import SECRET_PREFIX, Heal, Mode, Progress, Resume, RunInput, RunResult
 from replaywright.domain.tasks import Task, bind_parameters
 from replaywright.errors import InputInvalid, SecretMissing
 from replaywright.settings import Settings, load_settings
@@ -87,6 +87,15 @@ class Order:
     """What the caller allows beside what the task says."""
     on_failure: OnFailure | None = None
     """None: what the task says."""
+    limits: Limits | None = None
+    """What the run may spend, when that is known already: then `budget` is not looked at."""
+    lineage: str = ""
+    """Of a run that goes on after another; empty for one that begins a lineage."""
+    resume: Resume | None = None
+
+
+Begin = Callable[["Place"], Awaitable[Order | None]]
+"""Finds out what is to be run, where the runs are; None when that is nothing."""
 
 
 @dataclass
@@ -180,24 +189,35 @@ def run(
     if not is_somewhere(settings):
         taskfile.require_secrets(wanted)
     console = output.standard_error() if json else output.standard_output()
-    status = asyncio.run(_run(order, settings, console, fail_on_heal=fail_on_heal, detach=detach, wait=wait, json=json))
+
+    async def as_said(_here: Place) -> Order:
+        return order
+
+    status = asyncio.run(
+        carry_out(as_said, settings, console, fail_on_heal=fail_on_heal, detach=detach, wait=wait, json=json)
+    )
     raise typer.Exit(status)
 
 
-async def _run(
-    order: Order, settings: Settings, console: Console, *, fail_on_heal: bool, detach: bool, wait: bool, json: bool
+async def carry_out(
+    begin: Begin, settings: Settings, console: Console, *, fail_on_heal: bool, detach: bool, wait: bool, json: bool
 ) -> Exit:
+    """Start what `begin` finds out, show it to its end, and return the exit status."""
+
     def tell(text: str) -> None:
         output.print_line(text, style="dim", console=console)
 
-    is_started = False
+    order: Order | None = None
     for restart in range(_RESTARTS + 1):
         try:
             async with working_place(settings, tell=tell) as here:
-                if not is_started:
-                    _mention_secrets(order.task, here, tell)
-                    await start(here, order)
-                    is_started = True
+                if order is None:
+                    wanted = await begin(here)
+                    if wanted is None:
+                        return Exit.DONE
+                    _mention_secrets(wanted.task, here, tell)
+                    await start(here, wanted)
+                    order = wanted
                     _announce(order, here, console)
                 if detach:
                     if json:
@@ -230,8 +250,10 @@ async def start(here: Place, order: Order) -> WorkflowHandle[Any, RunResult]:
                     tenant=here.settings.tenant,
                     mode=order.mode,
                     heal=order.heal,
-                    budget=_limits(here.settings, order),
+                    lineage=order.lineage,
+                    budget=order.limits or _limits(here.settings, order),
                     on_failure=None if order.on_failure is None else order.on_failure.value,
+                    resume=order.resume,
                 ),
                 id=order.run_id,
                 task_queue=here.settings.task_queue,
@@ -242,7 +264,11 @@ async def start(here: Place, order: Order) -> WorkflowHandle[Any, RunResult]:
                 id_reuse_policy=WorkflowIDReusePolicy.REJECT_DUPLICATE,
                 static_summary=taskfile.summary_of(order.task),
                 static_details=taskfile.plan_of(order.task, order.mode, order.heal),
-                memo={"task": order.task.task, "lineage": order.run_id, "tenant": here.settings.tenant},
+                memo={
+                    "task": order.task.task,
+                    "lineage": order.lineage or order.run_id,
+                    "tenant": here.settings.tenant,
+                },
                 search_attributes=await _search_attributes(here, order),
             )
     except WorkflowAlreadyStartedError as exc:
@@ -398,6 +424,8 @@ def report(
         remedy = _REMEDIES.get(result.reason, f"`replaywright show {order.run_id}` shows every step")
         if remedy:
             output.print_line(f"  what to do: {remedy}", console=console)
+        resumed = f"`replaywright resume {order.run_id}`, with --task FILE when the task was mended"
+        output.print_line(f"  to go on where it stopped: {resumed}", console=console)
     if url := here.run_url(order.run_id):
         output.print_line(f"  {url}", style="dim", console=console)
 

@@ -116,6 +116,8 @@ def resolve(
     not_done: Annotated[bool, typer.Option("--not-done", help="It took no effect: perform it again.")] = False,
     retry: Annotated[bool, typer.Option("--retry", help="The step failed: perform it again.")] = False,
     skip: Annotated[bool, typer.Option("--skip", help="The step failed and is not needed: go on after it.")] = False,
+    redo: Annotated[bool, typer.Option("--redo", help="The same was done before a resume: do it once more.")] = False,
+    keep: Annotated[bool, typer.Option("--keep", help="The same was done before a resume: take it as done.")] = False,
     abandon: Annotated[bool, typer.Option("--abandon", help="End the run here, as failed.")] = False,
     why: Annotated[str, typer.Option(metavar="TEXT", help="What you saw; kept with the run.")] = "",
 ) -> None:
@@ -131,12 +133,14 @@ def resolve(
         "not_done": not_done,
         "retry": retry,
         "skip": skip,
+        "redo": redo,
+        "keep": keep,
         "abandon": abandon,
     }
     chosen = [verdict for verdict, is_given in given.items() if is_given]
     if len(chosen) != 1:
-        raise InputInvalid("say exactly one of --done, --not-done, --retry, --skip and --abandon")
-    verdict = PersonVerdict(sequence=step - 1, verdict=chosen[0], who=_who(), why=why)
+        raise InputInvalid("say exactly one of --done, --not-done, --retry, --skip, --redo, --keep and --abandon")
+    verdict = PersonVerdict(sequence=step - 1, verdict=chosen[0], who=who_asks(), why=why)
     asyncio.run(_resolve(run, verdict))
 
 
@@ -247,14 +251,15 @@ async def _ending(here: Place, execution: WorkflowExecutionDescription) -> Endin
 
 
 async def records_of(here: Place, execution: WorkflowExecutionDescription) -> list[StepRecord]:
-    """The steps of the run's trace.
+    """The steps of the run's trace, without those of other runs of its lineage.
 
     Raises:
         StoreUnavailable: the trace cannot be read.
     """
     tenant, lineage = await scope_of(here, execution)
     async with opened_store(redis_url_of(here.settings)) as store:
-        return step_records(await store.trace(tenant=tenant, lineage=lineage))
+        lines = await store.trace(tenant=tenant, lineage=lineage)
+    return step_records([line for line in lines if line.get("runId", execution.id) == execution.id])
 
 
 async def scope_of(here: Place, execution: WorkflowExecutionDescription) -> tuple[str, str]:
@@ -346,7 +351,8 @@ async def _resolve(run: str, verdict: PersonVerdict) -> None:
             raise StackFailed(
                 f"no worker took the decision in {_ANSWER_LIMIT.seconds} s: start `replaywright up`, then repeat this"
             ) from exc
-    said = {"not_done": "performs it again", "retry": "performs it again", "abandon": "ends here, as failed"}
+    again = dict.fromkeys(("not_done", "retry", "redo"), "performs it again")
+    said = {**again, "abandon": "ends here, as failed"}
     output.print_line(
         f"step {verdict.sequence + 1} decided: the run {said.get(verdict.verdict, 'goes on after it')}", style="green"
     )
@@ -394,7 +400,7 @@ async def find_run(here: Place, run: str) -> WorkflowExecutionDescription:
         return await here.client.get_workflow_handle(found[0]).describe()
 
 
-def _who() -> str:
+def who_asks() -> str:
     """Whose decision it is."""
     try:
         return getpass.getuser()

@@ -130,7 +130,7 @@ async def exported(
         StackFailed: the history cannot be read.
     """
     # The history first: what it tells is in the trace by then.
-    histories = await _histories(here, execution) if with_history else []
+    histories = await histories_of(here, execution) if with_history else []
     tenant, lineage = await scope_of(here, execution)
     async with opened_store(redis_url_of(here.settings)) as store:
         stored = await store.stored_trace(tenant=tenant, lineage=lineage)
@@ -139,7 +139,7 @@ async def exported(
     )
 
 
-async def _histories(here: Place, execution: WorkflowExecutionDescription) -> list[History]:
+async def histories_of(here: Place, execution: WorkflowExecutionDescription) -> list[History]:
     """The run's executions, oldest first, as far back as Temporal has them."""
     found: list[History] = []
     run_id: str | None = execution.run_id

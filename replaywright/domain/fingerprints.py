@@ -3,7 +3,8 @@
 import hashlib
 import math
 import re
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -77,6 +78,34 @@ def fingerprint(step: Step, values: Mapping[str, str], previous: str, previous_o
             "previousOutcome": previous_outcome,
         }
     )
+
+
+def acts_of(plan: Sequence[Step], values: Mapping[str, str]) -> tuple[str, ...]:
+    """What each step of the plan does, wherever it stands: the key under which a lineage knows that it did it before.
+
+    The action, the target as written, the arguments with the parameters' values, and which occurrence of these in the
+    plan it is. Unlike a fingerprint it does not depend on the steps before.
+    """
+    seen: Counter[str] = Counter()
+    acts = []
+    for step in plan:
+        target = getattr(step, "target", None)
+        said = {
+            "v": VERSION,
+            "action": step.action,
+            "instruction": normalise(step.instruction),
+            "target": None if target is None else target.model_dump(exclude_none=True),
+            "arguments": _filled(arguments_of(step), values),
+        }
+        act = digest(said)
+        seen[act] += 1
+        acts.append(digest([act, seen[act]]))
+    return tuple(acts)
+
+
+def begun_anew(mark: str, restart: str) -> str:
+    """The fingerprint of a step that a person wants performed anew; `restart` names the run in which. "" for none."""
+    return digest([mark, restart]) if restart else mark
 
 
 ENTERED = frozenset({"value", "values", "files", "dialog_text"})

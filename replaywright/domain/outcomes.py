@@ -112,6 +112,10 @@ UNANSWERED = "unanswered"
 """Warning of a step that was done by what the page shows, while its own site had not answered it in time."""
 GATE_CUT = "gate_cut"
 """Reason of a commit step whose bytes the keeper's gate has thrown away."""
+DONE_BEFORE = "done_before"
+"""Reason of a commit step that was not performed: the lineage has done the same under another chain of steps."""
+DOUBT_BEFORE = "doubt_before"
+"""The same, but nobody knows yet whether it took effect."""
 UNPROVEN = "unproven"
 """Reason, or warning, of a step of which nothing shows that it did its work."""
 ARTIFACT_KINDS: dict[str, str] = {
@@ -200,6 +204,8 @@ class StepOutcome(Record):
     from_ledger: bool = False
     """The step had been performed by an earlier attempt; this is its recorded outcome."""
     costs: Costs = Costs()
+    earlier: str = ""
+    """With `done_before` and `doubt_before`: the fingerprint under which the lineage has the same act."""
     due: tuple[Due, ...] = ()
     """Override rules whose `when` holds at the end of the step; told to the workflow, not recorded in the ledger."""
 

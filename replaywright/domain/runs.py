@@ -117,6 +117,11 @@ class ActionRequest(Record):
     """The outcome of the attempt before: look whether what is expected has come true meanwhile, and do nothing else."""
     previous: str | None = None
     """The fingerprint of the step before, "" for the first; for the trace."""
+    act: str = ""
+    """What the step does, wherever it stands: see `replaywright.domain.fingerprints.acts_of`. Empty for a step of a
+    rule."""
+    redo: str = ""
+    """The fingerprint under which the lineage did the same before; a person wants it done again."""
 
 
 class ProposeRequest(Record):
@@ -203,8 +208,9 @@ class Resolution(Record):
     outcome: StepOutcome | None = None
 
 
-Verdict: TypeAlias = Literal["done", "not_done", "retry", "skip", "abandon"]
-"""On a step in doubt: done, not_done, abandon. On one that failed: retry, done, skip (not a commit), abandon."""
+Verdict: TypeAlias = Literal["done", "not_done", "retry", "skip", "redo", "keep", "abandon"]
+"""On a step in doubt: done, not_done, abandon. On one that failed: retry, done, skip (not a commit), abandon. On one
+that the lineage has done under another chain: redo, keep, abandon."""
 
 
 class PersonVerdict(Record):
@@ -309,8 +315,68 @@ class RunState(Record):
     """For each revision, the index of the step that it began at."""
     commits: tuple[int, ...] = ()
     """Indexes of the steps done that must not be repeated."""
+    resumed: bool = False
+    """What the ledger answers was taken from it: a run that goes on after another does that once."""
     begun: float = 0.0
     """When the run began, in seconds since 1970, moved on by the time that it waited for a person; 0 if it begins."""
+
+
+class Resume(Record):
+    """Going on after a run that did not end well, in its lineage."""
+
+    of: str
+    """The run that it goes on after."""
+    who: str = ""
+    """Who decided what follows."""
+    answered: int = 0
+    """Steps that the ledger answered when this was planned; that it answers fewer is a loss, and nothing is done."""
+    restarts: dict[int, str] = Field(default_factory=dict)
+    """Steps, by index, that are performed although they were done, with the run in which that was asked for."""
+    redo: tuple[str, ...] = ()
+    """Fingerprints of what was done under another chain of steps and may be done again."""
+    keep: tuple[str, ...] = ()
+    """Fingerprints of what was done under another chain of steps and counts as done."""
+
+
+OPEN_STATES = frozenset({"INTENT", "DISPATCHED", "RESOLVING", "ESCALATED", "ABANDONED"})
+"""Of the ledger: a commit step that may or may not have taken effect."""
+
+
+class AnsweredStep(Record):
+    """What the ledger knows of one step that was done, as far as a run needs it."""
+
+    fingerprint: str
+    outcome: StepOutcome
+
+
+class ResumeRequest(Record):
+    """Input of `run.resume`: answer from the ledger what was done."""
+
+    run_id: str
+    lineage: str
+    tenant: str
+    task: str
+    plan: tuple[Step, ...]
+    values: dict[str, str] = Field(default_factory=dict)
+    resume: Resume
+
+
+class Resumption(Record):
+    """What the ledger says to a plan."""
+
+    answered: tuple[AnsweredStep, ...] = ()
+    """The steps from the first on that were done."""
+    fingerprint: str = ""
+    """Of the first step that was not; empty when all were done."""
+    state: str = ""
+    """What the ledger has of that one; see `replaywright.ports.Known`."""
+    epoch: int = 1
+    """Higher than any of the lineage."""
+
+    @property
+    def is_doubtful(self) -> bool:
+        """Whether nobody knows yet if the first step that is not answered took effect."""
+        return self.state in OPEN_STATES
 
 
 class RunInput(Record):
@@ -330,6 +396,8 @@ class RunInput(Record):
     """What the run may spend on models. None: what its task says, and no revised plans."""
     on_failure: Literal["fail", "ask"] | None = None
     """What to do when a step failed and nothing mends it. None: what its task says."""
+    resume: Resume | None = None
+    """None for a run that begins at the beginning."""
 
 
 class StepLine(Record):

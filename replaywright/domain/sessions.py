@@ -25,6 +25,8 @@ class OpenSession(Record):
     run_id: str
     lineage: str
     tenant: str
+    epoch: int = 1
+    """The epoch to begin with: higher than any of the lineage."""
 
 
 class RecoverSession(Record):

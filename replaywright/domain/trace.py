@@ -108,7 +108,7 @@ class PersonLine(Line):
     """A person's decision on a step in doubt."""
 
     sequence: int
-    verdict: Literal["done", "not_done", "abandon"]
+    verdict: Literal["done", "not_done", "retry", "skip", "redo", "keep", "abandon"]
     who: str = ""
     why: str = ""
     fingerprint: str = ""

@@ -119,7 +119,7 @@ class Stage:
         """Perform and promote: what a verified run leaves behind; the browser is as fresh as before."""
         outcome = await self.perform(request)
         assert outcome.status == "done", outcome
-        await self.store.promote(tenant=request.tenant, run_id=request.run_id, content_keys=[outcome.content_key])
+        await self.store.promote(tenant=request.tenant, run_id=request.lineage, content_keys=[outcome.content_key])
         self.open(COMPOSE)
         await self.attachments.drop_all()
         self.store.calls.clear()
@@ -189,4 +189,4 @@ def request(wanted: Step, sequence: int = 1, **fields: Any) -> ActionRequest:
 
 def of_run(run_id: str, asked: ActionRequest) -> ActionRequest:
     """The same step in another run, with a lineage of its own."""
-    return asked.model_copy(update={"run_id": run_id, "lineage": f"l-{run_id}", "proposed": None})
+    return asked.model_copy(update={"run_id": run_id, "lineage": run_id, "proposed": None})

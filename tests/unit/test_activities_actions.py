@@ -85,7 +85,7 @@ async def test_an_outcome_in_the_ledger_is_returned_and_nothing_is_touched(
 
     assert again.model_copy(update={"costs": first.costs}) == first.model_copy(update={"from_ledger": True})
     assert (len(stage.inputs), fresh.works) == (1, [])
-    assert stage.store.calls == ["look_up"]
+    assert stage.store.calls == ["look_up", "append_trace"]
 
 
 async def test_an_outcome_recorded_between_look_up_and_intent_is_returned(
@@ -212,7 +212,7 @@ async def test_a_verified_step_leaves_a_candidate_with_templates_instead_of_valu
     outcome = await stage.perform(learned(wanted, delete))
 
     [entry] = await stage.versions(outcome)
-    assert (entry.status, entry.origin, entry.run_id) == (EntryStatus.CANDIDATE, "model", "r1")
+    assert (entry.status, entry.origin, entry.run_id) == (EntryStatus.CANDIDATE, "model", "l1")
     assert (entry.name, entry.row) == ("Delete {{to}}", ("{{to}}",))
     assert entry.expectation == ({"exists": {"name_contains": "{{to}}"}},)
     assert "ada@example.com" not in entry.model_dump_json()

@@ -31,10 +31,10 @@ HOLDS = [{"url_contains": "/sent"}]
 FAILS = [{"url_contains": "/sent"}, {"text_contains": "no page says this"}]
 
 
-async def finished(stage: Stage, verify: list[dict[str, Any]], *keys: str, run_id: str = "r1") -> Finished:
+async def finished(stage: Stage, verify: list[dict[str, Any]], *keys: str, lineage: str = "l1") -> Finished:
     asked = FinishRequest(
-        run_id=run_id,
-        lineage="l1",
+        run_id="r1",
+        lineage=lineage,
         tenant="acme",
         task="send-mail",
         session=SESSION,
@@ -128,7 +128,7 @@ async def test_a_proposed_heal_is_counted_as_held(stage: Stage) -> None:
     stage.site.pages[COMPOSE].elements["send"].target = renamed
     healed = await stage.perform(of_run("r2", asked).model_copy(update={"heal": Heal.PROPOSE}))
 
-    result = await finished(stage, HOLDS, healed.content_key, run_id="r2")
+    result = await finished(stage, HOLDS, healed.content_key, lineage="r2")
 
     assert (result.promoted, result.held) == (0, 1)
 

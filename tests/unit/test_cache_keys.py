@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from redis.crc import key_slot
 
 from cache import scripts
-from cache.keys import check_key, entry_key, index_key, ledger_key, trace_key
+from cache.keys import acts_key, check_key, entry_key, index_key, ledger_key, trace_key
 
 NAMES = st.text(alphabet=st.one_of(st.sampled_from("a:{}/%\u00fc\ud800\U0001f600 7B"), st.characters()), max_size=6)
 
@@ -39,7 +39,12 @@ def test_every_key_has_one_tag_and_ascii_only(tenant: str, lineage: str, fingerp
 
 @given(NAMES, NAMES, NAMES, NAMES)
 def test_a_lineage_lies_in_one_slot(tenant: str, lineage: str, one: str, other: str) -> None:
-    keys = [ledger_key(tenant, lineage, one), ledger_key(tenant, lineage, other), trace_key(tenant, lineage)]
+    keys = [
+        ledger_key(tenant, lineage, one),
+        ledger_key(tenant, lineage, other),
+        trace_key(tenant, lineage),
+        acts_key(tenant, lineage),
+    ]
 
     assert len({key_slot(key.encode()) for key in keys}) == 1
 
@@ -49,11 +54,28 @@ def test_a_name_that_closes_the_tag_stays_inside_it() -> None:
     assert trace_key("acme/shop", "x") != trace_key("acme", "shop/x")
 
 
-def test_every_script_touches_one_key_only() -> None:
+def test_every_script_touches_one_key_and_only_the_intent_another_beside_it() -> None:
     every = [value for value in vars(scripts).values() if isinstance(value, scripts.Script)]
 
     assert len(every) == 11
     for script in every:
-        assert set(re.findall(r"KEYS\[(\d+)\]", re.sub(r"--.*", "", script.source))) == {"1"}
+        keys = set(re.findall(r"KEYS\[(\d+)\]", re.sub(r"--.*", "", script.source)))
+        assert keys == ({"1", "2"} if script is scripts.INTEND else {"1"})
         assert scripts.Command(script, "k", ("a",)).short == ("EVALSHA", script.digest, 1, "k", "a")
         assert scripts.Command(script, "k", ("a",)).full == ("EVAL", script.source, 1, "k", "a")
+    assert scripts.Command(scripts.INTEND, "k", ("a",), ("b",)).short == (
+        "EVALSHA",
+        scripts.INTEND.digest,
+        2,
+        "k",
+        "b",
+        "a",
+    )
+    assert scripts.Command(scripts.INTEND, "k", ("a",), ("b",)).full == (
+        "EVAL",
+        scripts.INTEND.source,
+        2,
+        "k",
+        "b",
+        "a",
+    )

@@ -9,6 +9,8 @@ from hypothesis import strategies as st
 from pydantic import TypeAdapter
 
 from replaywright.domain.fingerprints import (
+    acts_of,
+    begun_anew,
     content_key,
     digest,
     entered_parameters,
@@ -223,3 +225,42 @@ def test_a_parameter_is_only_entered_when_nothing_that_names_the_element_has_it(
     changes: dict[str, Any], entered: set[str]
 ) -> None:
     assert entered_parameters(fill(**changes)) == entered
+
+
+# ---------------------------------------------------------------------------------------------------- acts
+
+
+def click(instruction: str = "the send button", **fields: Any) -> Any:
+    return ADAPTER.validate_python({"action": "click", "instruction": instruction, **fields})
+
+
+def test_an_act_does_not_depend_on_the_steps_before_it() -> None:
+    [_, after_a_fill] = acts_of([fill(), click()], {"to": "ada"})
+    [alone] = acts_of([click("The  send button", expect=[{"url_contains": "/sent"}])], {})
+
+    assert after_a_fill == alone
+
+
+@pytest.mark.parametrize(
+    "other", [click("the delete button"), click(target={"name": "Send"}), click(modifiers=["Shift"])]
+)
+def test_another_target_or_argument_is_another_act(other: Any) -> None:
+    assert acts_of([other], {}) != acts_of([click()], {})
+
+
+def test_parameters_enter_an_act_by_their_values_in_the_arguments_and_as_written_in_the_target() -> None:
+    assert acts_of([fill()], {"to": "ada"}) != acts_of([fill()], {"to": "bob"})
+    row = click("the delete button of {{to}}")
+    assert acts_of([row], {"to": "ada"}) == acts_of([row], {"to": "bob"})
+
+
+def test_the_same_twice_are_two_acts_wherever_they_stand() -> None:
+    first, _, second = acts_of([click(), fill(), click()], {"to": "ada"})
+
+    assert first != second
+    assert acts_of([click(), click()], {}) == (first, second)
+
+
+def test_a_step_begun_anew_has_another_fingerprint_in_each_run_that_asks_for_it() -> None:
+    assert begun_anew("f1", "") == "f1"
+    assert len({"f1", begun_anew("f1", "run~2"), begun_anew("f1", "run~3")}) == 3

@@ -15,7 +15,7 @@ from replaywright.domain.actions import Action, Effect
 from replaywright.domain.entries import ActionCacheEntry, EntryStatus
 from replaywright.domain.outcomes import Lookup, Status, StepOutcome
 from replaywright.domain.runs import SECRET_PREFIX
-from replaywright.errors import ArtifactMissing, ArtifactsUnavailable, Fenced, SecretMissing
+from replaywright.errors import ArtifactMissing, ArtifactsUnavailable, DoneElsewhere, Fenced, SecretMissing
 from replaywright.ports import (
     Artifacts,
     Browsers,
@@ -255,6 +255,52 @@ async def test_tenants_lineages_and_steps_are_apart(store: StepStore, other: dic
 
     assert (await known(store, **other)).state == ""
     assert (await store.intend(**{**STEP, **other}, epoch=1, attempt="a")).state == "INTENT"
+
+
+OTHER = {**STEP, "fingerprint": "f2"}
+
+
+async def test_an_act_belongs_to_one_step_of_its_lineage_and_is_taken_over_only_from_that_one(store: StepStore) -> None:
+    await store.intend(**STEP, epoch=1, attempt="a", act="send")
+    for over in ("", "f9"):
+        with pytest.raises(DoneElsewhere) as refusal:
+            await store.intend(**OTHER, epoch=2, attempt="b", act="send", over=over)
+        assert refusal.value.fingerprint == "f1"
+    assert (await known(store, fingerprint="f2")).state == ""
+
+    granted = await store.intend(**OTHER, epoch=2, attempt="b", act="send", over="f1")
+
+    assert granted.state == "INTENT"
+    assert await store.acts(tenant="acme", lineage="l1") == {"send": "f2"}
+    with pytest.raises(DoneElsewhere):
+        await store.intend(**{**STEP, "fingerprint": "f3"}, epoch=3, attempt="c", act="send", over="f1")
+
+
+async def test_an_act_of_another_lineage_is_another_one(store: StepStore) -> None:
+    await store.intend(**STEP, epoch=1, attempt="a", act="send")
+
+    granted = await store.intend(**{**OTHER, "lineage": "l2"}, epoch=1, attempt="b", act="send")
+
+    assert granted.state == "INTENT"
+    assert await store.acts(tenant="acme", lineage="l3") == {}
+
+
+@pytest.mark.parametrize(
+    ("effect", "acts"), [(Effect.COMMIT, {"send": "f1"}), (Effect.IDEMPOTENT, {}), (Effect.READ, {})]
+)
+async def test_a_recorded_success_keeps_its_act_if_it_must_not_be_repeated(
+    store: StepStore, effect: Effect, acts: dict[str, str]
+) -> None:
+    await store.record(recording(act="send", outcome=outcome(effect=effect)))
+
+    assert await store.acts(tenant="acme", lineage="l1") == acts
+
+
+async def test_a_candidate_may_belong_to_a_lineage(store: StepStore) -> None:
+    await store.record(recording("r1", owner="l1", entry=entry()))
+
+    assert (await known(store, "r1", KEY)).entry is None
+    assert (await known(store, "l1", KEY)).entry is not None
 
 
 async def test_a_candidate_is_seen_by_its_own_run_until_it_is_promoted(store: StepStore) -> None:

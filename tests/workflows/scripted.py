@@ -21,6 +21,8 @@ from replaywright.domain.runs import (
     ProposeRequest,
     Resolution,
     ResolveRequest,
+    ResumeRequest,
+    Resumption,
     ReviseRequest,
     Revision,
     RunInput,
@@ -68,6 +70,7 @@ class Script:
     verify: Callable[[ResolveRequest], Resolution] = lambda _request: Resolution(
         verdict="undecidable", reason="not_seen"
     )
+    resume: Callable[[ResumeRequest], Resumption] = lambda _request: Resumption()
     finish: Callable[[FinishRequest], Finished] = lambda _request: Finished(promoted=1)
     adopt: bool = True
     performed: list[ActionRequest] = field(default_factory=list)
@@ -75,6 +78,8 @@ class Script:
     revised: list[ReviseRequest] = field(default_factory=list)
     verified: list[ResolveRequest] = field(default_factory=list)
     settled: list[SettleRequest] = field(default_factory=list)
+    resumed: list[ResumeRequest] = field(default_factory=list)
+    opened: list[OpenSession] = field(default_factory=list)
     recovered: list[RecoverSession] = field(default_factory=list)
     closed: list[CloseSession] = field(default_factory=list)
     activity_ids: list[str] = field(default_factory=list)
@@ -94,7 +99,8 @@ def _activities(script: Script, queue: str) -> tuple[list[Callable[..., object]]
         return perform
 
     @activity.defn(name="session.open")
-    async def opened(_request: OpenSession) -> SessionOpened:
+    async def opened(request: OpenSession) -> SessionOpened:
+        script.opened.append(request)
         return SessionOpened(session=session)
 
     @activity.defn(name="session.recover")
@@ -115,6 +121,11 @@ def _activities(script: Script, queue: str) -> tuple[list[Callable[..., object]]
     async def settle(request: SettleRequest) -> None:
         script.settled.append(request)
 
+    @activity.defn(name="run.resume")
+    async def resume(request: ResumeRequest) -> Resumption:
+        script.resumed.append(request)
+        return script.resume(request)
+
     @activity.defn(name="run.finish")
     async def finish(request: FinishRequest) -> Finished:
         return script.finish(request)
@@ -130,7 +141,7 @@ def _activities(script: Script, queue: str) -> tuple[list[Callable[..., object]]
         return script.revise(request)
 
     own = [*(named(action) for action in Action), recover, close, verify, finish]
-    return own, [opened, recover, settle, propose, revise]
+    return own, [opened, recover, settle, resume, propose, revise]
 
 
 @asynccontextmanager
@@ -141,8 +152,8 @@ async def scripted(client: Client, script: Script) -> AsyncIterator[str]:
     async with (
         Worker(client, task_queue=queue),
         Worker(client, task_queue=f"{queue}-own", activities=own, workflows=[]),
-        Worker(client, task_queue=browser_queue(queue), activities=shared[:3]),
-        Worker(client, task_queue=model_queue(queue), activities=shared[3:]),
+        Worker(client, task_queue=browser_queue(queue), activities=shared[:4]),
+        Worker(client, task_queue=model_queue(queue), activities=shared[4:]),
     ):
         yield queue
 

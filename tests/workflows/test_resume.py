@@ -1,0 +1,268 @@
+"""A run that goes on after another: the loop on a real Temporal server, with scripted activities."""
+
+import pytest
+from temporalio.client import Client, WorkflowFailureError
+from temporalio.exceptions import ApplicationError
+from temporalio.testing import WorkflowEnvironment
+from temporalio.worker import Replayer
+
+from replaywright.domain.actions import Effect
+from replaywright.domain.fingerprints import begun_anew, fingerprint
+from replaywright.domain.outcomes import DONE_BEFORE, DOUBT_BEFORE, Status, StepOutcome
+from replaywright.domain.runs import (
+    ActionRequest,
+    AnsweredStep,
+    PersonVerdict,
+    Resolution,
+    Resume,
+    ResumeRequest,
+    Resumption,
+    RunInput,
+    RunResult,
+)
+from tests.workflows.scripted import Script, done, run_of, scripted, start, waiting
+from workflows.plugin import WorkflowPlugin
+from workflows.task import BrowserTask
+
+GOTO = {"action": "goto", "url": "http://site/"}
+FILL = {"action": "fill", "instruction": "the name field", "value": "Ada"}
+SEND = {"action": "click", "instruction": "the send button", "effect": "commit"}
+
+
+@pytest.fixture
+async def client(temporal_env: WorkflowEnvironment) -> Client:
+    address = temporal_env.client.service_client.config.target_host
+    return await Client.connect(address, plugins=[WorkflowPlugin()])
+
+
+def answering(steps: int, *, commits: tuple[int, ...] = (), **fields: object) -> Script:
+    """A ledger that answers the first steps of whatever plan it is asked about."""
+
+    def resume(request: ResumeRequest) -> Resumption:
+        answered = []
+        previous = previous_outcome = ""
+        for at, step in enumerate(request.plan[:steps]):
+            mark = fingerprint(step, request.values, previous, previous_outcome)
+            effect = Effect.COMMIT if at in commits else Effect.IDEMPOTENT
+            outcome = StepOutcome(status=Status.DONE, fingerprint=mark, effect=effect, from_ledger=True)
+            answered.append(AnsweredStep(fingerprint=mark, outcome=outcome))
+            previous, previous_outcome = mark, outcome.digest
+        return Resumption.model_validate({"answered": answered, "epoch": 7, **fields})
+
+    return Script(resume=resume)
+
+
+def resumed(*steps: dict[str, object], **fields: object) -> RunInput:
+    return run_of(*steps, lineage="r1", resume=Resume.model_validate({"of": "r1", "who": "Ada", **fields}))
+
+
+def result_of(error: WorkflowFailureError) -> RunResult:
+    assert isinstance(error.cause, ApplicationError)
+    return RunResult.model_validate(error.cause.details[0])
+
+
+async def test_what_the_ledger_answers_is_not_performed_and_counts(client: Client) -> None:
+    script = answering(9)
+
+    async with scripted(client, script) as queue:
+        handle = await start(client, queue, resumed(GOTO, *[FILL] * 8, SEND, answered=9))
+        result = await handle.result()
+        progress = await handle.query(BrowserTask.progress)
+
+    assert [(r.sequence, r.reapply) for r in script.performed] == [*((at, True) for at in range(9)), (9, False)]
+    assert (result.totals.steps, result.totals.from_ledger, result.totals.usage.calls) == (10, 9, 0)
+    assert [line.from_ledger for line in progress.lines] == [True] * 9 + [False]
+    assert {request.lineage for request in script.performed} == {"r1"}
+
+
+@pytest.mark.long
+async def test_it_goes_on_under_an_epoch_higher_than_any_of_the_lineage(client: Client) -> None:
+    script = answering(2)
+
+    async with scripted(client, script) as queue:
+        await (await start(client, queue, resumed(GOTO, FILL, SEND))).result()
+
+    assert [request.epoch for request in script.opened] == [7]
+    assert {request.epoch for request in script.performed} == {7}
+
+
+@pytest.mark.long
+async def test_the_chain_goes_on_from_what_was_answered(client: Client) -> None:
+    script, whole = answering(2), Script()
+
+    async with scripted(client, script) as queue:
+        await (await start(client, queue, resumed(GOTO, FILL, SEND))).result()
+    async with scripted(client, whole) as queue:
+        await (await start(client, queue, run_of(GOTO, FILL, SEND))).result()
+
+    assert script.performed[-1].fingerprint == whole.performed[-1].fingerprint
+    assert script.performed[-1].act == whole.performed[-1].act != ""
+
+
+@pytest.mark.long
+async def test_a_browser_is_not_brought_back_across_a_commit_step(client: Client) -> None:
+    script = answering(2, commits=(1,))
+
+    async with scripted(client, script) as queue:
+        with pytest.raises(WorkflowFailureError) as failure:
+            await (await start(client, queue, resumed(GOTO, SEND, FILL))).result()
+
+    assert result_of(failure.value).reason == "session_lost"
+    assert script.performed == []
+    assert len(script.closed) == 1
+
+
+@pytest.mark.long
+async def test_after_a_commit_step_the_browser_begins_at_the_goto_that_follows(client: Client) -> None:
+    script = answering(4, commits=(1,))
+
+    async with scripted(client, script) as queue:
+        await (await start(client, queue, resumed(GOTO, SEND, GOTO, FILL, SEND))).result()
+
+    assert [(r.sequence, r.reapply) for r in script.performed] == [(2, True), (3, True), (4, False)]
+
+
+@pytest.mark.long
+async def test_a_step_in_doubt_is_resolved_before_anything_is_performed(client: Client) -> None:
+    script = answering(1, state="DISPATCHED", fingerprint="f2")
+
+    def resume(request: ResumeRequest) -> Resumption:
+        found = first(request)
+        return found if not script.verified else found.model_copy(update={"state": "NOT_DONE", "epoch": 9})
+
+    first, script.resume = script.resume, resume
+    script.verify = lambda _request: Resolution(verdict="not_done", reason="absent")
+    async with scripted(client, script) as queue:
+        await (await start(client, queue, resumed(GOTO, SEND))).result()
+
+    [verified] = script.verified
+    assert verified.contradicted == "earlier_run"
+    assert verified.action.epoch == 8
+    assert [(r.sequence, r.reapply, r.epoch) for r in script.performed] == [(0, True, 9), (1, False, 9)]
+
+
+@pytest.mark.long
+async def test_a_step_begun_anew_has_a_fingerprint_of_its_own(client: Client) -> None:
+    script = answering(1)
+
+    async with scripted(client, script) as queue:
+        handle = await start(client, queue, resumed(GOTO, FILL, restarts={1: "r1~2"}))
+        await handle.result()
+
+    plain = fingerprint(
+        script.performed[-1].step,
+        {},
+        script.performed[-1].previous or "",
+        StepOutcome(status=Status.DONE).digest,
+    )
+    assert script.performed[-1].fingerprint == begun_anew(plain, "r1~2")
+
+
+def done_before(reason: str = DONE_BEFORE) -> Script:
+    """Refuses the commit step, which the lineage has as `f-old`, until a person wants it done again."""
+    script = answering(0)
+
+    def perform(request: ActionRequest, call: int) -> StepOutcome:
+        if request.step.action != "click" or request.redo == "f-old" or (reason == DOUBT_BEFORE and script.verified):
+            return done(request)
+        return StepOutcome(status=Status.REFUSED, reason=reason, effect=Effect.COMMIT, earlier="f-old")
+
+    script.perform = perform
+    return script
+
+
+async def test_what_was_done_under_another_chain_waits_for_a_person_who_takes_it_as_done(client: Client) -> None:
+    script = done_before()
+
+    async with scripted(client, script) as queue:
+        handle = await start(client, queue, resumed(GOTO, SEND, FILL))
+        await waiting(handle)
+        progress = await handle.query(BrowserTask.progress)
+        await handle.execute_update(BrowserTask.resolve_step, PersonVerdict(sequence=1, verdict="keep", who="Ada"))
+        result = await handle.result()
+    history = await handle.fetch_history()
+    replayed = await Replayer(workflows=[], plugins=[WorkflowPlugin()]).replay_workflow(history)
+
+    assert progress.answers == ("redo", "keep", "abandon")
+    assert [request.sequence for request in script.performed] == [0, 1, 2]
+    assert [(r.verdict.verdict, r.failed) for r in script.settled] == [("keep", True)]
+    assert (result.totals.steps, result.totals.from_ledger) == (3, 1)
+    assert replayed.replay_failure is None
+
+
+@pytest.mark.long
+async def test_a_person_has_it_done_again(client: Client) -> None:
+    script = done_before()
+
+    async with scripted(client, script) as queue:
+        handle = await start(client, queue, run_of(GOTO, SEND))
+        await waiting(handle)
+        await handle.execute_update(BrowserTask.resolve_step, PersonVerdict(sequence=1, verdict="redo"))
+        result = await handle.result()
+
+    assert result.succeeded
+    assert [(request.sequence, request.redo) for request in script.performed] == [(0, ""), (1, ""), (1, "f-old")]
+
+
+@pytest.mark.long
+async def test_a_person_who_abandons_ends_the_run(client: Client) -> None:
+    script = done_before()
+
+    async with scripted(client, script) as queue:
+        handle = await start(client, queue, resumed(GOTO, SEND))
+        await waiting(handle)
+        await handle.execute_update(BrowserTask.resolve_step, PersonVerdict(sequence=1, verdict="abandon"))
+        with pytest.raises(WorkflowFailureError) as failure:
+            await handle.result()
+
+    assert result_of(failure.value).reason == "abandoned"
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(("said", "dispatched"), [("redo", 2), ("keep", 1)])
+async def test_what_was_said_on_the_command_line_is_not_asked_again(client: Client, said: str, dispatched: int) -> None:
+    script = done_before()
+
+    async with scripted(client, script) as queue:
+        result = await (await start(client, queue, resumed(GOTO, SEND, **{said: ("f-old",)}))).result()
+
+    assert result.succeeded
+    assert sum(request.sequence == 1 for request in script.performed) == dispatched
+    assert [(r.verdict.verdict, r.verdict.who) for r in script.settled] == [(said, "Ada")]
+
+
+@pytest.mark.long
+async def test_what_was_said_of_one_step_does_not_hold_for_another(client: Client) -> None:
+    script = done_before()
+
+    async with scripted(client, script) as queue:
+        handle = await start(client, queue, resumed(GOTO, SEND, redo=("f-other",)))
+        await waiting(handle)
+
+    assert len(script.performed) == 2
+
+
+@pytest.mark.long
+async def test_the_same_in_doubt_under_another_chain_is_resolved_first_as_that_step(client: Client) -> None:
+    script = done_before(DOUBT_BEFORE)
+    script.verify = lambda _request: Resolution(verdict="not_done", reason="absent")
+
+    async with scripted(client, script) as queue:
+        await (await start(client, queue, resumed(GOTO, SEND))).result()
+
+    [verified] = script.verified
+    assert (verified.action.fingerprint, verified.contradicted) == ("f-old", "earlier_chain")
+    assert script.performed[-1].epoch > verified.action.epoch
+
+
+@pytest.mark.long
+async def test_a_long_plan_asks_the_ledger_once_and_continues_as_new_from_there(client: Client) -> None:
+    script = answering(150)
+
+    async with scripted(client, script) as queue:
+        run = resumed(GOTO, *[FILL] * 269).model_copy(update={"steps_per_history": 100})
+        result = await (await start(client, queue, run)).result()
+
+    assert len(script.resumed) == 1
+    assert [r.sequence for r in script.performed if not r.reapply] == list(range(150, 270))
+    assert (result.totals.steps, result.totals.from_ledger) == (270, 150)
