@@ -1,5 +1,5 @@
--- ARGV: epoch, attempt, seconds within which it must be dispatched, and with KEYS[2], the acts of the lineage: act, own
--- fingerprint, the fingerprint that it may be taken over from. Repeated by the same attempt, it is granted again.
+-- ARGV: epoch, attempt, seconds within which it must be dispatched. With KEYS[2], the acts of the lineage, the last three:
+-- act, own fingerprint, the fingerprint that it may be taken over from. Repeated by the same attempt, it is granted again.
 local attempt = ARGV[2]
 
 if state == 'COMMITTED' then
@@ -24,7 +24,7 @@ if record.late then
   return answer('late')
 end
 if KEYS[2] then
-  local acts, act, own, over = KEYS[2], ARGV[4], ARGV[5], ARGV[6]
+  local acts, act, own, over = KEYS[2], ARGV[#ARGV - 2], ARGV[#ARGV - 1], ARGV[#ARGV]
   local acts_kind = redis.call('TYPE', acts).ok
   if acts_kind ~= 'none' and acts_kind ~= 'hash' then
     return { 'damaged', '', '0', '', '' }

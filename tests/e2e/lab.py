@@ -17,6 +17,7 @@ import psutil
 from temporalio.client import WorkflowHandle
 
 from cache.connection import open_redis
+from cache.keys import trace_key
 from cache.steps import RedisStepStore
 from demo.main_job import TASK_FILE
 from demo.stage import Stage
@@ -104,15 +105,25 @@ class Lab:
         finally:
             await client.aclose()
 
+    async def forget(self, order: Order) -> None:
+        """Lose all that Redis has of the run's lineage."""
+        settings = self.place.settings
+        client = open_redis(settings.redis_url or "")
+        try:
+            tag = trace_key(settings.tenant, order.run_id).partition("}")[0].replace("[", "\\[")
+            await client.delete(*[key async for key in client.scan_iter(match=f"{tag}*")])
+        finally:
+            await client.aclose()
+
     async def audited(self, order: Order) -> tuple[Finding, ...]:
         """What is wrong with the run's exported trace, its history as the witness."""
         text, _ = await exported(self.place, await self.handle(order).describe())
         return audit(text).findings
 
     async def performed(self, order: Order) -> Counter[int]:
-        """How often each step's success was recorded, by number."""
-        lines = await self.trace(order)
-        return Counter(line["sequence"] for line in lines if line["kind"] == "step" and line["status"] == "done")
+        """How often each step's success was recorded, by number; not how often it was answered from the ledger."""
+        steps = [line for line in await self.trace(order) if line["kind"] == "step" and not line.get("fromLedger")]
+        return Counter(line["sequence"] for line in steps if line["status"] == "done")
 
     async def progress(self, order: Order) -> Progress:
         """What the run says of itself now; empty when no worker answers."""

@@ -1,12 +1,15 @@
 """Going on after another run: what the ledger answers, and what of its lineage is not repeated silently."""
 
+from typing import Any
+
 import pytest
 
 from activities.resuming import Earlier, ResumeActivities, Standing, standing
 from replaywright.domain.actions import Effect
 from replaywright.domain.fingerprints import acts_of, begun_anew, fingerprint
 from replaywright.domain.outcomes import DONE_BEFORE, DOUBT_BEFORE, Status, StepOutcome
-from replaywright.domain.runs import ActionRequest, PersonVerdict, Resume, ResumeRequest, SettleRequest
+from replaywright.domain.runs import ActionRequest, PersonVerdict, Resume, ResumeRequest, Resumption, SettleRequest
+from replaywright.domain.steps import Step
 from replaywright.errors import InputInvalid
 from replaywright.ports import Recording
 from tests.unit.staged import CLICK_HELP, CLICK_SEND, COMPOSE, FILL_TO, HELP, SEND, Stage, request, run_activity, step
@@ -14,7 +17,7 @@ from tests.unit.staged import CLICK_HELP, CLICK_SEND, COMPOSE, FILL_TO, HELP, SE
 PLAN = (FILL_TO, CLICK_SEND, CLICK_HELP)
 VALUES = {"to": "ada@example.com"}
 ACT = "act-of-send"
-SCOPE = {"tenant": "acme", "lineage": "l1"}
+SCOPE: dict[str, Any] = {"tenant": "acme", "lineage": "l1"}
 
 
 @pytest.fixture
@@ -22,7 +25,7 @@ def stage() -> Stage:
     return Stage()
 
 
-def send(mark: str, epoch: int = 1, **fields: object) -> ActionRequest:
+def send(mark: str, epoch: int = 1, **fields: Any) -> ActionRequest:
     return request(CLICK_SEND, fingerprint=mark, epoch=epoch, act=ACT, proposed=SEND, **fields)
 
 
@@ -53,9 +56,9 @@ def done(effect: Effect = Effect.IDEMPOTENT, **fields: object) -> StepOutcome:
     return StepOutcome.model_validate({"status": Status.DONE, "effect": effect, **fields})
 
 
-async def found(stage: Stage, plan: tuple[object, ...] = PLAN, **fields: object) -> Standing:
-    given = {"plan": plan, "values": VALUES, "restarts": {}, **fields}
-    return await standing(stage.store, **SCOPE, **given)  # type: ignore[arg-type]
+async def found(stage: Stage, plan: tuple[Step, ...] = PLAN, **fields: Any) -> Standing:
+    given: dict[str, Any] = {"plan": plan, "values": VALUES, "restarts": {}, **fields}
+    return await standing(stage.store, **SCOPE, **given)
 
 
 # -------------------------------------------------------------------------------------- never silently repeated
@@ -187,7 +190,7 @@ async def test_a_step_begun_anew_and_all_after_it_are_not_answered(stage: Stage)
     assert [one.sequence for one in now.earlier] == [1]
 
 
-async def resumed(stage: Stage, answered: int = 0) -> object:
+async def resumed(stage: Stage, answered: int = 0) -> Resumption:
     asked = ResumeRequest(
         run_id="r1~2",
         **SCOPE,

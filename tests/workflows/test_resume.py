@@ -1,5 +1,7 @@
 """A run that goes on after another: the loop on a real Temporal server, with scripted activities."""
 
+from collections.abc import Mapping
+
 import pytest
 from temporalio.client import Client, WorkflowFailureError
 from temporalio.exceptions import ApplicationError
@@ -52,7 +54,7 @@ def answering(steps: int, *, commits: tuple[int, ...] = (), **fields: object) ->
     return Script(resume=resume)
 
 
-def resumed(*steps: dict[str, object], **fields: object) -> RunInput:
+def resumed(*steps: Mapping[str, object], **fields: object) -> RunInput:
     return run_of(*steps, lineage="r1", resume=Resume.model_validate({"of": "r1", "who": "Ada", **fields}))
 
 
