@@ -366,3 +366,29 @@ def test_a_trace_is_exported_verified_and_replayed_without_a_server(learned: Sit
     assert list(last) == list(range(10))
     assert set(last.values()) <= {"success", "skipped"}
     assert PASSWORD not in "".join(lines)
+
+
+@pytest.mark.long
+def test_a_run_that_failed_is_resumed_with_the_mended_task_and_what_it_had_learned(up: Site, tmp_path: Path) -> None:
+    environment = {"REPLAYWRIGHT_TENANT": "resumes"}
+    wrong = tmp_path / "wrong.yaml"
+    wrong.write_text(Path(TASK).read_text("utf-8").replace("the send button", "the fax button"), "utf-8")
+    values = [f"base_url={up.webmail}", "to=ada@example.com", "subject=Resumed", "body=Hello"]
+    pairs = [word for pair in values for word in ("-p", pair)]
+
+    failed = up.cli("run", str(wrong), *pairs, "--id", "mend-me", **environment)
+    plan = up.cli("resume", "mend-me", "--task", TASK, "--dry-run", "--json", **environment)
+    done = up.cli("resume", "mend-me", "--task", TASK, "--json", **environment)
+    shown = up.cli("show", "mend-me~2", "--json", **environment)
+    again = up.cli("resume", "mend-me", **environment)
+
+    assert (failed.returncode, plan.returncode, done.returncode, again.returncode) == (1, 0, 0, 2), done.stderr
+    assert "to go on where it stopped: `replaywright resume mend-me`" in failed.stdout
+    said = json.loads(plan.stdout)
+    assert (said["fromLedger"], said["first"], said["wayBack"], said["runId"]) == (9, 10, 1, "mend-me~2")
+    totals = json.loads(done.stdout)["totals"]
+    assert (totals["steps"], totals["fromLedger"], totals["usage"]["calls"]) == (10, 9, 1)
+    assert "9 steps from the ledger, step 10 is the first to be performed" in done.stderr
+    assert [step["sequence"] for step in json.loads(shown.stdout)["steps"]] == list(range(10))
+    assert "there is nothing to resume" in again.stderr
+    assert up.sent().count("Resumed") == 1
