@@ -165,17 +165,26 @@ class BrowserTask:
         self._board.doing = "asking the ledger"
         self._show()
         found = await self._resuming.ask(self._plan)
-        self._browser.epoch = found.epoch
+        self._browser.epoch = max(self._browser.epoch + 1, found.epoch)
+        is_live = self._browser.session is not None and await self._browser.recover()
         await self._browser.open()
         self._take_over(found)
-        if found.is_doubtful:
-            await self._resolved(self._attempt(self._position, self._previous, self._previous_outcome), EARLIER_RUN)
+        was_doubtful = found.is_doubtful
+        if was_doubtful:
+            attempt = self._attempt(self._position, self._previous, self._previous_outcome)
+            await self._resolved(attempt, "" if is_live else EARLIER_RUN)
             found = await self._resuming.ask(self._plan)
             self._take_over(found)
             while self._browser.epoch < found.epoch:
                 self._browser.raise_epoch()
+        if is_live and was_doubtful:  # the page that the step in doubt was left on
+            return
+        if is_live:
+            await self._browser.close()
+            await self._browser.open()
         if not await self._rebuilt():
             await self._recover()
+        self._browser.adopted = True
 
     def _take_over(self, found: Resumption) -> None:
         """Pass the steps that the ledger answers: for these nothing is done."""

@@ -22,7 +22,8 @@ from replaywright.cli.trace import histories_of
 from replaywright.domain.actions import effect_of
 from replaywright.domain.histories import calls_of, first_value
 from replaywright.domain.outcomes import Status, StepOutcome
-from replaywright.domain.runs import OPEN_STATES, ActionRequest, Heal, Mode, Resume, RunInput, step_title
+from replaywright.domain.runs import OPEN_STATES, ActionRequest, Heal, Mode, Resume, RunInput, RunState, step_title
+from replaywright.domain.sessions import SessionOpened
 from replaywright.domain.steps import Goto, Step, action_of
 from replaywright.domain.tasks import Task, bind_parameters
 from replaywright.domain.trace_file import History
@@ -222,11 +223,26 @@ async def planned(here: Place, wish: Wish) -> Planned:
             redo=done if wish.redo else (),
             keep=done if wish.keep else (),
         ),
+        state=left_behind(histories),
     )
     back = way_back(plan, len(found.answered), found.last_commit)
     result = Planned(order, execution.id, plan, found, back, wish.redo, wish.keep)
     _require_possible(result)
     return result
+
+
+def left_behind(histories: Sequence[History]) -> RunState:
+    """The browser that the run did not give back, and the highest epoch that it had reached."""
+    session, epochs = None, [1]
+    for call in (call for history in histories for call in calls_of(history.events)):
+        given = call.given if isinstance(call.given, dict) else {}
+        action = given.get("action")
+        epochs += [of["epoch"] for of in (given, action) if isinstance(of, dict) and isinstance(of.get("epoch"), int)]
+        if call.activity_type in {"session.open", "session.recover"} and call.answer is not None:
+            session = SessionOpened.model_validate(call.answer).session
+        elif call.activity_type == "session.close":
+            session = None
+    return RunState(session=session, epoch=max(epochs))
 
 
 def way_back(plan: Sequence[Step], position: int, last_commit: int) -> int | None:

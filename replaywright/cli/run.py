@@ -30,7 +30,7 @@ from replaywright.cli.app import Command, Exit, app, options_of
 from replaywright.cli.connect import Place, is_somewhere, require_somewhere, temporal_errors, working_place
 from replaywright.cli.follow import WORKFLOW, Ending, ServerGone, follow
 from replaywright.domain.budgets import Budget, Limits
-from replaywright.domain.runs import SECRET_PREFIX, Heal, Mode, Progress, Resume, RunInput, RunResult
+from replaywright.domain.runs import SECRET_PREFIX, Heal, Mode, Progress, Resume, RunInput, RunResult, RunState
 from replaywright.domain.tasks import Task, bind_parameters
 from replaywright.errors import InputInvalid, SecretMissing
 from replaywright.settings import Settings, load_settings
@@ -92,6 +92,8 @@ class Order:
     lineage: str = ""
     """Of a run that goes on after another; empty for one that begins a lineage."""
     resume: Resume | None = None
+    state: RunState = field(default_factory=RunState)
+    """With `resume`: what the run before has left."""
 
 
 Begin = Callable[["Place"], Awaitable[Order | None]]
@@ -254,6 +256,7 @@ async def start(here: Place, order: Order) -> WorkflowHandle[Any, RunResult]:
                     budget=order.limits or _limits(here.settings, order),
                     on_failure=None if order.on_failure is None else order.on_failure.value,
                     resume=order.resume,
+                    state=order.state,
                 ),
                 id=order.run_id,
                 task_queue=here.settings.task_queue,

@@ -397,7 +397,8 @@ class RunInput(Record):
     on_failure: Literal["fail", "ask"] | None = None
     """What to do when a step failed and nothing mends it. None: what its task says."""
     resume: Resume | None = None
-    """None for a run that begins at the beginning."""
+    """None for a run that begins at the beginning. With it, `state` tells of the run before: its epoch, and the browser
+    that it may have left, which is fenced and looked into first."""
 
 
 class StepLine(Record):

@@ -1,15 +1,18 @@
 """What a resume refuses, and how a browser comes back: decided before anything is done."""
 
+import base64
+import json
 from typing import Any
 
 import pytest
 
 from activities.resuming import Earlier, Standing
-from replaywright.cli.resume import Planned, Wish, _require_possible, _restarts, way_back
+from replaywright.cli.resume import Planned, Wish, _require_possible, _restarts, left_behind, way_back
 from replaywright.cli.run import Order
 from replaywright.domain.actions import Effect
 from replaywright.domain.outcomes import Status, StepOutcome
 from replaywright.domain.tasks import parse_task
+from replaywright.domain.trace_file import History
 from replaywright.errors import InputInvalid
 
 GOTO = {"action": "goto", "url": "http://site/"}
@@ -26,6 +29,34 @@ def planned(*steps: dict[str, Any], answered: tuple[StepOutcome, ...] = (), **fi
     back = way_back(task.steps, len(answered), found.last_commit)
     given = {"redo": False, "keep": False, **fields}
     return Planned(Order(task, {}, "r~2"), "r", task.steps, found, back, **given)
+
+
+def event(number: int, kind: str, answer: dict[str, Any], **given: Any) -> list[dict[str, Any]]:
+    """An activity as a history tells of it."""
+
+    def payloads(value: dict[str, Any]) -> dict[str, Any]:
+        encoded = {"encoding": base64.b64encode(b"json/plain").decode()}
+        return {"payloads": [{"metadata": encoded, "data": base64.b64encode(json.dumps(value).encode()).decode()}]}
+
+    scheduled = {"activityType": {"name": kind}, "input": payloads(given)}
+    completed = {"scheduledEventId": number, "result": payloads(answer)}
+    return [
+        {"eventId": number, "activityTaskScheduledEventAttributes": scheduled},
+        {"eventId": number + 1, "activityTaskCompletedEventAttributes": completed},
+    ]
+
+
+def test_a_browser_that_was_not_given_back_is_found_in_the_history_with_the_highest_epoch() -> None:
+    session = {"session_id": "s1", "queue": "q"}
+    opened = event(1, "session.open", {"session": session})
+    verified = event(3, "effect.verify", {}, action={"epoch": 6})
+    closed = event(5, "session.close", {}, session=session)
+
+    left = left_behind([History("r", "1", [*opened, *verified])])
+    given_back = left_behind([History("r", "1", [*opened, *verified]), History("r", "2", closed)])
+
+    assert (left.session is not None and left.session.session_id, left.epoch) == ("s1", 6)
+    assert (given_back.session, given_back.epoch) == (None, 6)
 
 
 @pytest.mark.parametrize(

@@ -21,6 +21,7 @@ from replaywright.domain.runs import (
     Resumption,
     RunInput,
     RunResult,
+    RunState,
 )
 from tests.workflows.scripted import Script, done, run_of, scripted, start, waiting
 from workflows.plugin import WorkflowPlugin
@@ -141,6 +142,41 @@ async def test_a_step_in_doubt_is_resolved_before_anything_is_performed(client: 
     assert verified.contradicted == "earlier_run"
     assert verified.action.epoch == 8
     assert [(r.sequence, r.reapply, r.epoch) for r in script.performed] == [(0, True, 9), (1, False, 9)]
+
+
+LEFT = {"session": {"session_id": "s0", "queue": "gone", "epoch": 11}, "epoch": 12}
+
+
+def in_doubt(queue: str, **fields: object) -> RunInput:
+    """A run that goes on after one that left its browser behind."""
+    own = {**LEFT["session"], "host_queue": f"{queue}-own"}  # type: ignore[dict-item]
+    return resumed(GOTO, SEND).model_copy(update={"state": RunState.model_validate({**LEFT, "session": own, **fields})})
+
+
+@pytest.mark.long
+async def test_the_browser_that_was_left_behind_is_fenced_and_its_page_decides_the_doubt(client: Client) -> None:
+    script = answering(1, state="DISPATCHED", fingerprint="f2")
+    script.verify = lambda request: Resolution(verdict="not_done", reason="nothing_left")
+
+    async with scripted(client, script) as queue:
+        await (await start(client, queue, in_doubt(queue))).result()
+
+    [recovered], [verified] = script.recovered, script.verified
+    assert (recovered.lost.session_id, recovered.epoch) == ("s0", 14)
+    assert (verified.adopted, verified.contradicted, verified.action.epoch) == (True, "", 15)
+    assert [(r.sequence, r.reapply) for r in script.performed] == [(1, False)]
+    assert script.opened == []
+
+
+@pytest.mark.long
+async def test_a_browser_that_was_left_behind_where_nothing_is_in_doubt_is_replaced(client: Client) -> None:
+    script = answering(1)
+
+    async with scripted(client, script) as queue:
+        await (await start(client, queue, in_doubt(queue))).result()
+
+    assert (len(script.recovered), len(script.opened), len(script.closed)) == (1, 1, 2)
+    assert [(r.sequence, r.reapply) for r in script.performed] == [(0, True), (1, False)]
 
 
 @pytest.mark.long
