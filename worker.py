@@ -33,6 +33,7 @@ from activities.sessions import Attachments, SessionActivities
 from cache.connection import open_redis, ping
 from cache.overrides import CachedOverrides, RedisOverrides
 from cache.steps import RedisStepStore
+from cache.watch import StoreWatch
 from replaywright.artifacts.store import ArtifactStore
 from replaywright.browser.attach import ChromiumBrowsers
 from replaywright.errors import ReplaywrightError, StackFailed
@@ -204,7 +205,11 @@ async def _browser_workers(
 ) -> list[Worker]:
     redis = open_redis(_redis_url(settings))
     exits.push_async_callback(redis.aclose)
-    store = RedisStepStore(redis, dispatch_within_s=DISPATCH_WITHIN_S)
+    watch = StoreWatch(redis)
+    await watch.look()
+    looking = asyncio.create_task(watch.keep_looking())
+    exits.callback(looking.cancel)
+    store = RedisStepStore(redis, dispatch_within_s=DISPATCH_WITHIN_S, watch=watch)
     sessions_dir = settings.home / "sessions"
     browsers = ChromiumBrowsers(
         download_limit_bytes=settings.max_download_mb * 1024 * 1024,

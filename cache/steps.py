@@ -35,6 +35,7 @@ from cache.scripts import (
     SETTLE,
     Command,
 )
+from cache.watch import StoreWatch
 from replaywright.domain.entries import SCHEMA, ActionCacheEntry, EntryInfo, EntryStatus
 from replaywright.domain.outcomes import Status, StepOutcome
 from replaywright.domain.trace import VERSION, content_digest, flat, origin, step_line
@@ -90,15 +91,22 @@ class _Shared:
 
     client: Client
     dispatch_within_s: float
+    watch: StoreWatch | None = None
     reported: set[str] = field(default_factory=set)
 
 
 class RedisStepStore:
     """The `StepStore` of `replaywright.ports`, on Redis or Valkey, single server or cluster."""
 
-    def __init__(self, client: Client, *, dispatch_within_s: float = 6.0) -> None:
-        """`dispatch_within_s`: how old an intent may be when the input's first bytes are let go."""
-        self._shared = _Shared(client, dispatch_within_s)
+    def __init__(self, client: Client, *, dispatch_within_s: float = 6.0, watch: StoreWatch | None = None) -> None:
+        """Keep everything in the server of `client`.
+
+        Args:
+            client: may be shared.
+            dispatch_within_s: how old an intent may be when the input's first bytes are let go.
+            watch: knows whether intents are safe with this server; without it they are taken to be.
+        """
+        self._shared = _Shared(client, dispatch_within_s, watch)
         self.round_trips = RoundTrips()
         """Of all that use this very object; see `counting`."""
 
@@ -129,7 +137,9 @@ class RedisStepStore:
         act: str = "",
         over: str = "",
     ) -> Known:
-        """Write the intent to dispatch a commit step; see the port."""
+        """Write the intent to dispatch a commit step; see the port. Refused by a server that may drop it."""
+        if self._shared.watch is not None and self._shared.watch.refusal:
+            raise StoreUnavailable(self._shared.watch.refusal)
         key = ledger_key(tenant, lineage, fingerprint)
         given: tuple[str | int, ...] = (epoch, attempt, str(self._shared.dispatch_within_s))
         command = Command(INTEND, key, given)

@@ -33,6 +33,8 @@ COMMIT_ROUNDS = 3
 """How often a commit step may be dispatched anew after it was verified absent."""
 
 _LOST = frozenset({"SessionLost", "KeeperUnavailable", "KeeperRefused", "Fenced"})
+_BEFORE_DISPATCH = frozenset({"InputInvalid", "SecretMissing", "PolicyBlocked"})
+"""Found wrong before anything is done."""
 _LOST_WITH_WORKER = ["TemporalTimeout:Heartbeat", "TemporalTimeout:StartToClose"]
 _HOPELESS = ["InputInvalid", "SecretMissing", "PolicyBlocked", "ActionFailed", "ArtifactMissing", "ValueTooLarge"]
 
@@ -84,5 +86,14 @@ def is_loss(error: ActivityError) -> bool:
             return True
         case ApplicationError(type=kind):
             return kind in _LOST
+        case _:
+            return False
+
+
+def leaves_doubt(error: ActivityError) -> bool:
+    """Whether a commit activity that ended so may have dispatched its step: whatever it ends with but its answers."""
+    match error.cause:
+        case ApplicationError(type=kind):
+            return kind not in _BEFORE_DISPATCH
         case _:
             return False

@@ -387,13 +387,18 @@ class BrowserTask:
                 outcome = await attempt.perform()
             except ActivityError as error:
                 losses += 1
-                if not policies.is_loss(error) or losses > policies.LOSSES_PER_STEP:
+                lost = policies.is_loss(error)
+                doubtful = not (lost or attempt.may_repeat) and policies.leaves_doubt(error)
+                if doubtful:
+                    doubtful = workflow.patched("doubt-on-error")
+                if not (lost or doubtful) or losses > policies.LOSSES_PER_STEP:
                     raise
                 await self._recover()
                 attempt.after_loss()
                 if attempt.may_repeat:
                     continue
-                outcome = StepOutcome(status=Status.IN_DOUBT, reason="worker_lost", fingerprint=attempt.mark)
+                reason = "worker_lost" if lost else "broke_off"
+                outcome = StepOutcome(status=Status.IN_DOUBT, reason=reason, fingerprint=attempt.mark)
             if outcome.reason == "store_unavailable" and waits < policies.STORE_TRIES:
                 waits += 1
                 self._board.doing = f"{attempt.title}: waiting for Redis"

@@ -34,6 +34,7 @@ from replaywright.domain.runs import SECRET_PREFIX, Heal, Mode, Progress, Resume
 from replaywright.domain.tasks import Task, bind_parameters
 from replaywright.errors import InputInvalid, SecretMissing
 from replaywright.settings import Settings, load_settings
+from replaywright.stack.redis import ask_redis
 
 _TASK_TIMEOUT = timedelta(seconds=5)
 """A workflow task that was lost with its worker is given out again after this; Temporal's default is 10 s. Replaying
@@ -209,6 +210,8 @@ async def carry_out(
     def tell(text: str) -> None:
         output.print_line(text, style="dim", console=console)
 
+    if settings.redis_url is not None:
+        await ask_redis(settings.redis_url, ("PING",))
     order: Order | None = None
     for restart in range(_RESTARTS + 1):
         try:

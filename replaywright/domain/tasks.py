@@ -17,6 +17,9 @@ from replaywright.errors import InputInvalid
 
 _Authored = TypeVar("_Authored", bound=Authored)
 
+VALUES_LIMIT = 256 * 1024
+"""Bytes of all parameters' values of a run: they are told to every step, and Temporal takes 2 MB at a time."""
+
 
 class Parameter(Authored):
     """One value that a caller may or must give."""
@@ -193,7 +196,18 @@ def bind_parameters(task: Task, given: Mapping[str, str]) -> dict[str, str]:
             hint = f", for example {parameter.example!r}" if parameter.example else ""
             raise InputInvalid(f"parameter {name!r} of task {task.task!r} has no value; pass --param {name}=…{hint}")
         values[name] = _checked(name, parameter, value)
+    _check_size(task, values)
     return values
+
+
+def _check_size(task: Task, values: Mapping[str, str]) -> None:
+    sizes = {name: len(value.encode("utf-8", "surrogatepass")) for name, value in values.items()}
+    if sum(sizes.values()) > VALUES_LIMIT:
+        largest = max(sizes, key=lambda name: sizes[name])
+        raise InputInvalid(
+            f"the parameters of task {task.task!r} have {sum(sizes.values())} bytes, of which {sizes[largest]} are "
+            f"those of {largest!r}; all together may have {VALUES_LIMIT}: put large content into a file and upload it"
+        )
 
 
 def _checked(name: str, parameter: Parameter, value: str) -> str:

@@ -1,0 +1,108 @@
+"""What an earlier attempt left at the gate: waited for, stopped, cut, and told apart from other attempts."""
+
+import asyncio
+import time
+from dataclasses import replace
+from typing import cast
+
+import pytest
+
+from activities.commit import reopened, settled
+from replaywright.keeper.black_box import BlackBox
+from replaywright.keeper.client import KeeperClient
+from replaywright.keeper.commit_gate import LocalCommitGate
+from replaywright.keeper.gate import Gate
+from replaywright.keeper.protocol import GatePhase, OperationRecord
+from replaywright.testing_gate import FakeCommitGate, FakeGate
+
+
+async def armed(*, held: bool = False, armed_for_s: float = 60.0) -> tuple[FakeGate, FakeCommitGate]:
+    """A gate that an attempt of epoch 1 armed, and that one of epoch 2 finds."""
+    gate = FakeGate()
+    await FakeCommitGate(gate, 1).arm("send", within_ms=1000, hold_safe=False)
+    assert gate.current is not None
+    gate.current = replace(gate.current, armed_for_s=armed_for_s, held=int(held))
+    gate.operations["send", 1] = gate.current
+    return gate, FakeCommitGate(gate, 2)
+
+
+class Page:
+    """A page whose loads are stopped, and what the gate was in when that happened."""
+
+    def __init__(self, gate: FakeGate) -> None:
+        self._gate = gate
+        self.stopped_at: list[str] = []
+
+    async def stop(self) -> bool:
+        self.stopped_at.append("open" if self._gate.current is None else self._gate.current.phase)
+        return True
+
+
+async def test_a_page_that_has_sent_nothing_yet_is_waited_for_before_its_gate_is_cut() -> None:
+    gate, mine = await armed(armed_for_s=0.0)
+    page = Page(gate)
+
+    settling = asyncio.create_task(settled(mine, page.stop))
+    sending = asyncio.create_task(gate.passes())
+    left = await sending
+    seen = await settling
+
+    assert left is False
+    assert seen is not None
+    assert gate.operations["send", 1].held_at is not None
+    assert (seen.is_closed, page.stopped_at) == (True, ["armed"])
+
+
+async def test_a_page_is_stopped_before_its_bytes_are_cut_and_again_before_its_gate_opens() -> None:
+    gate, mine = await armed(held=True)
+    page = Page(gate)
+
+    seen = await settled(mine, page.stop)
+    assert seen is not None
+    await reopened(mine, seen, page.stop)
+
+    assert page.stopped_at == ["armed", "cut"]
+    assert gate.current is None
+
+
+class Asked:
+    """A keeper's answers to questions about operations."""
+
+    def __init__(self, *operations: OperationRecord) -> None:
+        self.operations = operations
+
+    async def black_box(self, _op_id: str, *, limit: int) -> "Asked":
+        del limit
+        return self
+
+
+async def test_the_black_box_tells_the_attempts_of_a_step_apart() -> None:
+    gate = Gate(BlackBox())
+    gate.arm("send", 1, 5000)
+    gate.cut("send")
+    gate.disarm("send")
+    gate.arm("send", 3, 5000)
+    keeper = Asked(*gate.operations("send"))
+    mine = LocalCommitGate(cast(KeeperClient, keeper), 4)
+
+    first, second, third = [await mine.recall("send", epoch) for epoch in (1, 2, 3)]
+
+    assert first is not None
+    assert third is not None
+    assert (first.epoch, first.is_closed, second, third.epoch, third.is_closed) == (1, True, None, 3, False)
+
+
+# ------------------------------------------------------------------------------------------------- clocks
+
+
+def test_a_gate_whose_time_is_up_cuts_whatever_the_clock_on_the_wall_says(monkeypatch: pytest.MonkeyPatch) -> None:
+    gate = Gate(BlackBox())
+    gate.arm("send", 1, 60_000)
+
+    monkeypatch.setattr(time, "time", lambda: 4_000_000_000.0)  # the year 2096
+    gate.check_deadlines()
+    stepped = gate.operations("send")[0].phase
+    monkeypatch.setattr("replaywright.keeper.clock.lease_now_s", lambda: time.clock_gettime(time.CLOCK_BOOTTIME) + 61)
+    gate.check_deadlines()
+
+    assert (stepped, gate.operations("send")[0].phase) == (GatePhase.ARMED, GatePhase.CUT)

@@ -1,0 +1,50 @@
+"""The list of mutants fits the source: the short form of `make mutants`."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.mutants.catalogue import MUTANTS
+from tests.mutants.mutant import ROOT, Mutant, copy_source, page
+from tests.unit.named_tests import names_in
+
+PAGE = ROOT / "docs" / "architecture" / "mutants.md"
+
+
+def test_every_mutant_replaces_a_text_that_stands_once() -> None:
+    assert {mutant.name: len(mutant.places()) for mutant in MUTANTS if len(mutant.places()) != 1} == {}
+
+
+def test_every_mutant_changes_something_under_a_name_of_its_own() -> None:
+    assert len({mutant.name for mutant in MUTANTS}) == len(MUTANTS)
+    assert [mutant.name for mutant in MUTANTS if mutant.old == mutant.new] == []
+
+
+def test_every_test_that_is_to_catch_a_mutant_exists() -> None:
+    named = {test for mutant in MUTANTS for test in mutant.caught_by}
+
+    assert [test for test in sorted(named) if test not in names_in(test.partition("::")[0])] == []
+
+
+def test_the_page_of_the_mutants_is_up_to_date() -> None:
+    assert PAGE.read_text("utf-8") == page(MUTANTS), "write it anew: python -m tests.mutants.run --write"
+
+
+def test_a_text_that_is_gone_or_stands_twice_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "one.py").write_text("guard()\nguard()\n")
+
+    for old in ("guard()", "no such guard"):
+        with pytest.raises(ValueError, match="not once"):
+            Mutant("m", "g", "one.py", old, "", ()).apply(tmp_path)
+
+
+def test_a_mutant_is_applied_to_the_copy_alone(tmp_path: Path) -> None:
+    copy_source(tmp_path / "copy")
+    mutant = MUTANTS[0]
+    [source] = mutant.places()
+    before = source.read_text("utf-8")
+
+    mutant.apply(tmp_path / "copy")
+
+    assert source.read_text("utf-8") == before
+    assert mutant.places(tmp_path / "copy") == []

@@ -1,0 +1,91 @@
+"""Commit steps in the loop of `BrowserTask`: dispatched once a round, resolved whenever it is not known what became."""
+
+import pytest
+from temporalio.client import Client, WorkflowFailureError
+from temporalio.exceptions import ApplicationError
+from temporalio.testing import WorkflowEnvironment
+
+from replaywright.domain.actions import Effect
+from replaywright.domain.outcomes import Status, StepOutcome
+from replaywright.domain.runs import ActionRequest, Resolution, RunResult
+from tests.workflows.scripted import Script, after_goto, done, run_of, scripted, start
+from workflows import policies
+from workflows.plugin import WorkflowPlugin
+
+GOTO = {"action": "goto", "url": "http://site/"}
+FILL = {"action": "fill", "instruction": "the name field", "value": "Ada"}
+SEND = {"action": "click", "instruction": "the send button", "effect": "commit"}
+
+
+@pytest.fixture
+async def client(temporal_env: WorkflowEnvironment) -> Client:
+    address = temporal_env.client.service_client.config.target_host
+    return await Client.connect(address, plugins=[WorkflowPlugin()])
+
+
+def breaks_off(kind: str) -> Script:
+    """The send step ends with an error of this kind when it is performed for the first time."""
+
+    def perform(request: ActionRequest, call: int) -> StepOutcome:
+        if call == 0:
+            raise ApplicationError("the answer did not come", type=kind)
+        return done(request)
+
+    return Script(perform=after_goto(perform))
+
+
+@pytest.mark.parametrize("kind", ["ValueTooLarge", "RuntimeError", "StoreUnavailable"])
+async def test_a_commit_step_whose_activity_breaks_off_is_resolved_and_not_tried_again(
+    client: Client, kind: str
+) -> None:
+    script = breaks_off(kind)
+    script.verify = lambda request: Resolution(verdict="done", outcome=done(request.action, effect=Effect.COMMIT))
+
+    async with scripted(client, script) as queue:
+        result = await (await start(client, queue, run_of(GOTO, SEND))).result()
+
+    assert result.succeeded
+    assert [request.sequence for request in script.performed] == [0, 1]
+    assert [(request.action.sequence, request.action.epoch) for request in script.verified] == [(1, 3)]
+
+
+@pytest.mark.parametrize("kind", ["InputInvalid", "SecretMissing", "PolicyBlocked"])
+async def test_a_commit_step_that_is_refused_before_anything_is_done_fails_with_its_reason(
+    client: Client, kind: str
+) -> None:
+    script = breaks_off(kind)
+
+    async with scripted(client, script) as queue:
+        with pytest.raises(WorkflowFailureError) as failure:
+            await (await start(client, queue, run_of(GOTO, SEND))).result()
+
+    assert isinstance(failure.value.cause, ApplicationError)
+    assert RunResult.model_validate(failure.value.cause.details[0]).reason == kind
+    assert (len(script.performed), script.verified) == (2, [])
+
+
+async def test_a_commit_step_that_is_absent_every_time_is_given_up_after_three_dispatches(client: Client) -> None:
+    doubtful = StepOutcome(status=Status.IN_DOUBT, reason="gate_cut", effect=Effect.COMMIT)
+    script = Script(perform=after_goto(lambda _request, _call: doubtful))
+    script.verify = lambda _request: Resolution(verdict="not_done", reason="nothing_left")
+
+    async with scripted(client, script) as queue:
+        with pytest.raises(WorkflowFailureError) as failure:
+            await (await start(client, queue, run_of(GOTO, SEND))).result()
+
+    assert isinstance(failure.value.cause, ApplicationError)
+    assert "verified absent after 3 dispatches" in failure.value.cause.message
+    assert [request.sequence for request in script.performed] == [0, *[1] * policies.COMMIT_ROUNDS]
+    epochs = [request.epoch for request in script.performed]
+    assert epochs == sorted(epochs)
+
+
+async def test_the_lineage_is_that_of_the_run_in_every_execution_of_it(client: Client) -> None:
+    script = Script()
+
+    async with scripted(client, script) as queue:
+        handle = await start(client, queue, run_of(GOTO, FILL, SEND, steps_per_history=1))
+        await handle.result()
+
+    assert {request.lineage for request in script.performed} == {handle.id}
+    assert handle.first_execution_run_id != (await client.get_workflow_handle(handle.id).describe()).run_id
