@@ -30,6 +30,10 @@ UNUSED_S = 120.0
 """A browser that no step has used for so long after it was opened is not asked for any more."""
 
 
+_BLANK = ("", "about:blank", "chrome://newtab/", "chrome://new-tab-page/")
+"""Where a browser is that shows nothing of a run."""
+
+
 class Unmet(Protocol):
     """A step that acted, and of which a required expectation does not hold."""
 
@@ -168,7 +172,11 @@ class SessionActivities:
 
     @activity.defn(name="session.recover")
     async def recover_session(self, request: RecoverSession) -> SessionOpened:
-        """Adopt the run's live browser if it is on this host and alive; else open a new, empty one."""
+        """Adopt the run's live browser if it is on this host and alive; else open a new, empty one.
+
+        A browser whose page is gone (its renderer crashed) is kept, with its cookies, but not adopted: there is nothing
+        to go on from.
+        """
         async with heartbeats("recovering"):
             if self._keepers.is_local(request.lost):
                 try:
@@ -178,8 +186,9 @@ class SessionActivities:
                     await self._keepers.close(request.lost.model_copy(update={"epoch": request.epoch}))
                 else:
                     hit_run("adopting")
+                    url = held.browser.url
                     return SessionOpened(
-                        session=self._mine(held.ref, request.epoch), adopted=True, url=held.browser.url
+                        session=self._mine(held.ref, request.epoch), adopted=url not in _BLANK, url=url
                     )
             opened = await self._open(request.epoch)
             hit_run("rebuilding")

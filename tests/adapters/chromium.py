@@ -10,8 +10,9 @@ import httpx
 class Chromium:
     """A Chromium of its own, with strict site isolation: a frame of another site is another process."""
 
-    def __init__(self, path: Path, profile: Path) -> None:
-        self.path, self.profile = path, profile
+    def __init__(self, path: Path, profile: Path, *more: str) -> None:
+        """`more`: arguments of Chromium."""
+        self.path, self.profile, self._more = path, profile, more
 
     async def __aenter__(self) -> str:
         arguments = ["--headless=new", "--no-sandbox", "--remote-debugging-port=0", f"--user-data-dir={self.profile}"]
@@ -20,6 +21,7 @@ class Chromium:
             "--disable-gpu",
             "--site-per-process",
             "--disable-popup-blocking",
+            *self._more,
             "about:blank",
         ]
         self.process = await asyncio.create_subprocess_exec(

@@ -571,6 +571,15 @@ async def test_without_a_lease_an_unsafe_request_is_refused_and_a_held_one_cut()
     assert len(it.site.got) == 1
 
 
+async def test_without_a_lease_nothing_unsafe_leaves_though_nothing_is_armed() -> None:
+    async with rig() as it:
+        it.lapsed = True
+        answer = await it.ask(it.post())
+
+    assert answer.startswith(b"HTTP/1.1 503 ")
+    assert it.site.got == []
+
+
 @pytest.mark.parametrize(("verdict", "status"), [(True, b"200"), (False, b"503")])
 async def test_a_dispatcher_is_asked_at_the_first_held_byte_and_decides(verdict: bool, status: bytes) -> None:
     asked: list[str] = []

@@ -255,6 +255,14 @@ ACTIVITIES = (
 
 RESOLVING = (
     Mutant(
+        "blank page adopted",
+        "a browser whose page is gone is not taken for one that shows where the run was",
+        "activities/sessions.py",
+        "adopted=url not in _BLANK, url=url",
+        "adopted=True, url=url",
+        (_SESSIONS + "test_a_browser_that_shows_nothing_any_more_is_kept_but_not_adopted",),
+    ),
+    Mutant(
         "no fence in the ledger",
         "the attempt in doubt is fenced before anything is decided",
         "activities/effects.py",
@@ -513,8 +521,8 @@ KEEPER = (
         "without a lease nothing that would change something leaves",
         "replaywright/keeper/gate.py",
         "        if connection.gated and self._lease_lapsed():",
-        "        if connection.gated and self._current and self._lease_lapsed():",
-        (_PROXY + "test_without_a_lease_an_unsafe_request_is_refused_and_a_held_one_cut",),
+        "        if not connection.number and self._lease_lapsed():",
+        (_PROXY + "test_without_a_lease_nothing_unsafe_leaves_though_nothing_is_armed",),
     ),
     Mutant(
         "disarm lets go",

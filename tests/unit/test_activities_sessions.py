@@ -132,6 +132,15 @@ async def test_a_live_browser_is_adopted_with_its_page(stage: Stage) -> None:
     assert stage.keepers.attached == [("s1", 2)]
 
 
+async def test_a_browser_that_shows_nothing_any_more_is_kept_but_not_adopted(stage: Stage) -> None:
+    stage.open("about:blank")
+
+    opened = await recovered(stage)
+
+    assert (opened.session.session_id, opened.adopted) == ("s1", False)
+    assert stage.keepers.dead == set()
+
+
 async def test_adopting_again_changes_nothing(stage: Stage) -> None:
     assert await recovered(stage) == await recovered(stage)
     assert stage.keepers.attached == [("s1", 2)]

@@ -23,6 +23,7 @@ from replaywright.domain.runs import RunResult, Totals
 from replaywright.settings import Settings
 from replaywright.stack import Finding
 from replaywright.stack.doctor import Health
+from replaywright.stack.processes import free_port
 
 ROOT = Path(__file__).parents[2]
 COMMANDS = ["demo", "doctor", "up", "run", "runs", "show", "resolve", "cancel", "schema", "version"]
@@ -107,6 +108,18 @@ def test_the_schema_explains_fields_to_an_editor() -> None:
     assert "part of the run's id" in described["properties"]["task"]["description"]
     assert "plain words" in described["$defs"]["Click"]["properties"]["instruction"]["description"]
     assert "The budget of the step" in described["$defs"]["Goto"]["properties"]["timeout_ms"]["description"]
+
+
+def test_a_run_with_a_redis_that_is_down_says_so_before_anything_is_started(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("REPLAYWRIGHT_REDIS_URL", f"redis://:hunter2@127.0.0.1:{free_port()}/0")
+    monkeypatch.setenv("REPLAYWRIGHT_TEMPORAL_ADDRESS", f"127.0.0.1:{free_port()}")
+    given = ["-p", "base_url=http://127.0.0.1:1", "-p", "to=ada@example.com", "-p", "subject=x", "-p", "body=x"]
+
+    result = invoked("run", "demo/send_mail.yaml", *given)
+
+    assert result.exit_code == Exit.BAD_INPUT
+    assert "Redis cannot be reached" in result.stderr
+    assert "hunter2" not in result.stderr
 
 
 # --- exit statuses ------------------------------------------------------------------------------------------------

@@ -265,6 +265,15 @@ def test_a_wrong_value_names_parameter_and_expectation(given_values: dict[str, s
     assert str(caught.value) == message
 
 
+def test_values_that_are_too_large_for_every_step_to_be_told_are_refused_with_the_largest() -> None:
+    data = {"task": "t", "url": "http://x/", "parameters": {"to": {}, "body": {}}, "steps": [{"action": "go_back"}]}
+    wanted = parse_task(data, "test")
+
+    assert bind_parameters(wanted, {"to": "Ada", "body": "x" * 200_000})["to"] == "Ada"
+    with pytest.raises(InputInvalid, match=r"3000003 bytes, of which 3000000 are those of 'body'.*may have 262144"):
+        bind_parameters(wanted, {"to": "Ada", "body": "x" * 3_000_000})
+
+
 def test_a_task_without_parameters_says_so() -> None:
     with pytest.raises(InputInvalid, match="it has: none"):
         bind_parameters(parse_task(task(), "f"), {"x": "1"})
