@@ -3,6 +3,7 @@
 import asyncio
 import hashlib
 import os
+import resource
 from pathlib import Path
 from uuid import uuid4
 
@@ -120,6 +121,17 @@ async def test_a_failed_write_leaves_nothing_behind(folder: Path, monkeypatch: p
 
     with pytest.raises(ArtifactsUnavailable, match="No space left"):
         await ArtifactStore(str(folder)).put(b"x")
+    assert files_in(folder) == []
+
+
+async def test_a_disk_that_takes_no_more_leaves_nothing_behind(folder: Path) -> None:
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (8 * 1024 * 1024, hard))
+    try:
+        with pytest.raises(ArtifactsUnavailable, match="cannot be written"):
+            await ArtifactStore(str(folder)).put(os.urandom(9 * 1024 * 1024))
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
     assert files_in(folder) == []
 
 

@@ -11,8 +11,9 @@ from pathlib import Path
 from typing import Self
 
 import pytest
+from redis.exceptions import BusyLoadingError, ClusterDownError, MasterDownError, ReadOnlyError, RedisError
 
-from cache.connection import Client, StoreReport, address_of, check_store, open_redis
+from cache.connection import Client, StoreReport, address_of, check_store, open_redis, unavailable
 from cache.steps import RedisStepStore
 from replaywright.domain.actions import Action, Effect
 from replaywright.domain.entries import ActionCacheEntry
@@ -181,6 +182,19 @@ async def test_a_replica_refuses_writes(server: RedisServer) -> None:
             await RedisStepStore(client).intend(**STEP, epoch=1, attempt="a")
 
         assert codes(await check_store(client)) == {"write_failed"}
+
+
+@pytest.mark.parametrize(
+    ("error", "remedy"),
+    [
+        (BusyLoadingError("Redis is loading the dataset in memory"), "this passes by itself"),
+        (MasterDownError("Link with MASTER is down"), "wait for the fail-over"),
+        (ClusterDownError("The cluster is down"), "wait for the fail-over"),
+        (ReadOnlyError("You can't write against a read only replica."), "give the address of the primary"),
+    ],
+)
+def test_a_server_that_is_not_the_one_to_write_to_now_is_told_with_what_to_do(error: RedisError, remedy: str) -> None:
+    assert remedy in str(unavailable("redis.example:6379/0", error))
 
 
 async def test_a_wrong_password_and_missing_rights_are_told_without_the_password(server: RedisServer) -> None:

@@ -1,5 +1,6 @@
 """Pages that take their renderer down, or would take everything else with them: bounded, and never mistaken."""
 
+import asyncio
 import contextlib
 from pathlib import Path
 
@@ -13,6 +14,7 @@ from replaywright.errors import ActionFailed, SessionLost
 from replaywright.testing import FakeKeepers
 from tests.adapters.browser_site import Site
 from tests.adapters.chromium import Chromium
+from tests.adapters.gate_site import authority
 from tests.adapters.steps import button, holds, opened, says, work
 from tests.unit.staged import SESSION, run_activity
 
@@ -113,3 +115,34 @@ async def test_a_page_that_floods_its_console_is_worked_all_the_same(session: Ch
 
     assert holds(report)
     assert len("\n".join(seen.console)) < 1_000_000
+
+
+LOGIN = b"HTTP/1.1 401 Unauthorized\r\nWWW-Authenticate: Basic realm=x\r\nContent-Length: 5\r\n\r\nlogin"
+
+
+async def test_a_page_that_asks_for_a_password_of_its_own_is_not_opened(session: ChromiumSession) -> None:
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(LOGIN)
+        writer.close()
+
+    server = await asyncio.start_server(serve, "127.0.0.1", 0)
+    url = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/"
+
+    with pytest.raises(ActionFailed, match="ERR_INVALID_AUTH_CREDENTIALS") as failed:
+        await session.perform(work("goto", url=url))
+
+    server.close()
+    assert failed.value.reason == "navigation_failed"
+
+
+async def test_a_certificate_that_nobody_vouches_for_is_not_accepted(session: ChromiumSession, tmp_path: Path) -> None:
+    context = authority(tmp_path).context("http/1.1")
+    server = await asyncio.start_server(lambda _reader, writer: writer.close(), "127.0.0.1", 0, ssl=context)
+    url = f"https://127.0.0.1:{server.sockets[0].getsockname()[1]}/"
+
+    with pytest.raises(ActionFailed, match="ERR_CERT_AUTHORITY_INVALID") as failed:
+        await session.perform(work("goto", url=url))
+
+    server.close()
+    assert failed.value.reason == "navigation_failed"
