@@ -236,6 +236,14 @@ ACTIVITIES = (
         (_ACTIONS + "test_an_errors_message_loses_its_secret",),
     ),
     Mutant(
+        "redactor without URL encoding",
+        "a secret is found however it is encoded",
+        "replaywright/domain/redaction.py",
+        """        "".join(rf"%(?:25)*{_any_case(f'{byte:02x}')}" for byte in data),\n""",
+        "",
+        ("tests/unit/test_domain_redaction.py::test_no_encoding_survives",),
+    ),
+    Mutant(
         "zombie in the same worker",
         "an attachment of a smaller epoch is refused",
         "activities/sessions.py",
@@ -266,8 +274,8 @@ RESOLVING = (
         "no fence in the ledger",
         "the attempt in doubt is fenced before anything is decided",
         "activities/effects.py",
-        "            before = await self._store.fence(**scope, epoch=asked.epoch)\n            if before",
-        '            before = await self._store.look_up(**scope, run_id="", content_key="")\n            if before',
+        "            before = await self._store.fence(**scope, epoch=asked.epoch)\n",
+        '            before = await self._store.look_up(**scope, run_id="", content_key="")\n',
         (_EFFECTS + "test_the_attempt_in_doubt_is_fenced_before_anything_is_decided",),
     ),
     Mutant(

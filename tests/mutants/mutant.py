@@ -33,8 +33,8 @@ class Mutant:
         sources = [file for file in files if file.suffix in SOURCES]
         return [file for file in sources for _ in range(file.read_text("utf-8").count(self.old))]
 
-    def apply(self, root: Path) -> None:
-        """Replace the text in the copy of the source at `root`.
+    def place(self, root: Path = ROOT) -> Path:
+        """The file in which the text stands.
 
         Raises:
             ValueError: the text does not stand there exactly once.
@@ -42,7 +42,15 @@ class Mutant:
         places = self.places(root)
         if len(places) != 1:
             raise ValueError(f"mutant {self.name!r}: its text stands {len(places)} times in {self.where}, not once")
-        [file] = places
+        return places[0]
+
+    def apply(self, root: Path) -> None:
+        """Replace the text in the copy of the source at `root`.
+
+        Raises:
+            ValueError: the text does not stand there exactly once.
+        """
+        file = self.place(root)
         file.write_text(file.read_text("utf-8").replace(self.old, self.new), "utf-8")
 
 
@@ -84,6 +92,6 @@ def page(mutants: Iterable[Mutant], root: Path = ROOT) -> str:
     rows = []
     for mutant in mutants:
         tests = "<br>".join(f"`{test.partition('::')[2]}` ({test.partition('::')[0]})" for test in mutant.caught_by)
-        [place] = mutant.places(root)
-        rows.append(f"| {mutant.name} | {mutant.guard} | {place.relative_to(root)} | {tests} |\n")
+        place = mutant.place(root).relative_to(root)
+        rows.append(f"| {mutant.name} | {mutant.guard} | {place} | {tests} |\n")
     return PAGE_HEAD + "".join(rows) + PAGE_TAIL
