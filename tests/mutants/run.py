@@ -41,6 +41,7 @@ def run_tests(copy: Path, tests: Iterable[str], limit_s: float = LIMIT_S) -> Ran
     """Run these tests in a copy of the source."""
     wanted = sorted(set(tests))
     report = copy / "report.xml"
+    report.unlink(missing_ok=True)
     command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-q", "-m", "", f"--junitxml={report}"]
     environment = {**os.environ, "PYTHONPATH": str(copy), "PYTHONDONTWRITEBYTECODE": "1"}
     try:

@@ -34,7 +34,12 @@ def breaks_off(kind: str) -> Script:
     return Script(perform=after_goto(perform))
 
 
-@pytest.mark.parametrize("kind", ["ValueTooLarge", "RuntimeError", "StoreUnavailable"])
+def kinds(short: str, *others: str) -> list[object]:
+    """One for every day; the others belong to the long form."""
+    return [short, *(pytest.param(other, marks=pytest.mark.long) for other in others)]
+
+
+@pytest.mark.parametrize("kind", kinds("ValueTooLarge", "RuntimeError", "StoreUnavailable"))
 async def test_a_commit_step_whose_activity_breaks_off_is_resolved_and_not_tried_again(
     client: Client, kind: str
 ) -> None:
@@ -49,7 +54,7 @@ async def test_a_commit_step_whose_activity_breaks_off_is_resolved_and_not_tried
     assert [(request.action.sequence, request.action.epoch) for request in script.verified] == [(1, 3)]
 
 
-@pytest.mark.parametrize("kind", ["InputInvalid", "SecretMissing", "PolicyBlocked"])
+@pytest.mark.parametrize("kind", kinds("SecretMissing", "InputInvalid", "PolicyBlocked"))
 async def test_a_commit_step_that_is_refused_before_anything_is_done_fails_with_its_reason(
     client: Client, kind: str
 ) -> None:
