@@ -45,6 +45,7 @@ async def recovered(endpoint: str, browsers: ChromiumBrowsers) -> SessionOpened:
     return found
 
 
+@pytest.mark.long
 async def test_a_browser_whose_page_crashed_is_not_taken_for_one_that_shows_where_the_run_was(
     browsers: ChromiumBrowsers, site: Site, chromium_path: Path, tmp_path: Path
 ) -> None:
