@@ -124,10 +124,19 @@ class _Site:
 
     async def outbox_json(self, request: Request) -> Response:
         """The message of a subject, once it has become visible."""
+        visible = self._visible(request)
+        return JSONResponse({} if not visible else visible[-1].model_dump(mode="json"))
+
+    async def search(self, request: Request) -> Response:
+        """What is visible of a subject now, on a page that does not change any more."""
+        visible = self._visible(request)
+        said = f"{visible[-1].subject} is in the outbox" if visible else "Nothing found"
+        return HTMLResponse(_PAGE.format(title="Search", body=f"<p>{html.escape(said)}</p>"))
+
+    def _visible(self, request: Request) -> list[Sent]:
         subject = request.query_params.get("subject", "")
         lag = self._drawn(f"{subject}/lag", 1.5)
-        visible = [mail for mail in self._sent.get(subject, []) if time.time() - mail.at >= lag]
-        return JSONResponse({} if not visible else visible[-1].model_dump(mode="json"))
+        return [mail for mail in self._sent.get(subject, []) if time.time() - mail.at >= lag]
 
 
 def create_app(log: Path, seed: str) -> Starlette:
@@ -141,6 +150,7 @@ def create_app(log: Path, seed: str) -> Starlette:
             Route("/sent", site.sent),
             Route("/outbox", site.outbox),
             Route("/outbox.json", site.outbox_json),
+            Route("/search", site.search),
         ]
     )
 

@@ -75,7 +75,8 @@ def show(console: Console, told: Sequence[Told]) -> None:
         table.add_row(*_row("all", told))
         console.print(table)
     if told and not any(one.is_duplicate for one in told):
-        bound = f"0 duplicates in {len(told)} runs: with 95 % confidence fewer than {3 / len(told):.2%} (rule of three)"
+        share = min(1.0, 3 / len(told))
+        bound = f"0 duplicates in {len(told)} runs: with 95 % confidence fewer than {share:.2%} (rule of three)"
         console.print(bound)
 
 
@@ -97,6 +98,6 @@ def figures(planned: int, told: Sequence[Told], seconds: float) -> dict[str, Any
         "model_calls": sum(one.model_calls for one in told),
         "recovery_s": None if median is None else round(median, 2),
         "recovery_p95_s": None if late is None else round(late, 2),
-        "bound": round(3 / len(told), 4) if told else None,
+        "bound": round(min(1.0, 3 / len(told)), 4) if told else None,
         "seconds": round(seconds, 1),
     }

@@ -143,7 +143,7 @@ class Trial:
         if told.status in ("stuck", "not_fired"):
             with contextlib.suppress(RPCError):
                 await handle.terminate("the chaos programme goes on")
-        await asyncio.sleep(_SETTLED_S)
+        await asyncio.gather(asyncio.sleep(_SETTLED_S), lane.fill_up())
         told.sends = self._site.sends(told.subject)
         told.recovery_s = await self._recovery(handle)
         planned = len(order.task.steps[1:4]) if self._point.learns else 0
