@@ -24,6 +24,7 @@ from temporalio.service import RPCError
 from temporalio.worker import Worker
 
 from activities.actions import Actions
+from activities.checkpoints import CheckpointActivities
 from activities.effects import EffectActivities
 from activities.knowledge import KnowledgeActivities
 from activities.model import ModelActivities
@@ -61,6 +62,7 @@ OPENED_AT_ONCE = 4
 DISPATCH_WITHIN_S = 15 * 60
 """How old an intent may be in the ledger when its bytes leave. What lets a step wait no longer than it may is the
 keeper's gate, which knows the step's own budget."""
+REAP_EVERY_S = 60.0
 ROLES = ("all", "workflow", "browser", "model")
 
 
@@ -230,6 +232,8 @@ async def _browser_workers(
     )
     attachments = Attachments(keepers, browsers)
     exits.push_async_callback(attachments.drop_all)
+    reaping = asyncio.create_task(_keep_reaping(sessions_dir))
+    exits.callback(reaping.cancel)
     leases = asyncio.create_task(attachments.keep_leases(lambda: ping(redis)))
     exits.callback(leases.cancel)
     retention = asyncio.create_task(keep_within_limits(settings, client, redis))
@@ -243,8 +247,12 @@ async def _browser_workers(
     actions = Actions(attachments, store, artifacts, secrets, overrides)
     effects = EffectActivities(attachments, store, secrets)
     knowledge = KnowledgeActivities(attachments, store, secrets, actions.failures)
+    checkpoints = CheckpointActivities(attachments, actions.checkpoints, secrets)
     own: list[Callable[..., Any]] = [
         *actions.activities(),
+        checkpoints.take_checkpoint,
+        checkpoints.restore_checkpoint,
+        checkpoints.check_checkpoint,
         effects.resolve_step,
         knowledge.finish_run,
         sessions.close_session,
@@ -271,6 +279,17 @@ async def _browser_workers(
         )
         for queue, activities, places in served
     ]
+
+
+async def _keep_reaping(sessions_dir: Path) -> None:
+    """Clean up after keepers that have died, once a minute; a living one is left to its own deadline."""
+    while True:
+        await asyncio.sleep(REAP_EVERY_S)
+        try:
+            for session_id in await asyncio.to_thread(reap, sessions_dir):
+                _log.warning("session %s had lost its keeper: browser ended, profile deleted", session_id)
+        except OSError as exc:
+            _log.warning("dead sessions are not cleaned up: %s", exc)
 
 
 async def _serve(role: str) -> None:

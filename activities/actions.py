@@ -8,6 +8,7 @@ from typing import Any
 
 from temporalio import activity
 
+from activities.checkpoints import Checkpoints, with_checkpoint
 from activities.downloads import keep_downloads, not_kept
 from activities.failures import FailureEvidence
 from activities.heartbeats import heartbeats
@@ -64,6 +65,7 @@ class Actions:
         self._artifacts = artifacts
         self._secrets = secrets
         self.failures = FailureEvidence(artifacts, secrets)
+        self.checkpoints = Checkpoints(artifacts, secrets)
 
     def activities(self) -> list[Callable[..., Awaitable[Any]]]:
         """All of them, one activity type per browser action, so that a run reads like a script in Temporal's UI."""
@@ -90,9 +92,13 @@ class Actions:
         async with heartbeats(f"step {request.sequence}"):
             try:
                 held = await self._attachments.hold(request.session, request.epoch)
-                if request.recheck is not None:
-                    return await self._rechecked(request, held)
-                outcome = await Performance(self, request, held).outcome()
+                taken = await self.checkpoints.before(held)
+                held.document = held.document or held.browser.document
+                if request.recheck is None:
+                    outcome = await Performance(self, request, held).outcome()
+                else:
+                    outcome = await self._rechecked(request, held)
+                outcome = await self.checkpoints.after(request, held, with_checkpoint(outcome, taken))
                 hit("returned", request.sequence)
                 return outcome
             except SessionLost:

@@ -16,6 +16,7 @@ from temporalio import activity
 
 from activities.commit import reopened, settled
 from activities.heartbeats import heartbeats
+from replaywright.domain.checkpoints import Checkpoint, PageState
 from replaywright.domain.outcomes import StepOutcome
 from replaywright.domain.runs import ActionRequest
 from replaywright.domain.sessions import CloseSession, OpenSession, RecoverSession, SessionOpened, SessionRef
@@ -56,6 +57,12 @@ class Attachment:
     unmet: "Unmet | None" = None
     """The last step that was done and did not lead to what is expected: it may yet."""
     opened_at: float = field(default_factory=time.monotonic)
+    checkpointing: "asyncio.Task[Checkpoint | None] | None" = None
+    """A checkpoint that is being taken since the last step ended; the next one lets it."""
+    document: str = ""
+    """What the page was known by when a step was last done."""
+    kept: PageState | None = None
+    """The latest checkpoint that this process has taken or restored."""
     is_used: bool = False
     """Whether a step came after the opening: one that nobody waited for any more is left to the keeper's deadline."""
 
@@ -144,6 +151,8 @@ class Attachments:
     async def _drop(self, session_id: str) -> None:
         held = self._held.pop(session_id, None)
         if held is not None:
+            if held.checkpointing is not None:
+                held.checkpointing.cancel()
             await held.gate.close()
             with contextlib.suppress(SessionLost):
                 await held.browser.detach()

@@ -9,6 +9,7 @@ from pydantic import Field
 
 from replaywright.domain.actions import Cause
 from replaywright.domain.base import Record
+from replaywright.domain.checkpoints import PageState
 from replaywright.domain.deriving import Seen
 from replaywright.domain.entries import ActionCacheEntry, EntryInfo
 from replaywright.domain.observed import PredicateResult
@@ -165,11 +166,28 @@ class BrowserSession(Protocol):
             SessionLost: the browser or its page is gone.
         """
 
-    async def storage_state(self) -> bytes:
-        """Cookies and storage, as JSON. Holds live credentials: only ever kept encrypted or host-local."""
+    @property
+    def document(self) -> str:
+        """What the current tab's document is known by: it changes with every navigation to another one."""
 
-    async def restore(self, storage_state: bytes, url: str) -> None:
-        """Put cookies and storage back, then open `url`."""
+    async def state(self, earlier: PageState | None) -> PageState:
+        """Where the current tab is, and what its sites have stored; see `PageState`.
+
+        Storage of origins that are not shown now is taken over from `earlier`. Holds live credentials: only ever kept
+        encrypted or host-local.
+
+        Raises:
+            ActionFailed: the page does not say; nothing was done.
+            SessionLost: the browser or its page is gone.
+        """
+
+    async def restore(self, state: PageState) -> None:
+        """Put cookies and storage back, open the page, and scroll to where it was.
+
+        Raises:
+            ActionFailed: the site does not answer with a page.
+            SessionLost: the browser is gone.
+        """
 
     async def detach(self) -> None:
         """Let go of the browser without closing it."""

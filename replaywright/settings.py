@@ -151,6 +151,12 @@ class Settings(BaseSettings):
     max_browsers: Annotated[int, Field(ge=1)] | None = None
     """Sessions that one worker keeps alive at the same time. None: what the memory allows."""
 
+    checkpoint_every: Annotated[int, Field(ge=1, le=10_000)] = 10
+    """Steps after which a checkpoint is taken if no navigation or commit came with one."""
+
+    hibernate_after_s: Annotated[float, Field(ge=0)] = 120
+    """A run that has waited for a person for so many seconds gives its browser back until it goes on. 0: never."""
+
     max_download_mb: Annotated[int, Field(ge=1, le=1_000_000)] = 1024
     """A download that is or gets larger is broken off and reported. In units of 1,048,576 bytes."""
 

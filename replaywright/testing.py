@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from replaywright.domain.actions import Action, Cause
+from replaywright.domain.checkpoints import PageState
 from replaywright.domain.entries import ActionCacheEntry, EntryInfo, EntryStatus
 from replaywright.domain.evaluation import evaluate, failing, text_matches
 from replaywright.domain.matching import Candidate, Decision, decide_identified, decide_similar
@@ -523,6 +524,8 @@ class FakeSite:
     """For each action to come, an error to raise with nothing dispatched; None for none."""
     fail_after: list[ReplaywrightError | None] = field(default_factory=list)
     """For each action to come, an error to raise once the input has reached the page; None for none."""
+    fail_restore: list[ReplaywrightError | None] = field(default_factory=list)
+    """For each restoring to come, an error to raise; None for none."""
     captures: list[Capture] = field(default_factory=list)
     """What `capture` returns the next times."""
     downloads: list[Download] = field(default_factory=list)
@@ -546,6 +549,9 @@ class FakeBrowserSession:
         """How often it was let go of."""
         self.works: list[Work] = []
         """What it was asked to do, oldest first."""
+        self.stored: list[dict[str, Any]] = []
+        """What its origins have stored."""
+        self._opened = 0
         self._history = [url]
         self._values: dict[str, str] = {}
         self._shown: list[str] = []
@@ -625,16 +631,24 @@ class FakeBrowserSession:
         texts = [*self.site.page(self.url).texts, *self._shown, *self._values.values()]
         return Capture(b"a picture", redact("\n".join(texts)), ("console",), ("network",))
 
-    async def storage_state(self) -> bytes:
-        """Nothing in it."""
-        self._must_live()
-        return b'{"cookies": [], "origins": []}'
+    @property
+    def document(self) -> str:
+        """Another one for each page that was opened."""
+        return str(self._opened)
 
-    async def restore(self, storage_state: bytes, url: str) -> None:
-        """Open `url`."""
-        del storage_state
+    async def state(self, earlier: PageState | None) -> PageState:
+        """The page, with what is stored: what `stored` says."""
         self._must_live()
-        self._open(url)
+        others = [] if earlier is None else earlier.storage["origins"]
+        kept = [*(origin for origin in others if origin not in self.stored), *self.stored]
+        return PageState(url=self.url, storage={"cookies": [], "origins": kept})
+
+    async def restore(self, state: PageState) -> None:
+        """Open its page."""
+        self._must_live()
+        _raise_next(self.site.fail_restore)
+        self.stored = list(state.storage.get("origins", []))
+        self._open(state.url)
 
     async def detach(self) -> None:
         """The page stays as it is."""
@@ -737,6 +751,7 @@ class FakeBrowserSession:
                 return Evidence(causes=(Cause.NEW_DOCUMENT,))
             case Action.GO_BACK if len(self._history) > 1:
                 self._history.pop()
+                self._opened += 1
                 self._values, self._shown = {}, []
                 return Evidence(causes=(Cause.NEW_DOCUMENT,))
             case Action.CLICK | Action.DOUBLE_CLICK | Action.PRESS if element_id is not None:
@@ -767,6 +782,7 @@ class FakeBrowserSession:
         return Evidence(causes=causes, requests=element.sends, input_landed=True)
 
     def _open(self, url: str) -> None:
+        self._opened += 1
         self._history.append(url)
         self._values, self._shown = {}, []
 

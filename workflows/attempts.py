@@ -63,6 +63,10 @@ class Attempt:
         """What the step does, wherever it stands; empty for a step of a rule."""
         self.redo = ""
         """Under which fingerprint the lineage did the same, when a person wants it done again."""
+        self.checkpoint = False
+        """Whether a checkpoint is due after the step."""
+        self.earlier = ""
+        """Digest of the newest checkpoint."""
         self.sequence = sequence
         self.step = step
         self.mark = mark
@@ -128,6 +132,8 @@ class Attempt:
             waited=self._waited,
             disproved=self.disproved,
             reapply=reapply,
+            checkpoint=self.checkpoint,
+            earlier=self.earlier,
             override=self.override.rpartition("-")[0],
             spent=self.spent,
             overruled=self._overruled,
@@ -151,7 +157,12 @@ class Attempt:
         """
         how = f" ({self._why})" if self._why else ""
         rule = self.override and f"override {self.override}: "
-        return await self._call(self.activity_id(), self.request(), f"{self.sequence + 1:04d} {rule}{self.title}{how}")
+        outcome = await self._call(
+            self.activity_id(), self.request(), f"{self.sequence + 1:04d} {rule}{self.title}{how}"
+        )
+        if not (outcome.from_ledger or outcome.reason.startswith("ledger_")):
+            self._browser.adopted = True  # whatever is in doubt now was done in the page that is there
+        return outcome
 
     async def look_again(self, unmet: StepOutcome) -> StepOutcome:
         """Whether what is expected has come true meanwhile: the step as done, else `unmet`. Nothing is done."""
@@ -170,7 +181,7 @@ class Attempt:
         )
 
     async def _call(self, activity_id: str, request: ActionRequest, summary: str) -> StepOutcome:
-        return await self._browser.call(
+        outcome = await self._browser.call(
             f"browser.{self.step.action}",
             request,
             StepOutcome,
@@ -179,6 +190,9 @@ class Attempt:
             limit=timedelta(milliseconds=self.step.timeout_ms) + policies.MARGIN,
             retry_policy=policies.REPEATABLE if self.may_repeat else policies.ONCE,
         )
+        if outcome.checkpoint is not None:
+            self._browser.taken.append(outcome.checkpoint)
+        return outcome
 
 
 def why_of(outcome: StepOutcome) -> str:

@@ -11,6 +11,7 @@ from workflows import policies
 
 with workflow.unsafe.imports_passed_through():
     from replaywright.domain.base import Record
+    from replaywright.domain.checkpoints import Checkpoint
     from replaywright.domain.sessions import CloseSession, OpenSession, RecoverSession, SessionOpened, SessionRef
 
 _Result = TypeVar("_Result")
@@ -29,6 +30,10 @@ class Browser:
         self.adopted = True
         """Whether the page is the one that earlier steps left; False after a rebuild."""
         self.recoveries = 0
+        self.is_asleep = False
+        """Whether it was given back, and is to be had again by `replace`."""
+        self.taken: list[Checkpoint] = []
+        """Checkpoints that steps have told of, until the recovery takes them over."""
 
     @property
     def ref(self) -> SessionRef:
@@ -73,6 +78,22 @@ class Browser:
         self.session, self.adopted = opened.session, opened.adopted
         return opened.adopted
 
+    async def hibernate(self) -> None:
+        """Give the browser back for now."""
+        ref = self.ref
+        await self.close()
+        self.session, self.is_asleep = ref, True
+
+    async def replace(self) -> None:
+        """Get a new, empty browser instead of the one there is."""
+        if not self.is_asleep:
+            await self.close()
+        self.session = None
+        self.raise_epoch()
+        request = OpenSession(run_id=self._run_id, lineage=self._lineage, tenant=self._tenant, epoch=self.epoch)
+        opened = await self._anywhere("session.open", request, f"session-open-e{self.epoch}", "open another browser")
+        self.session, self.adopted, self.is_asleep = opened.session, False, False
+
     def raise_epoch(self) -> None:
         """From now on what an earlier attempt still does is refused."""
         self.epoch += 1
@@ -112,7 +133,7 @@ class Browser:
 
     async def close(self) -> None:
         """Give the browser back. A worker that is gone is no reason to fail: the keeper has its own deadline."""
-        if self.session is None:
+        if self.session is None or self.is_asleep:
             return
         ref, self.session = self.session, None
         try:

@@ -54,6 +54,13 @@ READING = RetryPolicy(
     non_retryable_error_types=[*_LOST, *_LOST_WITH_WORKER, "InputInvalid"],
 )
 """For reading a session's page: repeated without limit, but the loss of the session goes to the workflow."""
+RESTORING = RetryPolicy(
+    initial_interval=timedelta(milliseconds=250),
+    maximum_interval=timedelta(seconds=5),
+    maximum_attempts=6,
+    non_retryable_error_types=[*_LOST, *_LOST_WITH_WORKER, "InputInvalid"],
+)
+"""For restoring a checkpoint: one whose store cannot be reached is given up after a while, for an older one."""
 OPENING = RetryPolicy(initial_interval=timedelta(milliseconds=250), maximum_interval=timedelta(seconds=5))
 """For getting a browser: repeated without limit, also when the worker dies while it opens one."""
 MODEL = RetryPolicy(

@@ -14,6 +14,7 @@ from workflows.board import Board
 from workflows.browser import Browser
 from workflows.overrides import Overrides
 from workflows.planning import Planning
+from workflows.recovery import NotRecovered, Place, Recovery
 from workflows.resuming import (
     ANSWERS,
     EARLIER_CHAIN,
@@ -58,7 +59,6 @@ with workflow.unsafe.imports_passed_through():
         RunResult,
         RunState,
         SettleRequest,
-        step_title,
     )
     from replaywright.domain.steps import Expand, Goto, Hover, Step, names_element
 
@@ -115,6 +115,14 @@ class BrowserTask:
         self._resuming = Resuming(run, self._lineage)
         self._acts: tuple[str, ...] = ()
         self._acts_are_of: tuple[Step, ...] = ()
+        self._recovery = Recovery(
+            self._browser,
+            run,
+            self._overrides,
+            attempt=lambda position: self._attempt(position, "", ""),
+            clear=self._clear_away,
+            show=self._show_doing,
+        )
         self._due = state.due
         self._board = Board()
         self._verdict: PersonVerdict | None = None
@@ -137,6 +145,8 @@ class BrowserTask:
                     workflow.continue_as_new(run.model_copy(update={"lineage": self._lineage, "state": self._state()}))
                 await self._advance()
             result = await self._finished()
+        except NotRecovered as failure:
+            result = self._failed("session_lost", str(failure))
         except _TaskFailed as failure:
             result = self._failed(failure.reason, str(failure)).model_copy(update={"artifacts": failure.artifacts})
         except ActivityError as error:
@@ -182,7 +192,7 @@ class BrowserTask:
         if is_live:
             await self._browser.close()
             await self._browser.open()
-        if not await self._rebuilt():
+        if not await self._recovery.rebuilt(self._place):
             await self._recover()
         self._browser.adopted = True
 
@@ -243,6 +253,7 @@ class BrowserTask:
         if not outcome.effect.repeatable:
             self._last_commit = self._position
             self._commits = (*self._commits, self._position)
+        self._recovery.note(outcome, self._position)
         self._extracted.update(outcome.extracted)
         if outcome.content_key:
             self._content_keys[outcome.content_key] = None
@@ -257,7 +268,7 @@ class BrowserTask:
         if self._acts_are_of is not self._plan:
             self._acts, self._acts_are_of = acts_of(self._plan, self._run.values), self._plan
         following = self._plan[position + 1] if position + 1 < len(self._plan) else None
-        return Attempt(
+        attempt = Attempt(
             self._browser,
             self._run,
             lineage=self._lineage,
@@ -268,6 +279,8 @@ class BrowserTask:
             previous=previous,
             act=self._acts[position],
         )
+        attempt.checkpoint, attempt.earlier = self._recovery.is_due(position), self._recovery.newest
+        return attempt
 
     async def _perform(self, attempt: Attempt) -> StepOutcome:
         """Perform; repeat once what may be repeated; on a miss ask the model for this one element."""
@@ -463,10 +476,11 @@ class BrowserTask:
         since = workflow.now()
         self._board.ask(question, answers)
         self._show()
-        await workflow.wait_condition(lambda: self._verdict is not None)
+        await self._recovery.wait(lambda: self._verdict is not None, self._place)
         verdict, self._verdict = self._verdict, None
         assert verdict is not None
         self._board.go_on()
+        await self._recovery.wake(verdict, self._place)
         self._planning.begun += (workflow.now() - since).total_seconds()
         return verdict
 
@@ -554,56 +568,20 @@ class BrowserTask:
 
     async def _recover(self) -> None:
         """Get the live browser back, or a new one that is brought to where this run is."""
-        self._board.doing = "finding the browser again"
-        self._show()
-        while not await self._browser.recover():
-            if await self._rebuilt():
-                break
+        await self._recovery.recover(self._place)
         self._totals = self._totals.model_copy(update={"recoveries": self._totals.recoveries + 1})
 
-    async def _rebuilt(self) -> bool:
-        """Do again, in a new browser, the repeatable steps that led here; False when that browser was lost too."""
-        start = self._rebuild_from()
-        if start is None:
-            raise _TaskFailed(
-                "session_lost",
-                f"the browser was lost, and step {self._last_commit + 1} "
-                f"({step_title(self._plan[self._last_commit])}) must not be done again to get back to here",
-            )
-        for position in range(start, self._position):
-            self._board.doing = f"rebuilding: {step_title(self._plan[position])}"
-            try:
-                outcome = await self._reapplied(position)
-            except ActivityError as error:
-                if not policies.is_loss(error):
-                    raise
-                return False
-            if outcome.status is not Status.DONE:
-                said = f"the browser was lost and could not be brought back: step {position + 1} {outcome.status}"
-                raise _TaskFailed("session_lost", f"{said} ({outcome.reason})")
-        return True
+    @property
+    def _place(self) -> Place:
+        return Place(self._plan, self._position, self._last_commit)
 
-    async def _reapplied(self, position: int) -> StepOutcome:
-        """Do one step again in the new browser, in which everything that rules had cleared away may be back."""
-        attempt = self._attempt(position, "", "")
-        attempt.spent = self._overrides.spent
-        outcome = await attempt.reapply()
-        due = [rule for rule in outcome.due if self._overrides.allows(rule)]
-        if outcome.status is Status.DONE or not due:
-            return outcome
-        for rule in due:
-            for step in self._overrides.attempts(rule, position, self._previous):
-                self._note(step, await step.perform())
-        attempt.again("override")
-        attempt.spent = ("*",)
-        return await attempt.reapply()
+    async def _clear_away(self, rule: Due, position: int) -> None:
+        for step in self._overrides.attempts(rule, position, self._previous):
+            self._note(step, await step.perform())
 
-    def _rebuild_from(self) -> int | None:
-        """The step to start from so that nothing that must not be repeated is: the beginning, else the last goto."""
-        if self._last_commit < 0:
-            return 0
-        last = min(self._position, len(self._plan) - 1)
-        return next((at for at in range(last, self._last_commit, -1) if isinstance(self._plan[at], Goto)), None)
+    def _show_doing(self, doing: str) -> None:
+        self._board.doing = doing
+        self._show()
 
     # ------------------------------------------------------------------------------------ the end
 
@@ -685,6 +663,8 @@ class BrowserTask:
             commits=self._commits,
             begun=self._planning.begun,
             resumed=self._run.resume is not None,
+            checkpoints=self._recovery.checkpoints,
+            page_from=self._recovery.page_from,
         )
 
     # ------------------------------------------------------------------------- what people see and say

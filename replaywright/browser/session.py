@@ -1,18 +1,16 @@
 """A live browser: its tabs, and what becomes known about them while nobody looks."""
 
 import asyncio
-import json
 import secrets
 import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
 
 from playwright.async_api import Browser, BrowserContext, Page, Request
 from playwright.async_api import Error as PlaywrightError
 
-from replaywright.browser import capture, overrides, snapshots
+from replaywright.browser import capture, overrides, snapshots, storage
 from replaywright.browser.attempt import SILENCE_S, Attempt, Expectation
 from replaywright.browser.channel import CLOSING_S, Frame, Tab
 from replaywright.browser.dialogs import Dialogs
@@ -22,6 +20,7 @@ from replaywright.browser.journal import Journal
 from replaywright.browser.perform import StepRun
 from replaywright.browser.waiting import Deadline, Pulse
 from replaywright.browser.wire import Counts, WireFailed
+from replaywright.domain.checkpoints import PageState
 from replaywright.domain.evaluation import CustomPredicate
 from replaywright.domain.eventually import Eventually
 from replaywright.domain.observed import SAFE_METHODS, PredicateResult
@@ -357,32 +356,34 @@ class ChromiumSession:
         """See `BrowserSession.capture`."""
         return await capture.take(self.current, self.journal, self.typed, redact)
 
-    async def storage_state(self) -> bytes:
-        """See `BrowserSession.storage_state`."""
-        self.require_alive()
-        try:
-            async with asyncio.timeout(30):
-                state = await self._context.storage_state(indexed_db=True)
-        except (PlaywrightError, TimeoutError):
-            self.require_alive()
-            raise ActionFailed("timeout", "cookies and storage could not be read", dispatched=False) from None
-        return json.dumps(state).encode()
+    @property
+    def document(self) -> str:
+        """See `BrowserSession.document`."""
+        return f"{self.current.main.id}/{self.current.main.loader}"
 
-    async def restore(self, storage_state: bytes, url: str) -> None:
+    async def state(self, earlier: PageState | None) -> PageState:
+        """See `BrowserSession.state`."""
+        tab = self.current
+        try:
+            await self.until(lambda: bool(tab.main.context), storage.TAKE_S)
+            open_tabs = [known for known in self.tabs if not known.closed]
+            return await storage.take(tab, tabs=len(open_tabs), earlier=earlier)
+        except (PlaywrightError, WireFailed) as exc:
+            self.require_alive()
+            said = f"cookies and storage could not be read: {exc}"
+            raise ActionFailed("timeout", said[:300], dispatched=False) from None
+
+    async def restore(self, state: PageState) -> None:
         """See `BrowserSession.restore`."""
         self.require_alive()
-        scheme = urlsplit(url).scheme
-        if scheme not in ("http", "https"):
-            raise ActionFailed("scheme_refused", f"cannot open {url[:200]!r}: only http and https", dispatched=False)
         self.dialogs.leaving = True
         try:
-            async with asyncio.timeout(60):
-                await self._context.set_storage_state(json.loads(storage_state))
-                await self.current.page.goto(url, wait_until="domcontentloaded")
+            async with asyncio.timeout(storage.RESTORE_S):
+                await storage.restore(self.current.page, state)
         except (PlaywrightError, TimeoutError):
             self.require_alive()
-            message = f"cookies and storage could not be put back at {url[:200]!r}"
-            raise ActionFailed("navigation_failed", message, dispatched=True) from None
+            said = f"cookies and storage could not be put back at {state.url[:200]!r}"
+            raise ActionFailed("navigation_failed", said, dispatched=True) from None
         finally:
             self.dialogs.leaving = False
 

@@ -260,6 +260,8 @@ async def start(here: Place, order: Order) -> WorkflowHandle[Any, RunResult]:
                     on_failure=None if order.on_failure is None else order.on_failure.value,
                     resume=order.resume,
                     state=order.state,
+                    checkpoint_every=here.settings.checkpoint_every,
+                    hibernate_after_s=here.settings.hibernate_after_s,
                 ),
                 id=order.run_id,
                 task_queue=here.settings.task_queue,

@@ -7,6 +7,7 @@ from pydantic import Field
 
 from replaywright.domain.actions import Cause, Effect
 from replaywright.domain.base import Record
+from replaywright.domain.checkpoints import Checkpoint
 from replaywright.domain.fingerprints import digest
 from replaywright.domain.observed import PredicateResult
 from replaywright.domain.overrides import Due
@@ -208,6 +209,11 @@ class StepOutcome(Record):
     """With `done_before` and `doubt_before`: the fingerprint under which the lineage has the same act."""
     due: tuple[Due, ...] = ()
     """Override rules whose `when` holds at the end of the step; told to the workflow, not recorded in the ledger."""
+
+    moved: bool = False
+    """Whether another document is shown since; told to the workflow, not recorded in the ledger."""
+    checkpoint: Checkpoint | None = None
+    """The newest that was taken since the last outcome; told to the workflow, not recorded in the ledger."""
 
     @property
     def digest(self) -> str:

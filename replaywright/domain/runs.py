@@ -7,6 +7,7 @@ from pydantic import Field
 
 from replaywright.domain.base import Record
 from replaywright.domain.budgets import Limits
+from replaywright.domain.checkpoints import Checkpoint
 from replaywright.domain.observed import PredicateResult
 from replaywright.domain.outcomes import DownloadedFile, Lookup, Status, StepOutcome
 from replaywright.domain.overrides import Due
@@ -103,6 +104,10 @@ class ActionRequest(Record):
     """Nothing of an earlier attempt left the browser: that the page shows it as done proves nothing."""
     reapply: bool = False
     """Bring a rebuilt browser forward: the step was done before, so the ledger is neither asked nor written."""
+    checkpoint: bool = False
+    """Take a checkpoint when the step is done, whatever it is; a navigation and a commit have one anyway."""
+    earlier: str = ""
+    """Digest of the newest checkpoint: for a process that has taken none yet."""
     override: str = ""
     """The override rule that this step belongs to: its element is always looked for as the rule describes it."""
     spent: tuple[str, ...] = ()
@@ -317,6 +322,10 @@ class RunState(Record):
     """Indexes of the steps done that must not be repeated."""
     resumed: bool = False
     """What the ledger answers was taken from it: a run that goes on after another does that once."""
+    checkpoints: tuple[Checkpoint, ...] = ()
+    """The newest, oldest first."""
+    page_from: int = 0
+    """Index of the first step that was done in the document that is shown."""
     begun: float = 0.0
     """When the run began, in seconds since 1970, moved on by the time that it waited for a person; 0 if it begins."""
 
@@ -391,6 +400,10 @@ class RunInput(Record):
     heal: Heal = Heal.AUTO
     steps_per_history: int = Field(100, ge=1)
     """Steps after which the run continues as new."""
+    checkpoint_every: int = Field(10, ge=1)
+    """Steps after which a checkpoint is due if none came of navigations and commits."""
+    hibernate_after_s: float = Field(120.0, ge=0)
+    """A run that has waited for a person for so many seconds gives its browser back until it goes on; 0: never."""
     state: RunState = RunState()
     budget: Limits | None = None
     """What the run may spend on models. None: what its task says, and no revised plans."""

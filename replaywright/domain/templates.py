@@ -31,6 +31,19 @@ def secrets_in(text: str) -> frozenset[str]:
     return frozenset(match[2] for match in _PLACE.finditer(text) if match[1] is not None)
 
 
+def with_secrets(value: Any, secret: Callable[[str], str]) -> Any:
+    """JSON-like data with the values of the secrets that it names; parameters stay as they are."""
+    match value:
+        case str():
+            return _PLACE.sub(lambda found: found[0] if found[1] is None else secret(found[2]), value)
+        case Mapping():
+            return {with_secrets(key, secret): with_secrets(inner, secret) for key, inner in value.items()}
+        case list() | tuple():
+            return [with_secrets(inner, secret) for inner in value]
+        case _:
+            return value
+
+
 def malformed_in(text: str) -> str | None:
     """The first `{{…}}` in `text` that names neither a parameter nor a secret, such as `{{to-name}}`; None without."""
     return next((match[0] for match in _BRACES.finditer(text) if not _PLACE.fullmatch(match[0])), None)

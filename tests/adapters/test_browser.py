@@ -721,24 +721,6 @@ async def test_a_secret_is_not_read_back(session: ChromiumSession, site: Site) -
     assert secret not in repr(failed.value) + str(failed.value.__context__) + str(failed.value.__cause__)
 
 
-async def test_storage_survives_into_another_browser(
-    session: ChromiumSession, site: Site, browsers: ChromiumBrowsers, chromium_path: Path, tmp_path: Path
-) -> None:
-    await opened(session, site, "browser_second.html")
-    await session.current.page.evaluate("document.cookie = 'user=ada; path=/'; localStorage.setItem('theme', 'dark')")
-
-    state = await session.storage_state()
-    async with Chromium(chromium_path, tmp_path / "other") as endpoint:
-        other = await browsers.attach(endpoint)
-        await other.restore(state, site.url("browser_basic.html"))
-        restored = await other.current.page.evaluate("[document.cookie, localStorage.getItem('theme')]")
-        report = await other.perform(work("click", button("Count"), expect=[says("count 1")]))
-        await other.detach()
-
-    assert restored == ["user=ada", "dark"]
-    assert holds(report)
-
-
 _KILLED = """
 import asyncio, sys
 from replaywright.browser.attach import ChromiumBrowsers

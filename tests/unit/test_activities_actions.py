@@ -83,7 +83,8 @@ async def test_an_outcome_in_the_ledger_is_returned_and_nothing_is_touched(
 
     again = await stage.perform(asked.model_copy(update={"epoch": 2, "recovered": True}))
 
-    assert again.model_copy(update={"costs": first.costs}) == first.model_copy(update={"from_ledger": True})
+    told = {"from_ledger": True, "moved": False, "checkpoint": None}
+    assert again.model_copy(update={"costs": first.costs}) == first.model_copy(update=told)
     assert (len(stage.inputs), fresh.works) == (1, [])
     assert stage.store.calls == ["look_up", "append_trace"]
 

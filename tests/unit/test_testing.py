@@ -6,6 +6,7 @@ import pytest
 from pydantic import TypeAdapter
 
 from replaywright.domain.actions import Action, Cause, Effect
+from replaywright.domain.checkpoints import PageState
 from replaywright.domain.outcomes import Status, StepOutcome, UnsafeRequest
 from replaywright.domain.steps import Step
 from replaywright.domain.targets import ElementQuery, Target
@@ -144,7 +145,7 @@ async def test_attaching_again_finds_the_page_as_it_was(site: FakeSite) -> None:
     browsers, keepers = FakeBrowsers(site), FakeKeepers()
     endpoint = await keepers.attach(await keepers.launch("s1"), 1)
     first = await browsers.attach(endpoint)
-    await first.restore(b"{}", COMPOSE)
+    await first.restore(PageState(url=COMPOSE))
     await first.detach()
 
     assert (await browsers.attach(endpoint)).url == COMPOSE

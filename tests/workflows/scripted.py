@@ -12,6 +12,7 @@ from temporalio.exceptions import ApplicationError
 from temporalio.worker import Worker
 
 from replaywright.domain.actions import Action, Effect
+from replaywright.domain.checkpoints import CheckCheckpoint, Checkpoint, RestoreCheckpoint, Restored, TakeCheckpoint
 from replaywright.domain.outcomes import Lookup, Status, StepOutcome
 from replaywright.domain.runs import (
     ActionRequest,
@@ -80,9 +81,35 @@ class Script:
     settled: list[SettleRequest] = field(default_factory=list)
     resumed: list[ResumeRequest] = field(default_factory=list)
     opened: list[OpenSession] = field(default_factory=list)
+    checkpoint: bool = False
+    """Whether each step that is done has led to another document, and tells of a checkpoint."""
+    restores: Callable[[RestoreCheckpoint], Restored] = lambda _request: Restored(held=True)
+    checks: Callable[[CheckCheckpoint], Restored] = lambda _request: Restored(held=True)
+    taken: list[TakeCheckpoint] = field(default_factory=list)
+    restored: list[RestoreCheckpoint] = field(default_factory=list)
+    checked: list[CheckCheckpoint] = field(default_factory=list)
     recovered: list[RecoverSession] = field(default_factory=list)
     closed: list[CloseSession] = field(default_factory=list)
     activity_ids: list[str] = field(default_factory=list)
+
+
+def _checkpoints(script: Script) -> list[Callable[..., object]]:
+    @activity.defn(name="session.checkpoint")
+    async def checkpoint(request: TakeCheckpoint) -> Checkpoint | None:
+        script.taken.append(request)
+        return Checkpoint(position=request.position, state="as-left")
+
+    @activity.defn(name="session.restore")
+    async def restore(request: RestoreCheckpoint) -> Restored:
+        script.restored.append(request)
+        return script.restores(request)
+
+    @activity.defn(name="session.check")
+    async def check(request: CheckCheckpoint) -> Restored:
+        script.checked.append(request)
+        return script.checks(request)
+
+    return [checkpoint, restore, check]
 
 
 def _activities(script: Script, queue: str) -> tuple[list[Callable[..., object]], list[Callable[..., object]]]:
@@ -94,14 +121,18 @@ def _activities(script: Script, queue: str) -> tuple[list[Callable[..., object]]
             call = sum(r.sequence == request.sequence for r in script.performed)
             script.performed.append(request)
             script.activity_ids.append(activity.info().activity_id)
-            return script.perform(request, call)
+            outcome = script.perform(request, call)
+            if script.checkpoint and outcome.status is Status.DONE and not request.reapply:
+                taken = Checkpoint(position=request.sequence + 1, state=f"after-{request.sequence}")
+                outcome = outcome.model_copy(update={"moved": True, "checkpoint": taken})
+            return outcome
 
         return perform
 
     @activity.defn(name="session.open")
     async def opened(request: OpenSession) -> SessionOpened:
         script.opened.append(request)
-        return SessionOpened(session=session)
+        return SessionOpened(session=session.model_copy(update={"epoch": request.epoch}))
 
     @activity.defn(name="session.recover")
     async def recover(request: RecoverSession) -> SessionOpened:
@@ -140,7 +171,7 @@ def _activities(script: Script, queue: str) -> tuple[list[Callable[..., object]]
         script.revised.append(request)
         return script.revise(request)
 
-    own = [*(named(action) for action in Action), recover, close, verify, finish]
+    own = [*(named(action) for action in Action), recover, close, verify, finish, *_checkpoints(script)]
     return own, [opened, recover, settle, resume, propose, revise]
 
 

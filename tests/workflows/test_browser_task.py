@@ -159,7 +159,9 @@ async def test_a_browser_lost_after_a_commit_step_is_not_rebuilt_across_it(clien
         with pytest.raises(WorkflowFailureError) as failure:
             await (await start(client, queue, run_of(GOTO, SEND, FILL))).result()
 
-    assert result_of(failure.value).reason == "session_lost"
+    result = result_of(failure.value)
+    assert result.reason == "session_lost"
+    assert "step 2 (click the send button) must not be done again" in result.message
     assert not any(request.reapply for request in script.performed)
 
 

@@ -1,0 +1,224 @@
+"""Taking checkpoints beside the steps, and restoring them in a new browser."""
+
+import asyncio
+import contextlib
+import json
+import logging
+import time
+from urllib.parse import quote
+
+from pydantic import ValidationError
+from temporalio import activity
+
+from activities.heartbeats import heartbeats
+from activities.sessions import Attachment, Attachments
+from replaywright.domain.checkpoints import (
+    CheckCheckpoint,
+    Checkpoint,
+    PageState,
+    RestoreCheckpoint,
+    Restored,
+    TakeCheckpoint,
+    same_page,
+    standing,
+    unlike,
+)
+from replaywright.domain.evaluation import failing
+from replaywright.domain.outcomes import Status, StepOutcome
+from replaywright.domain.redacted import redacted_snapshot
+from replaywright.domain.runs import ActionRequest
+from replaywright.domain.snapshots import Snapshot
+from replaywright.domain.templates import secrets_in, texts_of, with_secrets
+from replaywright.errors import (
+    ActionFailed,
+    ArtifactMissing,
+    ArtifactsUnavailable,
+    InputInvalid,
+    SecretMissing,
+    SessionLost,
+)
+from replaywright.ports import Artifacts, Secrets
+
+_log = logging.getLogger("replaywright.checkpoints")
+
+CHECK_MS = 5_000
+"""How long a restored page is given to show what held."""
+LOOKS = 4
+"""How often a restored page is read that is not what it was yet: what it loads may come late."""
+LOOK_PAUSE_S = 0.5
+
+
+class Checkpoints:
+    """Takes checkpoints; what is taken while nobody waits is told with the next step."""
+
+    def __init__(self, artifacts: Artifacts, secrets: Secrets) -> None:
+        self._artifacts = artifacts
+        self._secrets = secrets
+
+    async def before(self, held: Attachment) -> Checkpoint | None:
+        """What was taken since the last step; the page is left alone until then."""
+        taking, held.checkpointing = held.checkpointing, None
+        if taking is None:
+            return None
+        try:
+            return await taking
+        except SessionLost:  # for the step to say
+            return None
+
+    async def after(self, request: ActionRequest, held: Attachment, outcome: StepOutcome) -> StepOutcome:
+        """The outcome, with a checkpoint if it was a commit; of another step that is due, one is begun.
+
+        An outcome from the ledger has none: the page that is shown may be that of before the step.
+        """
+        if outcome.status is not Status.DONE or outcome.from_ledger:
+            return outcome
+        try:
+            before, held.document = held.document, held.browser.document
+        except SessionLost:  # for the next step to say
+            return outcome
+        if request.reapply or request.override:
+            return outcome
+        moved = before != held.document
+        outcome = outcome.model_copy(update={"moved": moved})
+        committed = not outcome.effect.repeatable
+        if not (moved or committed or request.checkpoint):
+            return outcome
+        expect = standing(request.step.expect, outcome.predicates, committed=committed)
+        taking = self.take(held, request.sequence + 1, held_expectations=expect, earlier=request.earlier)
+        if not committed:
+            held.checkpointing = asyncio.create_task(taking)
+            return outcome
+        # Until it is taken nothing leads back across the step: the run goes on when it is known.
+        with contextlib.suppress(SessionLost):
+            outcome = outcome.model_copy(update={"checkpoint": await taking or outcome.checkpoint})
+        return outcome
+
+    async def take(
+        self, held: Attachment, position: int, *, held_expectations: tuple[int, ...] = (), earlier: str = ""
+    ) -> Checkpoint | None:
+        """A checkpoint of the page as it is; None when it cannot be had, which is logged.
+
+        Raises:
+            SessionLost: the browser is gone.
+        """
+        begun = time.perf_counter()
+        try:
+            before = held.kept if held.kept is not None or not earlier else await self.load(earlier)
+            state = await held.browser.state(before)
+            if not state.url.startswith(("http://", "https://")):
+                return None
+            shown = redacted_snapshot(await held.browser.snapshot(), self._secrets)
+            snapshot = await self._artifacts.put(shown.model_dump_json(by_alias=True).encode())
+            state = state.model_copy(update={"snapshot": snapshot})
+            digest = await self._artifacts.put(await asyncio.to_thread(self._written, state))
+        except (ActionFailed, ArtifactMissing, ArtifactsUnavailable, InputInvalid, SecretMissing) as exc:
+            _log.warning("no checkpoint before step %d of session %s: %s", position + 1, held.ref.session_id, exc)
+            return None
+        held.kept = state
+        spent_ms = round((time.perf_counter() - begun) * 1000, 1)
+        return Checkpoint(position=position, state=digest, held=held_expectations, ms=spent_ms)
+
+    async def load(self, digest: str) -> PageState:
+        """The state with this address.
+
+        Raises:
+            ArtifactMissing: it is gone, or cannot be read.
+            ArtifactsUnavailable: the store cannot be reached.
+            SecretMissing: it holds one that this worker does not know.
+        """
+        try:
+            return await asyncio.to_thread(self._read, await self._artifacts.get(digest))
+        except ValidationError as exc:
+            raise ArtifactMissing(f"artifact {digest} is no checkpoint of this version") from exc
+
+    def _written(self, state: PageState) -> bytes:
+        """The state without secrets, which are put in again when it is read."""
+        data = state.model_dump(mode="json", by_alias=True)
+        if any(secrets_in(text) for text in texts_of(data)):
+            # Whoever wrote that into the site's storage would be given the secret's value.
+            raise InputInvalid("the site stores the name of a secret in our notation")
+        return json.dumps(self._secrets.redact_data(data), ensure_ascii=False).encode()
+
+    def _read(self, data: bytes) -> PageState:
+        told = json.loads(data)
+        if isinstance(told, dict) and isinstance(told.get("url"), str):
+            told["url"] = with_secrets(told["url"], lambda name: quote(self._secrets.resolve(name), safe=""))
+        return PageState.model_validate(with_secrets(told, self._secrets.resolve))
+
+    async def shown(self, state: PageState) -> Snapshot | None:
+        """The page as it was; None when that is not known."""
+        if not state.snapshot:
+            return None
+        try:
+            return Snapshot.model_validate_json(await self._artifacts.get(state.snapshot))
+        except ValidationError as exc:
+            raise ArtifactMissing(f"artifact {state.snapshot} is no snapshot of this version") from exc
+
+
+class CheckpointActivities:
+    """Activities `session.checkpoint`, `session.restore` and `session.check`."""
+
+    def __init__(self, attachments: Attachments, checkpoints: Checkpoints, secrets: Secrets) -> None:
+        self._attachments = attachments
+        self._checkpoints = checkpoints
+        self._secrets = secrets
+
+    @activity.defn(name="session.checkpoint")
+    async def take_checkpoint(self, request: TakeCheckpoint) -> Checkpoint | None:
+        """Take one of the page as it is; None when it cannot be had."""
+        async with heartbeats("checkpoint"):
+            held = await self._attachments.hold(request.session, request.epoch)
+            await self._checkpoints.before(held)
+            return await self._checkpoints.take(held, request.position, earlier=request.earlier)
+
+    @activity.defn(name="session.restore")
+    async def restore_checkpoint(self, request: RestoreCheckpoint) -> Restored:
+        """Put back what was stored, and open the page.
+
+        Promise on a retry: does the same again.
+        """
+        async with heartbeats("restoring"):
+            held = await self._attachments.hold(request.session, request.epoch)
+            try:
+                state = await self._checkpoints.load(request.state)
+                page = state if request.page in ("", request.state) else await self._checkpoints.load(request.page)
+                await held.browser.restore(page.model_copy(update={"storage": state.storage}))
+            except (ActionFailed, ArtifactMissing, SecretMissing) as exc:
+                return Restored(held=False, why=self._said(exc))
+            held.kept = state
+            if not same_page(held.browser.url, page.url):
+                return Restored(held=False, why=self._said(f"{page.url} leads to {held.browser.url} now"))
+            return Restored(held=True)
+
+    @activity.defn(name="session.check")
+    async def check_checkpoint(self, request: CheckCheckpoint) -> Restored:
+        """Whether the page shows what held when the checkpoint was taken. Touches nothing."""
+        async with heartbeats("checking"):
+            held = await self._attachments.hold(request.session, request.epoch)
+            try:
+                state = await self._checkpoints.load(request.state)
+                before = await self._checkpoints.shown(state)
+                lacking = failing(await held.browser.check(request.expect, CHECK_MS)) if request.expect else None
+                if lacking is not None:
+                    return Restored(held=False, why=self._said(f"{lacking.reason}: {lacking.details}"))
+                return Restored(held=True) if before is None else await self._alike(held, before)
+            except (ActionFailed, ArtifactMissing, SecretMissing) as exc:
+                return Restored(held=False, why=self._said(exc))
+
+    async def _alike(self, held: Attachment, before: Snapshot) -> Restored:
+        why = ""
+        for look in range(LOOKS):
+            if look:
+                await asyncio.sleep(LOOK_PAUSE_S)
+            why = unlike(before, redacted_snapshot(await held.browser.snapshot(), self._secrets))
+            if not why:
+                return Restored(held=True)
+        return Restored(held=False, why=self._said(f"the page is not what it was: {why}"))
+
+    def _said(self, what: object) -> str:
+        return self._secrets.redact(str(what))[:300]
+
+
+def with_checkpoint(outcome: StepOutcome, taken: Checkpoint | None) -> StepOutcome:
+    """The outcome, telling of what was taken before its step."""
+    return outcome if taken is None else outcome.model_copy(update={"checkpoint": taken})

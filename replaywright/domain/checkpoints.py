@@ -1,0 +1,158 @@
+"""What is kept of a browser on the way, so that a lost one can be rebuilt: where it was, and what its sites stored."""
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any
+from urllib.parse import urlsplit
+
+from pydantic import Field
+
+from replaywright.domain.base import Record
+from replaywright.domain.observed import PredicateResult
+from replaywright.domain.predicates import (
+    DialogSeen,
+    Downloaded,
+    Predicate,
+    ResponseStatus,
+    TitleContains,
+    UrlContains,
+    UrlMatches,
+)
+from replaywright.domain.sessions import SessionRef
+from replaywright.domain.snapshots import Snapshot
+from replaywright.domain.text import normalise
+
+CHECKPOINTS_KEPT = 5
+"""The newest ones that a run knows; older ones are given up."""
+ALIKE = 0.6
+"""The part of a page's named elements that a restored page has to show again."""
+NOT_RESTORED = "session storage, what scripts hold in memory, pages that were reached by POST, and further tabs"
+"""What no checkpoint brings back."""
+
+_OF_THE_MOMENT = (DialogSeen, Downloaded, ResponseStatus)
+"""They tell what happened, not how the page is."""
+_OF_THE_PLACE = (UrlContains, UrlMatches, TitleContains)
+
+
+class Checkpoint(Record):
+    """One checkpoint as the workflow knows it: an address in the artifact store, and small facts."""
+
+    position: int
+    """Index of the step that comes next."""
+    page_from: int = 0
+    """Index of the first step that was done in the document shown then: from there on, steps are done again."""
+    state: str
+    """Digest of the `PageState` in the artifact store."""
+    held: tuple[int, ...] = ()
+    """Which expectations of the step before have to hold again, by their index."""
+    ms: float = 0.0
+    """How long it took to take it."""
+
+
+class PageState(Record):
+    """A browser at rest, as the artifact store keeps it. It holds live credentials."""
+
+    url: str
+    """Of the current tab, as it is: it may hold what a site put there."""
+    storage: dict[str, Any] = Field(default_factory=dict)
+    """Cookies, and local storage and IndexedDB by origin, in Playwright's form of a storage state."""
+    scroll: tuple[float, float] = (0.0, 0.0)
+    """CSS pixels of the top document."""
+    tabs: int = 1
+    """How many tabs were open; only the current one can be brought back."""
+    left_out: tuple[str, ...] = ()
+    """What was too large, or could not be read."""
+    snapshot: str = ""
+    """Digest of the page's snapshot in the artifact store, without secrets."""
+
+
+class TakeCheckpoint(Record):
+    """Input of `session.checkpoint`."""
+
+    session: SessionRef
+    epoch: int
+    position: int
+    earlier: str = ""
+    """Digest of the checkpoint before: what it knows of origins that are not shown now is taken over."""
+
+
+class RestoreCheckpoint(Record):
+    """Input of `session.restore`: put back what was stored, and open the page."""
+
+    session: SessionRef
+    epoch: int
+    state: str
+    """Digest of the `PageState` whose storage is put back."""
+    page: str = ""
+    """Digest of the `PageState` whose page is opened, if that is another one."""
+
+
+class CheckCheckpoint(Record):
+    """Input of `session.check`: whether the restored page, with its steps done again, is what it was."""
+
+    session: SessionRef
+    epoch: int
+    state: str
+    expect: tuple[Predicate, ...] = ()
+    """With the parameters' values filled in."""
+
+
+class Restored(Record):
+    """Whether a checkpoint holds."""
+
+    held: bool
+    why: str = ""
+    """Why it does not."""
+
+
+def standing(expect: Sequence[Predicate], results: Sequence[PredicateResult], *, committed: bool) -> tuple[int, ...]:
+    """Indexes of the expectations that held and can be asked of the page again.
+
+    What a commit step makes a page say ("Saved") is often said once: of such a step, only the place counts.
+    """
+    return tuple(
+        index
+        for index, (predicate, result) in enumerate(zip(expect, results, strict=False))
+        if result.passed
+        and not isinstance(predicate, _OF_THE_MOMENT)
+        and (isinstance(predicate, _OF_THE_PLACE) or not committed)
+    )
+
+
+def same_page(left: str, right: str) -> bool:
+    """Whether two URLs lead to the same page: by origin and path."""
+    a, b = urlsplit(left), urlsplit(right)
+    return (a.scheme, a.netloc, a.path) == (b.scheme, b.netloc, b.path)
+
+
+def unlike(before: Snapshot, after: Snapshot) -> str:
+    """What shows that a page is not as it was; empty when it is.
+
+    Fields have to hold what they held, and most of what had a name has to be there again.
+    """
+    told, shown = _fields(before), _fields(after)
+    for (role, name), value in told.items():
+        if value and shown.get((role, name)) != value:
+            return f"{role} {name!r} does not hold what it held"
+    named, seen = _named(before), _named(after)
+    if named and (found := (named & seen).total()) < ALIKE * named.total():
+        return f"{found} of {named.total()} elements are there again"
+    return ""
+
+
+def _fields(snapshot: Snapshot) -> dict[tuple[str, str], str]:
+    fields = [element for element in snapshot.elements if element.visible and element.actionable]
+    keys = Counter((element.target.role, element.target.name) for element in fields)
+    return {
+        (element.target.role, element.target.name): element.value
+        for element in fields
+        if keys[element.target.role, element.target.name] == 1
+    }
+
+
+def _named(snapshot: Snapshot) -> Counter[tuple[str, str]]:
+    return Counter(
+        (element.target.role, normalise(element.target.name))
+        for element in snapshot.elements
+        if element.visible and element.target.name
+    )

@@ -1,0 +1,136 @@
+"""A checkpoint of one Chromium, put back into another: cookies, local storage, IndexedDB, the page and where it was."""
+
+import statistics
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from replaywright.browser.attach import ChromiumBrowsers
+from replaywright.browser.session import ChromiumSession
+from replaywright.domain.checkpoints import PageState
+from replaywright.errors import ActionFailed
+from tests.adapters import browser_site
+from tests.adapters.browser_site import Site
+from tests.adapters.chromium import Chromium
+
+FILL = """async () => {
+  document.cookie = 'user=ada; path=/';
+  localStorage.setItem('theme', 'dark');
+  const request = indexedDB.open('app', 3);
+  request.onupgradeneeded = () => {
+    request.result.createObjectStore('notes', {keyPath: 'id'}).createIndex('by_text', 'text');
+    request.result.createObjectStore('loose');
+  };
+  await new Promise((ok) => { request.onsuccess = ok; });
+  const database = request.result;
+  const transaction = database.transaction(['notes', 'loose'], 'readwrite');
+  for (let id = 0; id < 200; id++) transaction.objectStore('notes').put({id, text: 'x'.repeat(100)});
+  const bytes = new Uint8Array([1, 2, 255]);
+  const loop = {when: new Date(5), big: 12n, none: undefined, bytes, map: new Map([[1, 'a']])};
+  loop.self = loop;
+  transaction.objectStore('loose').put(loop, new Date(7));
+  await new Promise((ok) => { transaction.oncomplete = ok; });
+  database.close();
+}"""
+READ = """async () => {
+  const request = indexedDB.open('app');
+  await new Promise((ok) => { request.onsuccess = ok; });
+  const database = request.result;
+  const transaction = database.transaction(['notes', 'loose']);
+  const told = (asked) => new Promise((ok, no) => { asked.onsuccess = () => ok(asked.result); asked.onerror = no; });
+  const notes = transaction.objectStore('notes');
+  const count = await told(notes.index('by_text').count());
+  const value = await told(transaction.objectStore('loose').get(new Date(7)));
+  return [document.cookie, localStorage.getItem('theme'), database.version, count, value.when.getTime(),
+    String(value.big), 'none' in value && value.none === undefined, [...value.bytes], value.map.get(1),
+    value.self === value];
+}"""
+ALL = ["user=ada", "dark", 3, 200, 5, "12", True, [1, 2, 255], "a", True]
+
+
+async def shown(session: ChromiumSession, url: str) -> None:
+    await session.current.page.goto(url)
+
+
+async def test_what_a_site_stored_survives_into_another_browser(
+    session: ChromiumSession, site: Site, browsers: ChromiumBrowsers, chromium_path: Path, tmp_path: Path
+) -> None:
+    with browser_site.serving() as other_site:
+        await shown(session, other_site.url("browser_second.html"))
+        await session.current.page.evaluate(FILL)
+        first = await session.state(None)
+        await shown(session, site.url("browser_second.html"))
+        await session.current.page.evaluate("localStorage.setItem('theme', 'light')")
+        await session.current.page.evaluate("document.body.style.height = '5000px'; scrollTo(0, 40)")
+        # Another worker has not seen the other site: what is known of it comes from the checkpoint before.
+        state = PageState.model_validate_json((await session.state(first)).model_dump_json())
+
+        async with Chromium(chromium_path, tmp_path / "other") as endpoint:
+            other = await browsers.attach(endpoint)
+            await other.restore(state)
+            here = await other.current.page.evaluate("localStorage.getItem('theme')")
+            await shown(other, other_site.url("browser_second.html"))
+            there = await other.current.page.evaluate(READ)
+            tabs = len(other.tabs)
+            await other.detach()
+
+    assert (here, there, tabs) == ("light", ALL, 1)
+    assert (state.scroll, state.tabs, state.left_out) == ((0, 40), 1, ())
+
+
+async def test_a_page_that_is_gone_is_not_taken_for_restored(session: ChromiumSession, site: Site) -> None:
+    with pytest.raises(ActionFailed, match="404"):
+        await session.restore(PageState(url=site.url("no_such_page.html"), storage={"cookies": [], "origins": []}))
+
+
+async def test_a_navigation_makes_another_document_and_a_step_within_one_does_not(
+    session: ChromiumSession, site: Site
+) -> None:
+    await shown(session, site.url("browser_second.html"))
+    first = session.document
+    await session.current.page.evaluate("history.pushState({}, '', '?x=1'); location.hash = 'here'")
+    within = session.document
+    await shown(session, site.url("browser_second.html"))
+
+    assert within == first != session.document
+
+
+async def test_what_cannot_be_kept_is_said_and_the_rest_is_kept(session: ChromiumSession, site: Site) -> None:
+    await shown(session, site.url("browser_second.html"))
+    await session.current.page.evaluate("localStorage.setItem('theme', 'dark')")
+    await session.current.page.evaluate(
+        """async () => {
+          const key = await crypto.subtle.generateKey({name: 'AES-GCM', length: 128}, false, ['encrypt']);
+          const request = indexedDB.open('keys', 1);
+          request.onupgradeneeded = () => request.result.createObjectStore('k').put(key, 'a');
+          await new Promise((ok) => { request.onsuccess = ok; });
+        }"""
+    )
+
+    state = await session.state(None)
+
+    assert [item["name"] for item in state.storage["origins"][-1]["localStorage"]] == ["theme"]
+    assert state.left_out == ("IndexedDB keys: [object CryptoKey]",)
+
+
+@pytest.mark.long
+async def test_what_a_checkpoint_costs_is_printed(session: ChromiumSession, site: Site) -> None:
+    async def median_ms(call: Callable[[], Any]) -> float:
+        times = []
+        for _ in range(20):
+            begun = time.perf_counter()
+            await call()
+            times.append((time.perf_counter() - begun) * 1000)
+        return statistics.median(times)
+
+    await shown(session, site.url("browser_second.html"))
+    empty = await median_ms(lambda: session.state(None))
+    await session.current.page.evaluate(FILL)
+    filled = await median_ms(lambda: session.state(None))
+    snapshot = await median_ms(session.snapshot)
+
+    print(f"state {empty:.1f} ms; with 200 records in IndexedDB {filled:.1f} ms; snapshot {snapshot:.1f} ms")
+    assert empty > 0

@@ -1,0 +1,264 @@
+"""A browser that is gone is rebuilt from the newest checkpoint that holds; a run that waits for long has none."""
+
+import asyncio
+import time
+from collections.abc import Callable
+
+import pytest
+from temporalio.client import Client, WorkflowFailureError, WorkflowHandle
+from temporalio.testing import WorkflowEnvironment
+from temporalio.worker import Replayer
+
+from replaywright.domain.actions import Effect
+from replaywright.domain.checkpoints import Restored
+from replaywright.domain.outcomes import Status, StepOutcome
+from replaywright.domain.runs import ActionRequest, PersonVerdict, Resolution, RunResult
+from tests.workflows.scripted import Script, done, lost, run_of, scripted, start, waiting
+from tests.workflows.test_browser_task import FILL, GOTO, SEND, result_of
+from workflows.plugin import WorkflowPlugin
+from workflows.task import BrowserTask
+
+OPEN = {"action": "click", "instruction": "the next link", "effect": "idempotent"}
+
+
+@pytest.fixture
+async def client(temporal_env: WorkflowEnvironment) -> Client:
+    address = temporal_env.client.service_client.config.target_host
+    return await Client.connect(address, plugins=[WorkflowPlugin()])
+
+
+def losing(sequence: int) -> Script:
+    """Worker and browser are lost in the step, once; clicks that are commits are seen to be."""
+    script = Script(adopt=False, checkpoint=True)
+
+    def perform(asked: ActionRequest, call: int) -> StepOutcome:
+        if asked.sequence == sequence and call == 0:
+            raise lost()
+        return done(asked, effect=asked.step.effect or Effect.IDEMPOTENT)
+
+    script.perform = perform
+    return script
+
+
+def done_again(script: Script) -> list[int]:
+    return [request.sequence for request in script.performed if request.reapply]
+
+
+async def test_a_rebuilt_browser_begins_at_the_newest_checkpoint(client: Client) -> None:
+    script = losing(3)
+
+    async with scripted(client, script) as queue:
+        await (await start(client, queue, run_of(GOTO, OPEN, FILL, FILL))).result()
+
+    assert [request.state for request in script.restored] == ["after-2"]
+    assert done_again(script) == []
+
+
+async def test_a_browser_lost_after_a_commit_goes_on_from_the_checkpoint_after_it(client: Client) -> None:
+    script = losing(2)
+
+    async with scripted(client, script) as queue:
+        handle = await start(client, queue, run_of(GOTO, SEND, FILL, FILL))
+        result = await handle.result()
+    history = await handle.fetch_history()
+    replayed = await Replayer(workflows=[], plugins=[WorkflowPlugin()]).replay_workflow(history)
+
+    assert result.succeeded
+    assert [request.state for request in script.restored] == ["after-1"]
+    assert [request.sequence for request in script.performed] == [0, 1, 2, 2, 3]
+    assert replayed.replay_failure is None
+
+
+async def test_steps_in_the_same_document_are_done_again_from_where_it_was_opened(client: Client) -> None:
+    script = losing(5)
+    script.checkpoint = False
+    plain = script.perform
+
+    def perform(asked: ActionRequest, call: int) -> StepOutcome:
+        outcome = plain(asked, call)
+        taken = {"position": asked.sequence + 1, "state": f"after-{asked.sequence}"}
+        if asked.reapply or not (asked.checkpoint or asked.sequence == 1):
+            return outcome
+        moved = {"moved": asked.sequence == 1, "checkpoint": taken}
+        return StepOutcome.model_validate(outcome.model_dump() | moved)
+
+    script.perform = perform
+    async with scripted(client, script) as queue:
+        run = run_of(GOTO, OPEN, FILL, FILL, FILL, FILL, checkpoint_every=2)
+        await (await start(client, queue, run)).result()
+
+    # After step 2 the document was new, after step 4 a checkpoint was due; the fifth is done again after it.
+    assert [(request.state, request.page) for request in script.restored] == [("after-3", "after-1")]
+    assert done_again(script) == [2, 3, 4]
+    assert [request.state for request in script.checked] == ["after-3"]
+
+
+async def test_a_checkpoint_that_does_not_hold_gives_way_to_an_older_one_and_at_last_to_the_first_step(
+    client: Client,
+) -> None:
+    script = losing(3)
+    script.checks = lambda request: Restored(held=False, why=f"{request.state} is not what it was")
+
+    async with scripted(client, script) as queue:
+        result = await (await start(client, queue, run_of(GOTO, OPEN, OPEN, FILL))).result()
+
+    assert result.succeeded
+    assert [request.state for request in script.restored] == ["after-2", "after-1", "after-0"]
+    assert done_again(script) == [0, 1, 2]
+    assert len({request.epoch for request in script.opened}) == len(script.opened) == 4
+    assert len(script.closed) == 4
+
+
+async def test_without_a_checkpoint_after_a_commit_that_holds_the_run_says_what_to_do(client: Client) -> None:
+    script = losing(3)
+    script.checks = lambda _request: Restored(held=False, why="the page is not what it was")
+
+    async with scripted(client, script) as queue:
+        with pytest.raises(WorkflowFailureError) as failure:
+            await (await start(client, queue, run_of(GOTO, SEND, OPEN, FILL))).result()
+
+    result = result_of(failure.value)
+    assert result.reason == "session_lost"
+    assert "step 2 (click the send button) must not be done again" in result.message
+    assert "checkpoint after step 3: the page is not what it was" in result.message
+    assert "session storage" in result.message
+    assert "the steps from 3 on" in result.message
+    assert done_again(script) == []
+
+
+async def test_what_held_at_the_checkpoint_has_to_hold_again(client: Client) -> None:
+    script = losing(2)
+    plain = script.perform
+
+    def perform(request: ActionRequest, call: int) -> StepOutcome:
+        outcome = plain(request, call)
+        if request.sequence != 1 or request.reapply:
+            return outcome
+        script.checkpoint = False
+        taken = {"position": 2, "state": "after-1", "held": [1]}
+        return StepOutcome.model_validate(outcome.model_dump() | {"moved": True, "checkpoint": taken})
+
+    script.perform = perform
+    step = {**OPEN, "expect": [{"dialog_seen": "Hello"}, {"text_contains": "Dear Ada"}]}
+    async with scripted(client, script) as queue:
+        await (await start(client, queue, run_of(GOTO, step, FILL))).result()
+
+    (check,) = script.checked
+    assert [predicate.model_dump(exclude_none=True)["text_contains"] for predicate in check.expect] == ["Dear Ada"]
+
+
+async def test_a_checkpoint_is_due_after_so_many_steps(client: Client) -> None:
+    script = Script()
+
+    async with scripted(client, script) as queue:
+        await (await start(client, queue, run_of(GOTO, FILL, FILL, checkpoint_every=3))).result()
+
+    assert [request.checkpoint for request in script.performed] == [False, False, True]
+
+
+# ------------------------------------------------------------------------------------------ hibernation
+
+
+def doubtful(sequence: int) -> Callable[[ActionRequest, int], StepOutcome]:
+    def perform(asked: ActionRequest, call: int) -> StepOutcome:
+        if asked.sequence == sequence and call == 0:
+            return StepOutcome(status=Status.IN_DOUBT, reason="unanswered", effect=Effect.COMMIT)
+        return done(asked, effect=asked.step.effect or Effect.IDEMPOTENT)
+
+    return perform
+
+
+async def asleep(script: Script, runs: int) -> None:
+    """Return when so many browsers were given back."""
+    async with asyncio.timeout(60 + runs):
+        while len(script.closed) < runs:  # noqa: ASYNC110 - the fakes have no event
+            await asyncio.sleep(0.02)
+
+
+@pytest.mark.parametrize(
+    ("verdict", "restored", "performed"), [("done", "as-left", [0, 1, 2]), ("not_done", "after-0", [0, 1, 1, 2])]
+)
+async def test_a_run_that_waits_for_long_gives_its_browser_back_and_goes_on_with_another(
+    client: Client, verdict: str, restored: str, performed: list[int]
+) -> None:
+    script = Script(perform=doubtful(1), checkpoint=True)
+
+    async with scripted(client, script) as queue:
+        handle = await start(client, queue, run_of(GOTO, SEND, FILL, hibernate_after_s=0.2))
+        await asleep(script, 1)
+        assert len(script.verified) == 1
+        answer = PersonVerdict.model_validate({"sequence": 1, "verdict": verdict, "why": "seen"})
+        await handle.execute_update(BrowserTask.resolve_step, answer)
+        result = await handle.result()
+    history = await handle.fetch_history()
+    replayed = await Replayer(workflows=[], plugins=[WorkflowPlugin()]).replay_workflow(history)
+
+    assert result.succeeded
+    assert [request.state for request in script.restored] == [restored]
+    assert [request.sequence for request in script.performed] == performed
+    assert [request.epoch for request in script.opened] == sorted({request.epoch for request in script.opened})
+    assert len(script.opened) == len(script.closed) == 2
+    assert script.performed[-1].session.epoch == script.performed[-1].epoch > script.opened[0].epoch
+    assert replayed.replay_failure is None
+
+
+async def test_a_run_that_is_answered_soon_keeps_its_browser(client: Client) -> None:
+    script = Script(perform=doubtful(1), checkpoint=True)
+
+    async with scripted(client, script) as queue:
+        handle = await start(client, queue, run_of(GOTO, SEND, FILL))
+        await waiting(handle)
+        await handle.execute_update(BrowserTask.resolve_step, PersonVerdict(sequence=1, verdict="done", why="seen"))
+        await handle.result()
+
+    assert (len(script.opened), len(script.closed), script.restored) == (1, 1, [])
+
+
+async def test_an_abandoned_run_that_sleeps_takes_no_browser_to_end(client: Client) -> None:
+    script = Script(perform=doubtful(1), checkpoint=True)
+
+    async with scripted(client, script) as queue:
+        handle = await start(client, queue, run_of(GOTO, SEND, FILL, hibernate_after_s=0.2))
+        await asleep(script, 1)
+        await handle.execute_update(BrowserTask.resolve_step, PersonVerdict(sequence=1, verdict="abandon", why="no"))
+        with pytest.raises(WorkflowFailureError):
+            await handle.result()
+
+    assert (len(script.opened), len(script.closed)) == (1, 1)
+
+
+async def test_a_page_that_is_not_as_it_was_left_does_not_pass_for_the_page_after_a_commit(client: Client) -> None:
+    script = Script(perform=doubtful(1), checkpoint=True, restores=lambda _request: Restored(held=False, why="404"))
+
+    async with scripted(client, script) as queue:
+        handle = await start(client, queue, run_of(GOTO, SEND, FILL, hibernate_after_s=0.2))
+        await asleep(script, 1)
+        await handle.execute_update(BrowserTask.resolve_step, PersonVerdict(sequence=1, verdict="done", why="seen"))
+        with pytest.raises(WorkflowFailureError) as failure:
+            await handle.result()
+
+    assert result_of(failure.value).reason == "session_lost"
+    assert "the page as it was left: 404" in result_of(failure.value).message
+
+
+@pytest.mark.parametrize("runs", [50, pytest.param(1_000, marks=pytest.mark.long)])
+async def test_runs_that_wait_hold_no_browser(client: Client, runs: int) -> None:
+    script = Script(
+        perform=lambda asked, _call: doubtful(1)(asked, 0),
+        checkpoint=True,
+        verify=lambda _request: Resolution(verdict="undecidable", reason="not_seen"),
+    )
+
+    begun = time.monotonic()
+    async with scripted(client, script) as queue:
+        handles: list[WorkflowHandle[BrowserTask, RunResult]] = []
+        while len(handles) < runs:  # more at once would wait for the server longer than for a lost worker
+            started = (start(client, queue, run_of(GOTO, SEND, hibernate_after_s=0.2)) for _ in range(10))
+            handles += await asyncio.gather(*started)
+            await asleep(script, len(handles))
+        held = len(script.opened) - len(script.closed)
+        print(f"{runs} runs wait, {held} browsers are held, after {time.monotonic() - begun:.1f} s")
+        for handle in handles:
+            await handle.terminate()
+
+    assert (len(script.opened), held) == (runs, 0)
