@@ -93,7 +93,7 @@ class Recovery:
     def is_due(self, position: int) -> bool:
         """Whether the step at `position` is to be followed by a checkpoint, whatever it does."""
         last = self.checkpoints[-1].position if self.checkpoints else 0
-        return position + 1 - last >= self._run.checkpoint_every
+        return (position + 1 - last) % self._run.checkpoint_every == 0  # it may not be known yet when the next begins
 
     def note(self, outcome: StepOutcome, position: int) -> None:
         """The step at `position` is done."""

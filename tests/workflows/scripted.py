@@ -92,6 +92,14 @@ class Script:
     closed: list[CloseSession] = field(default_factory=list)
     activity_ids: list[str] = field(default_factory=list)
 
+    def answer(self, request: ActionRequest, call: int) -> StepOutcome:
+        """What `perform` says, with a checkpoint where there is one."""
+        outcome = self.perform(request, call)
+        if not self.checkpoint or outcome.status is not Status.DONE or request.reapply:
+            return outcome
+        taken = Checkpoint(position=request.sequence + 1, state=f"after-{request.sequence}")
+        return outcome.model_copy(update={"moved": True, "checkpoint": taken})
+
 
 def _checkpoints(script: Script) -> list[Callable[..., object]]:
     @activity.defn(name="session.checkpoint")
@@ -121,11 +129,7 @@ def _activities(script: Script, queue: str) -> tuple[list[Callable[..., object]]
             call = sum(r.sequence == request.sequence for r in script.performed)
             script.performed.append(request)
             script.activity_ids.append(activity.info().activity_id)
-            outcome = script.perform(request, call)
-            if script.checkpoint and outcome.status is Status.DONE and not request.reapply:
-                taken = Checkpoint(position=request.sequence + 1, state=f"after-{request.sequence}")
-                outcome = outcome.model_copy(update={"moved": True, "checkpoint": taken})
-            return outcome
+            return script.answer(request, call)
 
         return perform
 
