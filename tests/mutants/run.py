@@ -73,9 +73,9 @@ def run_tests(copy: Path, tests: Iterable[str], limit_s: float = LIMIT_S) -> Ran
 
 
 def is_caught(mutant: Mutant, folder: Path) -> tuple[bool, str]:
-    """Whether every test named for the mutant fails in a copy with it; if not, why."""
+    """Whether every test named for the mutant fails in a copy with it of `folder/source`; if not, why."""
     copy = folder / mutant.name.replace(" ", "-")
-    copy_source(copy)
+    copy_source(copy, folder / "source")
     try:
         mutant.apply(copy)
     except ValueError as exc:
@@ -103,7 +103,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     survived = []
     with tempfile.TemporaryDirectory(prefix="mutants-") as name:
         folder = Path(name)
-        copy_source(folder / "unchanged")
+        copy_source(folder / "source")  # once: somebody may go on working in the checkout
+        copy_source(folder / "unchanged", folder / "source")
         tests = {test for mutant in chosen for test in mutant.caught_by}
         unchanged = run_tests(folder / "unchanged", tests, UNCHANGED_LIMIT_S)
         if unsteady := tests - unchanged.passed:
