@@ -14,6 +14,8 @@ ADOPT_TO_START = timedelta(seconds=3)
 """How long to wait for another worker on the browser's own host before any worker may take over."""
 MARGIN = timedelta(seconds=20)
 """Added to a step's own budget: attaching, settling, the store."""
+READ_LIMIT = timedelta(seconds=40)
+"""For looking at a page, and for writing down what was decided."""
 OPEN_LIMIT = timedelta(seconds=60)
 MODEL_LIMIT = timedelta(seconds=90)
 MODEL_TOTAL = timedelta(minutes=5)

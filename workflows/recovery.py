@@ -16,6 +16,7 @@ from temporalio.exceptions import ActivityError
 from workflows import policies
 from workflows.attempts import Attempt
 from workflows.browser import Browser
+from workflows.failures import TaskFailed
 from workflows.overrides import Overrides
 
 with workflow.unsafe.imports_passed_through():
@@ -38,8 +39,11 @@ with workflow.unsafe.imports_passed_through():
 _Result = TypeVar("_Result")
 
 
-class NotRecovered(Exception):
+class NotRecovered(TaskFailed):
     """The browser is lost, and nothing leads back to where the run was; the message says what to do."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__("session_lost", message)
 
 
 class _Astray(Exception):

@@ -1,9 +1,6 @@
 """The workflow `BrowserTask`: one loop for learning, replaying and healing."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
-from datetime import timedelta
-from typing import TypeVar
 
 from temporalio import workflow
 from temporalio.exceptions import ActivityError, ApplicationError, CancelledError
@@ -12,9 +9,12 @@ from workflows import policies
 from workflows.attempts import Attempt
 from workflows.board import Board
 from workflows.browser import Browser
+from workflows.doubts import Doubts
+from workflows.failures import TaskFailed
 from workflows.overrides import Overrides
+from workflows.person import Person
 from workflows.planning import Planning
-from workflows.recovery import NotRecovered, Place, Recovery
+from workflows.recovery import Place, Recovery
 from workflows.resuming import (
     ANSWERS,
     EARLIER_CHAIN,
@@ -27,7 +27,6 @@ from workflows.resuming import (
 from workflows.rulings import (
     MESSAGE_LIMIT,
     came_to_nothing,
-    contradicted,
     counted,
     explained,
     is_out_of_sight,
@@ -36,7 +35,6 @@ from workflows.rulings import (
 )
 
 with workflow.unsafe.imports_passed_through():
-    from replaywright.domain.actions import Effect
     from replaywright.domain.fingerprints import acts_of, begun_anew, fingerprint
     from replaywright.domain.late import may_come_late
     from replaywright.domain.outcomes import Lookup, Status, StepOutcome
@@ -44,16 +42,12 @@ with workflow.unsafe.imports_passed_through():
     from replaywright.domain.predicates import Predicate, fill_predicate
     from replaywright.domain.runs import (
         FILES_KEPT,
-        NOTHING_LEFT,
-        ActionRequest,
         Finished,
         FinishRequest,
         Mode,
         PersonVerdict,
         Progress,
         Proposal,
-        Resolution,
-        ResolveRequest,
         Resumption,
         RunInput,
         RunResult,
@@ -62,18 +56,8 @@ with workflow.unsafe.imports_passed_through():
     )
     from replaywright.domain.steps import Expand, Goto, Hover, Step, names_element
 
-_Result = TypeVar("_Result")
-
-READ_LIMIT = timedelta(seconds=40)
 SKIPPED = "skipped"
 """Reason, and warning, of a step that a person decided to leave out."""
-
-
-class _TaskFailed(Exception):
-    def __init__(self, reason: str, message: str, artifacts: dict[str, str] | None = None) -> None:
-        super().__init__(message)
-        self.reason = reason
-        self.artifacts = artifacts or {}
 
 
 def plan_of(run: RunInput) -> tuple[Step, ...]:
@@ -125,7 +109,14 @@ class BrowserTask:
         )
         self._due = state.due
         self._board = Board()
-        self._verdict: PersonVerdict | None = None
+        self._person = Person(
+            self._board,
+            self._planning,
+            self._show,
+            wait=lambda answered: self._recovery.wait(answered, self._place),
+            wake=lambda verdict: self._recovery.wake(verdict, self._place),
+        )
+        self._doubts = Doubts(self._browser, self._board, self._person, self._show, self._recover)
 
     @workflow.run
     async def run(self, run: RunInput) -> RunResult:
@@ -145,9 +136,7 @@ class BrowserTask:
                     workflow.continue_as_new(run.model_copy(update={"lineage": self._lineage, "state": self._state()}))
                 await self._advance()
             result = await self._finished()
-        except NotRecovered as failure:
-            result = self._failed("session_lost", str(failure))
-        except _TaskFailed as failure:
+        except TaskFailed as failure:
             result = self._failed(failure.reason, str(failure)).model_copy(update={"artifacts": failure.artifacts})
         except ActivityError as error:
             if isinstance(error.cause, CancelledError):
@@ -182,7 +171,7 @@ class BrowserTask:
         was_doubtful = found.is_doubtful
         if was_doubtful:
             attempt = self._attempt(self._position, self._previous, self._previous_outcome)
-            await self._resolved(attempt, "" if is_live else EARLIER_RUN)
+            await self._doubts.resolved(attempt, "" if is_live else EARLIER_RUN)
             found = await self._resuming.ask(self._plan)
             self._take_over(found)
             while self._browser.epoch < found.epoch:
@@ -208,15 +197,15 @@ class BrowserTask:
         if not is_done_before(outcome):
             other = self._attempt(attempt.sequence, "", "")
             other.mark = outcome.earlier
-            await self._resolved(other, EARLIER_CHAIN)
+            await self._doubts.resolved(other, EARLIER_CHAIN)
             self._browser.raise_epoch()
             attempt.anew("earlier", outcome)
             return await self._cleared(attempt)
         verdict = self._resuming.decided(attempt, outcome)
         if verdict is None:
             self._note(attempt, outcome)
-            verdict = await self._asked(question_on(attempt), ANSWERS)
-        await self._settled(attempt, SettleRequest(action=attempt.request(), verdict=verdict, failed=True))
+            verdict = await self._person.asked(question_on(attempt), ANSWERS)
+        await self._person.settled(attempt, SettleRequest(action=attempt.request(), verdict=verdict, failed=True))
         match verdict.verdict:
             case "redo":
                 attempt.redo = outcome.earlier
@@ -226,7 +215,7 @@ class BrowserTask:
                 return kept(attempt, verdict)
             case _:
                 who = verdict.who or "a person"
-                raise _TaskFailed("abandoned", f"{who} abandoned the run at a step that was done before: {verdict.why}")
+                raise TaskFailed("abandoned", f"{who} abandoned the run at a step that was done before: {verdict.why}")
 
     # ---------------------------------------------------------------------------------- the loop
 
@@ -329,7 +318,7 @@ class BrowserTask:
             return False
         for opener in openers:
             self._board.doing = f"{attempt.title}: opening again: {opener.title}"
-            if (await self._on_session(opener.reapply)).status is not Status.DONE:
+            if (await self._doubts.read(opener.reapply)).status is not Status.DONE:
                 return False
         return True
 
@@ -342,7 +331,7 @@ class BrowserTask:
             return outcome
         self._board.doing = f"{attempt.title}: looking again"
         self._show()
-        return await self._on_session(lambda: attempt.look_again(outcome))
+        return await self._doubts.read(lambda: attempt.look_again(outcome))
 
     def _may_ask(self, step: Step, outcome: StepOutcome) -> bool:
         if self._run.mode is Mode.REPLAY or not (names_element(step) and step.instruction and outcome.snapshot):
@@ -361,7 +350,7 @@ class BrowserTask:
     async def _cleared(self, attempt: Attempt) -> StepOutcome:
         """Perform; where it came to nothing and override rules are due, perform these and the step again."""
         attempt.spent = self._overrides.spent
-        outcome = await self._decided(attempt)
+        outcome = await self._doubts.decided(attempt)
         while outcome.due and came_to_nothing(outcome):
             if not await self._override(outcome.due, attempt.sequence):
                 break
@@ -369,7 +358,7 @@ class BrowserTask:
                 self._leave_epoch(outcome)
             attempt.spent = (*attempt.spent, *self._overrides.spent, *(rule.name for rule in outcome.due))
             attempt.again("override", outcome)
-            outcome = await self._decided(attempt)
+            outcome = await self._doubts.decided(attempt)
         return outcome
 
     async def _override(self, due: tuple[Due, ...], position: int) -> bool:
@@ -382,121 +371,11 @@ class BrowserTask:
             for attempt in self._overrides.attempts(rule, position, self._previous):
                 self._board.doing = f"override {rule.name}: {attempt.title}"
                 self._show()
-                outcome = await self._decided(attempt)
+                outcome = await self._doubts.decided(attempt)
                 self._note(attempt, outcome)
                 if outcome.status is not Status.DONE:
                     break
         return self._totals.overrides > before
-
-    # --------------------------------------------------------------------------- losses and doubts
-
-    async def _decided(self, attempt: Attempt) -> StepOutcome:
-        """An outcome that is not in doubt: losses are recovered from, doubts resolved, by a person if need be."""
-        waits = rounds = losses = 0
-        while True:
-            if workflow.cancellation_reason() is not None:  # a step that ended all the same has swallowed the request
-                raise asyncio.CancelledError
-            try:
-                outcome = await attempt.perform()
-            except ActivityError as error:
-                losses += 1
-                lost = policies.is_loss(error)
-                doubtful = not (lost or attempt.may_repeat) and policies.leaves_doubt(error)
-                if doubtful:
-                    doubtful = workflow.patched("doubt-on-error")
-                if not (lost or doubtful) or losses > policies.LOSSES_PER_STEP:
-                    raise
-                await self._recover()
-                attempt.after_loss()
-                if attempt.may_repeat:
-                    continue
-                reason = "worker_lost" if lost else "broke_off"
-                outcome = StepOutcome(status=Status.IN_DOUBT, reason=reason, fingerprint=attempt.mark)
-            if outcome.reason == "store_unavailable" and waits < policies.STORE_TRIES:
-                waits += 1
-                self._board.doing = f"{attempt.title}: waiting for Redis"
-                await workflow.sleep(policies.STORE_PAUSE, summary="no intent can be written, so nothing is dispatched")
-                attempt.after_wait()
-                continue
-            if outcome.status is not Status.IN_DOUBT:
-                return outcome
-            resolution = await self._resolved(attempt, contradicted(outcome))
-            if resolution.outcome is not None:
-                return resolution.outcome
-            rounds += resolution.reason != "no_intent"  # then nothing had been dispatched
-            if rounds >= policies.COMMIT_ROUNDS:
-                said = f"was verified absent after {rounds} dispatches"
-                return outcome.model_copy(update={"status": Status.REFUSED, "message": said})
-            self._browser.raise_epoch()
-            attempt.disproved = resolution.reason == NOTHING_LEFT
-            attempt.again("commit", outcome)
-
-    async def _resolved(self, attempt: Attempt, contradicted: str) -> Resolution:
-        """Whether a commit step in doubt took effect: with its outcome if it did, without if it certainly did not."""
-        self._board.doing = f"{attempt.title}: did it take effect?"
-        self._show()
-        self._browser.raise_epoch()
-        resolution = await self._on_session(
-            lambda: self._browser.call(
-                "effect.verify",
-                ResolveRequest(action=attempt.request(), adopted=self._browser.adopted, contradicted=contradicted),
-                Resolution,
-                activity_id=attempt.activity_id(f"verify-e{self._browser.epoch}"),
-                summary=f"{attempt.sequence + 1:04d} did it take effect? {attempt.title}"[:200],
-                limit=READ_LIMIT,
-                retry_policy=policies.READING,
-            ),
-        )
-        fenced = attempt.request()
-        attempt.after_loss()
-        if resolution.verdict == "undecidable":
-            return await self._ask_person(attempt, fenced, resolution.reason)
-        return resolution
-
-    async def _ask_person(self, attempt: Attempt, asked: ActionRequest, reason: str) -> Resolution:
-        verdict = await self._asked(
-            f"step {attempt.sequence + 1} ({attempt.title}) may or may not have taken effect ({reason}): "
-            "look at the site, then answer",
-            ("done", "not_done", "abandon"),
-        )
-        await self._settled(attempt, SettleRequest(action=asked, verdict=verdict))
-        who = verdict.who or "a person"
-        if verdict.verdict == "abandon":
-            raise _TaskFailed("abandoned", f"{who} abandoned the step in doubt: {verdict.why}")
-        if verdict.verdict == "not_done":
-            return Resolution(verdict="not_done", reason="person")
-        said = f"{who} says that it took effect: {verdict.why}"
-        outcome = StepOutcome(
-            status=Status.DONE, reason="person", message=said, fingerprint=attempt.mark, effect=Effect.COMMIT
-        )
-        return Resolution(verdict="done", reason="person", outcome=outcome)
-
-    async def _asked(self, question: str, answers: tuple[str, ...]) -> PersonVerdict:
-        """A person's answer, however long it takes."""
-        since = workflow.now()
-        self._board.ask(question, answers)
-        self._show()
-        await self._recovery.wait(lambda: self._verdict is not None, self._place)
-        verdict, self._verdict = self._verdict, None
-        assert verdict is not None
-        self._board.go_on()
-        await self._recovery.wake(verdict, self._place)
-        self._planning.begun += (workflow.now() - since).total_seconds()
-        return verdict
-
-    async def _settled(self, attempt: Attempt, request: SettleRequest) -> None:
-        """Write a person's answer to ledger and trace."""
-        verdict = request.verdict
-        await workflow.execute_activity(
-            "effect.settle",
-            request,
-            activity_id=attempt.activity_id(f"settle-e{request.action.epoch}"),
-            summary=f"{attempt.sequence + 1:04d} {verdict.who or 'a person'} says: {verdict.verdict}"[:200],
-            task_queue=policies.browser_queue(workflow.info().task_queue),
-            start_to_close_timeout=READ_LIMIT,
-            heartbeat_timeout=policies.HEARTBEAT,
-            retry_policy=policies.OPENING,
-        )
 
     # ------------------------------------------------------------------- when nothing mends the step itself
 
@@ -527,11 +406,12 @@ class BrowserTask:
     async def _by_person(self, attempt: Attempt, outcome: StepOutcome) -> StepOutcome:
         """What a person makes of a step that failed, if the task says so; else the run ends here."""
         if not self._asks_on_failure:
-            raise _TaskFailed(outcome.reason or outcome.status, explained(attempt, outcome), outcome.artifacts)
+            raise TaskFailed(outcome.reason or outcome.status, explained(attempt, outcome), outcome.artifacts)
         answers = ("retry", "done", *(("skip",) if outcome.effect.repeatable else ()), "abandon")
-        verdict = await self._asked(f"step {attempt.sequence + 1} failed: {explained(attempt, outcome)}", answers)
+        question = f"step {attempt.sequence + 1} failed: {explained(attempt, outcome)}"
+        verdict = await self._person.asked(question, answers)
         self._leave_epoch(outcome)
-        await self._settled(attempt, SettleRequest(action=attempt.request(), verdict=verdict, failed=True))
+        await self._person.settled(attempt, SettleRequest(action=attempt.request(), verdict=verdict, failed=True))
         who = verdict.who or "a person"
         done = outcome.model_copy(
             update={"status": Status.DONE, "lookup": Lookup(), "artifacts": {}, "snapshot": "", "content_key": ""}
@@ -548,23 +428,13 @@ class BrowserTask:
                 told = {"reason": SKIPPED, "message": said, "warnings": (SKIPPED,), "due": ()}
                 return done.model_copy(update=told)
             case _:
-                raise _TaskFailed("abandoned", f"{who} abandoned the step that failed: {verdict.why}")
+                raise TaskFailed("abandoned", f"{who} abandoned the step that failed: {verdict.why}")
 
     def _leave_epoch(self, outcome: StepOutcome) -> None:
         """Go on under the next epoch; the intent of a commit was taken back under that one, so after that."""
         self._browser.raise_epoch()
         if not outcome.effect.repeatable:
             self._browser.raise_epoch()
-
-    async def _on_session(self, call: Callable[[], Awaitable[_Result]]) -> _Result:
-        """Run something that only reads, on whatever worker has the session, as often as that is lost."""
-        while True:
-            try:
-                return await call()
-            except ActivityError as error:
-                if not policies.is_loss(error):
-                    raise
-                await self._recover()
 
     async def _recover(self) -> None:
         """Get the live browser back, or a new one that is brought to where this run is."""
@@ -622,14 +492,14 @@ class BrowserTask:
                 content_keys=tuple(self._content_keys),
             )
 
-        return await self._on_session(
+        return await self._doubts.read(
             lambda: self._browser.call(
                 "run.finish",
                 request(),
                 Finished,
                 activity_id=f"finish-e{self._browser.epoch}",
                 summary="final verification",
-                limit=READ_LIMIT,
+                limit=policies.READ_LIMIT,
                 retry_policy=policies.READING,
             )
         )
@@ -690,16 +560,8 @@ class BrowserTask:
     @workflow.update
     async def resolve_step(self, verdict: PersonVerdict) -> None:
         """A person's decision on the step that the run waits for."""
-        self._verdict = verdict
+        self._person.answer(verdict)
 
     @resolve_step.validator
     def _check_resolve_step(self, verdict: PersonVerdict) -> None:
-        if self._board.status != "waiting":
-            raise ValueError("this run does not wait for a decision")
-        if verdict.sequence != self._position:
-            raise ValueError(f"the run waits for step {self._position + 1}, not for step {verdict.sequence + 1}")
-        if self._verdict is not None:
-            raise ValueError("a decision was already given")
-        if verdict.verdict not in self._board.answers:
-            answers = ", ".join(self._board.answers)
-            raise ValueError(f"{verdict.verdict} is no answer for step {verdict.sequence + 1}; it takes: {answers}")
+        self._person.check(verdict, self._position)
