@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from temporalio import activity
+from temporalio.exceptions import ApplicationError
 
 from activities.checkpoints import Checkpoints, with_checkpoint
 from activities.downloads import keep_downloads, not_kept
@@ -19,9 +20,7 @@ from replaywright.domain.actions import Action
 from replaywright.domain.outcomes import StepOutcome
 from replaywright.domain.overrides import OverrideRule, host_of
 from replaywright.domain.redacted import redacted_snapshot
-from replaywright.domain.runs import (
-    ActionRequest,
-)
+from replaywright.domain.runs import UNTOUCHED, ActionRequest
 from replaywright.domain.snapshots import Snapshot
 from replaywright.domain.steps import Fill, Paste, Type
 from replaywright.domain.templates import fill, secrets_in
@@ -74,7 +73,12 @@ class Actions:
     def _named(self, action: Action) -> Callable[[ActionRequest], Awaitable[StepOutcome]]:
         @activity.defn(name=f"browser.{action}")
         async def perform(request: ActionRequest) -> StepOutcome:
-            return await self.perform_action(request)
+            try:
+                return await self.perform_action(request)
+            except SessionLost as exc:
+                if not exc.untouched:
+                    raise
+                raise ApplicationError(str(exc), UNTOUCHED, type=type(exc).__name__) from exc
 
         return perform
 
@@ -90,18 +94,23 @@ class Actions:
             StoreUnavailable: the ledger cannot be read; nothing was done.
         """
         async with heartbeats(f"step {request.sequence}"):
+            performance = None
             try:
                 held = await self._attachments.hold(request.session, request.epoch)
                 taken = await self.checkpoints.before(held)
                 held.document = held.document or held.browser.document
                 if request.recheck is None:
-                    outcome = await Performance(self, request, held).outcome()
+                    performance = Performance(self, request, held)
+                    outcome = await performance.outcome()
                 else:
                     outcome = await self._rechecked(request, held)
                 outcome = await self.checkpoints.after(request, held, with_checkpoint(outcome, taken))
                 hit("returned", request.sequence)
                 return outcome
-            except SessionLost:
+            except SessionLost as exc:
+                # A fence may have come because of what an earlier attempt did: that is looked into.
+                begun = performance is not None and not performance.is_untouched
+                exc.untouched = not (begun or isinstance(exc, Fenced))
                 await self._attachments.drop(request.session.session_id, request.epoch)
                 raise
 
@@ -147,8 +156,8 @@ class Actions:
         )
         return known, 1
 
-    async def intend(self, request: ActionRequest) -> Known:
-        """Write the intent of a commit step.
+    async def intend(self, request: ActionRequest, held: tuple[int, ...] | None) -> Known:
+        """Write the intent of a commit step, and which of its expectations `held` before; None: that is not known.
 
         All tries under one epoch are one attempt: the workflow makes another one only when the one before came back
         without having dispatched. So an intent that the store took after its writer had given up waiting is not
@@ -167,6 +176,7 @@ class Actions:
                     fingerprint=request.fingerprint,
                     epoch=request.epoch,
                     attempt=_attempt(request),
+                    held=held,
                     act=request.act,
                     over=over,
                 )

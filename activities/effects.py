@@ -1,19 +1,33 @@
-"""Deciding whether a commit step in doubt took effect: by the ledger, the live page, or a person."""
+"""Deciding whether a commit step in doubt took effect: by ledger, black box, live page, site, or a person."""
 
 import logging
+import time
 
 from temporalio import activity
 
 from activities.commit import operation_of
 from activities.heartbeats import heartbeats
+from activities.reconciling import ask_site, go_there, settle
 from activities.records import from_ledger, recording_of, settled_outcome
-from activities.sessions import Attachments
-from replaywright.domain.actions import Effect
+from activities.sessions import Attachment, Attachments
+from replaywright.domain.actions import Effect, effect_of
 from replaywright.domain.evaluation import failing
+from replaywright.domain.fingerprints import content_key
+from replaywright.domain.observed import PredicateResult
 from replaywright.domain.outcomes import Status, StepOutcome
 from replaywright.domain.predicates import fill_predicate
 from replaywright.domain.redacted import redacted_outcome
-from replaywright.domain.runs import NOTHING_LEFT, ActionRequest, Resolution, ResolveRequest, SettleRequest
+from replaywright.domain.runs import (
+    NO_INTENT,
+    NOT_ON_SITE,
+    NOTHING_LEFT,
+    ActionRequest,
+    Mode,
+    Resolution,
+    ResolveRequest,
+    SettleRequest,
+)
+from replaywright.domain.steps import action_of
 from replaywright.errors import Fenced
 from replaywright.killpoints import hit
 from replaywright.ports import Known, Secrets, StepStore
@@ -22,6 +36,13 @@ _log = logging.getLogger("replaywright.effects")
 
 RESOLVE_MS = 5_000
 """How long a live page is given to show that a step in doubt took effect."""
+WHO_LIMIT = 500
+"""Characters of who decided, and why, in the ledger."""
+SEEN = "seen_on_live_page"
+"""Reason of a resolution."""
+_OPEN = ("INTENT", "DISPATCHED")
+_NO_ATTEMPT = ("", "NOT_DONE")
+"""States of a record in which the ledger knows of no attempt."""
 
 
 class EffectActivities:
@@ -36,76 +57,146 @@ class EffectActivities:
     async def resolve_step(self, request: ResolveRequest) -> Resolution:
         """Decide by reading whether a commit step in doubt took effect; the attempt in doubt is fenced first.
 
+        In this order: the ledger, the keeper's black box, the live page, the site. All of it is one activity, so that
+        who asks the site is who has fenced the attempt, and knows since when nothing more can have left.
+
         Promise on a retry: starts again from the fence, with the same result unless the site has changed.
         """
         asked = request.action
-        scope = {"tenant": asked.tenant, "lineage": asked.lineage, "fingerprint": asked.fingerprint}
         async with heartbeats(f"verifying step {asked.sequence}"):
-            before = await self._store.fence(**scope, epoch=asked.epoch)
+            before = await self._store.fence(**_scope(asked), epoch=asked.epoch)
             hit("resolving", asked.sequence)
             if before.state == "DAMAGED":
                 return Resolution(verdict="undecidable", reason="ledger_damaged")
             decided = await self._by_ledger(asked, before) or await self._by_black_box(request, before)
-            return decided or await self._by_page(request)
+            if decided is not None:
+                return decided
+            held = await self._attachments.hold(asked.session, asked.epoch)  # from here on nobody else writes
+            since = time.monotonic()
+            if await self._is_known_to_be_repeatable(request, before, held):
+                return await self._not_done(asked, NO_INTENT, "recorded: the step sends nothing that changes anything")
+            seen = await self._by_page(request, before, held)
+            return seen if isinstance(seen, Resolution) else await self._by_site(request, held, since, seen)
 
     async def _by_ledger(self, asked: ActionRequest, before: Known) -> Resolution | None:
-        """The verdict if the record as it was before the fence gives one."""
-        scope = {"tenant": asked.tenant, "lineage": asked.lineage, "fingerprint": asked.fingerprint}
+        """The verdict if the record as it was before the fence gives one.
+
+        That there is no intent in it says nothing: Redis may have come back without it.
+        """
         if before.outcome is not None:
             return Resolution(verdict="done", reason="recorded", outcome=from_ledger(before.outcome))
         if before.state == "COMMITTED":
             return Resolution(verdict="done", reason="recorded", outcome=from_ledger(settled_outcome(asked)))
         if before.late is not None:
-            await self._store.settle(**scope, epoch=asked.epoch, state="COMMITTED", who="a late report of success")
+            await self._store.settle(
+                **_scope(asked), epoch=asked.epoch, state="COMMITTED", who="a late report of success"
+            )
             return Resolution(verdict="done", reason="late", outcome=from_ledger(before.late))
-        if before.state not in ("", "NOT_DONE"):
-            return None
-        if before.state == "" and not await self._ledger_is_whole(asked):
-            return await self._undecidable(asked, "ledger_lost")
-        await self._store.settle(**scope, epoch=asked.epoch, state="NOT_DONE", who="ledger: no intent")
-        return Resolution(verdict="not_done", reason="no_intent")
+        return None
 
     async def _by_black_box(self, request: ResolveRequest, before: Known) -> Resolution | None:
-        """The verdict if the keeper was there all the time, and nothing has left the browser since it was armed."""
+        """The verdict if the keeper was there all the time, and nothing has left the browser since it was armed.
+
+        It is asked about the attempt that the workflow knows of and about the one that the ledger knows of: they differ
+        when Redis has fallen back. An attempt that was lost, and that the keeper does not know, never came to the gate,
+        which is armed before the intent is written.
+        """
         asked = request.action
-        if not request.adopted:
+        attempts = {request.doubted, before.epoch if before.state in _OPEN else 0} - {0}
+        if not request.adopted or not attempts:
             return None
         held = await self._attachments.hold(asked.session, asked.epoch)
-        seen = await held.gate.recall(operation_of(asked), before.epoch)
-        if seen is None or not seen.nothing_left:
+        reason = NO_INTENT
+        for epoch in attempts:
+            seen = await held.gate.recall(operation_of(asked), epoch)
+            if seen is None and request.lost and epoch == request.doubted and not _is_intent_of(before, epoch):
+                continue
+            if seen is None or not seen.nothing_left:
+                return None
+            reason = NOTHING_LEFT
+        if reason == NO_INTENT and before.state not in _NO_ATTEMPT:
             return None
-        scope = {"tenant": asked.tenant, "lineage": asked.lineage, "fingerprint": asked.fingerprint}
-        who = f"black box: nothing left the browser in epoch {before.epoch}"
-        await self._store.settle(**scope, epoch=asked.epoch, state="NOT_DONE", who=who)
-        return Resolution(verdict="not_done", reason=NOTHING_LEFT)
+        told = "nothing left the browser" if reason == NOTHING_LEFT else "it was never armed"
+        return await self._not_done(asked, reason, f"black box: {told} in epoch {max(attempts)}")
 
-    async def _by_page(self, request: ResolveRequest) -> Resolution:
-        """The verdict of the live page: it can show that the step took effect, never that it did not."""
+    async def _is_known_to_be_repeatable(self, request: ResolveRequest, before: Known, held: Attachment) -> bool:
+        """Whether the step was seen to change nothing: the workflow, which knows no recordings, takes it for a commit.
+
+        Only asked of a rebuilt browser, which is where the step began.
+        """
+        asked = request.action
+        if request.adopted or not request.lost or before.state not in _NO_ATTEMPT or asked.mode is Mode.LEARN:
+            return False
+        key = content_key(asked.tenant, held.browser.url, asked.step)
+        known = await self._store.look_up(
+            tenant=asked.tenant, lineage=asked.lineage, run_id=asked.run_id, fingerprint="", content_key=key
+        )
+        if known.entry is None:
+            return False
+        return effect_of(action_of(asked.step), asked.step.effect, known.entry.effect).repeatable
+
+    async def _by_page(self, request: ResolveRequest, before: Known, held: Attachment) -> Resolution | str:
+        """The verdict of the live page, or why it gives none: it can show that the step took effect, never that not.
+
+        What held before the step decides nothing, and without the intent it is not known what did.
+        """
         asked = request.action
         if not request.adopted:
-            return await self._undecidable(asked, "page_rebuilt")
+            return "page_rebuilt"
         if request.contradicted:
-            return await self._undecidable(asked, request.contradicted)
+            return request.contradicted
         expect = tuple(fill_predicate(predicate, asked.values) for predicate in asked.step.expect)
         if not expect:
-            return await self._undecidable(asked, "no_expectation")
-        held = await self._attachments.hold(asked.session, asked.epoch)
+            return "no_expectation"
+        if before.state not in _OPEN or before.held is None:
+            return "ledger_gap" if await self._ledger_is_whole(asked) else "ledger_lost"
+        telling = [index for index, each in enumerate(expect) if each.is_required and index not in before.held]
+        if not telling:
+            return "held_before"
         results = await held.browser.check(expect, RESOLVE_MS)
         if failing(results) is not None:
-            return await self._undecidable(asked, "not_seen")
+            return "not_seen"
+        return await self._done(asked, results, held.browser.url, "the live page shows the expected state", SEEN)
+
+    async def _by_site(self, request: ResolveRequest, held: Attachment, since: float, reason: str) -> Resolution:
+        """The verdict of the step's `reconcile`; without one nobody knows, for the `reason` that there is already."""
+        asked = request.action
+        reconcile = asked.step.reconcile
+        if reconcile is None:
+            return await self._undecidable(asked, reason)
+        await settle(request.settle_ms, request.settled_ms, since)
+        finding = await ask_site(held.browser, reconcile, asked)
+        said = f"the site was asked {finding.asked} times: {finding.reason}"
+        match finding.answer:
+            case "yes":
+                if not request.adopted:
+                    await go_there(held.browser, reconcile, asked)
+                return await self._done(asked, finding.results, finding.url, "the site shows it (reconcile)", "on_site")
+            case "no" if asked.step.effect is Effect.IRREVERSIBLE:
+                return await self._undecidable(asked, f"{said}, but what cannot be undone is not done again on that")
+            case "no":
+                return await self._not_done(asked, NOT_ON_SITE, said)
+            case _:
+                return await self._undecidable(asked, f"{reason}, and {said}")
+
+    async def _done(
+        self, asked: ActionRequest, results: tuple[PredicateResult, ...], url: str, told: str, reason: str
+    ) -> Resolution:
         outcome = StepOutcome(
             status=Status.DONE,
             reason="resolved",
             fingerprint=asked.fingerprint,
             effect=Effect.COMMIT,
             predicates=results,
-            url=held.browser.url,
+            url=url,
         )
         outcome = redacted_outcome(outcome, self._secrets)
-        await self._store.record(
-            recording_of(asked, outcome, trace={"resolved": "the live page shows the expected state"})
-        )
-        return Resolution(verdict="done", reason="seen_on_live_page", outcome=outcome)
+        await self._store.record(recording_of(asked, outcome, trace={"resolved": told}))
+        return Resolution(verdict="done", reason=reason, outcome=outcome)
+
+    async def _not_done(self, asked: ActionRequest, reason: str, who: str) -> Resolution:
+        await self._store.settle(**_scope(asked), epoch=asked.epoch, state="NOT_DONE", who=who)
+        return Resolution(verdict="not_done", reason=reason)
 
     async def _ledger_is_whole(self, asked: ActionRequest) -> bool:
         """Whether the record of the step before is still there: an emptied store says nothing about this one."""
@@ -130,21 +221,27 @@ class EffectActivities:
         """The ledger's part: of a step that failed, only that it is done; of one in doubt, whatever was decided."""
         asked, verdict = request.action, request.verdict
         scope = {"tenant": asked.tenant, "lineage": asked.lineage, "fingerprint": asked.fingerprint}
-        states = {"done": "COMMITTED", "keep": "COMMITTED", "not_done": "NOT_DONE", "abandon": "ABANDONED"}
+        committed = {"done": "COMMITTED", "keep": "COMMITTED"}
+        states = {**committed, "not_done": "NOT_DONE", "retry": "NOT_DONE", "abandon": "ABANDONED"}
         state = states.get(verdict.verdict)
         if state is None or (request.failed and state != "COMMITTED"):
             return
         if request.failed:
             await self._store.fence(**scope, epoch=asked.epoch)
-        await self._store.settle(**scope, epoch=asked.epoch, state=state, who=verdict.who or "a person")
+        who = verdict.who or "a person"
+        if verdict.verdict == "retry":
+            who += ", who has it performed again whether it took effect or not"
+        await self._store.settle(**scope, epoch=asked.epoch, state=state, who=f"{who}: {verdict.why}"[:WHO_LIMIT])
 
     async def _undecidable(self, asked: ActionRequest, reason: str) -> Resolution:
-        await self._store.settle(
-            tenant=asked.tenant,
-            lineage=asked.lineage,
-            fingerprint=asked.fingerprint,
-            epoch=asked.epoch,
-            state="ESCALATED",
-            who=f"undecidable: {reason}",
-        )
+        who = f"undecidable: {reason}"
+        await self._store.settle(**_scope(asked), epoch=asked.epoch, state="ESCALATED", who=who)
         return Resolution(verdict="undecidable", reason=reason)
+
+
+def _scope(asked: ActionRequest) -> dict[str, str]:
+    return {"tenant": asked.tenant, "lineage": asked.lineage, "fingerprint": asked.fingerprint}
+
+
+def _is_intent_of(before: Known, epoch: int) -> bool:
+    return before.state in _OPEN and before.epoch == epoch

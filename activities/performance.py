@@ -2,6 +2,7 @@
 
 import asyncio
 import time
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -23,6 +24,7 @@ from replaywright.domain.fingerprints import (
     site_scope,
 )
 from replaywright.domain.late import LATE
+from replaywright.domain.observed import PredicateResult
 from replaywright.domain.outcomes import (
     DONE_BEFORE,
     DOUBT_BEFORE,
@@ -99,6 +101,11 @@ class Performance:
         self._effect = Effect.COMMIT
         self._derived: tuple[Predicate, ...] = ()
         self._report: Report | None = None
+
+    @property
+    def is_untouched(self) -> bool:
+        """Whether it has certainly given no input yet: for that its intent has to be written."""
+        return self._commit is None and self._gate() is not None
 
     async def outcome(self) -> StepOutcome:
         """What came of it; see `Actions.perform_action`."""
@@ -202,14 +209,14 @@ class Performance:
         """What has to be done between finding and acting: for a commit step, writing its intent."""
         return None if self._effect.repeatable or self._request.reapply else self._write_intent
 
-    async def _write_intent(self, _target: Target | None) -> None:
+    async def _write_intent(self, _target: Target | None, before: tuple[PredicateResult, ...]) -> None:
         hit("located", self._request.sequence)
         commit = Commit(self._actions, self._request, self._held)
         await commit.arm()
         hit("armed", self._request.sequence)
         begun = time.perf_counter()
         try:
-            known = await self._actions.intend(self._request)
+            known = await self._actions.intend(self._request, held_of(before, len(self._step.expect)))
         except ReplaywrightError:
             await commit.withdraw()
             raise
@@ -479,6 +486,13 @@ class Performance:
         )
         redacted = redacted_outcome(outcome, self._actions.secrets)
         return redacted.model_copy(update={"message": redacted.message[:500]})
+
+
+def held_of(before: Sequence[PredicateResult], declared: int) -> tuple[int, ...] | None:
+    """Which of the step's own expectations, the first `declared`, held before it; None if they were not asked."""
+    if len(before) < declared:
+        return None
+    return tuple(index for index, result in enumerate(before[:declared]) if result.passed)
 
 
 def _ms_since(begun: float) -> float:

@@ -134,6 +134,7 @@ class RedisStepStore:
         fingerprint: str,
         epoch: int,
         attempt: str,
+        held: tuple[int, ...] | None = None,
         act: str = "",
         over: str = "",
     ) -> Known:
@@ -141,7 +142,8 @@ class RedisStepStore:
         if self._shared.watch is not None and self._shared.watch.refusal:
             raise StoreUnavailable(self._shared.watch.refusal)
         key = ledger_key(tenant, lineage, fingerprint)
-        given: tuple[str | int, ...] = (epoch, attempt, str(self._shared.dispatch_within_s))
+        told = "" if held is None else json.dumps(held)
+        given: tuple[str | int, ...] = (epoch, attempt, str(self._shared.dispatch_within_s), told)
         command = Command(INTEND, key, given)
         if act:
             command = Command(INTEND, key, (*given, act, fingerprint, over), (acts_key(tenant, lineage),))
@@ -327,7 +329,7 @@ class RedisStepStore:
         if reply.get(b"v") != LEDGER_VERSION:
             self._report(key, f"layout version {_text(reply.get(b'v', b''))!r} is not {_text(LEDGER_VERSION)!r}")
             return Known(state=DAMAGED)
-        return self._known(key, *(reply.get(name, b"") for name in (b"state", b"epoch", b"outcome", b"late")))
+        return self._known(key, [reply.get(name, b"") for name in (b"state", b"epoch", b"outcome", b"late", b"held")])
 
     def _answer(self, key: str, reply: Sequence[bytes]) -> tuple[str, Known]:
         """A ledger script's verdict, and the record that it found."""
@@ -337,10 +339,11 @@ class RedisStepStore:
             return verdict, Known(state=DAMAGED)
         if not reply[1]:
             return verdict, Known()
-        known = self._known(key, *reply[1:])
+        known = self._known(key, reply[1:])
         return ("damaged" if known.state == DAMAGED and verdict == "done" else verdict), known
 
-    def _known(self, key: str, state: bytes, epoch: bytes, outcome: bytes, late: bytes) -> Known:
+    def _known(self, key: str, fields: Sequence[bytes]) -> Known:
+        state, epoch, outcome, late, held = fields
         name = _text(state)
         if name not in STATES or not epoch.isdigit():
             self._report(key, f"state {name!r}, epoch {_text(epoch)!r}")
@@ -348,7 +351,8 @@ class RedisStepStore:
         found = self._outcome(key, outcome) if name == "COMMITTED" and outcome else None
         if name == "COMMITTED" and outcome and found is None:
             return Known(state=DAMAGED, epoch=int(epoch))
-        return Known(state=name, epoch=int(epoch), outcome=found, late=self._outcome(key, late) if late else None)
+        known = Known(state=name, epoch=int(epoch), outcome=found, late=self._outcome(key, late) if late else None)
+        return known.model_copy(update={"held": _indexes(held)})
 
     def _outcome(self, key: str, text: bytes) -> StepOutcome | None:
         try:
@@ -489,7 +493,7 @@ def _writing(recording: Recording, key: str) -> list[Command]:
         given=recording.given,
         more=recording.trace,
     )
-    commands.append(_appending(recording.tenant, recording.lineage, line))
+    commands.append(_appending(recording.tenant, recording.lineage, line, recording.line_id))
     return commands
 
 
@@ -504,8 +508,8 @@ def _counted(outcome: StepOutcome) -> str:
     return "hits" if outcome.lookup.hit or outcome.status is Status.DONE else ""
 
 
-def _appending(tenant: str, lineage: str, line: Mapping[str, Any]) -> Command:
-    line_id = secrets.token_hex(8)
+def _appending(tenant: str, lineage: str, line: Mapping[str, Any], line_id: str = "") -> Command:
+    line_id = line_id or secrets.token_hex(8)
     rest = {name: value for name, value in line.items() if name not in {"id", "at", "chain"}}
     text = json.dumps({"id": line_id, "v": VERSION, **rest}, separators=(",", ":"))
     _limit("a line of the trace", text, ENTRY_LIMIT)
@@ -518,6 +522,13 @@ def _limit(what: str, text: str, limit: int) -> None:
     size = len(text.encode())
     if size > limit:
         raise ValueTooLarge(f"{what} has {size} bytes, the limit is {limit}: put large values in the artifact store")
+
+
+def _indexes(text: bytes) -> tuple[int, ...] | None:
+    """Which expectations held; None for anything that does not say so."""
+    if not re.fullmatch(rb"\[(\d+(, \d+)*)?\]", text):
+        return None
+    return tuple(json.loads(text))
 
 
 def _refused(verdict: str, known: Known, *, key: str, fingerprint: str, mine: int, target: str = "") -> Fenced:

@@ -166,7 +166,7 @@ class Stage:
         return [SentMessage.model_validate_json(line) for line in lines]
 
     async def state(self) -> dict[str, object]:
-        """What the site says of itself: skin, latency, and counts of sent, drafts and discarded."""
+        """What the site says of itself: skin, latency, lag, and counts of sent, drafts and discarded."""
         async with httpx.AsyncClient(trust_env=False) as client:
             answer = await client.get(f"{self.webmail}/__admin__/state")
         return TypeAdapter(dict[str, object]).validate_json(answer.content)
@@ -178,6 +178,10 @@ class Stage:
     async def slow_down(self, milliseconds: int) -> None:
         """Let every page of the site take this much longer."""
         await self._admin("latency", {"ms": milliseconds})
+
+    async def lag_behind(self, milliseconds: int) -> None:
+        """Let the Sent folder show a message only when it is so old."""
+        await self._admin("lag", {"ms": milliseconds})
 
     async def stand_in_calls(self) -> int | None:
         """How often the stand-in was asked, by its own count; None with a real model."""

@@ -73,6 +73,9 @@ class ArtifactsUnavailable(ReplaywrightError):
 class SessionLost(ReplaywrightError):
     """The live browser of this run is gone, or no longer ours."""
 
+    untouched = False
+    """Whether the step that noticed it had certainly not given any input yet."""
+
 
 class Fenced(SessionLost):
     """A newer attempt owns this session or step; this one must stop."""

@@ -1,5 +1,6 @@
 """What the activities need from the world, as narrow protocols; adapters implement them, `testing` fakes them."""
 
+import secrets
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -115,8 +116,21 @@ class Capture:
     """Why `screenshot` or `dom` is None, by its name."""
 
 
-BeforeDispatch = Callable[[Target | None], Awaitable[None]]
-"""Called when the element is found and ready, before any input; raising stops the step untouched."""
+BeforeDispatch = Callable[[Target | None, tuple[PredicateResult, ...]], Awaitable[None]]
+"""Called when the element is found and ready, before any input, with what holds of the expectation by then (nothing
+where it was not asked); raising stops the step untouched."""
+
+
+@dataclass(frozen=True)
+class SiteAnswer:
+    """What the site says when it is asked whether a step took effect."""
+
+    results: tuple[PredicateResult, ...] = ()
+    url: str = ""
+    void: str = ""
+    """Why it says nothing at all, such as `http_503` or `sign_in_page`: the page is not the one that was asked for."""
+    incomplete: str = ""
+    """Why what the page does not show may be there all the same: part of it did not come."""
 
 
 class BrowserSession(Protocol):
@@ -145,6 +159,16 @@ class BrowserSession(Protocol):
 
     async def check(self, expect: Sequence[Predicate], timeout_ms: int) -> tuple[PredicateResult, ...]:
         """Evaluate predicates, waiting up to `timeout_ms` until all hold. Touches nothing."""
+
+    async def ask_site(self, works: Sequence[Work], expect: Sequence[Predicate]) -> SiteAnswer:
+        """Perform steps that only read in a new tab, and evaluate `expect` there; the current tab stays as it is.
+
+        The tab shares cookies and storage with the others, and is closed afterwards. A page that fails, hangs or asks
+        to sign in is an answer, not an error.
+
+        Raises:
+            SessionLost: the browser is gone.
+        """
 
     async def due(self, rules: Sequence[OverrideRule]) -> tuple[OverrideRule, ...]:
         """Those whose `when` holds in the current tab at this moment. Waits for nothing but the page's answer.
@@ -321,6 +345,8 @@ class Known(Record):
     epoch: int = 0
     outcome: StepOutcome | None = None
     """The recorded outcome; only with COMMITTED. None even then when a person settled it and nothing was recorded."""
+    held: tuple[int, ...] | None = None
+    """With an intent: which of the step's expectations, by index, held before it; None where that is not known."""
     late: StepOutcome | None = None
     """A success that a fenced attempt reported afterwards, not yet ruled on: evidence for the resolution."""
     entry: ActionCacheEntry | None = None
@@ -355,6 +381,8 @@ class Recording(Record):
     next_fingerprint: str = ""
     next_content_key: str = ""
     """Look this up in the same round trip; empty for not."""
+    line_id: str = Field(default_factory=lambda: secrets.token_hex(8))
+    """Of the line in the trace: what is written again is there once."""
 
     @property
     def candidates_of(self) -> str:
@@ -382,10 +410,11 @@ class StepStore(Protocol):
         fingerprint: str,
         epoch: int,
         attempt: str,
+        held: tuple[int, ...] | None = None,
         act: str = "",
         over: str = "",
     ) -> Known:
-        """Write the intent to dispatch a commit step.
+        """Write the intent to dispatch a commit step, and which of its expectations `held` before.
 
         With an `act` (see `replaywright.domain.fingerprints.acts_of`) the step becomes the one that has it in this
         lineage; it takes it over only from the step whose fingerprint is `over`.
@@ -420,7 +449,8 @@ class StepStore(Protocol):
     async def fence(self, *, tenant: str, lineage: str, fingerprint: str, epoch: int) -> Known:
         """Raise the epoch and set RESOLVING, unless COMMITTED or DAMAGED; returns the record as it was before.
 
-        Repeating it with the same epoch (a resolution that is retried) is granted again.
+        Where a resolution was under way or has come to nothing, that is the record as the first of them found it: what
+        is in doubt is still that attempt. Repeating it with the same epoch (one that is retried) is granted again.
 
         Raises:
             Fenced: a higher epoch is recorded, or this one belongs to the attempt that is to be fenced.

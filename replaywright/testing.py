@@ -49,7 +49,18 @@ from replaywright.errors import (
     SessionLost,
     StoreUnavailable,
 )
-from replaywright.ports import BeforeDispatch, Capture, Choice, Download, Known, PlanQuestion, Recording, Report, Work
+from replaywright.ports import (
+    BeforeDispatch,
+    Capture,
+    Choice,
+    Download,
+    Known,
+    PlanQuestion,
+    Recording,
+    Report,
+    SiteAnswer,
+    Work,
+)
 from replaywright.testing_gate import FakeCommitGate, FakeGate
 
 # ------------------------------------------------------------------------------------------------ store
@@ -62,6 +73,7 @@ class _Step:
     state: str = ""
     epoch: int = 0
     attempt: str = ""
+    held: tuple[int, ...] | None = None
     outcome: StepOutcome | None = None
     late: StepOutcome | None = None
     late_was_seen: bool = False
@@ -69,7 +81,7 @@ class _Step:
 
     def known(self) -> Known:
         outcome = self.outcome if self.state == "COMMITTED" else None
-        return Known(state=self.state, epoch=self.epoch, outcome=outcome, late=self.late)
+        return Known(state=self.state, epoch=self.epoch, outcome=outcome, late=self.late, held=self.held)
 
 
 _LEADS_TO = {"RESOLVING": {"COMMITTED", "NOT_DONE", "ESCALATED"}, "ESCALATED": {"COMMITTED", "NOT_DONE", "ABANDONED"}}
@@ -91,6 +103,8 @@ class FakeStepStore:
         self._acts: dict[tuple[str, str, str], str] = {}
         self._entries: dict[tuple[str, str], list[ActionCacheEntry]] = {}
         self._traces: dict[tuple[str, str], list[dict[str, Any]]] = {}
+        self._written: set[str] = set()
+        """Ids of the steps' lines in the traces."""
         self._moment = 0
 
     async def look_up(self, *, tenant: str, lineage: str, run_id: str, fingerprint: str, content_key: str) -> Known:
@@ -106,6 +120,7 @@ class FakeStepStore:
         fingerprint: str,
         epoch: int,
         attempt: str,
+        held: tuple[int, ...] | None = None,
         act: str = "",
         over: str = "",
     ) -> Known:
@@ -123,7 +138,7 @@ class FakeStepStore:
             raise DoneElsewhere(owner)
         if act:
             self._acts[tenant, lineage, act] = fingerprint
-        step.state, step.epoch, step.attempt = "INTENT", epoch, attempt
+        step.state, step.epoch, step.attempt, step.held = "INTENT", epoch, attempt, held
         return Known(state="INTENT", epoch=epoch)
 
     async def acts(self, *, tenant: str, lineage: str) -> dict[str, str]:
@@ -158,7 +173,9 @@ class FakeStepStore:
             given=recording.given,
             more=recording.trace,
         )
-        self._append(tenant, lineage, line)
+        if recording.line_id not in self._written:
+            self._written.add(recording.line_id)
+            self._append(tenant, lineage, line)
         if not owned:
             raise Fenced(f"step {outcome.fingerprint}: another epoch than {recording.epoch} owns it")
         following = (recording.next_fingerprint, recording.next_content_key)
@@ -174,11 +191,11 @@ class FakeStepStore:
         if epoch < step.epoch or (epoch == step.epoch and is_open):
             raise Fenced(f"step {fingerprint}: epoch {step.epoch} owns it ({step.state}); mine is {epoch}")
         step.late_was_seen = step.late is not None
-        if (step.state, step.epoch) != ("RESOLVING", epoch):
+        if step.state not in {"RESOLVING", "ESCALATED"}:
             step.before = (step.state, step.epoch)
-            step.state, step.epoch = "RESOLVING", epoch
+        step.state, step.epoch = "RESOLVING", epoch
         state, old_epoch = step.before
-        return Known(state=state, epoch=old_epoch, late=step.late)
+        return Known(state=state, epoch=old_epoch, late=step.late, held=step.held)
 
     async def settle(self, *, tenant: str, lineage: str, fingerprint: str, epoch: int, state: str, who: str) -> None:
         """End a resolution; see the port."""
@@ -526,6 +543,10 @@ class FakeSite:
     """For each action to come, an error to raise once the input has reached the page; None for none."""
     fail_restore: list[ReplaywrightError | None] = field(default_factory=list)
     """For each restoring to come, an error to raise; None for none."""
+    answers: list[SiteAnswer | ReplaywrightError] = field(default_factory=list)
+    """What `ask_site` answers the next times."""
+    asked: int = 0
+    """How often the site was asked."""
     captures: list[Capture] = field(default_factory=list)
     """What `capture` returns the next times."""
     downloads: list[Download] = field(default_factory=list)
@@ -582,7 +603,7 @@ class FakeBrowserSession:
             return self._report(decision.lookup, target=target, before=before, after=after)
         _raise_next(self.site.fail_before)
         if before_dispatch is not None:
-            await before_dispatch(target)
+            await before_dispatch(target, before)
         evidence = await self._sent(work, element_id)
         _raise_next(self.site.fail_after)
         after = self._evaluate(work.expect)
@@ -610,6 +631,21 @@ class FakeBrowserSession:
         del timeout_ms
         self._must_live()
         return self._evaluate(expect)
+
+    async def ask_site(self, works: Sequence[Work], expect: Sequence[Predicate]) -> SiteAnswer:
+        """The next of the site's scripted answers; else what the page says that the last goto leads to."""
+        self._must_live()
+        self.site.asked += 1
+        if self.site.answers:
+            answer = self.site.answers.pop(0)
+            if isinstance(answer, ReplaywrightError):
+                raise answer
+            return answer
+        tab = FakeBrowserSession(self.site)
+        for work in works:
+            if isinstance(work.step, Goto):
+                tab._open(work.step.url)
+        return SiteAnswer(tab._evaluate(expect), tab.url)
 
     async def due(self, rules: Sequence[OverrideRule]) -> tuple[OverrideRule, ...]:
         """Those whose `when` holds."""

@@ -34,6 +34,7 @@ class Browser:
         """Whether it was given back, and is to be had again by `replace`."""
         self.taken: list[Checkpoint] = []
         """Checkpoints that steps have told of, until the recovery takes them over."""
+        self._stopped_at = 0.0
 
     @property
     def ref(self) -> SessionRef:
@@ -76,6 +77,7 @@ class Browser:
                 "session.recover", request, activity_id, "find the browser again, on any host"
             )
         self.session, self.adopted = opened.session, opened.adopted
+        self._stopped_at = workflow.now().timestamp()
         return opened.adopted
 
     async def hibernate(self) -> None:
@@ -93,6 +95,11 @@ class Browser:
         request = OpenSession(run_id=self._run_id, lineage=self._lineage, tenant=self._tenant, epoch=self.epoch)
         opened = await self._anywhere("session.open", request, f"session-open-e{self.epoch}", "open another browser")
         self.session, self.adopted, self.is_asleep = opened.session, False, False
+
+    @property
+    def stopped_for_ms(self) -> int:
+        """How long ago the last worker or browser that was lost had certainly been stopped; 0 if none was."""
+        return int(1000 * (workflow.now().timestamp() - self._stopped_at)) if self._stopped_at else 0
 
     def raise_epoch(self) -> None:
         """From now on what an earlier attempt still does is refused."""

@@ -2,7 +2,8 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from datetime import timedelta
 from typing import TypeVar
 
 from temporalio import workflow
@@ -14,14 +15,80 @@ from workflows.board import Board
 from workflows.browser import Browser
 from workflows.failures import TaskFailed
 from workflows.person import Person
-from workflows.rulings import contradicted
+from workflows.rulings import MESSAGE_LIMIT, contradicted
 
 with workflow.unsafe.imports_passed_through():
     from replaywright.domain.actions import Effect
     from replaywright.domain.outcomes import Status, StepOutcome
-    from replaywright.domain.runs import NOTHING_LEFT, ActionRequest, Resolution, ResolveRequest, SettleRequest
+    from replaywright.domain.reconciling import IN_FLIGHT_MS, total_limit_ms
+    from replaywright.domain.runs import (
+        NOTHING_LEFT,
+        UNDISPATCHED,
+        ActionRequest,
+        PersonVerdict,
+        Resolution,
+        ResolveRequest,
+        SettleRequest,
+        Verdict,
+    )
 
 _Result = TypeVar("_Result")
+
+
+ASSUMED = "assumed_done"
+"""Reason, and warning, of a step that counts as done because its task says so, not because anybody knows."""
+RETRIED = "retried_in_doubt"
+"""Warning of a step that was performed again although it may have taken effect before."""
+UNKNOWN_WARNINGS = (ASSUMED, RETRIED)
+"""What these warnings begin with."""
+
+
+@dataclass(frozen=True)
+class Doubt:
+    """The attempt in doubt: where it was made, and what is known of it."""
+
+    session_id: str
+    """Only the browser that it was made in can tell of it."""
+    epoch: int
+    """0 when the ledger told of it."""
+    lost: bool = False
+    contradicted: str = ""
+
+
+@dataclass
+class Rounds:
+    """How often a step was found not to have taken effect."""
+
+    dispatched: int = 0
+    undispatched: int = 0
+    """Those of which it was certain that nothing had left the browser."""
+    retried: int = 0
+
+    def count(self, resolution: Resolution) -> None:
+        """Note one more."""
+        if resolution.reason not in UNDISPATCHED:
+            self.dispatched += 1
+        elif resolution.reason == NOTHING_LEFT:
+            self.undispatched += 1
+        self.retried += resolution.reason == RETRIED
+
+    def over(self) -> str:
+        """Why it is not performed once more; empty if it is."""
+        if self.dispatched >= policies.COMMIT_ROUNDS:
+            return f"was verified absent after {self.dispatched} dispatches"
+        counted = self.dispatched + self.undispatched  # both did, once
+        if counted >= policies.COMMIT_ROUNDS and not workflow.patched("undispatched-rounds"):
+            return f"was verified absent after {counted} dispatches"
+        if self.undispatched >= policies.UNDISPATCHED_ROUNDS:
+            return f"nothing of it left the browser in {self.undispatched} attempts"
+        return ""
+
+    def warned(self, outcome: StepOutcome) -> StepOutcome:
+        """The outcome, with a warning if it may be the second one."""
+        if not self.retried or outcome.status is not Status.DONE:
+            return outcome
+        said = f"{RETRIED}: performed again {self.retried} times although it may have taken effect (on_unknown: retry)"
+        return outcome.model_copy(update={"warnings": (said, *outcome.warnings)})
 
 
 @dataclass(frozen=True)
@@ -34,13 +101,16 @@ class Doubts:
     show: Callable[[], None]
     recover: Callable[[], Awaitable[None]]
     """Get the live browser back, or a new one that is brought to where the run is."""
+    site_lag_ms: int
+    """How long the site may take to show what it has done."""
 
     async def decided(self, attempt: Attempt) -> StepOutcome:
         """An outcome that is not in doubt: losses are recovered from, doubts resolved, by a person if need be."""
-        waits = rounds = losses = 0
+        rounds, waits, losses = Rounds(), 0, 0
         while True:
             if workflow.cancellation_reason() is not None:  # a step that ended all the same has swallowed the request
                 raise asyncio.CancelledError
+            doubt = Doubt(session_id=self.browser.ref.session_id, epoch=self.browser.epoch)
             try:
                 outcome = await attempt.perform()
             except ActivityError as error:
@@ -53,10 +123,15 @@ class Doubts:
                     raise
                 await self.recover()
                 attempt.after_loss()
-                if attempt.may_repeat:
+                if attempt.may_repeat or (policies.never_began(error) and workflow.patched("never-began")):
                     continue
-                reason = "worker_lost" if lost else "broke_off"
-                outcome = StepOutcome(status=Status.IN_DOUBT, reason=reason, fingerprint=attempt.mark)
+                outcome = StepOutcome(
+                    status=Status.IN_DOUBT,
+                    reason="worker_lost" if lost else "broke_off",
+                    fingerprint=attempt.mark,
+                    effect=Effect.COMMIT,
+                )
+                doubt = replace(doubt, lost=True)
             if outcome.reason == "store_unavailable" and waits < policies.STORE_TRIES:
                 waits += 1
                 self.board.doing = f"{attempt.title}: waiting for Redis"
@@ -64,13 +139,14 @@ class Doubts:
                 attempt.after_wait()
                 continue
             if outcome.status is not Status.IN_DOUBT:
-                return outcome
-            resolution = await self.resolved(attempt, contradicted(outcome))
+                return rounds.warned(outcome)
+            if outcome.reason.startswith("ledger_"):  # not this attempt's doubt
+                doubt = replace(doubt, epoch=0)
+            resolution = await self._resolved(attempt, replace(doubt, contradicted=contradicted(outcome)))
             if resolution.outcome is not None:
-                return resolution.outcome
-            rounds += resolution.reason != "no_intent"  # then nothing had been dispatched
-            if rounds >= policies.COMMIT_ROUNDS:
-                said = f"was verified absent after {rounds} dispatches"
+                return rounds.warned(resolution.outcome)
+            rounds.count(resolution)
+            if said := rounds.over():
                 return outcome.model_copy(update={"status": Status.REFUSED, "message": said})
             self.browser.raise_epoch()
             attempt.disproved = resolution.reason == NOTHING_LEFT
@@ -87,41 +163,88 @@ class Doubts:
                 await self.recover()
 
     async def resolved(self, attempt: Attempt, contradicted: str) -> Resolution:
+        """Whether a commit step that an earlier run left in doubt took effect."""
+        return await self._resolved(attempt, Doubt(self.browser.ref.session_id, 0, contradicted=contradicted))
+
+    async def _resolved(self, attempt: Attempt, doubt: Doubt) -> Resolution:
         """Whether a commit step in doubt took effect: with its outcome if it did, without if it certainly did not."""
         self.board.doing = f"{attempt.title}: did it take effect?"
         self.show()
         self.browser.raise_epoch()
+        reconcile = attempt.step.reconcile
+        limit = timedelta(0)
+        if reconcile is not None:
+            limit = timedelta(milliseconds=total_limit_ms(reconcile) + self.site_lag_ms + IN_FLIGHT_MS)
         resolution = await self.read(
             lambda: self.browser.call(
                 "effect.verify",
-                ResolveRequest(action=attempt.request(), adopted=self.browser.adopted, contradicted=contradicted),
+                self._request(attempt, doubt),
                 Resolution,
                 activity_id=attempt.activity_id(f"verify-e{self.browser.epoch}"),
                 summary=f"{attempt.sequence + 1:04d} did it take effect? {attempt.title}"[:200],
-                limit=policies.READ_LIMIT,
+                limit=policies.READ_LIMIT + limit,
                 retry_policy=policies.READING,
             ),
         )
         fenced = attempt.request()
         attempt.after_loss()
         if resolution.verdict == "undecidable":
-            return await self._ask_person(attempt, fenced, resolution.reason)
+            return await self._undecidable(attempt, fenced, resolution.reason)
         return resolution
+
+    def _request(self, attempt: Attempt, doubt: Doubt) -> ResolveRequest:
+        return ResolveRequest(
+            action=attempt.request(),
+            adopted=self.browser.adopted and self.browser.ref.session_id == doubt.session_id,
+            contradicted=doubt.contradicted,
+            doubted=doubt.epoch,
+            lost=doubt.lost,
+            settle_ms=self.site_lag_ms + IN_FLIGHT_MS,
+            settled_ms=self.browser.stopped_for_ms if doubt.lost else 0,
+        )
+
+    async def _undecidable(self, attempt: Attempt, asked: ActionRequest, reason: str) -> Resolution:
+        """What the task says of a step of which nothing tells whether it took effect."""
+        wanted = attempt.step.on_unknown or "ask"
+        if wanted == "ask":
+            return await self._ask_person(attempt, asked, reason)
+        said = f"step {attempt.sequence + 1} ({attempt.title}) may or may not have taken effect ({reason})"
+        if wanted == "fail":
+            raise TaskFailed("undecidable", f"{said}, and on_unknown is fail: look at the site before it is run again")
+        who = f"the task file (on_unknown: {wanted})"
+        answer: Verdict = "done" if wanted == "assume_done" else "retry"
+        verdict = PersonVerdict(sequence=attempt.sequence, verdict=answer, who=who, why=reason)
+        await self.person.settled(attempt, SettleRequest(action=asked, verdict=verdict))
+        if answer == "retry":
+            return Resolution(verdict="not_done", reason=RETRIED)
+        return Resolution(verdict="done", reason=ASSUMED, outcome=_done(attempt, ASSUMED, f"{said}: assumed done"))
 
     async def _ask_person(self, attempt: Attempt, asked: ActionRequest, reason: str) -> Resolution:
         verdict = await self.person.asked(
             f"step {attempt.sequence + 1} ({attempt.title}) may or may not have taken effect ({reason}): "
             "look at the site, then answer",
-            ("done", "not_done", "abandon"),
+            ("done", "not_done", "retry", "abandon"),
         )
         await self.person.settled(attempt, SettleRequest(action=asked, verdict=verdict))
         who = verdict.who or "a person"
         if verdict.verdict == "abandon":
             raise TaskFailed("abandoned", f"{who} abandoned the step in doubt: {verdict.why}")
-        if verdict.verdict == "not_done":
+        if verdict.verdict in ("not_done", "retry"):
             return Resolution(verdict="not_done", reason="person")
-        said = f"{who} says that it took effect: {verdict.why}"
-        outcome = StepOutcome(
-            status=Status.DONE, reason="person", message=said, fingerprint=attempt.mark, effect=Effect.COMMIT
+        return Resolution(
+            verdict="done",
+            reason="person",
+            outcome=_done(attempt, "person", f"{who} says that it took effect: {verdict.why}"),
         )
-        return Resolution(verdict="done", reason="person", outcome=outcome)
+
+
+def _done(attempt: Attempt, reason: str, said: str) -> StepOutcome:
+    warnings = (f"{ASSUMED}: {said}"[:MESSAGE_LIMIT],) if reason == ASSUMED else ()
+    return StepOutcome(
+        status=Status.DONE,
+        reason=reason,
+        message=said,
+        fingerprint=attempt.mark,
+        effect=Effect.COMMIT,
+        warnings=warnings,
+    )

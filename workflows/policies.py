@@ -2,9 +2,13 @@
 
 from datetime import timedelta
 
+from temporalio import workflow
 from temporalio.common import RetryPolicy
 from temporalio.exceptions import ActivityError, ApplicationError, TimeoutType
 from temporalio.exceptions import TimeoutError as ActivityTimeout
+
+with workflow.unsafe.imports_passed_through():
+    from replaywright.domain.runs import UNTOUCHED
 
 HEARTBEAT = timedelta(seconds=2)
 """A worker that is silent for this long is taken for dead; it beats every 0.4 s."""
@@ -33,6 +37,8 @@ LOSSES_PER_STEP = 10
 """A step during which worker or browser are lost more often than this is not tried again."""
 COMMIT_ROUNDS = 3
 """How often a commit step may be dispatched anew after it was verified absent."""
+UNDISPATCHED_ROUNDS = 20
+"""How often a commit step may be begun anew when nothing of it had left the browser."""
 
 _LOST = frozenset({"SessionLost", "KeeperUnavailable", "KeeperRefused", "Fenced"})
 _BEFORE_DISPATCH = frozenset({"InputInvalid", "SecretMissing", "PolicyBlocked"})
@@ -86,6 +92,17 @@ def host_queue(base: str, host: str) -> str:
 def model_queue(base: str) -> str:
     """Queue of all workers that can call models."""
     return f"{base}-model"
+
+
+def never_began(error: ActivityError) -> bool:
+    """Whether a step that was lost had certainly given no input: nobody took it, or who did has said so."""
+    match error.cause:
+        case ActivityTimeout(type=TimeoutType.SCHEDULE_TO_START):
+            return True
+        case ApplicationError(details=details):
+            return UNTOUCHED in details
+        case _:
+            return False
 
 
 def is_loss(error: ActivityError) -> bool:

@@ -9,7 +9,7 @@ from workflows import policies
 from workflows.attempts import Attempt
 from workflows.board import Board
 from workflows.browser import Browser
-from workflows.doubts import Doubts
+from workflows.doubts import UNKNOWN_WARNINGS, Doubts
 from workflows.failures import TaskFailed
 from workflows.overrides import Overrides
 from workflows.person import Person
@@ -56,6 +56,8 @@ with workflow.unsafe.imports_passed_through():
     )
     from replaywright.domain.steps import Expand, Goto, Hover, Step, names_element
 
+WARNINGS_KEPT = 20
+"""Warnings that a run's result holds at most."""
 SKIPPED = "skipped"
 """Reason, and warning, of a step that a person decided to leave out."""
 
@@ -87,6 +89,7 @@ class BrowserTask:
         self._content_keys = dict.fromkeys(state.content_keys)
         self._extracted = dict(state.extracted)
         self._files = state.files
+        self._warnings = state.warnings
         self._browser = Browser(
             run_id=workflow.info().workflow_id,
             lineage=self._lineage,
@@ -116,7 +119,7 @@ class BrowserTask:
             wait=lambda answered: self._recovery.wait(answered, self._place),
             wake=lambda verdict: self._recovery.wake(verdict, self._place),
         )
-        self._doubts = Doubts(self._browser, self._board, self._person, self._show, self._recover)
+        self._doubts = Doubts(self._browser, self._board, self._person, self._show, self._recover, run.task.site_lag_ms)
 
     @workflow.run
     async def run(self, run: RunInput) -> RunResult:
@@ -244,6 +247,8 @@ class BrowserTask:
             self._commits = (*self._commits, self._position)
         self._recovery.note(outcome, self._position)
         self._extracted.update(outcome.extracted)
+        told = (each for each in outcome.warnings if each.startswith(UNKNOWN_WARNINGS))
+        self._warnings = (*self._warnings, *(f"step {self._position + 1}: {each}" for each in told))[:WARNINGS_KEPT]
         if outcome.content_key:
             self._content_keys[outcome.content_key] = None
         self._previous, self._previous_outcome = attempt.mark, outcome.digest
@@ -511,7 +516,13 @@ class BrowserTask:
         )
 
     def _result(self, *, succeeded: bool) -> RunResult:
-        return RunResult(succeeded=succeeded, totals=self._totals, extracted=self._extracted, files=self._files)
+        return RunResult(
+            succeeded=succeeded,
+            totals=self._totals,
+            extracted=self._extracted,
+            files=self._files,
+            warnings=self._warnings,
+        )
 
     def _state(self) -> RunState:
         return RunState(
@@ -531,6 +542,7 @@ class BrowserTask:
             plan=self._plan if self._planning.revised_from else (),
             revised_from=self._planning.revised_from,
             commits=self._commits,
+            warnings=self._warnings,
             begun=self._planning.begun,
             resumed=self._run.resume is not None,
             checkpoints=self._recovery.checkpoints,

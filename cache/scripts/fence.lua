@@ -1,4 +1,5 @@
--- ARGV: epoch. Answers with the record as it was before, also when repeated by the same resolution.
+-- ARGV: epoch. Answers with the record as it was before, also when repeated by the same resolution. After a resolution
+-- that was lost, or could not decide, that is what the first one found: the attempt in doubt is still the same.
 if state == 'COMMITTED' then
   return answer('done')
 end
@@ -10,9 +11,9 @@ local change = { state = 'RESOLVING', epoch = ARGV[1] }
 if record.late then
   change.late_seen = '1'
 end
-if state == 'RESOLVING' and mine == epoch then
+if state == 'RESOLVING' or state == 'ESCALATED' then
   write(change)
-  state, record.epoch = record.before, record.before_epoch
+  state, record.epoch = record.before or '', record.before_epoch
 else
   change.before, change.before_epoch = state, record.epoch or '0'
   write(change)

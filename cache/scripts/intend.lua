@@ -1,5 +1,6 @@
--- ARGV: epoch, attempt, seconds within which it must be dispatched. With KEYS[2], the acts of the lineage, the last three:
--- act, own fingerprint, the fingerprint that it may be taken over from. Repeated by the same attempt, it is granted again.
+-- ARGV: epoch, attempt, seconds within which it must be dispatched, which expectations held before it. With KEYS[2], the
+-- acts of the lineage, three more: act, own fingerprint, the fingerprint that it may be taken over from. Repeated by the
+-- same attempt, it is granted again.
 local attempt = ARGV[2]
 
 if state == 'COMMITTED' then
@@ -27,7 +28,7 @@ if KEYS[2] then
   local acts, act, own, over = KEYS[2], ARGV[#ARGV - 2], ARGV[#ARGV - 1], ARGV[#ARGV]
   local acts_kind = redis.call('TYPE', acts).ok
   if acts_kind ~= 'none' and acts_kind ~= 'hash' then
-    return { 'damaged', '', '0', '', '' }
+    return { 'damaged', '', '0', '', '', '' }
   end
   local owner = redis.call('HGET', acts, act)
   if owner and owner ~= own and owner ~= over then
@@ -41,5 +42,6 @@ write({
   epoch = ARGV[1],
   attempt = attempt,
   dispatch_by = seconds(now() + tonumber(ARGV[3])),
+  held = ARGV[4],
 })
 return answer('granted')

@@ -3,14 +3,15 @@
 --   state, epoch    of the state machine; the epoch never falls
 --   attempt         who holds INTENT or DISPATCHED
 --   dispatch_by     after this instant an intent may no longer be dispatched
+--   held            JSON; which of the step's expectations held before its input; empty where that is not known
 --   outcome         JSON; with COMMITTED
 --   late            JSON: success reported by an attempt that does not own the step (any more)
 --   late_seen       set once a resolver was told of `late`
 --   overruled       a `late` that a resolver knew of when it found NOT_DONE
---   before, before_epoch      what the last fence found
+--   before, before_epoch      what the fence found; kept by the fences that follow until the doubt is over
 --   settled:<epoch>:<state>   who decided it, and when
 --   at              time of the last change
--- All times are the server's, in seconds. Every script answers {verdict, state, epoch, outcome, late}.
+-- All times are the server's, in seconds. Every script answers {verdict, state, epoch, outcome, late, held}.
 
 local VERSION = '1'
 local KEEP_S = 90 * 24 * 3600
@@ -62,9 +63,9 @@ local function write(fields)
 end
 
 local function answer(verdict)
-  return { verdict, state, record.epoch or '0', record.outcome or '', record.late or '' }
+  return { verdict, state, record.epoch or '0', record.outcome or '', record.late or '', record.held or '' }
 end
 
 if damaged then
-  return { 'damaged', '', '0', '', '' }
+  return { 'damaged', '', '0', '', '', '' }
 end

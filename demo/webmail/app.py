@@ -9,6 +9,7 @@ import hashlib
 import hmac
 import re
 from collections.abc import Awaitable, Callable
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Final
 
@@ -44,6 +45,11 @@ class _LatencyChange(BaseModel):
     ms: int = Field(ge=0)
 
 
+class _LagChange(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+    ms: int = Field(ge=0)
+
+
 def create_app(store: MailStore, *, password: str, latency_ms: int = 0) -> Starlette:
     """The webmail on top of `store`, with one account: user ``demo`` and this password.
 
@@ -71,6 +77,7 @@ class _Latency:
 class _Webmail:
     def __init__(self, store: MailStore, password: str, latency_ms: int) -> None:
         self.latency_ms = latency_ms
+        self._lag = timedelta(0)
         self._store = store
         self._password = password
         self._inbox = initial_inbox()
@@ -105,6 +112,7 @@ class _Webmail:
             Route("/__admin__/state", self.admin_state),
             Route("/__admin__/skin", self.admin_skin, methods=["POST"]),
             Route("/__admin__/latency", self.admin_latency, methods=["POST"]),
+            Route("/__admin__/lag", self.admin_lag, methods=["POST"]),
             Route("/__admin__/reset", self.admin_reset, methods=["POST"]),
         ]
 
@@ -176,9 +184,11 @@ class _Webmail:
         return RedirectResponse("/inbox?notice=deleted", status_code=303)
 
     async def sent_page(self, request: Request) -> Response:
-        messages = self._store.sent()[::-1]
+        sent = self._store.sent()[::-1]
         just_sent = request.query_params.get("sent", "")
-        notice = next((f"Message sent to {message.to}." for message in messages if message.id == just_sent), "")
+        notice = next((f"Message sent to {message.to}." for message in sent if message.id == just_sent), "")
+        shown_until = datetime.now(UTC) - self._lag
+        messages = [message for message in sent if message.time <= shown_until]
         return self._page("sent.html", messages=messages, notice=notice)
 
     async def sent_message_page(self, request: Request) -> Response:
@@ -311,6 +321,7 @@ class _Webmail:
                 "skin": self._store.skin,
                 "skins": list(SKINS),
                 "latency_ms": self.latency_ms,
+                "lag_ms": int(self._lag / timedelta(milliseconds=1)),
                 "sent": len(self._store.sent()),
                 "drafts": len(self._store.drafts()),
                 "discarded": self._store.discarded,
@@ -329,6 +340,14 @@ class _Webmail:
     async def admin_latency(self, request: Request) -> Response:
         try:
             self.latency_ms = _LatencyChange.model_validate_json(await request.body()).ms
+        except ValidationError as error:
+            return _bad_request(error)
+        return await self.admin_state(request)
+
+    async def admin_lag(self, request: Request) -> Response:
+        """The Sent folder shows a message only when it is so old, as on sites whose lists lag behind."""
+        try:
+            self._lag = timedelta(milliseconds=_LagChange.model_validate_json(await request.body()).ms)
         except ValidationError as error:
             return _bad_request(error)
         return await self.admin_state(request)

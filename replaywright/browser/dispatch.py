@@ -61,7 +61,7 @@ class Dispatch:
         point = found.ready.point
         place = None if point is None else await self._place(found.frame, point)
         if context.before_dispatch is not None and not context.dispatched:
-            await context.before_dispatch(found.ready.target)
+            await context.before_dispatch(found.ready.target, context.before)
         if not context.dispatched or place is not None:
             context.go(found.frame)
         if isinstance(step, Drag) and place is not None:

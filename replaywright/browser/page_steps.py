@@ -45,7 +45,7 @@ async def touch(context: StepContext, step: Paste | Press | Scroll) -> None:
     await context.session.until(lambda: context.expectation.is_watching(context.tab), context.deadline.left(1.0))
     context.before = context.expectation.verdicts(context.tab)
     if context.before_dispatch is not None:
-        await context.before_dispatch(None)
+        await context.before_dispatch(None, context.before)
     context.arm()
     if isinstance(step, Press):
         keys.parse(step.keys)  # a key that does not exist touches nothing
@@ -147,7 +147,7 @@ async def navigate(context: StepContext, step: Goto | GoBack) -> None:
     tab = context.tab
     command, params = await _navigation(tab, step)
     if context.before_dispatch is not None:
-        await context.before_dispatch(None)
+        await context.before_dispatch(None, context.before)
     context.arm(watch=True)
     recorder = context.armed
     context.dispatched = True

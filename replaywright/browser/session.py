@@ -10,7 +10,7 @@ from typing import Any
 from playwright.async_api import Browser, BrowserContext, Page, Request
 from playwright.async_api import Error as PlaywrightError
 
-from replaywright.browser import capture, overrides, snapshots, storage
+from replaywright.browser import asking, capture, overrides, snapshots, storage
 from replaywright.browser.attempt import SILENCE_S, Attempt, Expectation
 from replaywright.browser.channel import CLOSING_S, Frame, Tab
 from replaywright.browser.dialogs import Dialogs
@@ -29,7 +29,7 @@ from replaywright.domain.overrides import OverrideRule
 from replaywright.domain.predicates import Predicate
 from replaywright.domain.snapshots import Snapshot
 from replaywright.errors import ActionFailed, SessionLost
-from replaywright.ports import BeforeDispatch, Capture, Download, Report, Work
+from replaywright.ports import BeforeDispatch, Capture, Download, Report, SiteAnswer, Work
 
 TAB_TIMEOUT_S = 10.0
 _FIRST_LOOK_S = 1.0
@@ -62,6 +62,8 @@ class ChromiumSession:
         self.recorder: Recorder | None = None
         """Collects evidence from the moment of an input on; None between steps."""
         self.journal = Journal()
+        self.troubles: asking.Troubles | None = None
+        """While the site is asked: what goes wrong in its tab."""
         self.attempt: Attempt | None = None
         self.dialogs = Dialogs(self)
         self.downloads = Downloads(self, directory, download_limit_bytes)
@@ -165,6 +167,29 @@ class ChromiumSession:
         """Let the next steps act in `tab`."""
         self._current = tab
 
+    async def new_window(self) -> str:
+        """Open an empty tab in a window of its own, so that no page is hidden by it; the number of its top frame.
+
+        Raises:
+            SessionLost: the browser is gone.
+        """
+        try:
+            wire = await self._browser.new_browser_cdp_session()
+            try:
+                made = await wire.send("Target.createTarget", {"url": "about:blank", "newWindow": True})
+            finally:
+                await wire.detach()
+        except PlaywrightError as exc:
+            self.require_alive()
+            raise SessionLost(f"the browser opens no tab: {exc.message}") from None
+        number: str = made["targetId"]
+        return number
+
+    def forget_closed(self) -> None:
+        """Take note that tabs were closed that no step has to know of."""
+        self.tabs = [tab for tab in self.tabs if not tab.closed]
+        self.tabs_seen = [tab for tab in self.tabs_seen if not tab.closed]
+
     def opener_of(self, tab: Tab) -> Tab | None:
         """The tab that opened `tab`, while it is there."""
         opener = self._openers.get(tab)
@@ -199,6 +224,8 @@ class ChromiumSession:
     def event(self, tab: Tab, method: str, params: Mapping[str, Any]) -> None:
         """Any event of the protocol; what other tabs do meanwhile is not the step's doing."""
         self.journal.hear(method, params)
+        if self.troubles is not None:
+            self.troubles.hear(tab, method, params)
         recorder = self.recorder
         if recorder is not None and tab.main.id in (recorder.top_id, *recorder.popups):
             recorder.hear(tab.traffic, method, params)
@@ -274,6 +301,10 @@ class ChromiumSession:
             return await self.verified(expectation, Deadline(timeout_ms / 1000), patient=True)
         finally:
             self.attempt = None
+
+    async def ask_site(self, works: Sequence[Work], expect: Sequence[Predicate]) -> SiteAnswer:
+        """See `BrowserSession.ask_site`."""
+        return await asking.ask(self, works, expect)
 
     async def due(self, rules: Sequence[OverrideRule]) -> tuple[OverrideRule, ...]:
         """See `BrowserSession.due`."""

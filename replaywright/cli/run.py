@@ -55,6 +55,7 @@ _REMEDIES = {
     "low_score": "the page changed: --mode auto or learn lets the model find the element",
     "low_margin": "the page changed: --mode auto or learn lets the model find the element",
     "no_element": "the model sees no such element on the page: check the instruction",
+    "undecidable": "look at the site whether the step took effect; `reconcile` lets the run find out itself",
     "store_unavailable": "Redis was away for too long: bring it back and run again",
     "ModelMisconfigured": "set REPLAYWRIGHT_MODEL and its provider's key where the worker runs (`replaywright doctor`)",
     "ModelRateLimited": "the model's provider asks to wait: run again later",
@@ -417,6 +418,8 @@ def report(
         if result.held:
             held = output.count(result.held, "healed entry waits", "healed entries wait")
             output.print_line(f"{held} for a person: `replaywright cache list --held`", console=console)
+        for warning in result.warnings:
+            output.print_line(f"  warning: {warning}", style="yellow", console=console)
         for name, value in result.extracted.items():
             output.print_line(f"  {name}: {value}", console=console)
         for file in result.files:
@@ -449,6 +452,7 @@ def failure_lines(result: RunResult) -> list[str]:
     lines += [
         f"final verification: {check.reason}: {check.details}" for check in result.verification if not check.passed
     ]
+    lines += [f"warning: {warning}" for warning in result.warnings]
     return lines
 
 

@@ -114,7 +114,10 @@ def resolve(
     step: Annotated[int, typer.Option(min=1, help="Number of the step that the run waits at, as `show` says.")],
     done: Annotated[bool, typer.Option("--done", help="The step took effect: go on after it.")] = False,
     not_done: Annotated[bool, typer.Option("--not-done", help="It took no effect: perform it again.")] = False,
-    retry: Annotated[bool, typer.Option("--retry", help="The step failed: perform it again.")] = False,
+    retry: Annotated[
+        bool,
+        typer.Option("--retry", help="Perform it again: it failed, or may have taken effect and it does not matter."),
+    ] = False,
     skip: Annotated[bool, typer.Option("--skip", help="The step failed and is not needed: go on after it.")] = False,
     redo: Annotated[bool, typer.Option("--redo", help="The same was done before a resume: do it once more.")] = False,
     keep: Annotated[bool, typer.Option("--keep", help="The same was done before a resume: take it as done.")] = False,
@@ -123,8 +126,9 @@ def resolve(
 ) -> None:
     """Decide a step of which nobody but you can say whether it took effect, or one that failed (`--on-failure ask`).
 
-    Look at the site first: a mail that was sent and is said not to be is sent again. `show` says which answers the run
-    takes; a step with consequences cannot be skipped.
+    Look at the site first: a mail that was sent and is said not to be is sent again, and so it is with --retry. `show`
+    says which answers the run takes; a step with consequences cannot be skipped. Who decided, and why, is kept in the
+    ledger and in the trace.
 
     Example: `replaywright resolve latest --step 10 --done --why "it is in the Sent folder"`
     """

@@ -161,4 +161,6 @@ def entered_parameters(step: Step) -> frozenset[str]:
 
 def instruction_parameters(step: Step) -> frozenset[str]:
     """Parameters that the step's own texts name: only these may occur in its recorded target."""
-    return frozenset().union(*(parameters_in(text) for text in texts_of(step.model_dump(mode="json"))))
+    return frozenset().union(
+        *(parameters_in(text) for text in texts_of(step.model_dump(mode="json", exclude={"reconcile"})))
+    )

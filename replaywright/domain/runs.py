@@ -186,6 +186,14 @@ class ResolveRequest(Record):
     """Whether the session is the live page of that attempt. A rebuilt page proves nothing."""
     contradicted: str = ""
     """Evidence against which the page proves nothing either, such as `server_error`."""
+    doubted: int = 0
+    """Epoch of the attempt in doubt, as the workflow knows it; 0 when it is another one's that the ledger told of."""
+    lost: bool = False
+    """That attempt was lost on its way, and may not have got as far as its intent."""
+    settle_ms: int = 0
+    """How long after the old writer was stopped the site shows all that it has been sent: it is not asked before."""
+    settled_ms: int = 0
+    """How much of that had passed when this was asked for."""
 
 
 class Proposal(Record):
@@ -201,8 +209,16 @@ class Proposal(Record):
     """How a preference rule changed the model's pick: `rule NAME: the model picked X, the rule chose Y`."""
 
 
+UNTOUCHED = "untouched"
+"""Detail of the error of a step that lost its browser before it had given any input."""
+NO_INTENT = "no_intent"
+"""Reason of a resolution: the attempt had not got as far as its intent."""
 NOTHING_LEFT = "nothing_left"
 """Reason of a resolution: the keeper knows that nothing of the step left the browser."""
+NOT_ON_SITE = "not_on_site"
+"""Reason of a resolution: the site was asked twice, and does not show it."""
+UNDISPATCHED = frozenset({NO_INTENT, NOTHING_LEFT})
+"""Reasons that say that nothing was dispatched at all."""
 
 
 class Resolution(Record):
@@ -214,8 +230,9 @@ class Resolution(Record):
 
 
 Verdict: TypeAlias = Literal["done", "not_done", "retry", "skip", "redo", "keep", "abandon"]
-"""On a step in doubt: done, not_done, abandon. On one that failed: retry, done, skip (not a commit), abandon. On one
-that the lineage has done under another chain: redo, keep, abandon."""
+"""On a step in doubt: done, not_done, retry (perform it again, whether it took effect or not), abandon. On one that
+failed: retry, done, skip (not a commit), abandon. On one that the lineage has done under another chain: redo, keep,
+abandon."""
 
 
 class PersonVerdict(Record):
@@ -326,6 +343,8 @@ class RunState(Record):
     """The newest, oldest first."""
     page_from: int = 0
     """Index of the first step that was done in the document that is shown."""
+    warnings: tuple[str, ...] = ()
+    """Of the result to come."""
     begun: float = 0.0
     """When the run began, in seconds since 1970, moved on by the time that it waited for a person; 0 if it begins."""
 
@@ -471,6 +490,8 @@ class RunResult(Record):
     promoted: int = 0
     held: int = 0
     note: str = ""
+    warnings: tuple[str, ...] = ()
+    """Steps in doubt that went on because their `on_unknown` says so: nobody knows what became of them."""
 
     @property
     def healed(self) -> bool:

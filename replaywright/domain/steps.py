@@ -4,11 +4,21 @@ from typing import Annotated, Any, Literal, TypeAlias
 
 from pydantic import Field, field_validator, model_validator
 
-from replaywright.domain.actions import Action, Effect
+from replaywright.domain.actions import Action, Effect, effect_of
 from replaywright.domain.base import Authored
-from replaywright.domain.predicates import Predicate
+from replaywright.domain.predicates import (
+    DialogSeen,
+    Downloaded,
+    Focused,
+    Predicate,
+    ResponseStatus,
+    kind_of,
+    parts_of,
+)
 from replaywright.domain.targets import ElementQuery
 
+OnUnknown: TypeAlias = Literal["ask", "fail", "assume_done", "retry"]
+"""What becomes of a step of which nothing can tell whether it took effect."""
 Answer: TypeAlias = Literal["accept", "dismiss"]
 """What a dialog is told: OK, or Cancel; on leaving a page that asks first: leave, or stay."""
 
@@ -28,6 +38,10 @@ class StepBase(Authored):
     """The answer to every dialog that the step causes, or one for each in their order; the others are dismissed."""
     dialog_text: str | None = None
     """What is entered into the prompts that are accepted; without it, what the page suggests."""
+    reconcile: "Reconcile | None" = None
+    """How to find out on the site whether the step took effect, when nothing else tells."""
+    on_unknown: OnUnknown | None = None
+    """What to do when not even that tells; None asks a person."""
 
     @field_validator("always")
     @classmethod
@@ -46,6 +60,20 @@ class StepBase(Authored):
     def _text_is_accepted(self) -> "StepBase":
         if self.dialog_text is not None and "accept" not in self.answers:
             raise ValueError("dialog_text is entered into a prompt that is accepted: add dialog: accept")
+        return self
+
+    @model_validator(mode="after")
+    def _doubt_is_for_what_must_not_be_repeated(self) -> "StepBase":
+        said = next((name for name in ("reconcile", "on_unknown") if getattr(self, name) is not None), None)
+        if said is None:
+            return self
+        effect = effect_of(Action(getattr(self, "action")), self.effect, None)  # noqa: B009 - of every subclass
+        if effect.repeatable:
+            raise ValueError(f"{said} is for a step that must not be repeated: add effect: commit, or leave it out")
+        if effect is Effect.IRREVERSIBLE and self.on_unknown == "retry":
+            raise ValueError(
+                "on_unknown is retry, and the effect irreversible: it might be done twice; use ask or fail"
+            )
         return self
 
     @property
@@ -405,6 +433,61 @@ Step: TypeAlias = Annotated[
 ]
 
 
+ProbeStep: TypeAlias = Annotated[
+    Goto | Click | Hover | Expand | Collapse | Scroll | WaitFor, Field(discriminator="action")
+]
+"""What finding out may consist of."""
+
+
+class Reconcile(Authored):
+    """How to find out on the site whether a step took effect: steps that only read, in a tab of their own."""
+
+    steps: tuple[ProbeStep, ...] = Field(min_length=1, max_length=10)
+    """They begin with a goto. Elements are found by `target`; no model is asked."""
+    expect: tuple[Predicate, ...] = Field(min_length=1)
+    """If all of it holds then, the step took effect."""
+
+    @model_validator(mode="after")
+    def _only_reads(self) -> "Reconcile":
+        if not isinstance(self.steps[0], Goto):
+            raise ValueError(  # noqa: TRY004 - a wrong file, not a wrong call
+                "steps[0] is no goto: the tab in which the site is asked is empty at first; add one"
+            )
+        for index, step in enumerate(self.steps):
+            if why := _why_no_probe(step):
+                raise ValueError(f"steps[{index}] ({step.action}) {why}")
+        if not any(predicate.is_required for predicate in self.expect):
+            raise ValueError("expect has no predicate that is required; take required: false out of one")
+        for predicate in self.expect:
+            if kind := _of_a_step(predicate):
+                raise ValueError(f"expect has {kind}, which tells of a step; say what the page must show instead")
+        return self
+
+
+def _why_no_probe(step: ProbeStep) -> str:
+    """Why this step has no place in finding out; empty if it has."""
+    if isinstance(step, Click) and step.effect is not Effect.READ:
+        return "is no step that only reads; if the click only leads on, add effect: read"
+    if step.effect is not None and not step.effect.repeatable:
+        return f"has effect {step.effect}; finding out must only read: use a goto to the page itself"
+    if names_element(step) and getattr(step, "target", None) is None:
+        return "has no target; no model is asked while finding out: add one (role, name, …)"
+    if step.reconcile is not None or step.on_unknown is not None:
+        return "cannot itself be in doubt: take reconcile and on_unknown out of it"
+    return ""
+
+
+def _of_a_step(predicate: Predicate) -> str:
+    """The kind of a condition on what a step did, the predicate's own or inside it; empty if there is none."""
+    if isinstance(predicate, Downloaded | ResponseStatus | DialogSeen | Focused):
+        return kind_of(predicate)
+    return next(filter(None, map(_of_a_step, parts_of(predicate))), "")
+
+
+for _model in StepBase.__subclasses__():
+    _model.model_rebuild()
+
+
 def action_of(step: Step) -> Action:
     """The step's action as an enum."""
     return Action(step.action)
@@ -423,6 +506,6 @@ def names_element(step: Step) -> bool:
 
 def arguments_of(step: Step) -> dict[str, Any]:
     """What the action is done with, as templates: everything but instruction, target, effect, expectation and time."""
-    skip = {"action", "instruction", "target", "effect", "expect", "timeout_ms"}
+    skip = {"action", "instruction", "target", "effect", "expect", "timeout_ms", "reconcile", "on_unknown"}
     arguments: dict[str, Any] = step.model_dump(mode="json", exclude=skip, exclude_none=True)
     return arguments

@@ -59,6 +59,8 @@ class Task(Authored):
     """What a run may spend on models."""
     on_failure: Literal["fail", "ask"] = "fail"
     """When a step failed and nothing mends it: end the run, or wait for a person."""
+    site_lag_ms: int = Field(5_000, ge=0, le=600_000)
+    """How long it may take until the site shows what it has done; before that it is not asked by `reconcile`."""
 
     @field_validator("parameters")
     @classmethod
@@ -120,7 +122,8 @@ def _remedy(error: ErrorDetails) -> str:
         case "union_tag_not_found":
             return f"action is missing; expected one of: {', '.join(Action)}"
         case "union_tag_invalid":
-            return f"unknown action {error['ctx']['tag']!r}; expected one of: {', '.join(Action)}"
+            expected = error["ctx"]["expected_tags"].replace("'", "")
+            return f"unknown action {error['ctx']['tag']!r}; expected one of: {expected}"
         case "missing":
             return "this field is required"
     message = str(error["msg"]).removeprefix("Value error, ").removeprefix("Input ")

@@ -105,12 +105,14 @@ class StepLine(Line):
 
 
 class PersonLine(Line):
-    """A person's decision on a step in doubt."""
+    """A decision on a step in doubt or on one that failed, of a person or of the task file (`on_unknown`)."""
 
     sequence: int
     verdict: Literal["done", "not_done", "retry", "skip", "redo", "keep", "abandon"]
     who: str = ""
     why: str = ""
+    failed: bool = False
+    """The step had failed; nothing was in doubt."""
     fingerprint: str = ""
 
 

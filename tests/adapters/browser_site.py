@@ -31,6 +31,34 @@ ANSWERS: dict[str, tuple[int, bytes, Mapping[str, str]]] = {
     "download": (200, b"a,b", {"Content-Disposition": 'attachment; filename="report.csv"'}),
     "loop": (302, b"", {"Location": "/loop"}),
     "echo": (200, b"ok", NONE),
+    "sent": (200, b"<title>Sent</title><h1>Sent</h1><ul><li>Minutes of Monday</ul>", NONE),
+    "sent-late": (
+        200,
+        (
+            b"<h1>Sent</h1><ul></ul><script>setTimeout(() => document.querySelector('ul').innerHTML ="
+            b"'<li>Minutes of Monday', 700)</script>"
+        ),
+        NONE,
+    ),
+    "sent-by-script": (
+        200,
+        (
+            b"<h1>Sent</h1><p>Loading</p><script>fetch(location.search.slice(1)).then(answer => answer.text()).then("
+            b"() => document.querySelector('p').innerHTML = 'No messages', () => 0)</script>"
+        ),
+        NONE,
+    ),
+    "sign-in": (200, b"<h1>Sign in</h1><form><input name=user><input type=password></form>", NONE),
+    "signed-out": (302, b"", {"Location": "/sign-in"}),
+    "elsewhere": (302, b"", {"Location": "/sent"}),
+    "signed-out-by-script": (200, b"<h1>Sent</h1><script>location.replace('/sign-in')</script>", NONE),
+    "asks-again": (200, b"<h1>Sent</h1><dialog open>Confirm <input type=password></dialog>", NONE),
+    "counting": (
+        200,
+        b"<h1>Sent</h1><a href=/sent onclick=\"fetch('/post',{method:'POST',keepalive:true})\">All messages</a>",
+        NONE,
+    ),
+    "popping": (200, b"<h1>Sent</h1><a href=/sent target=_blank>All messages</a>", NONE),
 }
 
 

@@ -12,6 +12,7 @@ import pytest
 from replaywright.browser.attach import ChromiumBrowsers
 from replaywright.browser.session import ChromiumSession
 from replaywright.domain.actions import Cause, Effect
+from replaywright.domain.observed import PredicateResult
 from replaywright.domain.targets import Target
 from replaywright.errors import ActionFailed, SessionLost
 from tests.adapters.browser_site import Site
@@ -147,7 +148,7 @@ async def test_a_select_waits_for_the_written_intent(session: ChromiumSession, s
     await opened(session, site, "browser_basic.html")
     seen: list[str] = []
 
-    async def refuse(target: Target | None) -> None:
+    async def refuse(target: Target | None, _before: tuple[PredicateResult, ...]) -> None:
         seen.append(target.name if target else "")
         raise SessionLost("fenced")
 
@@ -162,7 +163,7 @@ async def test_a_select_waits_for_the_written_intent(session: ChromiumSession, s
 async def test_nothing_is_touched_when_the_dispatch_is_refused(session: ChromiumSession, site: Site) -> None:
     await opened(session, site, "browser_basic.html")
 
-    async def refuse(_: Target | None) -> None:
+    async def refuse(_: Target | None, _before: tuple[PredicateResult, ...]) -> None:
         raise SessionLost("fenced")
 
     with pytest.raises(SessionLost, match="fenced"):

@@ -8,7 +8,7 @@ import tempfile
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
-from typing import Self
+from typing import Any, Self
 
 import pytest
 from redis.exceptions import BusyLoadingError, ClusterDownError, MasterDownError, ReadOnlyError, RedisError
@@ -23,8 +23,8 @@ from replaywright.ports import Recording
 from replaywright.stack.processes import free_port, start_child
 from replaywright.stack.redis import RedisServer, ask_redis, provide_redis, start_redis
 
-STEP = {"tenant": "acme", "lineage": "order-7", "fingerprint": "f" * 64}
-PAGE = {"tenant": "acme", "lineage": "order-7"}
+STEP: dict[str, Any] = {"tenant": "acme", "lineage": "order-7", "fingerprint": "f" * 64}
+PAGE: dict[str, Any] = {"tenant": "acme", "lineage": "order-7"}
 SEND = "a" * 64
 
 

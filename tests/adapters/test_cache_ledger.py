@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
+from typing import Any
 
 import pytest
 
@@ -12,7 +13,7 @@ from replaywright.domain.outcomes import Status, StepOutcome
 from replaywright.errors import Fenced
 from replaywright.ports import Known, Recording
 
-STEP = {"tenant": "acme", "lineage": "order-7", "fingerprint": "f" * 64}
+STEP: dict[str, Any] = {"tenant": "acme", "lineage": "order-7", "fingerprint": "f" * 64}
 KEY = ledger_key(**STEP)
 DAYS_90 = 90 * 24 * 3600
 
@@ -239,7 +240,19 @@ async def test_a_fence_returns_the_record_as_it_was_also_when_repeated(store: Re
     next_one = await store.fence(**STEP, epoch=3)
 
     assert first == again == Known(state="DISPATCHED", epoch=1)
-    assert next_one == Known(state="RESOLVING", epoch=2)
+    assert next_one == first  # the attempt in doubt is still the same
+
+
+@pytest.mark.parametrize("held", [(), (0, 2), None])
+async def test_an_intent_says_which_expectations_held_before_it(
+    store: RedisStepStore, held: tuple[int, ...] | None
+) -> None:
+    await store.intend(**STEP, epoch=1, attempt="first", held=held)
+
+    assert (await known(store)).held == held
+    assert (await store.fence(**STEP, epoch=2)).held == held
+    await store.settle(**STEP, epoch=2, state="ESCALATED", who="probe")
+    assert await store.fence(**STEP, epoch=3) == Known(state="INTENT", epoch=1, held=held)
 
 
 async def test_a_fence_before_anything_was_written_keeps_older_attempts_out(store: RedisStepStore) -> None:

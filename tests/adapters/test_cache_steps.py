@@ -17,7 +17,7 @@ from replaywright.ports import Known, Recording, StepStore
 
 SEND = "a1" + "0" * 62
 OPEN = "a2" + "0" * 62
-STEP = {"tenant": "acme", "lineage": "order-7", "fingerprint": "f" * 64}
+STEP: dict[str, Any] = {"tenant": "acme", "lineage": "order-7", "fingerprint": "f" * 64}
 PAGE = {"tenant": "acme", "lineage": "order-7"}
 KEY = entry_key("acme", SEND)
 
@@ -513,7 +513,7 @@ async def test_a_done_step_without_a_fingerprint_is_refused(store: RedisStepStor
 
 
 async def test_names_with_braces_and_colons_work(store: RedisStepStore, client: Client) -> None:
-    names = {"tenant": "a}{b:c", "lineage": "ü/}:ledger:x", "fingerprint": "}"}
+    names: dict[str, Any] = {"tenant": "a}{b:c", "lineage": "ü/}:ledger:x", "fingerprint": "}"}
     await store.intend(**names, epoch=1, attempt="a")
 
     assert (await store.look_up(**names, run_id="r", content_key="")).state == "INTENT"

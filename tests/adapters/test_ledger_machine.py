@@ -67,9 +67,8 @@ class Model:
         if epoch < self.epoch or (epoch == self.epoch and self.state in {"INTENT", "DISPATCHED", "ABANDONED"}):
             return "refused", self
         seen = self.late_seen or bool(self.late)
-        if (self.state, self.epoch) == ("RESOLVING", epoch):
-            return self.before, replace(self, late_seen=seen)
-        before = (self.state, self.epoch)
+        carried = self.state in {"RESOLVING", "ESCALATED"}  # the attempt in doubt is still the same
+        before = self.before if carried else (self.state, self.epoch)
         return before, replace(self, state="RESOLVING", epoch=epoch, before=before, late_seen=seen)
 
     def settle(self, epoch: int, state: str) -> "tuple[str, Model]":
@@ -112,7 +111,7 @@ class Call:
             case _:
                 return model.settle(self.epoch, self.by)
 
-    async def made(self, store: RedisStepStore, step: dict[str, str]) -> Any:
+    async def made(self, store: RedisStepStore, step: dict[str, Any]) -> Any:
         """The answer, in the model's words."""
         try:
             match self.name:

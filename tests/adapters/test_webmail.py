@@ -54,7 +54,7 @@ def running_site(store: Path) -> Iterator[str]:
 @pytest.fixture
 def url(running_site: str) -> str:
     """The site as it is at first, for every test."""
-    for path, body in (("reset", {}), ("skin", {"skin": "classic"}), ("latency", {"ms": 0})):
+    for path, body in (("reset", {}), ("skin", {"skin": "classic"}), ("latency", {"ms": 0}), ("lag", {"ms": 0})):
         httpx.post(f"{running_site}/__admin__/{path}", json=body).raise_for_status()
     return running_site
 
@@ -247,6 +247,20 @@ def test_latency_and_reset_are_set_while_running(client: httpx.Client, store: Pa
     assert state["latency_ms"] == 150
     assert elapsed >= 0.15
     assert judged(store) == []
+
+
+def test_the_sent_folder_may_lag_behind_what_was_sent(client: httpx.Client, store: Path) -> None:
+    client.post("/__admin__/lag", json={"ms": 60_000}).raise_for_status()
+
+    told = client.post("/compose", data=letter("send"), follow_redirects=True).text
+    hidden = client.get("/sent").text
+    client.post("/__admin__/lag", json={"ms": 0})
+    shown = client.get("/sent").text
+
+    subject = letter("send")["subject"]
+    assert "Message sent to" in told
+    assert (subject in hidden, subject in shown) == (False, True)
+    assert len(judged(store)) == 1
 
 
 def test_settings_are_kept_and_the_signature_ends_a_new_message(client: httpx.Client, store: Path) -> None:

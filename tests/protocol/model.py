@@ -3,9 +3,9 @@
 One step of one run, from its first attempt to the run's verdict on it. Each function below mirrors one part of the
 product; where the product does less than the protocol asks, docs/architecture/commit-protocol.md says so.
 
-    Protocol._run_steps ...          workflows/task.py: `_decided`, `_resolved`, `_ask_person`; workflows/browser.py
+    Protocol._run_steps ...          workflows/doubts.py; workflows/browser.py
     Protocol._prepare ... _release   activities/actions.py, with the keeper's gate armed around the dispatch
-    Protocol._fence ... _write       activities/effects.py, with the black box and the probe
+    Protocol._fence ... _write       activities/effects.py and reconciling.py
     Protocol._keeper_steps           replaywright/keeper/gate.py and black_box.py
     Record, Ledger                   cache/scripts/*.lua
     moves.site_steps                 the website and the network to it
@@ -61,7 +61,14 @@ class Guards:
     """A person who does not answer is waited for, not taken for a yes."""
     ledger_gap_is_no_answer: bool = True
     """That the ledger knows of no intent does not show that there was none."""
-    intent_after_prepare: bool = True
+    before_is_heeded: bool = True
+    """What the page showed before the step already does not decide."""
+    attempt_is_told: bool = True
+    """The workflow tells the resolver which attempt is in doubt."""
+    attempt_is_carried: bool = True
+    """The ledger tells a second resolver of the attempt that the first one found, not of the first one."""
+    gate_before_intent: bool = True
+    """The gate is armed when the intent is written, so that the keeper knows every attempt that the ledger knows."""
     session_is_given: bool = True
     """An attempt works in the browser that the workflow gave it, and never opens one of its own."""
     ledger_of_lineage: bool = True
@@ -98,6 +105,8 @@ class Record(NamedTuple):
     state: str = ""
     epoch: int = 0
     late: bool = False
+    before: int = 0
+    """In resolution: epoch of the open intent that was found, 0 if there was none."""
 
 
 NO_RECORD = Record()
@@ -128,6 +137,12 @@ class Attempt(NamedTuple):
     browser: int
     """Index of its keeper; NOWHERE when that is dead."""
     zombie: bool = False
+    doubted: int = 0
+    """Of a resolver: epoch of the attempt in doubt, as the workflow knows it; 0 if it does not."""
+    lost: bool = False
+    """That attempt was lost, and may not have come to the gate."""
+    found: int = 0
+    """Epoch of the open intent that its fence found; 0 if there was none."""
 
     @property
     def epoch(self) -> int:
@@ -175,6 +190,9 @@ class State(NamedTuple):
     keepers: tuple[Keeper | None, ...] = (Keeper(),)
     requests: tuple[Request, ...] = ()
     left: Faults = Faults()
+    doubted: int = 0
+    """Epoch of the attempt that is being resolved."""
+    lost: bool = False
     excused: bool = False
     """Whether something has happened for which a person may be asked."""
 
@@ -204,6 +222,7 @@ class Ledger:
     def __init__(self, guards: Guards) -> None:
         self._epochs = guards.ledger_epoch
         self._fences = guards.ledger_fence
+        self._carries = guards.attempt_is_carried
 
     def intend(self, record: Record, epoch: int) -> tuple[str, Record]:
         """intend.lua; the attempt's name is its epoch's."""
@@ -244,7 +263,10 @@ class Ledger:
         held = record.epoch == epoch and record.state in ("INTENT", "DISPATCHED")
         if self._epochs and (epoch < record.epoch or held):
             return "refused", record
-        return "granted", Record("RESOLVING", epoch, record.late)
+        before = record.epoch if record.state in ("INTENT", "DISPATCHED") else 0
+        if record.state in ("RESOLVING", "ESCALATED") and self._carries:
+            before = record.before
+        return "granted", Record("RESOLVING", epoch, record.late, before)
 
     def settle(self, record: Record, epoch: int, state: str) -> tuple[str, Record]:
         """settle.lua; a success that is reported later than the fence stays, and forbids the next intent."""
@@ -252,4 +274,4 @@ class Ledger:
             return "settled", record._replace(state=state)
         if (self._epochs and record.epoch != epoch) or record.state not in ("RESOLVING", "ESCALATED", state):
             return "refused", record
-        return "settled", record._replace(state=state)
+        return "settled", record._replace(state=state, before=record.before if state == "ESCALATED" else 0)

@@ -50,12 +50,18 @@ SOME_FAULTS = Faults()
 class Protocol:
     """Commit activity, resolve activity and workflow against keeper, Redis, site and person, all interleaved."""
 
-    def __init__(self, guards: Guards = PROTOCOL, faults: Faults = SOME_FAULTS, *, probe: bool = True) -> None:
-        """`probe`: whether the step declares how the site is asked; without it only a live page can tell."""
+    def __init__(
+        self, guards: Guards = PROTOCOL, faults: Faults = SOME_FAULTS, *, probe: bool = True, stale: bool = False
+    ) -> None:
+        """`probe`: whether the step declares how the site is asked; without it only a live page can tell.
+
+        `stale`: the page shows what is expected of the step before it already.
+        """
         self.guards = guards
+        self._stale = stale
         self._probe = probe
         self._ledger = Ledger(self.guards)
-        self._first = "prepare" if self.guards.intent_after_prepare else "intend"
+        self._first = "prepare" if self.guards.gate_before_intent else "intend"
         self._faults = faults
         self._moves: dict[str, Callable[[State, int, Attempt], _Moves]] = {
             "prepare": self._prepare,
@@ -119,7 +125,7 @@ class Protocol:
         if state.left.total:
             yield from self._fault_steps(state)
 
-    # -------------------------------------------- workflows/task.py: _decided, _resolved, _ask_person
+    # -------------------------------------------- workflows/doubts.py
 
     def _run_steps(self, state: State) -> Steps:
         if state.run == "person":
@@ -135,7 +141,7 @@ class Protocol:
             case "done":
                 return state._replace(run="done")
             case "in doubt":
-                return self._resolution(state)
+                return self._resolution(self._doubting(state, lost=False))
             case "not dispatched" | "certainly not done":
                 return self._next_commit(state)
             case "verified absent":
@@ -157,13 +163,18 @@ class Protocol:
             slot = free_slot(state)
             state = with_keeper(state, slot, Keeper())
         attempts = (*state.attempts, Attempt(number, self._first, slot))
-        return state._replace(run="commit", number=number, browser=slot, attempts=attempts)
+        return state._replace(run="commit", number=number, browser=slot, attempts=attempts, doubted=0, lost=False)
+
+    def _doubting(self, state: State, *, lost: bool) -> State:
+        """What a resolution is about; a resolver's own end changes nothing of that."""
+        return state._replace(doubted=2 * state.number, lost=lost) if state.run == "commit" else state
 
     def _resolution(self, state: State) -> State:
         number = state.number + 1
         slot = NOWHERE if state.keepers[state.browser] is None else state.browser
-        attempts = (*state.attempts, Attempt(number, "fence", slot))
-        return state._replace(run="resolve", number=number, attempts=attempts)
+        doubted = state.doubted if self.guards.attempt_is_told else 0
+        resolver = Attempt(number, "fence", slot, doubted=doubted, lost=state.lost)
+        return state._replace(run="resolve", number=number, attempts=(*state.attempts, resolver))
 
     def _person(self, state: State) -> Steps:
         epoch = 2 * state.number
@@ -203,25 +214,33 @@ class Protocol:
         yield "attaches to the browser and prepares", self._pruned(goes(after, index, "look"))
 
     def _look(self, state: State, index: int, attempt: Attempt) -> _Moves:
-        if any(stage in VISIBLE for stage, _ in state.requests):
+        if any(stage in VISIBLE for stage, _ in state.requests) and not self._stale:
             yield "looks first, and finds it done", goes(state, index, "record")
         # What can be seen need not show on this page: nothing may rest on its not being found.
-        following = "intend" if self.guards.intent_after_prepare else "arm"
-        yield "looks first, and finds nothing", goes(state, index, following)
+        yield "looks first, and finds nothing", goes(state, index, "arm")
 
     def _intend(self, state: State, index: int, attempt: Attempt) -> _Moves:
         verdict, record = self._ledger.intend(state.record, attempt.epoch)
         match verdict:
             case "granted":
-                following = "arm" if self.guards.intent_after_prepare else "prepare"
+                following = "dispatch" if self.guards.gate_before_intent else "prepare"
                 for after in after_write(state, record):
                     yield "writes INTENT", goes(after, index, following)
                     if after.record != state.record and (lossy := spent(after, "reply")):
                         yield "writes INTENT, the reply is lost, asks again", lossy
             case "done":
-                yield "is told by the ledger that it is done", goes(state, index, "return:done")
+                after = goes(self._withdrawn(state, attempt), index, "return:done")
+                yield "is told by the ledger that it is done", after
             case _:
-                yield "is refused at INTENT", goes(state, index, "return:in doubt")
+                after = goes(self._withdrawn(state, attempt), index, "return:in doubt")
+                yield "is refused at INTENT", after
+
+    def _withdrawn(self, state: State, attempt: Attempt) -> State:
+        """The gate is open again: nothing was clicked."""
+        keeper = self._holds(state, attempt)
+        if keeper is None or keeper.phase != "armed" or not self.guards.gate_before_intent:
+            return state
+        return with_keeper(state, attempt.browser, keeper._replace(phase="open"))
 
     def _arm(self, state: State, index: int, attempt: Attempt) -> _Moves:
         keeper = self._holds(state, attempt)
@@ -233,7 +252,8 @@ class Protocol:
             phase = "armed" if self.guards.gate else "open"
             armed = keeper._replace(phase=phase, operation=attempt.epoch, left=False)
             state = with_keeper(turned_from(state, attempt.browser), attempt.browser, armed)
-        yield "arms the gate", goes(state, index, "dispatch")
+        following = "intend" if self.guards.gate_before_intent else "dispatch"
+        yield "arms the gate", goes(state, index, following)
 
     def _dispatch(self, state: State, index: int, attempt: Attempt) -> _Moves:
         if self._holds(state, attempt) is None:
@@ -313,6 +333,8 @@ class Protocol:
             following = "write:COMMITTED"
         elif not self.guards.ledger_gap_is_no_answer and before.state in ("", "NOT_DONE") and before != EMPTIED:
             following = "write:NOT_DONE:certainly not done"
+        told = attempt._replace(found=record.before)
+        state = state._replace(attempts=(*state.attempts[:index], told, *state.attempts[index + 1 :]))
         for after in after_write(state, record):
             yield f"FENCE: finds {before.state or 'no record'}", goes(after, index, following)
 
@@ -353,24 +375,37 @@ class Protocol:
         if keeper is None:
             yield from self._gone(index, state, attempt)
         else:
-            following = "black box" if self.guards.black_box else "settle"
+            following = "black box" if self.guards.black_box else "clear:settle"
             yield "cuts what the gate holds", goes(with_gate_cut(state, attempt.browser, keeper), index, following)
 
     def _black_box(self, state: State, index: int, attempt: Attempt) -> _Moves:
         keeper = self._heeds(state, attempt)
         if keeper is None:
             yield from self._gone(index, state, attempt)
-        elif keeper.left and self.guards.bytes_left_count:
-            yield "BLACK BOX: bytes have left", goes(state, index, "page")
+        elif self._is_certain(keeper, attempt):
+            yield "BLACK BOX: nothing has left", goes(state, index, "clear:write:NOT_DONE:certainly not done")
         else:
-            yield "BLACK BOX: nothing has left", goes(state, index, "clear:NOT_DONE:certainly not done")
+            yield "BLACK BOX: bytes have left, or it does not know", goes(state, index, "clear:page")
+
+    def _is_certain(self, keeper: Keeper, attempt: Attempt) -> bool:
+        """Whether nothing of any attempt that may be in doubt has left this browser."""
+        attempts = {attempt.doubted, attempt.found} - {0}
+
+        def has_sent_nothing(epoch: int) -> bool:
+            if keeper.operation == epoch:
+                return not (keeper.left and self.guards.bytes_left_count)
+            return keeper.operation < epoch == attempt.doubted and attempt.lost and epoch != attempt.found
+
+        return bool(attempts) and all(map(has_sent_nothing, attempts))
 
     def _page(self, state: State, index: int, attempt: Attempt) -> _Moves:
         keeper = self._heeds(state, attempt)
         stages = {stage for stage, slot in state.requests if slot == attempt.browser}
         if keeper is None:
             yield from self._gone(index, state, attempt)
-        elif stages & {"ok", "ok unseen"}:
+        elif self._stale and not self.guards.before_is_heeded:
+            yield "the live page shows what it showed before", goes(state, index, "write:COMMITTED")
+        elif stages & {"ok", "ok unseen"} and attempt.found and not self._stale:
             yield "the live page shows the effect", goes(state, index, "write:COMMITTED")
         elif "flight" not in stages:
             yield "the live page shows no effect", goes(state, index, "settle")
@@ -378,14 +413,14 @@ class Protocol:
     def _settle(self, state: State, index: int, attempt: Attempt) -> _Moves:
         if self.guards.settle and any(stage in UNSEEN for stage, _ in state.requests):
             return  # it waits; what is on its way arrives by itself
-        following = "probe" if self._probe else "clear:ESCALATED"
+        following = "probe" if self._probe else "write:ESCALATED"
         what = "waits until all that left can be seen" if self.guards.settle else "does not wait"
         yield f"SETTLE: {what}", goes(state, index, following)
 
     def _ask_site(self, state: State, index: int, attempt: Attempt) -> _Moves:
         absent = goes(state, index, "probe again")
         if attempt.at == "probe again" or not self.guards.two_negatives:
-            absent = goes(state, index, "clear:NOT_DONE:verified absent")
+            absent = goes(state, index, "write:NOT_DONE:verified absent")
         if any(stage in VISIBLE for stage, _ in state.requests):
             yield "PROBE: it is there", goes(state, index, "write:COMMITTED")
             if wrong := spent(absent, "glitch"):
@@ -393,10 +428,10 @@ class Protocol:
         else:
             yield "PROBE: it is not there", absent
         if silent := spent(state, "silence"):
-            yield "PROBE: no usable answer", goes(silent._replace(excused=True), index, "clear:ESCALATED")
+            yield "PROBE: no usable answer", goes(silent._replace(excused=True), index, "write:ESCALATED")
 
     def _clear(self, state: State, index: int, attempt: Attempt) -> _Moves:
-        following = f"write:{attempt.at.partition(':')[2]}"
+        following = attempt.at.partition(":")[2]
         keeper = self._heeds(state, attempt)
         if keeper is not None:
             after = self._opened(state, attempt.browser, keeper)
@@ -466,7 +501,8 @@ class Protocol:
             for index, attempt in enumerate(state.attempts):
                 if not attempt.zombie:
                     yield Step("fault", f"{attempt.name} is taken for lost", False, self._lost(lost, index, attempt))
-        yield from redis_faults(state)
+        for fault in redis_faults(state):
+            yield fault._replace(after=fault.after._replace(excused=fault.after.excused or not self._probe))
         if after := spent(state, "keeper"):
             after = after._replace(excused=after.excused or not self._probe)
             for slot, keeper in enumerate(state.keepers):
@@ -494,6 +530,8 @@ class Protocol:
             run="commit",
             number=1,
             rounds=0,
+            doubted=0,
+            lost=False,
             browser=0,
             attempts=(*zombies, first),
             record=record,
@@ -510,7 +548,7 @@ class Protocol:
         if state.run == "commit" and not self.guards.temporal_never_retries:
             again = Attempt(state.number, self._first, state.browser)
             return state._replace(attempts=(*state.attempts, again))
-        return self._resolution(state)
+        return self._resolution(self._doubting(state, lost=True))
 
     def _pruned(self, state: State) -> State:
         """Without zombies that can do nothing any more: their next step needs a browser that will never be theirs."""

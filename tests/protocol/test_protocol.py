@@ -12,15 +12,17 @@ from tests.protocol.checker import Checked, Step, check
 from tests.protocol.model import Faults, Guards
 from tests.protocol.protocol import Protocol
 
+WHOLE, ANY_THREE = Guards(), Faults()
 
-def checked(guards: Guards = Guards(), faults: Faults = Faults(), *, probe: bool = True) -> Checked:  # noqa: B008
-    protocol = Protocol(guards, faults, probe=probe)
+
+def checked(guards: Guards = WHOLE, faults: Faults = ANY_THREE, *, probe: bool = True, stale: bool = False) -> Checked:
+    protocol = Protocol(guards, faults, probe=probe, stale=stale)
     return check(protocol.start, protocol.steps, protocol.problem, protocol.has_ended)
 
 
 @cache
-def whole_protocol(faults: Faults, *, probe: bool) -> Checked:
-    return checked(faults=faults, probe=probe)
+def whole_protocol(faults: Faults, *, probe: bool, stale: bool = False) -> Checked:
+    return checked(faults=faults, probe=probe, stale=stale)
 
 
 @pytest.mark.parametrize("probe", [True, False], ids=["the site can be asked", "only a live page can tell"])
@@ -48,6 +50,8 @@ class Mutant:
     """What must happen in the counter-example, in this order."""
     faults: Faults = TWO
     probe: bool = True
+    stale: bool = False
+    """The page shows what is expected of the step before it already."""
 
     @property
     def guards(self) -> Guards:
@@ -127,6 +131,37 @@ MUTANTS = (
         probe=False,
     ),
     Mutant(
+        "a second resolver is told of the first one, and not of the attempt in doubt",
+        ("attempt_is_carried",),
+        "needless question",
+        ("FENCE: finds DISPATCHED", "resolver 2 is taken for lost", "FENCE: finds RESOLVING", "writes ESCALATED"),
+        ONLY_LOSSES,
+        probe=False,
+    ),
+    Mutant(
+        "the resolver is not told by the workflow which attempt is in doubt",
+        ("attempt_is_told",),
+        "needless question",
+        ("attempt 1 is taken for lost", "FENCE: finds no record", "it does not know", "writes ESCALATED"),
+        ONE,
+        probe=False,
+    ),
+    Mutant(
+        "the intent is written before the gate is armed",
+        ("gate_before_intent",),
+        "needless question",
+        ("attempt 1: writes INTENT", "attempt 1 is taken for lost", "it does not know", "writes ESCALATED"),
+        ONE,
+        probe=False,
+    ),
+    Mutant(
+        "what the page showed before the step decides",
+        ("before_is_heeded",),
+        "false done",
+        ("attempt 1 is taken for lost", "the live page shows what it showed before", "writes COMMITTED"),
+        stale=True,
+    ),
+    Mutant(
         "one negative of the probe is enough",
         ("two_negatives",),
         "duplicate",
@@ -194,12 +229,14 @@ def comes_in_order(story: tuple[str, ...], trace: tuple[str, ...]) -> bool:
 
 @pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: mutant.name)
 def test_without_a_guard_the_checker_shows_what_goes_wrong(mutant: Mutant) -> None:
-    found = checked(mutant.guards, mutant.faults, probe=mutant.probe)
+    found = checked(mutant.guards, mutant.faults, probe=mutant.probe, stale=mutant.stale)
 
     print(f"{mutant.name}: {found.states} states, {found.seconds:.2f} s\n{found.told()}")
     assert found.problem.startswith(mutant.problem)
     assert comes_in_order(mutant.story, found.trace), found.told()
-    assert not whole_protocol(mutant.faults, probe=mutant.probe).problem  # it is the guard that makes the difference
+    assert not whole_protocol(
+        mutant.faults, probe=mutant.probe, stale=mutant.stale
+    ).problem  # it is the guard that makes the difference
 
 
 def test_a_browser_that_a_zombie_opens_for_itself_is_kept_idle_by_the_ledger() -> None:
@@ -214,8 +251,9 @@ def test_a_browser_that_a_zombie_opens_for_itself_is_kept_idle_by_the_ledger() -
         ("ledger_epoch", True),
         ("permit_needs_record", True),
         ("black_box", True),
-        ("intent_after_prepare", True),
-        ("intent_after_prepare", False),
+        ("gate_before_intent", True),
+        ("attempt_is_told", True),
+        ("attempt_is_carried", True),
     ],
 )
 def test_a_second_line_of_defence_is_not_missed_while_the_first_one_holds(guard: str, probe: bool) -> None:

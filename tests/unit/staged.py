@@ -145,7 +145,9 @@ class Stage:
         del self.store.calls[-1]
         return known.state
 
-    async def intend(self, request: ActionRequest, attempt: str = "an earlier attempt") -> None:
+    async def intend(
+        self, request: ActionRequest, attempt: str = "an earlier attempt", held: tuple[int, ...] | None = ()
+    ) -> None:
         """Leave the intent of an attempt that then died."""
         await self.store.intend(
             tenant=request.tenant,
@@ -153,6 +155,7 @@ class Stage:
             fingerprint=request.fingerprint,
             epoch=request.epoch,
             attempt=attempt,
+            held=held,
         )
         self.store.calls.clear()
 

@@ -4,13 +4,14 @@ import logging
 from typing import Any
 
 import pytest
+from temporalio.exceptions import ApplicationError
 
 from activities.judging import Judge
 from replaywright.domain.actions import Action, Effect
 from replaywright.domain.entries import EntryStatus
 from replaywright.domain.fingerprints import fingerprint
 from replaywright.domain.outcomes import Departure, Evidence, Lookup, Status, UnsafeRequest
-from replaywright.domain.runs import ActionRequest, Heal, Mode
+from replaywright.domain.runs import UNTOUCHED, ActionRequest, Heal, Mode
 from replaywright.domain.snapshots import Snapshot
 from replaywright.domain.steps import Step
 from replaywright.domain.targets import ElementQuery, Target
@@ -42,6 +43,7 @@ from tests.unit.staged import (
     Stage,
     of_run,
     request,
+    run_activity,
     step,
 )
 
@@ -1114,3 +1116,38 @@ async def test_a_page_that_shows_success_is_not_believed_once_it_is_known_that_n
 
     assert (believed.already_done, performed.already_done) == (True, False)
     assert len(stage.inputs) == 1
+
+
+# --------------------------------------------------------------------- losses of which it is certain that nothing came
+
+
+async def test_a_browser_that_is_gone_before_the_intent_leaves_the_step_untouched_and_says_so() -> None:
+    stage = Stage()
+    stage.browser.is_lost = True
+    click = stage.actions.activities()[list(Action).index(Action.CLICK)]
+
+    with pytest.raises(ApplicationError) as lost:
+        await run_activity(click, request(SENT_TO, 2, proposed=SEND))
+
+    assert (lost.value.type, lost.value.details) == ("SessionLost", (UNTOUCHED,))
+
+
+async def test_a_browser_that_is_gone_after_the_input_does_not() -> None:
+    stage = Stage()
+    stage.site.fail_after = [SessionLost("gone")]
+
+    with pytest.raises(SessionLost) as lost:
+        await stage.perform(request(SENT_TO, 2, proposed=SEND))
+
+    assert not lost.value.untouched
+
+
+async def test_neither_does_a_step_that_an_earlier_attempt_fenced() -> None:
+    stage = Stage()
+    asked = request(SENT_TO, 2, proposed=SEND)
+    stage.store.fails["intend"] = [Fenced("another attempt's intent is open")]
+
+    with pytest.raises(Fenced) as fenced:
+        await stage.perform(asked)
+
+    assert not fenced.value.untouched

@@ -2,24 +2,30 @@
 
 import asyncio
 import logging
-from typing import Literal
+from dataclasses import replace
+from typing import Any, Literal
 
 import pytest
 
 from activities.commit import operation_of
 from activities.records import recording_of
 from replaywright.domain.actions import Effect
+from replaywright.domain.observed import PredicateResult
 from replaywright.domain.outcomes import Status, StepOutcome
 from replaywright.domain.runs import ActionRequest, PersonVerdict, Resolution, ResolveRequest, SettleRequest
-from replaywright.errors import Fenced, SessionLost, StoreUnavailable
+from replaywright.errors import Fenced, ReplaywrightError, SessionLost, StoreUnavailable
+from replaywright.ports import SiteAnswer
+from replaywright.testing import FakePage
 from tests.unit.staged import (
     CLICK_SEND,
     FILL_TO,
+    HELP,
     PASSWORD,
     SEND,
     SENT,
     TO,
     Stage,
+    of_run,
     request,
     run_activity,
     step,
@@ -27,7 +33,7 @@ from tests.unit.staged import (
 
 DOUBTED = request(CLICK_SEND, 2, proposed=SEND)
 """As it was performed under epoch 1."""
-SCOPE = {"tenant": "acme", "lineage": "l1", "fingerprint": DOUBTED.fingerprint}
+SCOPE: dict[str, Any] = {"tenant": "acme", "lineage": "l1", "fingerprint": DOUBTED.fingerprint}
 SUCCESS = StepOutcome(status=Status.DONE, fingerprint=DOUBTED.fingerprint, effect=Effect.COMMIT, url=SENT)
 
 
@@ -40,12 +46,16 @@ async def stage() -> Stage:
     return staged
 
 
-async def resolved(stage: Stage, *, asked: ActionRequest = DOUBTED, adopted: bool = True, epoch: int = 2) -> Resolution:
+async def resolved(
+    stage: Stage, *, asked: ActionRequest = DOUBTED, adopted: bool = True, epoch: int = 2, **more: Any
+) -> Resolution:
+    """The resolution of an attempt that was lost under epoch 1."""
     now = asked.model_copy(update={"epoch": epoch, "recovered": True})
-    return await run_activity(stage.effects.resolve_step, ResolveRequest(action=now, adopted=adopted))
+    told = {"doubted": 1, "lost": True, **more}
+    return await run_activity(stage.effects.resolve_step, ResolveRequest(action=now, adopted=adopted, **told))
 
 
-async def settled(stage: Stage, verdict: Literal["done", "not_done", "abandon"], who: str = "Ada") -> None:
+async def settled(stage: Stage, verdict: Literal["done", "not_done", "retry", "abandon"], who: str = "Ada") -> None:
     said = PersonVerdict(sequence=2, verdict=verdict, who=who, why="looked into Sent")
     asked = DOUBTED.model_copy(update={"epoch": 2})
     await run_activity(stage.effects.settle_step, SettleRequest(action=asked, verdict=said))
@@ -99,13 +109,38 @@ async def test_a_success_reported_late_is_evidence(stage: Stage) -> None:
     assert await stage.state(DOUBTED) == "COMMITTED"
 
 
-async def test_without_an_intent_the_step_was_certainly_not_done(stage: Stage) -> None:
-    resolution = await resolved(stage, adopted=False)
-    again = await resolved(stage, adopted=False)
+async def test_an_attempt_that_the_keeper_never_heard_of_was_certainly_not_dispatched(stage: Stage) -> None:
+    resolution = await resolved(stage)
+    again = await resolved(stage)
 
     assert (resolution.verdict, resolution.reason) == ("not_done", "no_intent")
     assert again == resolution
     assert await stage.state(DOUBTED) == "NOT_DONE"
+
+
+@pytest.mark.parametrize(("adopted", "lost", "reason"), [(False, True, "page_rebuilt"), (True, False, "ledger_gap")])
+async def test_without_a_witness_that_there_is_no_intent_says_nothing(
+    stage: Stage, *, adopted: bool, lost: bool, reason: str
+) -> None:
+    show_success(stage)
+
+    resolution = await resolved(stage, adopted=adopted, lost=lost)
+    again = await resolved(stage, adopted=adopted, lost=lost)
+
+    assert (resolution.verdict, resolution.reason) == ("undecidable", reason)
+    assert again == resolution
+    assert await stage.state(DOUBTED) == "ESCALATED"
+
+
+async def test_a_step_that_was_seen_to_change_nothing_is_simply_done_again_in_a_new_browser() -> None:
+    stage = Stage()
+    look = request(step("click", "the help button"), 2, proposed=HELP)
+    await stage.learn(look)
+    asked = of_run("r2", look)
+
+    resolution = await resolved(stage, asked=asked, adopted=False)
+
+    assert (resolution.verdict, resolution.reason) == ("not_done", "no_intent")
 
 
 async def test_the_attempt_in_doubt_is_fenced_before_anything_is_decided(stage: Stage) -> None:
@@ -116,21 +151,58 @@ async def test_the_attempt_in_doubt_is_fenced_before_anything_is_decided(stage: 
     assert (await stage.store.intend(**SCOPE, epoch=3, attempt="the next")).state == "INTENT"
 
 
-async def test_an_emptied_ledger_says_nothing_about_the_step() -> None:
-    empty = Stage()
+async def test_an_emptied_ledger_says_nothing_about_a_step_that_came_to_the_gate(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    stage = Stage()
+    await lost_while_held(stage, monkeypatch, permitted=True)
+    stage.store._ledger.clear()
 
-    resolution = await resolved(empty)
+    resolution = await resolved(stage)
 
     assert (resolution.verdict, resolution.reason) == ("undecidable", "ledger_lost")
-    assert await empty.state(DOUBTED) == "ESCALATED"
+    assert await stage.state(DOUBTED) == "ESCALATED"
 
 
-async def test_the_first_step_of_a_run_needs_no_line_before_it() -> None:
-    asked = DOUBTED.model_copy(update={"sequence": 0})
+async def test_a_ledger_that_fell_back_says_nothing_about_a_step_that_came_to_the_gate(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await lost_while_held(stage, monkeypatch, permitted=True)
+    stage.store._ledger[("acme", "l1", DOUBTED.fingerprint)].state = ""
 
-    resolution = await resolved(Stage(), asked=asked)
+    resolution = await resolved(stage)
 
-    assert (resolution.verdict, resolution.reason) == ("not_done", "no_intent")
+    assert (resolution.verdict, resolution.reason) == ("undecidable", "ledger_gap")
+
+
+async def test_a_ledger_that_fell_back_to_an_earlier_attempt_does_not_speak_for_the_one_in_doubt(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await lost_while_held(stage, monkeypatch)
+    await resolved(stage)
+    second = DOUBTED.model_copy(update={"epoch": 3})
+    await stage.store.intend(**SCOPE, epoch=3, attempt="the second", held=())
+    held = await stage.attachments.hold(second.session, 3)
+    await held.gate.arm(operation_of(second), within_ms=1000, hold_safe=False)
+    await held.gate.permit(operation_of(second))
+    await stage.gate.passes()
+    record = stage.store._ledger[("acme", "l1", DOUBTED.fingerprint)]
+    record.state, record.epoch = "INTENT", 1
+
+    resolution = await resolved(stage, epoch=4, doubted=3)
+
+    assert resolution.reason == "not_seen"
+
+
+async def test_a_second_resolver_asks_the_black_box_about_the_attempt_not_about_the_first_resolver(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await lost_while_held(stage, monkeypatch)
+    await stage.store.fence(**SCOPE, epoch=2)
+
+    resolution = await resolved(stage, epoch=3, doubted=0, lost=False)
+
+    assert (resolution.verdict, resolution.reason) == ("not_done", "nothing_left")
 
 
 async def test_a_damaged_record_is_for_a_person(stage: Stage) -> None:
@@ -216,6 +288,38 @@ async def test_a_rebuilt_page_proves_nothing_whatever_it_shows(stage: Stage) -> 
     assert (resolution.verdict, resolution.reason) == ("undecidable", "page_rebuilt")
 
 
+@pytest.mark.parametrize(("held", "reason"), [((), "seen_on_live_page"), ((0,), "held_before"), (None, "ledger_gap")])
+async def test_what_held_before_the_step_does_not_decide_and_neither_does_what_may_have(
+    stage: Stage, held: tuple[int, ...] | None, reason: str
+) -> None:
+    await stage.intend(DOUBTED, held=held)
+    show_success(stage)
+
+    resolution = await resolved(stage)
+
+    assert resolution.reason == reason
+
+
+async def test_one_expectation_that_did_not_hold_before_is_enough_for_the_page_to_decide(stage: Stage) -> None:
+    wanted = step("click", "the send button", expect=[{"url_contains": "mail"}, {"text_contains": "sent to {{to}}"}])
+    asked = DOUBTED.model_copy(update={"step": wanted})
+    await stage.intend(asked, held=(0,))
+    show_success(stage)
+
+    assert (await resolved(stage, asked=asked)).verdict == "done"
+
+
+async def test_an_intent_says_which_expectations_held_before(stage: Stage) -> None:
+    wanted = step("click", "the send button", expect=[{"url_contains": "mail"}, {"text_contains": "sent to {{to}}"}])
+    stage.site.fail_after = [SessionLost("gone")]
+
+    with pytest.raises(SessionLost):
+        await stage.perform(DOUBTED.model_copy(update={"step": wanted}))
+
+    known = await stage.store.look_up(**SCOPE, run_id="", content_key="")
+    assert known.held == (0,)
+
+
 async def test_a_browser_lost_while_it_is_asked_leaves_the_resolution_open(stage: Stage) -> None:
     await stage.intend(DOUBTED)
     stage.browser.is_lost = True
@@ -255,8 +359,19 @@ async def test_a_person_ends_the_doubt_under_their_name(
 
     line = (await stage.lines())[-1]
     assert await stage.state(DOUBTED) == state
-    assert stage.store.audit[-1] == (DOUBTED.fingerprint, state, "Ada")
+    assert stage.store.audit[-1] == (DOUBTED.fingerprint, state, "Ada: looked into Sent")
     assert (line["kind"], line["verdict"], line["who"], line["why"]) == ("person", verdict, "Ada", "looked into Sent")
+
+
+async def test_who_has_a_step_performed_again_without_knowing_is_told_apart(stage: Stage) -> None:
+    await stage.intend(DOUBTED)
+    await resolved(stage)
+
+    await settled(stage, "retry")
+
+    who = stage.store.audit[-1][2]
+    assert await stage.state(DOUBTED) == "NOT_DONE"
+    assert who == "Ada, who has it performed again whether it took effect or not: looked into Sent"
 
 
 async def test_a_decision_without_a_name_is_still_audited(stage: Stage) -> None:
@@ -265,7 +380,7 @@ async def test_a_decision_without_a_name_is_still_audited(stage: Stage) -> None:
 
     await settled(stage, "done", who="")
 
-    assert stage.store.audit[-1] == (DOUBTED.fingerprint, "COMMITTED", "a person")
+    assert stage.store.audit[-1] == (DOUBTED.fingerprint, "COMMITTED", "a person: looked into Sent")
 
 
 async def test_a_decision_that_is_written_again_stays_the_same(stage: Stage) -> None:
@@ -352,7 +467,7 @@ async def test_when_bytes_have_left_the_page_decides(stage: Stage, monkeypatch: 
 
 
 async def test_an_arming_of_another_attempt_says_nothing_about_the_one_in_doubt(stage: Stage) -> None:
-    await stage.intend(DOUBTED)
+    await stage.intend(DOUBTED)  # and armed by nobody
     held = await stage.attachments.hold(DOUBTED.session, 2)
     await held.gate.arm(operation_of(DOUBTED), within_ms=1000, hold_safe=False)
 
@@ -367,3 +482,130 @@ async def test_a_page_that_was_rebuilt_has_no_black_box(stage: Stage, monkeypatc
     resolution = await resolved(stage, adopted=False)
 
     assert (resolution.verdict, resolution.reason) == ("undecidable", "page_rebuilt")
+
+
+# ------------------------------------------------------------------------------------------- by the site
+
+LIST = "https://mail.example/sent-list"
+RECONCILE = {
+    "steps": [{"action": "goto", "url": LIST}],
+    "expect": [{"text_contains": "To: {{to}}"}],
+}
+ASKING = DOUBTED.model_copy(
+    update={"step": step("click", "the send button", effect="commit", reconcile=RECONCILE), "fingerprint": "asking"}
+)
+YES = SiteAnswer((PredicateResult(passed=True, reason="holds"),), LIST)
+NO = SiteAnswer((PredicateResult(passed=False, reason="text_missing"),), LIST)
+VOID = SiteAnswer(void="http_503")
+INCOMPLETE = replace(NO, incomplete="http_500")
+
+
+@pytest.fixture
+def pauses(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """What is waited for, without waiting."""
+    waited: list[float] = []
+
+    async def sleep(seconds: float) -> None:
+        waited.append(seconds)
+
+    monkeypatch.setattr("activities.reconciling.sleep", sleep)
+    return waited
+
+
+async def asked_site(stage: Stage, *answers: SiteAnswer | ReplaywrightError, **more: Any) -> Resolution:
+    """The resolution in a rebuilt browser, of a step of which only the site can tell."""
+    await stage.intend(ASKING)
+    stage.site.answers = list(answers)
+    return await resolved(stage, asked=ASKING, adopted=False, **more)
+
+
+@pytest.mark.parametrize(
+    ("answers", "verdict", "reason", "asked"),
+    [
+        ([YES], "done", "on_site", 1),
+        ([NO, NO], "not_done", "not_on_site", 2),
+        ([NO, YES], "done", "on_site", 2),
+        ([VOID, YES], "done", "on_site", 2),
+        ([VOID, NO, INCOMPLETE, NO], "not_done", "not_on_site", 4),
+        ([VOID] * 4, "undecidable", "page_rebuilt, and the site was asked 4 times: http_503", 4),
+        ([NO, *[INCOMPLETE] * 4], "undecidable", "page_rebuilt, and the site was asked 5 times: http_500", 5),
+    ],
+)
+async def test_the_site_decides_when_nothing_else_does(
+    stage: Stage, pauses: list[float], *, answers: list[SiteAnswer], verdict: str, reason: str, asked: int
+) -> None:
+    resolution = await asked_site(stage, *answers)
+
+    states = {"done": "COMMITTED", "not_done": "NOT_DONE", "undecidable": "ESCALATED"}
+    assert (resolution.verdict, resolution.reason) == (verdict, reason)
+    assert await stage.state(ASKING) == states[verdict]
+    assert stage.site.asked == asked
+    assert all(pause >= 0.6 for pause in pauses)
+    assert len(pauses) == asked - 1
+
+
+async def test_what_the_site_shows_is_recorded_as_the_step_s_outcome(stage: Stage, pauses: list[float]) -> None:
+    stage.site.pages[LIST] = FakePage(texts=("To: ada@example.com",))
+
+    resolution = await asked_site(stage)
+
+    line = (await stage.lines())[-1]
+    assert resolution.outcome is not None
+    assert (resolution.outcome.reason, resolution.outcome.url) == ("resolved", LIST)
+    assert stage.browser.url == LIST  # a rebuilt page goes on from there
+    assert line["resolved"] == "the site shows it (reconcile)"
+
+
+async def test_the_site_is_asked_with_todays_values(stage: Stage, pauses: list[float]) -> None:
+    stage.site.pages[LIST] = FakePage(texts=("To: bob@example.com",))
+
+    assert (await asked_site(stage)).verdict == "not_done"
+
+
+async def test_a_value_that_is_empty_is_looked_for_nowhere(stage: Stage, pauses: list[float]) -> None:
+    blank = ASKING.model_copy(update={"values": {"to": " "}})
+    await stage.intend(blank)
+
+    resolution = await resolved(stage, asked=blank, adopted=False)
+
+    assert resolution.reason == "page_rebuilt, and the site was asked 0 times: empty_parameter"
+
+
+async def test_the_site_is_not_asked_before_all_that_left_can_be_seen(stage: Stage, pauses: list[float]) -> None:
+    await asked_site(stage, YES, settle_ms=7000, settled_ms=2000)
+
+    assert 4.5 < pauses[0] <= 5.0
+
+
+async def test_a_browser_lost_while_the_site_is_asked_leaves_the_resolution_open(
+    stage: Stage, pauses: list[float]
+) -> None:
+    with pytest.raises(SessionLost):
+        await asked_site(stage, SessionLost("gone"))
+
+    assert await stage.state(ASKING) == "RESOLVING"
+
+
+async def test_what_the_black_box_knows_is_not_asked_of_the_site(
+    stage: Stage, pauses: list[float], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await lost_while_held(stage, monkeypatch)
+    with_probe = DOUBTED.model_copy(update={"step": ASKING.step})
+
+    resolution = await resolved(stage, asked=with_probe)
+
+    assert (resolution.reason, stage.site.asked) == ("nothing_left", 0)
+
+
+async def test_what_cannot_be_undone_is_not_done_again_because_the_site_does_not_show_it(
+    stage: Stage, pauses: list[float]
+) -> None:
+    pay = step("click", "the pay button", effect="irreversible", reconcile=RECONCILE)
+    asked = ASKING.model_copy(update={"step": pay})
+    await stage.intend(asked)
+    stage.site.answers = [NO, NO]
+
+    resolution = await resolved(stage, asked=asked, adopted=False)
+
+    assert resolution.verdict == "undecidable"
+    assert await stage.state(asked) == "ESCALATED"

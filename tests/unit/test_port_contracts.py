@@ -55,7 +55,7 @@ if TYPE_CHECKING:  # the type checker compares signatures
 
 # ---------------------------------------------------------------------------------------------- step store
 
-STEP = {"tenant": "acme", "lineage": "l1", "fingerprint": "f1"}
+STEP: dict[str, Any] = {"tenant": "acme", "lineage": "l1", "fingerprint": "f1"}
 KEY = "ab" * 32
 OTHER_KEY = "cd" * 32
 
@@ -138,6 +138,16 @@ async def test_recording_again_changes_nothing(store: StepStore) -> None:
     await store.record(recording())
 
     assert (await known(store)).outcome == outcome()
+
+
+async def test_what_is_written_again_stands_in_the_trace_once(store: StepStore) -> None:
+    written = recording()
+
+    await store.record(written)
+    await store.record(written)
+    await store.record(recording())
+
+    assert len(await store.trace(tenant=STEP["tenant"], lineage=STEP["lineage"])) == 2
 
 
 async def test_a_step_that_was_not_done_leaves_no_outcome(store: StepStore) -> None:

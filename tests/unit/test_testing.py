@@ -7,6 +7,7 @@ from pydantic import TypeAdapter
 
 from replaywright.domain.actions import Action, Cause, Effect
 from replaywright.domain.checkpoints import PageState
+from replaywright.domain.observed import PredicateResult
 from replaywright.domain.outcomes import Status, StepOutcome, UnsafeRequest
 from replaywright.domain.steps import Step
 from replaywright.domain.targets import ElementQuery, Target
@@ -38,7 +39,7 @@ SENT = "https://mail.example/sent"
 TO = Target(tag="input", role="textbox", name="To", xpath="/form/input", element_hash="h-to")
 SEND = Target(tag="button", role="button", name="Send", xpath="/form/button", element_hash="h-send")
 POST = UnsafeRequest(method="POST", url="https://mail.example/send")
-STEP = {"tenant": "a", "lineage": "l", "fingerprint": "f"}
+STEP: dict[str, Any] = {"tenant": "a", "lineage": "l", "fingerprint": "f"}
 ADAPTER: TypeAdapter[Any] = TypeAdapter(Step)
 
 
@@ -108,7 +109,7 @@ async def test_a_declared_element_must_match_once(session: FakeBrowserSession) -
 
 
 async def test_raising_before_dispatch_leaves_the_page_untouched(site: FakeSite, session: FakeBrowserSession) -> None:
-    async def refuse(target: Target | None) -> None:
+    async def refuse(target: Target | None, _before: tuple[PredicateResult, ...]) -> None:
         assert target == SEND
         raise StoreUnavailable("away")
 

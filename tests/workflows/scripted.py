@@ -141,7 +141,8 @@ def _activities(script: Script, queue: str) -> tuple[list[Callable[..., object]]
     @activity.defn(name="session.recover")
     async def recover(request: RecoverSession) -> SessionOpened:
         script.recovered.append(request)
-        return SessionOpened(session=session.model_copy(update={"epoch": request.epoch}), adopted=script.adopt)
+        kept = request.lost if script.adopt else session.model_copy(update={"session_id": f"s{request.epoch}"})
+        return SessionOpened(session=kept.model_copy(update={"epoch": request.epoch}), adopted=script.adopt)
 
     @activity.defn(name="session.close")
     async def close(request: CloseSession) -> None:

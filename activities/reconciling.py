@@ -1,0 +1,95 @@
+"""Asking the site whether a step took effect: after it has settled, in a tab of its own, more than once."""
+
+import logging
+import time
+from asyncio import sleep
+from dataclasses import dataclass
+
+from replaywright.domain.filling import filled_step
+from replaywright.domain.observed import PredicateResult
+from replaywright.domain.predicates import fill_predicate, named_parameters
+from replaywright.domain.reconciling import APART_S, NEGATIVES, PAUSES_S, WAIT_MS, Answer, answer_of
+from replaywright.domain.runs import ActionRequest
+from replaywright.domain.steps import Reconcile
+from replaywright.errors import ActionFailed
+from replaywright.ports import BrowserSession, SiteAnswer, Work
+
+_log = logging.getLogger("replaywright.reconciling")
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What asking the site came to."""
+
+    answer: Answer
+    reason: str
+    """Of the last answer."""
+    asked: int
+    """How often it was asked."""
+    results: tuple[PredicateResult, ...] = ()
+    url: str = ""
+
+
+async def settle(total_ms: int, passed_ms: int, since: float) -> None:
+    """Wait until what had left before the old writer was stopped can be seen; `since` is monotonic, in seconds."""
+    left_s = (total_ms - passed_ms) / 1000 - (time.monotonic() - since)
+    if left_s > 0:
+        await sleep(left_s)
+
+
+async def ask_site(browser: BrowserSession, reconcile: Reconcile, asked: ActionRequest) -> Finding:
+    """Ask until one answer says yes, or enough of them say no, or too many say nothing.
+
+    Raises:
+        SessionLost: the browser is gone.
+    """
+    named = frozenset().union(*map(named_parameters, reconcile.expect))
+    if any(not asked.values.get(name, "").strip() for name in named):
+        return Finding("unknown", "empty_parameter", 0)  # nothing would be looked for, and found
+    works = _works(reconcile, asked)
+    filled = (fill_predicate(predicate, asked.values) for predicate in reconcile.expect)
+    expect = tuple(
+        each if each.within_ms is not None else each.model_copy(update={"within_ms": WAIT_MS}) for each in filled
+    )
+    negatives, count, pauses = 0, 0, iter(PAUSES_S)
+    while True:
+        seen = await browser.ask_site(works, expect)
+        count += 1
+        answer, reason = answer_of(expect, seen.results, seen.void, seen.incomplete)
+        _log.info("step %d: asked the site (%d): %s, %s", asked.sequence, count, answer, reason)
+        negatives += answer == "no"
+        if answer == "yes" or negatives >= NEGATIVES:
+            return _finding(answer, reason, count, seen)
+        pause = APART_S if answer == "no" else next(pauses, None)
+        if pause is None:
+            return _finding("unknown", reason, count, seen)
+        await sleep(pause)
+
+
+async def go_there(browser: BrowserSession, reconcile: Reconcile, asked: ActionRequest) -> None:
+    """Bring the run's own page to where the site shows the effect: a rebuilt one is still where the step began.
+
+    Raises:
+        SessionLost: the browser is gone.
+    """
+    try:
+        for work in _works(reconcile, asked):
+            await browser.perform(work)
+    except ActionFailed as exc:
+        _log.warning("step %d took effect, but its page could not be opened: %s", asked.sequence, exc)
+
+
+def _works(reconcile: Reconcile, asked: ActionRequest) -> list[Work]:
+    return [
+        Work(
+            step=step,
+            query=getattr(step, "target", None),
+            expect=step.expect,
+            timeout_ms=step.timeout_ms,
+        )
+        for step in (filled_step(step, asked.values) for step in reconcile.steps)
+    ]
+
+
+def _finding(answer: Answer, reason: str, count: int, seen: SiteAnswer) -> Finding:
+    return Finding(answer, reason, count, seen.results, seen.url)
