@@ -58,7 +58,7 @@ def test_a_page_is_the_one_that_was_asked_for_if_origin_path_and_route_are(asked
 
 def task(send: dict[str, Any], action: str = "click") -> Any:
     step = {"action": action, "instruction": "the send button", **send}
-    parameters = {"base": {}, "subject": {}}
+    parameters: dict[str, Any] = {"base": {}, "subject": {}}
     return parse_task({"task": "mail", "url": "http://a/", "parameters": parameters, "steps": [step]}, "mail.yaml")
 
 
