@@ -163,8 +163,12 @@ class Doubts:
                 await self.recover()
 
     async def resolved(self, attempt: Attempt, contradicted: str) -> Resolution:
-        """Whether a commit step that an earlier run left in doubt took effect."""
-        return await self._resolved(attempt, Doubt(self.browser.ref.session_id, 0, contradicted=contradicted))
+        """Whether a commit step that an earlier run left in doubt took effect.
+
+        `contradicted` is why the browser that there is cannot tell of it; empty if it is the one it was done in.
+        """
+        session_id = "" if contradicted else self.browser.ref.session_id
+        return await self._resolved(attempt, Doubt(session_id, 0, contradicted=contradicted))
 
     async def _resolved(self, attempt: Attempt, doubt: Doubt) -> Resolution:
         """Whether a commit step in doubt took effect: with its outcome if it did, without if it certainly did not."""

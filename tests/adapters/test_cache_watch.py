@@ -5,6 +5,7 @@ import time
 from collections.abc import AsyncIterator
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -15,7 +16,7 @@ from replaywright.errors import StoreUnavailable
 from replaywright.stack.processes import free_port
 from replaywright.stack.redis import RedisServer, ask_redis, provide_redis, start_redis
 
-STEP = {"tenant": "acme", "lineage": "order-7", "fingerprint": "f" * 64}
+STEP: dict[str, Any] = {"tenant": "acme", "lineage": "order-7", "fingerprint": "f" * 64}
 
 
 @pytest.fixture

@@ -1,6 +1,7 @@
 """A store that is slow, cut off in between, or back at an earlier state: late or refused, never wrong."""
 
 import asyncio
+from typing import Any
 
 import pytest
 
@@ -11,7 +12,7 @@ from replaywright.errors import Fenced, StoreUnavailable
 from replaywright.stack.redis import ask_redis
 from tests.adapters.between import Between
 
-STEP = {"tenant": "acme", "lineage": "order-7", "fingerprint": "f" * 64}
+STEP: dict[str, Any] = {"tenant": "acme", "lineage": "order-7", "fingerprint": "f" * 64}
 SLOW_S = 0.25
 """Each way: half a second for an answer."""
 
