@@ -72,7 +72,7 @@ async def test_a_commit_step_that_is_refused_before_anything_is_done_fails_with_
 async def test_a_commit_step_that_is_absent_every_time_is_given_up_after_three_dispatches(client: Client) -> None:
     doubtful = StepOutcome(status=Status.IN_DOUBT, reason="gate_cut", effect=Effect.COMMIT)
     script = Script(perform=after_goto(lambda _request, _call: doubtful))
-    script.verify = lambda _request: Resolution(verdict="not_done", reason="nothing_left")
+    script.verify = lambda _request: Resolution(verdict="not_done", reason="not_on_site")
 
     async with scripted(client, script) as queue:
         with pytest.raises(WorkflowFailureError) as failure:
