@@ -72,14 +72,26 @@ class Recovery:
         *,
         attempt: Callable[[int], Attempt],
         clear: Callable[[Due, int], Awaitable[None]],
+        ask: Callable[[Attempt, StepOutcome], Awaitable[bool]],
         show: Callable[[str], None],
     ) -> None:
-        """`attempt` makes one at a step of the plan, `clear` performs an override rule, `show` tells what is done."""
+        """The run's own ways of doing things.
+
+        Args:
+            browser: the run's.
+            run: its input.
+            overrides: its override rules.
+            attempt: makes one at a step of the plan.
+            clear: performs an override rule.
+            ask: has the model name the element of a step that missed it; whether it did.
+            show: tells what is done.
+        """
         self._browser = browser
         self._run = run
         self._overrides = overrides
         self._attempt = attempt
         self._clear = clear
+        self._ask = ask
         self._show = show
         self.checkpoints = run.state.checkpoints
         """The newest, oldest first."""
@@ -245,18 +257,24 @@ class Recovery:
                 raise _Astray(f"step {position + 1} {outcome.status} ({outcome.reason})")
 
     async def _reapplied(self, position: int) -> StepOutcome:
-        """Do one step again in the new browser, in which everything that rules had cleared away may be back."""
+        """Do one step again in the new browser.
+
+        Everything that rules had cleared away may be back there, and what was learned of the step may be lost with the
+        store: then the model is asked, as it was the first time.
+        """
         attempt = self._attempt(position)
         attempt.spent = self._overrides.spent
         outcome = await attempt.reapply()
         due = [rule for rule in outcome.due if self._overrides.allows(rule)]
-        if outcome.status is Status.DONE or not due:
-            return outcome
-        for rule in due:
-            await self._clear(rule, position)
-        attempt.again("override")
-        attempt.spent = ("*",)
-        return await attempt.reapply()
+        if outcome.status is not Status.DONE and due:
+            for rule in due:
+                await self._clear(rule, position)
+            attempt.again("override")
+            attempt.spent = ("*",)
+            outcome = await attempt.reapply()
+        if outcome.status is Status.MISSED and await self._ask(attempt, outcome):
+            outcome = await attempt.reapply()
+        return outcome
 
     # --------------------------------------------------------------------------------------- hibernation
 

@@ -108,6 +108,7 @@ class BrowserTask:
             self._overrides,
             attempt=lambda position: self._attempt(position, "", ""),
             clear=self._clear_away,
+            ask=self._asked_again,
             show=self._show_doing,
         )
         self._due = state.due
@@ -349,6 +350,22 @@ class BrowserTask:
         proposal = await self._planning.propose(attempt, outcome)
         self._totals = self._totals.model_copy(update={"usage": self._totals.usage.plus(proposal.usage)})
         return proposal
+
+    async def _asked_again(self, attempt: Attempt, outcome: StepOutcome) -> bool:
+        """Whether the model names the element of a step that was done before, and whose recording is not there."""
+        if not self._may_ask(attempt.step, outcome) or self._planning.spent(self._totals.usage):
+            return False
+        if not workflow.patched("asked-again"):
+            return False
+        try:
+            proposal = await self._propose(attempt, outcome)
+        except ActivityError as error:
+            if not isinstance(error.cause, ApplicationError):
+                raise
+            return False
+        if proposal.target is not None:
+            attempt.again("model", outcome, proposal=proposal)
+        return proposal.target is not None
 
     # ------------------------------------------------------------------------------------- overrides
 

@@ -12,8 +12,8 @@ from temporalio.worker import Replayer
 from replaywright.domain.actions import Effect
 from replaywright.domain.checkpoints import Restored
 from replaywright.domain.outcomes import Status, StepOutcome
-from replaywright.domain.runs import ActionRequest, PersonVerdict, Resolution, RunResult
-from tests.workflows.scripted import Script, done, lost, run_of, scripted, start, waiting
+from replaywright.domain.runs import ActionRequest, PersonVerdict, Proposal, Resolution, RunResult, Usage
+from tests.workflows.scripted import Script, done, lost, missed, run_of, scripted, start, waiting
 from tests.workflows.test_browser_task import FILL, GOTO, SEND, result_of
 from workflows.plugin import WorkflowPlugin
 from workflows.task import BrowserTask
@@ -52,6 +52,35 @@ async def test_a_rebuilt_browser_begins_at_the_newest_checkpoint(client: Client)
 
     assert [request.state for request in script.restored] == ["after-2"]
     assert done_again(script) == []
+
+
+@pytest.mark.parametrize("named", [True, False])
+async def test_a_step_whose_recording_is_lost_with_the_browser_is_done_again_by_the_model(
+    client: Client, named: bool
+) -> None:
+    script = losing(2)
+    script.checkpoint = False
+    plain = script.perform
+
+    def perform(asked: ActionRequest, call: int) -> StepOutcome:
+        forgotten = asked.reapply and asked.sequence == 1 and asked.proposed is None
+        return missed("no_entry") if forgotten else plain(asked, call)
+
+    script.perform = perform
+    if not named:
+        script.propose = lambda _request: Proposal(usage=Usage(calls=1))
+
+    async with scripted(client, script) as queue:
+        handle = await start(client, queue, run_of(GOTO, FILL, FILL))
+        if named:
+            assert (await handle.result()).succeeded
+        else:
+            with pytest.raises(WorkflowFailureError):
+                await handle.result()
+
+    assert len(script.proposed) == 1
+    again = [(request.sequence, request.proposed is not None) for request in script.performed if request.reapply]
+    assert again == ([(0, False), (1, False), (1, True)] if named else [(0, False), (1, False)])
 
 
 async def test_a_browser_lost_after_a_commit_goes_on_from_the_checkpoint_after_it(client: Client) -> None:
