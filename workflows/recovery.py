@@ -116,9 +116,9 @@ class Recovery:
         self._take_over(position)
         committed = not outcome.effect.repeatable
         if outcome.moved or committed:
-            self.page_from = position + 1
+            self.page_from = max(self.page_from, position + 1)
         if committed:
-            self.checkpoints = ()
+            self.checkpoints = tuple(known for known in self.checkpoints if known.position > position)
         self._take_over(position + 1)
 
     def _take_over(self, position: int) -> None:

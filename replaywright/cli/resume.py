@@ -20,10 +20,11 @@ from replaywright.cli.runs import Run, find_run, scope_of, tell, who_asks
 from replaywright.cli.store import opened_store
 from replaywright.cli.trace import histories_of
 from replaywright.domain.actions import effect_of
+from replaywright.domain.checkpoints import Checkpoint
 from replaywright.domain.histories import calls_of, first_value
+from replaywright.domain.left_behind import left_behind
 from replaywright.domain.outcomes import Status, StepOutcome
-from replaywright.domain.runs import OPEN_STATES, ActionRequest, Heal, Mode, Resume, RunInput, RunState, step_title
-from replaywright.domain.sessions import SessionOpened
+from replaywright.domain.runs import OPEN_STATES, ActionRequest, Heal, Mode, Resume, RunInput, step_title
 from replaywright.domain.steps import Goto, Step, action_of
 from replaywright.domain.tasks import Task, bind_parameters
 from replaywright.domain.trace_file import History
@@ -223,37 +224,33 @@ async def planned(here: Place, wish: Wish) -> Planned:
             redo=done if wish.redo else (),
             keep=done if wish.keep else (),
         ),
-        state=left_behind(histories),
+        state=left_behind(histories, _input_of(histories[0]), found.answered),
     )
-    back = way_back(plan, len(found.answered), found.last_commit)
+    back = way_back(plan, len(found.answered), found.last_commit, order.state.checkpoints)
     result = Planned(order, execution.id, plan, found, back, wish.redo, wish.keep)
     _require_possible(result)
     return result
 
 
-def left_behind(histories: Sequence[History]) -> RunState:
-    """The browser that the run did not give back, and the highest epoch that it had reached."""
-    session, epochs = None, [1]
-    for call in (call for history in histories for call in calls_of(history.events)):
-        given = call.given if isinstance(call.given, dict) else {}
-        action = given.get("action")
-        epochs += [of["epoch"] for of in (given, action) if isinstance(of, dict) and isinstance(of.get("epoch"), int)]
-        if call.activity_type in {"session.open", "session.recover"} and call.answer is not None:
-            session = SessionOpened.model_validate(call.answer).session
-        elif call.activity_type == "session.close":
-            session = None
-    return RunState(session=session, epoch=max(epochs))
-
-
-def way_back(plan: Sequence[Step], position: int, last_commit: int) -> int | None:
+def way_back(
+    plan: Sequence[Step], position: int, last_commit: int, checkpoints: Sequence[Checkpoint] = ()
+) -> int | None:
     """The step from which a new browser comes to `position` without repeating what must not be; None for no such way.
 
-    As the workflow does it: from the beginning, or from the last `goto` after what must not be repeated.
+    As the workflow does it: from the newest checkpoint after what must not be repeated, from the beginning, or from the
+    last `goto` after it.
     """
+    if (newest := _newest_checkpoint(checkpoints, position, last_commit)) is not None:
+        return newest.page_from
     if last_commit < 0:
         return 0
     last = min(position, len(plan) - 1)
     return next((at for at in range(last, last_commit, -1) if isinstance(plan[at], Goto)), None)
+
+
+def _newest_checkpoint(checkpoints: Sequence[Checkpoint], position: int, last_commit: int) -> Checkpoint | None:
+    serving = [one for one in checkpoints if last_commit < one.position <= position]
+    return max(serving, key=lambda one: one.position, default=None)
 
 
 async def _newest(
@@ -387,7 +384,10 @@ def _summary(found: Planned) -> str:
         f"step {at + 1} is the first to be performed" if at < len(found.plan) else "only the final verification left"
     )
     back = (found.back or 0) + 1
-    way = f"; to get there, a new browser does again what may be repeated of steps {back} to {at}" if back <= at else ""
+    checkpoint = _newest_checkpoint(found.order.state.checkpoints, at, found.found.last_commit)
+    told = [] if checkpoint is None else [f"is brought to the checkpoint after step {checkpoint.position}"]
+    told += [f"does again what may be repeated of steps {back} to {at}"] if back <= at else []
+    way = f"; to get there, a new browser {' and '.join(told)}" if told else ""
     return f"{ledger}, {first}{way}"
 
 

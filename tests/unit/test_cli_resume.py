@@ -1,18 +1,20 @@
 """What a resume refuses, and how a browser comes back: decided before anything is done."""
 
-import base64
-import json
+import io
+from dataclasses import replace
 from typing import Any
 
 import pytest
+from rich.console import Console
 
 from activities.resuming import Earlier, Standing
-from replaywright.cli.resume import Planned, Wish, _require_possible, _restarts, left_behind, way_back
+from replaywright.cli.resume import Planned, Wish, _require_possible, _restarts, print_plan, way_back
 from replaywright.cli.run import Order
 from replaywright.domain.actions import Effect
+from replaywright.domain.checkpoints import Checkpoint
 from replaywright.domain.outcomes import Status, StepOutcome
+from replaywright.domain.runs import RunState
 from replaywright.domain.tasks import parse_task
-from replaywright.domain.trace_file import History
 from replaywright.errors import InputInvalid
 
 GOTO = {"action": "goto", "url": "http://site/"}
@@ -31,34 +33,6 @@ def planned(*steps: dict[str, Any], answered: tuple[StepOutcome, ...] = (), **fi
     return Planned(Order(task, {}, "r~2"), "r", task.steps, found, back, **given)
 
 
-def event(number: int, kind: str, answer: dict[str, Any], **given: Any) -> list[dict[str, Any]]:
-    """An activity as a history tells of it."""
-
-    def payloads(value: dict[str, Any]) -> dict[str, Any]:
-        encoded = {"encoding": base64.b64encode(b"json/plain").decode()}
-        return {"payloads": [{"metadata": encoded, "data": base64.b64encode(json.dumps(value).encode()).decode()}]}
-
-    scheduled = {"activityType": {"name": kind}, "input": payloads(given)}
-    completed = {"scheduledEventId": number, "result": payloads(answer)}
-    return [
-        {"eventId": number, "activityTaskScheduledEventAttributes": scheduled},
-        {"eventId": number + 1, "activityTaskCompletedEventAttributes": completed},
-    ]
-
-
-def test_a_browser_that_was_not_given_back_is_found_in_the_history_with_the_highest_epoch() -> None:
-    session = {"session_id": "s1", "queue": "q"}
-    opened = event(1, "session.open", {"session": session})
-    verified = event(3, "effect.verify", {}, action={"epoch": 6})
-    closed = event(5, "session.close", {}, session=session)
-
-    left = left_behind([History("r", "1", [*opened, *verified])])
-    given_back = left_behind([History("r", "1", [*opened, *verified]), History("r", "2", closed)])
-
-    assert (left.session is not None and left.session.session_id, left.epoch) == ("s1", 6)
-    assert (given_back.session, given_back.epoch) == (None, 6)
-
-
 @pytest.mark.parametrize(
     ("position", "last_commit", "start"), [(4, -1, 0), (4, 1, 3), (3, 1, 3), (2, 1, None), (5, 4, None), (1, 0, None)]
 )
@@ -68,6 +42,26 @@ def test_a_browser_comes_back_from_the_beginning_or_from_a_goto_after_what_must_
     plan = planned(GOTO, SEND, FILL, GOTO, SEND).plan
 
     assert way_back(plan, position, last_commit) == start
+
+
+@pytest.mark.parametrize(("at", "page_from", "start"), [((2,), 2, 2), ((1,), 1, None), ((2, 3), 2, 2), ((4,), 4, None)])
+def test_a_browser_comes_back_by_the_newest_checkpoint_after_what_must_not_be_repeated(
+    at: tuple[int, ...], page_from: int, start: int | None
+) -> None:
+    plan = planned(GOTO, SEND, FILL, FILL).plan
+    checkpoints = [Checkpoint(position=one, page_from=page_from, state=f"state-{one}") for one in at]
+
+    assert way_back(plan, 3, 1, checkpoints) == start
+
+
+def test_the_checkpoint_that_a_browser_comes_back_by_is_told() -> None:
+    found = planned(GOTO, SEND, FILL, answered=(DONE, SENT))
+    state = RunState(checkpoints=(Checkpoint(position=2, page_from=2, state="state"),))
+    console = Console(width=200, record=True, file=io.StringIO())
+
+    print_plan(replace(found, order=replace(found.order, state=state), back=2), console)
+
+    assert "to get there, a new browser is brought to the checkpoint after step 2" in console.export_text()
 
 
 def test_a_plan_says_of_each_step_what_becomes_of_it() -> None:
