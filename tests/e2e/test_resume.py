@@ -214,14 +214,21 @@ async def test_what_cannot_be_resumed_is_refused_before_anything_is_done(
 
 
 @pytest.mark.long
-async def test_a_page_that_only_a_commit_step_led_to_is_not_reached_again(lab: Lab, bakery: Bakery) -> None:
-    steps = [*task_at(bakery).model_dump(mode="json", exclude_defaults=True)["steps"][:5], press("Print")]
-    task = parse_task({"task": "cake", "steps": steps, "verify": [{"url_contains": "/thanks"}]}, "test")
+async def test_a_page_that_only_a_commit_step_led_to_is_reached_by_its_checkpoint(lab: Lab, bakery: Bakery) -> None:
+    steps = task_at(bakery).model_dump(mode="json", exclude_defaults=True)["steps"][:5]
+    thanked = [{"url_contains": "/thanks"}]
+    task = parse_task({"task": "cake", "steps": [*steps, press("Print")], "verify": thanked}, "test")
     order = Order(task, {}, new_run_id(task, {}), mode=Mode.REPLAY)
     assert (await lab.run(order)).result.failed_step == 5
+    looked = {"action": "wait_for", "expect": thanked}
+    mended = parse_task({"task": "cake", "steps": [*steps, looked], "verify": thanked}, "test")
 
-    with pytest.raises(InputInvalid, match=r"step 6 .* cannot be reached again: .* step 5 .*--from 5 --redo"):
-        await planned(lab.place, Wish(order.run_id))
+    found = await planned(lab.place, Wish(order.run_id, mended))
+    ending = await resumed(lab, found)
+
+    assert [found.how(step) for step in range(6)] == ["ledger"] * 5 + ["perform"]
+    assert ending.status == "done", ending.result.model_dump_json(exclude_defaults=True)
+    assert bakery.sent == ["/order"]
 
 
 @pytest.mark.long
