@@ -68,7 +68,7 @@ class Acting:
         """The present run is verified, so that what these steps taught counts from now on; another one begins."""
         for outcome in outcomes:
             keys = [outcome.content_key]
-            await self.store.promote(tenant="acme", run_id=f"r{self._run}", content_keys=keys)
+            await self.store.promote(tenant="acme", run_id=f"l-r{self._run}", content_keys=keys)
         self._run += 1
         self._sequence = 0
 

@@ -161,7 +161,7 @@ async def test_redis_emptied_in_the_middle_of_a_run_it_is_done_or_waits_and_neve
 # ---------------------------------------------------------------------------------------- browser and keeper
 
 
-@pytest.mark.parametrize("what", ["browser", "keeper"])
+@pytest.mark.parametrize("what", ["browser", pytest.param("keeper", marks=pytest.mark.long)])
 async def test_with_the_browser_or_its_keeper_killed_before_the_send_step_another_is_brought_to_where_it_was(
     lab: Lab, worker: Child, what: str
 ) -> None:

@@ -318,6 +318,7 @@ async def test_a_model_that_fails_once_is_asked_again_and_the_run_is_done(lab: L
     assert len(asked(lab)) == calls + 2
 
 
+@pytest.mark.long
 async def test_a_model_that_asks_to_wait_is_not_asked_again_before(lab: Lab) -> None:
     here = one_element(lab)
     calls = len(asked(lab))
@@ -368,6 +369,7 @@ async def test_a_model_that_sees_no_such_element_fails_the_run_with_what_was_mis
     assert len(asked(lab)) == calls + 1
 
 
+@pytest.mark.long
 async def test_a_model_that_does_not_answer_in_time_is_asked_again(lab: Lab) -> None:
     await lab.replace_worker(REPLAYWRIGHT_MODEL_TIMEOUT_S="2")
     here = one_element(lab)
