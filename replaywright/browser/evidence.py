@@ -45,6 +45,8 @@ class Traffic:
     """Addresses of WebSocket connections."""
     statuses: dict[str, int] = field(default_factory=dict)
     """HTTP status of the latest documents, by their loader's id."""
+    ended: int = 0
+    """How many awaited requests have been answered, or have failed."""
 
     def hear(self, method: str, params: Mapping[str, Any], now: float) -> None:
         """Keep count."""
@@ -58,7 +60,7 @@ class Traffic:
                 if params["type"] == "EventSource" or params["response"]["mimeType"] == "text/event-stream":
                     self.pending.pop(params["requestId"], None)
             case "Network.loadingFinished" | "Network.loadingFailed":
-                self.pending.pop(params["requestId"], None)
+                self.ended += self.pending.pop(params["requestId"], None) is not None
             case "Network.webSocketCreated":
                 self.sockets[params["requestId"]] = params["url"]
             case "Network.webSocketClosed":

@@ -39,6 +39,7 @@ async def search(
     for _ in range(MOST_PAGES):
         if deadline.left() <= RESERVE_S or not frame.context:
             return False
+        ended = tab.traffic.ended
         try:
             script = script_for("searchOn", attempt.token)
             told = await tab.call(frame, script, timeout_s=max(0.1, deadline.left()))
@@ -48,6 +49,6 @@ async def search(
             return True
         if tab.traffic.busy():
             await session.until(lambda: not tab.traffic.busy(), deadline.left(NETWORK_S))
-        elif not told["more"]:
+        elif not told["more"] and tab.traffic.ended == ended:  # else the page was looked at before an answer came
             return False
     return False

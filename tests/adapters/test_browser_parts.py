@@ -1,5 +1,8 @@
 """The pure parts of the browser adapter: keys, numbers, addresses, frames."""
 
+from types import SimpleNamespace
+from typing import Any
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -7,6 +10,8 @@ from hypothesis import strategies as st
 from replaywright.browser import frames, keys
 from replaywright.browser.evidence import Recorder, Traffic, without_query
 from replaywright.browser.extraction import number_in, typed
+from replaywright.browser.scrolling import search
+from replaywright.browser.waiting import Deadline
 from replaywright.domain.actions import Cause
 from replaywright.domain.steps import ExtractField
 from replaywright.domain.targets import FrameStep
@@ -114,6 +119,24 @@ def test_a_redirected_post_keeps_its_own_status() -> None:
     )
 
     assert [(one.method, one.url, one.status) for one in recorder.evidence().requests] == [("POST", "http://a/x", 303)]
+
+
+async def test_a_list_whose_rows_come_while_it_is_looked_at_is_looked_at_again() -> None:
+    traffic, looks = Traffic(), iter([False, True])
+    sent = {"requestId": "1", "type": "Fetch", "request": {"method": "GET", "url": "http://a/rows"}}
+
+    async def call(*_: object, **__: object) -> dict[str, bool]:
+        if not (found := next(looks)):  # the answer is there when the look is over, and was not when it was looked
+            traffic.hear("Network.requestWillBeSent", sent, 0.0)
+            traffic.hear("Network.loadingFinished", {"requestId": "1"}, 0.0)
+        return {"found": found, "more": False}
+
+    session: Any = None
+    tab: Any = SimpleNamespace(traffic=traffic, call=call)
+    frame: Any = SimpleNamespace(context=1)
+    attempt: Any = SimpleNamespace(token="t")
+
+    assert await search(session, tab, frame, attempt, is_enough=lambda: False, deadline=Deadline(60))
 
 
 def test_frames_of_other_parts_of_the_page_are_no_cause() -> None:
