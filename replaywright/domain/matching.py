@@ -342,7 +342,9 @@ def _is_stranger(recorded: Target, seen: Target, alike: int) -> bool:
         return False
     if known.speaks_against or (recorded.namesakes > 1 and recorded.element_hash != seen.element_hash):
         return True
-    by_place = recorded.namesakes > 1 and not (recorded.row and seen.row)
+    # Those without a name were counted by their label: of one that has another label now, that told nothing.
+    is_relabelled = normalise(recorded.label) != normalise(seen.label)
+    by_place = (recorded.namesakes > 1 or (is_relabelled and alike > 1)) and not (recorded.row and seen.row)
     if by_place and (alike > recorded.namesakes or not _stays(recorded, seen)):
         return True
     if recorded.text and recorded.role not in FIELDS:

@@ -495,6 +495,18 @@ def test_of_namesakes_without_a_name_only_one_that_stays_is_believed() -> None:
     assert not identified(recorded, beside, target(nameless, neighbours=("Orders",))).lookup.hit
 
 
+def test_a_field_that_was_counted_by_its_label_is_not_taken_for_its_neighbour_without_one() -> None:
+    nameless = {**CRUMB, "tag": "input", "role": "textbox", "name": "", "text": "", "attributes": {"type": "text"}}
+    recorded = target(nameless, label="to:", neighbours=("to:", "subject:"), namesakes=1, element_hash="h-input")
+    bare = target(
+        nameless, neighbours=("to:", "Time left:"), element_hash="h-input", xpath="/html/body/div[1]/input[1]"
+    )
+    other = target(nameless, neighbours=("subject:",), element_hash="h-input", xpath="/html/body/div[1]/input[2]")
+
+    assert identified(recorded, recorded, other).lookup.hit
+    assert not identified(recorded, bare, other).lookup.hit
+
+
 FILTER: dict[str, Any] = {
     "tag": "input",
     "role": "textbox",
