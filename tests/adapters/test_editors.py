@@ -22,7 +22,7 @@ async def lines_of(session: ChromiumSession, name: str) -> list[str]:
     return [line for line in str(report.extracted["it"]).replace("\u200b", "").split("\n") if line]
 
 
-EDITORS = ["Plain", "Bare", "Model", "Pastes", "Pasteless", "Chat", "Inside", "Note body"]
+EDITORS = ["Plain", "Bare", "Model", "Pastes", "Pasteless", "Chat", "Late", "Inside", "Note body"]
 
 
 @pytest.mark.parametrize(

@@ -19,6 +19,7 @@ class Preparation {
     this.covers = new WeakSet();
     /** The editor whose content was selected. */
     this.selected = null;
+    this.isSelectionHeard = false;
     /** What the agent does itself, held back until Python says `act`. */
     this.pending = null;
   }
@@ -225,12 +226,17 @@ class Preparation {
 
   /** Selects what the control holds; false while an editor has yet to hear of it: it keeps a selection of its own. */
   hasSelected(control) {
-    if (this.selected === control) return true;
+    if (this.selected === control) return this.isSelectionHeard;
     selectContent(control);
     if (!isEditor(control)) return true;
     this.selected = control;
+    this.isSelectionHeard = false; // whatever else makes the page be looked at meanwhile
     const { attempt } = this;
-    const heard = () => attempt.guarded(() => attempt.phase === "preparing" && attempt.look());
+    const heard = () => {
+      if (this.selected !== control) return;
+      this.isSelectionHeard = true;
+      attempt.guarded(() => attempt.phase === "preparing" && attempt.look());
+    };
     // The editor's own listeners for this event come after ours.
     addListener(document, "selectionchange", () => inNewTask(heard), { capture: true, once: true });
     attempt.later("selection", SELECTION_MS, heard);
