@@ -19,6 +19,7 @@ from replaywright.domain.overrides import OverrideRule
 from replaywright.domain.predicates import Predicate
 from replaywright.domain.runs import Revision, Usage
 from replaywright.domain.sessions import SessionRef
+from replaywright.domain.skills import Skill, SkillRecord, SkillRun, SkillStatus
 from replaywright.domain.snapshots import Snapshot
 from replaywright.domain.steps import Step
 from replaywright.domain.targets import ElementQuery, Target
@@ -490,6 +491,46 @@ class Overrides(Protocol):
 
     async def rules(self, tenant: str, host: str) -> tuple[OverrideRule, ...]:
         """The rules for `host` (with its port). Answers from memory; a source that fails is logged, and left out."""
+
+
+class Skills(Protocol):
+    """The knowledge base: the skills of each tenant, in versions.
+
+    Every method may raise `StoreUnavailable`. What is damaged, or of a newer schema, is left out with a warning that
+    names its key.
+    """
+
+    async def save(self, tenant: str, skill: Skill, *, who: str, reason: str = "") -> Skill:
+        """Add a version and return it with its number and time; the same one from the same run is added once."""
+
+    async def get(self, tenant: str, name: str, version: int | None = None) -> Skill | None:
+        """That version; without one the newest active, else the newest."""
+
+    async def record(self, tenant: str, name: str) -> SkillRecord | None:
+        """All that is known of a skill."""
+
+    async def all(self, tenant: str, site: str | None = None) -> Sequence[Skill]:
+        """One version of each skill, as `get` chooses it, by name; of one site (origin) only, if it is given."""
+
+    async def set_status(
+        self, tenant: str, name: str, version: int, status: SkillStatus, *, who: str, reason: str
+    ) -> bool:
+        """Change a version's status; making one active retires the versions before it. False if it is not there."""
+
+    async def note_run(self, tenant: str, name: str, run: SkillRun) -> None:
+        """Count a run; the same run counts once. One that failed makes its version suspect if that is active."""
+
+    async def delete(self, tenant: str, name: str, *, who: str) -> bool:
+        """Remove all versions; False if there is none. The history of the name stays."""
+
+    async def claim(self, tenant: str, key: str, run_id: str, ttl_s: float) -> str:
+        """The run that learns what `key` stands for: `run_id` if it is free or its own, else the other one.
+
+        A claim ends by itself `ttl_s` seconds after it was made or made again.
+        """
+
+    async def release(self, tenant: str, key: str, run_id: str) -> None:
+        """Give a claim up; nothing if it is another run's."""
 
 
 class Artifacts(Protocol):

@@ -1,0 +1,182 @@
+"""Skills: learned, parameterised tasks of the knowledge base, with what is known of how well they go.
+
+A skill's steps are those of a task, so whatever runs a task runs a skill; how each step finds its element lies in the
+action cache, under the step's content key. A skill holds templates only: no value of a run, no secret.
+"""
+
+from enum import StrEnum
+from typing import Literal, TypeAlias
+
+from pydantic import Field, field_validator
+
+from replaywright.domain.base import Record
+from replaywright.domain.predicates import Predicate
+from replaywright.domain.tasks import Task
+
+SCHEMA = 1
+RECENT_RUNS = 20
+"""Runs that the rolling success rate of a skill and of its steps is taken over."""
+HISTORY_KEPT = 200
+"""Changes of a skill that are kept, the newest."""
+
+Origin: TypeAlias = Literal["learned", "relearned", "imported", "written"]
+
+
+class SkillStatus(StrEnum):
+    """Life of a skill's version."""
+
+    CANDIDATE = "candidate"
+    """Not verified by any run yet: imported, or written by a run that is still going. Run by name, never recalled."""
+    ACTIVE = "active"
+    """Verified: the newest active version is the one that is recalled and run."""
+    SUSPECT = "suspect"
+    """A run of it failed. Not recalled before it is restored, or a newer version has been verified."""
+    RETIRED = "retired"
+    """Replaced by a newer version, or invalidated by a person."""
+
+
+class SkillContext(Record):
+    """Under what circumstances it was learned; under others it is not recalled. Empty fields were not known."""
+
+    device: str = "desktop"
+    viewport: str = ""
+    """Width and height in CSS pixels, as in `1280x720`."""
+    locale: str = ""
+    """BCP 47 tag of the browser, such as `de-DE`."""
+    signed_in: bool | None = None
+    """Whether the site took the browser for signed in at the first step."""
+
+
+class Skill(Record):
+    """One version of a skill."""
+
+    schema_version: int = SCHEMA
+    name: str = Field(pattern=r"^[a-z0-9][a-z0-9-]{0,62}$")
+    """Unique in the tenant; also the name of its task."""
+    version: int = Field(1, ge=1)
+    status: SkillStatus = SkillStatus.CANDIDATE
+    label: str = ""
+    """A few words, as in "Send a mail"."""
+    description: str = ""
+    site: str = ""
+    """Origin: scheme, host and port. Empty for one that runs anywhere its parameters say."""
+    verbs: tuple[str, ...] = ()
+    """What it does, in the words of the goal: "send", "发送"."""
+    objects: tuple[str, ...] = ()
+    """What it does that to: "mail", "邮件"."""
+    task: Task
+    """Steps, parameters, secrets by name, final verification. Its goal is the first pattern."""
+    patterns: tuple[str, ...] = ()
+    """Sentences that mean it, with `{{parameter}}` for each value: "send a mail to {{to}}"."""
+    precondition: tuple[Predicate, ...] = ()
+    """What has to hold on the start page for the first step to make sense; templates."""
+    context: SkillContext = SkillContext()
+    origin: Origin = "learned"
+    run_id: str = ""
+    """The run that learned this version."""
+    created: float = 0.0
+    """Unix time in seconds, of the store's clock."""
+    note: str = ""
+    """Why this version differs from the one before."""
+    signature: str = ""
+
+    @field_validator("task")
+    @classmethod
+    def _has_steps(cls, task: Task) -> Task:
+        if not task.steps:
+            raise ValueError("a skill's task needs steps")
+        return task
+
+
+class Rate(Record):
+    """Successes and failures, the newest last."""
+
+    succeeded: int = 0
+    failed: int = 0
+    recent: tuple[bool, ...] = ()
+    """The last `RECENT_RUNS`."""
+
+    @property
+    def rolling(self) -> float | None:
+        """Share of the recent ones that succeeded, 0 to 1; None without any."""
+        return sum(self.recent) / len(self.recent) if self.recent else None
+
+    def with_run(self, succeeded: bool) -> "Rate":
+        """This and one more."""
+        return Rate(
+            succeeded=self.succeeded + succeeded,
+            failed=self.failed + (not succeeded),
+            recent=(*self.recent, succeeded)[-RECENT_RUNS:],
+        )
+
+
+class SkillStatistics(Record):
+    """How well a skill went, over all its versions."""
+
+    runs: Rate = Rate()
+    steps: dict[int, Rate] = Field(default_factory=dict)
+    """By index; of the version that is run now."""
+    last_success: float = 0.0
+    last_failure: float = 0.0
+
+
+class SkillRun(Record):
+    """How one run of a skill went. Noting the same run twice changes nothing."""
+
+    run_id: str
+    version: int
+    succeeded: bool
+    steps_done: int = 0
+    failed_step: int | None = None
+    reason: str = ""
+
+
+class SkillChange(Record):
+    """One line of a skill's history."""
+
+    at: float = 0.0
+    version: int
+    what: str
+    """created, activated, suspected, retired, restored, edited, invalidated, imported, …"""
+    who: str = ""
+    """A person, or a run."""
+    reason: str = ""
+
+
+class SkillRecord(Record):
+    """All that is known of a skill: `replaywright skills show`."""
+
+    skill: Skill
+    """The version that would be run, or the newest if none would."""
+    versions: tuple[int, ...] = ()
+    statistics: SkillStatistics = SkillStatistics()
+    history: tuple[SkillChange, ...] = ()
+    """Oldest first."""
+
+
+class Considered(Record):
+    """One skill that recall looked at."""
+
+    name: str
+    version: int
+    score: float
+    """Similarity of the sentence, 0 to 1; it only ranks."""
+    reason: str
+    """`accepted`, or the code of what spoke against it."""
+    details: str = ""
+
+
+class Recall(Record):
+    """What recall decided on a goal."""
+
+    decision: Literal["accept", "abstain"]
+    reason: str = ""
+    """Code: `accepted`, `no_skills`, `other_site`, `low_score`, `low_margin`, `missing_parameter`, …"""
+    skill: Skill | None = None
+    """The accepted one."""
+    values: dict[str, str] = Field(default_factory=dict)
+    """Of all its parameters."""
+    pattern: str = ""
+    """The skill's pattern that gave the values; empty when a model read them."""
+    considered: tuple[Considered, ...] = ()
+    """Best first, a few."""
