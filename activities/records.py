@@ -28,10 +28,13 @@ def answered_line(request: ActionRequest, outcome: StepOutcome) -> dict[str, Any
 
 
 def standing_of(known: Known) -> Literal["", "done", "doubtful"]:
-    """How a step that must not be repeated stands: nothing came of it (or it was harmless), done, or nobody knows."""
+    """How a step that must not be repeated stands: nothing came of it (or it was harmless), done, or nobody knows.
+
+    A success that was reported after it had been found not done is for a resolver to look at.
+    """
     match known.state:
         case "" | "NOT_DONE":
-            return ""
+            return "" if known.late is None else "doubtful"
         case "COMMITTED":
             return "" if known.outcome is not None and known.outcome.effect.repeatable else "done"
         case _:

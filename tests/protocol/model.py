@@ -73,6 +73,12 @@ class Guards:
     """An attempt works in the browser that the workflow gave it, and never opens one of its own."""
     ledger_of_lineage: bool = True
     """A second start of the workflow finds the records of the first."""
+    acts: bool = True
+    """INTENT is refused while the lineage has the same act under another chain of steps."""
+    earlier_doubt_is_resolved: bool = True
+    """An act that is open under the earlier chain is resolved there before it is taken over."""
+    earlier_browser_is_ended: bool = True
+    """A resumed run takes the browser of the run before over, and gives it back, before it does anything."""
 
 
 class Faults(NamedTuple):
@@ -97,6 +103,8 @@ class Faults(NamedTuple):
     """Bytes are held for longer than `dispatch_by`."""
     second_start: int = 1
     """The workflow is reset, or its database restored, after the run; not when Redis was lost as well."""
+    resume: int = 0
+    """The run has ended, or is ended, and is resumed with another chain of steps; not when Redis was lost as well."""
 
 
 class Record(NamedTuple):
@@ -143,6 +151,8 @@ class Attempt(NamedTuple):
     """That attempt was lost, and may not have come to the gate."""
     found: int = 0
     """Epoch of the open intent that its fence found; 0 if there was none."""
+    chain: int = 0
+    """Whose record it is about: 0 is that of the first run, 1 that of the resumed one."""
 
     @property
     def epoch(self) -> int:
@@ -160,6 +170,8 @@ RESOLVING = frozenset(
     {"fence", "stop", "cut", "black box", "page", "settle", "probe", "probe again", "clear", "write", "answer"}
 )
 ENDS = frozenset({"return", "answer"})
+OVER = "intend:over"
+"""INTENT again, named the record of the other chain as the one to take over from."""
 DOOMED = frozenset({"prepare", "arm", "dispatch", "confirm", "stop loads"})
 """What an attempt without a browser cannot do."""
 NOWHERE = -1
@@ -179,7 +191,7 @@ class State(NamedTuple):
     """Everything that matters of one moment."""
 
     run: str = "commit"
-    """commit, resolve, person; done, failed."""
+    """commit, resolve, person, ask again; done, failed."""
     number: int = 1
     rounds: int = 0
     browser: int = 0
@@ -195,6 +207,19 @@ class State(NamedTuple):
     lost: bool = False
     excused: bool = False
     """Whether something has happened for which a person may be asked."""
+    resumed: int = 0
+    """Number of the last activity before the run was resumed with another chain of steps; 0 if it was not."""
+    earlier: Record = NO_RECORD
+    """Of the resumed run: the step's record under the first chain; `record` is that under its own."""
+    about: int = 0
+    """The chain whose record is being resolved."""
+    act: int | None = None
+    """The chain that has the act in the lineage's hash; only followed where a run may be resumed."""
+
+    @property
+    def chain(self) -> int:
+        """That of the run that is under way."""
+        return int(self.resumed > 0)
 
 
 FINAL = frozenset({"done", "failed"})
@@ -209,7 +234,8 @@ def spent(state: State, kind: str) -> State | None:
     if not (left.total and count):
         return None
     if left.total == 1:
-        return state._replace(left=NO_FAULTS, saved=None)
+        act = state.act if state.resumed or kind == "resume" else None
+        return state._replace(left=NO_FAULTS, saved=None, act=act)
     return state._replace(left=left._replace(total=left.total - 1, **{kind: count - 1}))
 
 

@@ -68,6 +68,11 @@ def after_write(state: State, record: Record) -> Iterator[State]:
         yield after._replace(saved=state.record)
 
 
+def seen_by(state: State, chain: int) -> State:
+    """The state with the record of this chain as the one that ledger calls are about."""
+    return state if chain == state.chain else state._replace(record=state.earlier, earlier=state.record)
+
+
 def free_slot(state: State) -> int:
     return state.keepers.index(None) if None in state.keepers else len(state.keepers)
 

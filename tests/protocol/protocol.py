@@ -11,6 +11,7 @@ from tests.protocol.model import (
     FINAL,
     NO_RECORD,
     NOWHERE,
+    OVER,
     PENDING,
     ROUNDS,
     UNSEEN,
@@ -35,6 +36,7 @@ from tests.protocol.moves import (
     mishaps,
     moved,
     redis_faults,
+    seen_by,
     site_steps,
     turned_from,
     with_gate_cut,
@@ -67,6 +69,7 @@ class Protocol:
             "prepare": self._prepare,
             "look": self._look,
             "intend": self._intend,
+            "look up": self._look_up,
             "arm": self._arm,
             "dispatch": self._dispatch,
             "confirm": self._confirm,
@@ -116,8 +119,8 @@ class Protocol:
         for index, attempt in enumerate(state.attempts):
             kind = attempt.at.partition(":")[0]
             if kind in self._moves:
-                for what, after in self._moves[kind](state, index, attempt):
-                    yield Step(attempt.name, what, not attempt.zombie, after)
+                for what, after in self._moves[kind](seen_by(state, attempt.chain), index, attempt):
+                    yield Step(attempt.name, what, not attempt.zombie, seen_by(after, attempt.chain))
         for slot, keeper in enumerate(state.keepers):
             if keeper is not None:
                 yield from self._keeper_steps(state, slot, keeper)
@@ -129,7 +132,10 @@ class Protocol:
 
     def _run_steps(self, state: State) -> Steps:
         if state.run == "person":
-            yield from self._person(state)
+            for step in self._person(seen_by(state, state.about)):
+                yield step._replace(after=seen_by(step.after, state.about))
+        elif state.run == "ask again":
+            yield Step("person", "keeps what the lineage has done", True, state._replace(run="done"))
         for index, attempt in enumerate(state.attempts):
             kind, _, verdict = attempt.at.partition(":")
             if kind in ENDS:  # a zombie never gets here: nobody waits for it
@@ -138,8 +144,12 @@ class Protocol:
 
     def _answered(self, state: State, verdict: str) -> State:
         match verdict:
+            case "done before":
+                return state._replace(run="ask again")
+            case "in doubt before":
+                return self._resolution(state._replace(about=0, doubted=0, lost=False))
             case "done":
-                return state._replace(run="done")
+                return self._ended(state, "done")
             case "in doubt":
                 return self._resolution(self._doubting(state, lost=False))
             case "not dispatched" | "certainly not done":
@@ -149,7 +159,13 @@ class Protocol:
             case _:
                 return state._replace(run="person")
 
+    def _ended(self, state: State, run: str) -> State:
+        """The run's verdict; of the record under the earlier chain nothing but that the step may be tried again."""
+        return state._replace(run=run) if state.about == state.chain else self._next_commit(state)
+
     def _next_round(self, state: State) -> State:
+        if state.about != state.chain:
+            return self._next_commit(state)
         rounds = state.rounds + 1
         if rounds >= ROUNDS:
             return state._replace(run="failed", rounds=rounds)
@@ -162,8 +178,16 @@ class Protocol:
         if now is None or not now.reachable:
             slot = free_slot(state)
             state = with_keeper(state, slot, Keeper())
-        attempts = (*state.attempts, Attempt(number, self._first, slot))
-        return state._replace(run="commit", number=number, browser=slot, attempts=attempts, doubted=0, lost=False)
+        attempts = (*state.attempts, Attempt(number, self._first, slot, chain=state.chain))
+        return state._replace(
+            run="commit",
+            number=number,
+            browser=slot,
+            attempts=attempts,
+            doubted=0,
+            lost=False,
+            about=state.chain,
+        )
 
     def _doubting(self, state: State, *, lost: bool) -> State:
         """What a resolution is about; a resolver's own end changes nothing of that."""
@@ -173,7 +197,9 @@ class Protocol:
         number = state.number + 1
         slot = NOWHERE if state.keepers[state.browser] is None else state.browser
         doubted = state.doubted if self.guards.attempt_is_told else 0
-        resolver = Attempt(number, "fence", slot, doubted=doubted, lost=state.lost)
+        if state.about != state.chain:
+            slot = NOWHERE  # the browser there is proves nothing of what was done in another one
+        resolver = Attempt(number, "fence", slot, doubted=doubted, lost=state.lost, chain=state.about)
         return state._replace(run="resolve", number=number, attempts=(*state.attempts, resolver))
 
     def _person(self, state: State) -> Steps:
@@ -186,7 +212,7 @@ class Protocol:
         verdict = "COMMITTED" if took_effect else "NOT_DONE"
         _, record = self._ledger.settle(state.record, epoch, verdict)
         for after in after_write(state, record):
-            ended = after._replace(run="done") if took_effect else self._next_round(after)
+            ended = self._ended(after, "done") if took_effect else self._next_round(after)
             yield Step("person", f"says {verdict}", True, ended)
 
     # -------------------------------------------------------------------------- activities/actions.py
@@ -221,9 +247,14 @@ class Protocol:
 
     def _intend(self, state: State, index: int, attempt: Attempt) -> _Moves:
         verdict, record = self._ledger.intend(state.record, attempt.epoch)
+        if verdict == "granted" and record != state.record and self._is_elsewhere(state, attempt):
+            yield "is told by the ledger that another chain has the act", goes(state, index, "look up")
+            return
         match verdict:
             case "granted":
                 following = "dispatch" if self.guards.gate_before_intent else "prepare"
+                if state.left.resume or state.resumed:
+                    state = state._replace(act=attempt.chain)
                 for after in after_write(state, record):
                     yield "writes INTENT", goes(after, index, following)
                     if after.record != state.record and (lossy := spent(after, "reply")):
@@ -234,6 +265,23 @@ class Protocol:
             case _:
                 after = goes(self._withdrawn(state, attempt), index, "return:in doubt")
                 yield "is refused at INTENT", after
+
+    def _is_elsewhere(self, state: State, attempt: Attempt) -> bool:
+        """Whether another chain has the act, and is not the one to take it over from: there are two."""
+        return self.guards.acts and state.act not in (None, attempt.chain) and attempt.at != OVER
+
+    def _look_up(self, state: State, index: int, attempt: Attempt) -> _Moves:
+        """`standing_of` in activities/records.py; a success that was reported late is heeded by the resolver's fence."""
+        other = state.earlier
+        if other.state in ("", "NOT_DONE") and not other.late:
+            yield "looks the other chain up: nothing came of it", goes(state, index, OVER)
+            return
+        if other.state != "COMMITTED" and not self.guards.earlier_doubt_is_resolved:
+            yield "takes what is open under the other chain for not done", goes(state, index, OVER)
+            return
+        verdict = "done before" if other.state == "COMMITTED" else "in doubt before"
+        after = goes(self._withdrawn(state, attempt), index, f"return:{verdict}")
+        yield f"looks the other chain up: {other.state or 'a late success'}", after
 
     def _withdrawn(self, state: State, attempt: Attempt) -> State:
         """The gate is open again: nothing was clicked."""
@@ -485,16 +533,21 @@ class Protocol:
             permitted = with_keeper(state, slot, keeper._replace(phase="permitted"))
             yield Step("keeper", "permits, without asking", True, permitted)
             return
-        verdict, record = self._ledger.dispatch(state.record, keeper.operation)
-        asked = with_keeper(state, slot, keeper._replace(phase=verdict))
+        chain = int(0 < state.resumed < keeper.operation // 2)
+        seen = seen_by(state, chain)
+        verdict, record = self._ledger.dispatch(seen.record, keeper.operation)
+        asked = with_keeper(seen, slot, keeper._replace(phase=verdict))
         for after in after_write(asked, record):
-            yield Step("keeper", f"asks DISPATCH, which is {verdict}", True, after)
+            yield Step("keeper", f"asks DISPATCH, which is {verdict}", True, seen_by(after, chain))
 
     # -------------------------------------------------------------------------------------- faults
 
     def _fault_steps(self, state: State) -> Steps:
         if state.run == "done" and state.left.redis == self._faults.redis and (again := spent(state, "second_start")):
             yield Step("fault", "the workflow starts a second time", False, self._second_start(again))
+        unhurt = state.left.redis == self._faults.redis and state.left.second_start == self._faults.second_start
+        if unhurt and not state.resumed and (resumed := spent(state, "resume")):
+            yield Step("fault", "the run is resumed with another chain of steps", False, self._resumed(resumed))
         if state.run in FINAL and not state.attempts:
             return  # nobody is left whom another fault could concern
         if state.run not in FINAL and (lost := spent(state, "loss")):
@@ -540,13 +593,40 @@ class Protocol:
             left=left,
         )
 
+    def _resumed(self, state: State) -> State:
+        """A run of the same lineage, under higher epochs, to which the same act is another step.
+
+        Whether the run before had ended or is ended now: its browser is taken over, which cuts its attempts off, and
+        given back. Redis may not be lost any more: the ledger alone knows of the act.
+        """
+        for slot, keeper in enumerate(state.keepers):
+            if keeper is not None and (self.guards.earlier_browser_is_ended or state.run in FINAL):
+                state = without_keeper(state, slot)
+        slot = free_slot(state)
+        state = with_keeper(state, slot, None)
+        alive = (one for one in state.attempts if one.at.partition(":")[0] not in ENDS)
+        zombies = tuple(sorted(one._replace(zombie=True) for one in alive))
+        state = self._pruned(state._replace(attempts=zombies))
+        return self._next_commit(
+            state._replace(
+                resumed=state.number,
+                rounds=0,
+                browser=slot,
+                earlier=state.record,
+                record=NO_RECORD,
+                saved=None,
+                left=state.left._replace(redis=0, second_start=0),
+                excused=state.excused or not self._probe,
+            )
+        )
+
     def _lost(self, state: State, index: int, attempt: Attempt) -> State:
         attempts = cut_out(state.attempts, index)
         if attempt.at.partition(":")[0] not in ENDS:
             attempts = tuple(sorted((*attempts, attempt._replace(zombie=True))))
         state = self._pruned(state._replace(attempts=attempts))
         if state.run == "commit" and not self.guards.temporal_never_retries:
-            again = Attempt(state.number, self._first, state.browser)
+            again = Attempt(state.number, self._first, state.browser, chain=state.chain)
             return state._replace(attempts=(*state.attempts, again))
         return self._resolution(self._doubting(state, lost=True))
 

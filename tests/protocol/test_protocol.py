@@ -13,6 +13,8 @@ from tests.protocol.model import Faults, Guards
 from tests.protocol.protocol import Protocol
 
 WHOLE, ANY_THREE = Guards(), Faults()
+RESUMED = Faults(total=1, resume=1)
+"""Ended at any moment, or after its end, and resumed."""
 
 
 def checked(guards: Guards = WHOLE, faults: Faults = ANY_THREE, *, probe: bool = True, stale: bool = False) -> Checked:
@@ -32,6 +34,16 @@ def test_the_protocol_holds_in_every_interleaving_with_any_three_faults(probe: b
     print(f"{found.states} states, {found.steps} steps, {found.seconds:.1f} s")
     assert not found.problem, found.told()
     assert found.states > 100_000  # not held up by a step that never comes
+
+
+@pytest.mark.parametrize("probe", [True, False], ids=["the site can be asked", "only a live page can tell"])
+@pytest.mark.parametrize("total", [pytest.param(2, id="and another fault"), pytest.param(3, marks=pytest.mark.long)])
+def test_a_run_that_is_resumed_with_another_chain_of_steps_repeats_no_act(probe: bool, total: int) -> None:
+    found = whole_protocol(RESUMED._replace(total=total), probe=probe)
+
+    print(f"{found.states} states, {found.steps} steps, {found.seconds:.1f} s")
+    assert not found.problem, found.told()
+    assert found.states > 20_000
 
 
 ONE = Faults(total=1)
@@ -198,6 +210,27 @@ MUTANTS = (
         "duplicate",
         ("attempt 1: writes COMMITTED", "the workflow starts a second time", "attempt 1: clicks", "site: does it"),
         ONE,
+    ),
+    Mutant(
+        "INTENT does not look for the act under another chain",
+        ("acts",),
+        "duplicate",
+        ("attempt 1: clicks", "site: does it", "resumed with another chain", "attempt 2: clicks", "site: does it"),
+        RESUMED,
+    ),
+    Mutant(
+        "an act that is in doubt under another chain is taken over",
+        ("earlier_doubt_is_resolved",),
+        "duplicate",
+        ("resumed with another chain", "attempt 2: is told", "takes what is open", "attempt 2: clicks", "site: does it"),
+        RESUMED,
+    ),
+    Mutant(
+        "the browser of the run before is left as it is",
+        ("earlier_browser_is_ended",),
+        "duplicate",
+        ("attempt 1: clicks", "resumed with another chain", "writes NOT_DONE", "attempt 4: clicks", *BOTH_LAND),
+        RESUMED,
     ),
     Mutant(
         "an attempt may open a browser of its own",

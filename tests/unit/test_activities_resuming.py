@@ -10,7 +10,7 @@ from replaywright.domain.fingerprints import acts_of, begun_anew, fingerprint
 from replaywright.domain.outcomes import DONE_BEFORE, DOUBT_BEFORE, Status, StepOutcome
 from replaywright.domain.runs import ActionRequest, PersonVerdict, Resume, ResumeRequest, Resumption, SettleRequest
 from replaywright.domain.steps import Step
-from replaywright.errors import InputInvalid
+from replaywright.errors import Fenced, InputInvalid
 from replaywright.ports import Recording
 from tests.unit.staged import CLICK_HELP, CLICK_SEND, COMPOSE, FILL_TO, HELP, SEND, Stage, request, run_activity, step
 
@@ -103,6 +103,21 @@ async def test_an_act_that_came_to_nothing_is_taken_over(stage: Stage) -> None:
 
     assert outcome.status is Status.DONE
     assert await stage.store.acts(**SCOPE) == {ACT: "chain-2"}
+
+
+async def test_an_act_that_was_reported_done_after_it_had_been_found_not_done_is_in_doubt(stage: Stage) -> None:
+    earlier = {**SCOPE, "fingerprint": "chain-1"}
+    await stage.store.intend(**earlier, epoch=1, attempt="an earlier run", act=ACT)
+    await stage.store.fence(**earlier, epoch=2)
+    await stage.store.settle(**earlier, epoch=2, state="NOT_DONE", who="the site was asked twice")
+    late = done(Effect.COMMIT, fingerprint="chain-1")
+    with pytest.raises(Fenced):
+        await stage.store.record(Recording(run_id="r1", **SCOPE, sequence=1, epoch=1, outcome=late, title="", act=ACT))
+
+    outcome = await stage.perform(send("chain-2", epoch=3))
+
+    assert (outcome.status, outcome.reason, outcome.earlier) == (Status.REFUSED, DOUBT_BEFORE, "chain-1")
+    assert stage.inputs == []
 
 
 async def test_a_click_that_was_seen_to_change_nothing_may_be_repeated(stage: Stage) -> None:
