@@ -14,6 +14,7 @@ from temporalio.exceptions import ApplicationError, CancelledError, FailureError
 from temporalio.exceptions import TimeoutError as RunTimeoutError
 from temporalio.service import RPCError, RPCStatusCode
 
+from replaywright.cli.silence import Silence
 from replaywright.domain.runs import Progress, RunResult, Totals
 from replaywright.errors import InputInvalid, StackFailed
 
@@ -90,6 +91,7 @@ async def follow(
     last: Progress | None = None
     heard = time.monotonic()
     reached = heard
+    silence = Silence(handle)
     waiting = asyncio.create_task(_ending(handle))
     try:
         while True:
@@ -111,7 +113,7 @@ async def follow(
             reached = time.monotonic()
             if progress is None:
                 if reached - heard > _SILENCE_S:
-                    show(last, "no worker answers; the run goes on when one is there (`replaywright up`)")
+                    show(last, await silence.why())
                 continue
             last, heard = progress, reached
             show(progress, "")

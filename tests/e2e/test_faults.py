@@ -2,11 +2,15 @@
 
 import os
 import signal
+import uuid
 from collections.abc import AsyncIterator
 from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
+from temporalio.api.common.v1 import WorkflowExecution
+from temporalio.api.enums.v1 import EventType
+from temporalio.api.workflowservice.v1 import ResetWorkflowExecutionRequest
 
 from replaywright.cli.follow import Ending
 from replaywright.cli.run import Order, start
@@ -300,3 +304,64 @@ async def test_three_processes_with_a_role_each_do_the_main_flow(lab: Lab, worke
     fresh.assert_one_right_mail(learned)
     fresh.assert_one_right_mail(replayed)
     assert [child.exit_status() for child in split] == [0, 0, 0]
+
+
+# -------------------------------------------------------------------------------------------------- Temporal
+
+SEND_ACTIVITY = f"{SEND + 1:04d}-"
+"""What the id of the send step's activity begins with."""
+
+
+async def reset(lab: Lab, order: Order, *, before: str = "") -> None:
+    """As `temporal workflow reset` does: to the first decision, or to the one that led to the activity `before`."""
+    client = lab.stage.place.client
+    decided = 0
+    async for event in lab.handle(order).fetch_history_events():
+        if before and event.activity_task_scheduled_event_attributes.activity_id.startswith(before):
+            break
+        if event.event_type == EventType.EVENT_TYPE_WORKFLOW_TASK_COMPLETED and (before or not decided):
+            decided = event.event_id
+    await client.workflow_service.reset_workflow_execution(
+        ResetWorkflowExecutionRequest(
+            namespace=client.namespace,
+            workflow_execution=WorkflowExecution(workflow_id=order.run_id),
+            reason="the test",
+            workflow_task_finish_event_id=decided,
+            request_id=str(uuid.uuid4()),
+        )
+    )
+
+
+@pytest.mark.parametrize(
+    ("before", "answered"),
+    [("", STEPS), pytest.param(SEND_ACTIVITY, 1, marks=pytest.mark.long)],
+    ids=["from the start", "from the send step"],
+)
+async def test_a_finished_run_that_is_reset_sends_nothing_and_claims_nothing_that_no_page_shows(
+    lab: Lab, worker: Child, before: str, answered: int
+) -> None:
+    order = lab.order()
+    first = await lab.run(order)
+    await reset(lab, order, before=before)
+
+    again = await lab.follow(order)
+
+    await assert_done_once(lab, order, first)
+    assert (again.status, again.result.reason) == ("failed", "verification_failed")
+    assert (again.result.totals.steps, again.result.totals.from_ledger) == (STEPS, answered)
+    assert again.result.totals.usage.calls == 0
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("point", ["intended", "dispatched", "permitted"])
+async def test_a_run_that_is_reset_inside_its_send_step_sends_once(lab: Lab, worker: Child, point: str) -> None:
+    order = lab.order()
+    await lab.frozen_at(worker, point, SEND, order)
+    await lab.stage.start_worker()
+    await reset(lab, order, before=SEND_ACTIVITY)
+    lab.thaw(worker)
+
+    ending = await lab.with_person(order)
+
+    assert ending.status == "done", ending.result.model_dump_json(exclude_defaults=True)
+    lab.assert_one_right_mail(order)

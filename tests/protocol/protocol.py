@@ -271,7 +271,7 @@ class Protocol:
         return self.guards.acts and state.act not in (None, attempt.chain) and attempt.at != OVER
 
     def _look_up(self, state: State, index: int, attempt: Attempt) -> _Moves:
-        """`standing_of` in activities/records.py; a success that was reported late is heeded by the resolver's fence."""
+        """`standing_of` in activities/records.py; what of a late success becomes is the resolver's fence to say."""
         other = state.earlier
         if other.state in ("", "NOT_DONE") and not other.late:
             yield "looks the other chain up: nothing came of it", goes(state, index, OVER)
@@ -543,11 +543,8 @@ class Protocol:
     # -------------------------------------------------------------------------------------- faults
 
     def _fault_steps(self, state: State) -> Steps:
-        if state.run == "done" and state.left.redis == self._faults.redis and (again := spent(state, "second_start")):
-            yield Step("fault", "the workflow starts a second time", False, self._second_start(again))
-        unhurt = state.left.redis == self._faults.redis and state.left.second_start == self._faults.second_start
-        if unhurt and not state.resumed and (resumed := spent(state, "resume")):
-            yield Step("fault", "the run is resumed with another chain of steps", False, self._resumed(resumed))
+        if state.left.redis == self._faults.redis:
+            yield from self._starts(state)
         if state.run in FINAL and not state.attempts:
             return  # nobody is left whom another fault could concern
         if state.run not in FINAL and (lost := spent(state, "loss")):
@@ -566,6 +563,14 @@ class Protocol:
                         yield Step("fault", "the keeper cannot be reached from elsewhere", False, cut_off)
         if after := spent(state, "net"):
             yield from mishaps(after._replace(excused=after.excused or not self._probe))
+
+    def _starts(self, state: State) -> Steps:
+        """A further run of the same lineage: the same one from its beginning, or one that goes on after an edit."""
+        if state.run == "done" and (again := spent(state, "second_start")):
+            yield Step("fault", "the workflow starts a second time", False, self._second_start(again))
+        is_first = not state.resumed and state.left.second_start == self._faults.second_start
+        if is_first and (resumed := spent(state, "resume")):
+            yield Step("fault", "the run is resumed with another chain of steps", False, self._resumed(resumed))
 
     def _second_start(self, state: State) -> State:
         """A run of the same lineage that knows nothing: a reset, or a database that was restored.

@@ -222,7 +222,7 @@ MUTANTS = (
         "an act that is in doubt under another chain is taken over",
         ("earlier_doubt_is_resolved",),
         "duplicate",
-        ("resumed with another chain", "attempt 2: is told", "takes what is open", "attempt 2: clicks", "site: does it"),
+        ("resumed with another chain", "takes what is open", "attempt 2: clicks", "site: does it, and answers"),
         RESUMED,
     ),
     Mutant(

@@ -1,0 +1,60 @@
+"""Why a run says nothing of itself: no worker is there, or the workflow's own code fails on it."""
+
+import logging
+from typing import Any
+
+from temporalio.api.enums.v1 import EventType
+from temporalio.client import WorkflowHandle
+from temporalio.service import RPCError
+
+from replaywright.domain.text import shorten
+
+_log = logging.getLogger(__name__)
+
+NO_WORKER = "no worker answers; the run goes on when one is there (`replaywright up`)"
+_ENDS = frozenset(
+    {
+        EventType.EVENT_TYPE_WORKFLOW_TASK_COMPLETED,
+        EventType.EVENT_TYPE_WORKFLOW_TASK_FAILED,
+        EventType.EVENT_TYPE_WORKFLOW_TASK_TIMED_OUT,
+    }
+)
+_MESSAGE_LIMIT = 200
+
+
+class Silence:
+    """Tells why one run does not answer; its history is read again only when another try of it has begun."""
+
+    def __init__(self, handle: WorkflowHandle[Any, Any]) -> None:
+        self._handle = handle
+        self._tries = 0
+        self._told = NO_WORKER
+
+    async def why(self) -> str:
+        """One sentence with what to do. Temporal itself has to answer, else it says what it said before."""
+        try:
+            described = await self._handle.describe()
+            task = described.raw_description.pending_workflow_task
+            if task.attempt != self._tries:
+                failure = await self._failure() if task.attempt > 1 else ""
+                self._tries, self._told = task.attempt, _broken(failure) if failure else NO_WORKER
+        except RPCError as exc:
+            _log.debug("Temporal does not tell why %s is silent: %s", self._handle.id, exc)
+        return self._told
+
+    async def _failure(self) -> str:
+        """Of the last decision that ended; empty when it did not fail. Temporal keeps only the first of several."""
+        said = ""
+        async for event in self._handle.fetch_history_events():
+            if event.event_type in _ENDS:
+                said = ""
+            if event.event_type == EventType.EVENT_TYPE_WORKFLOW_TASK_FAILED:
+                said = event.workflow_task_failed_event_attributes.failure.message or "no message"
+        return said
+
+
+def _broken(failure: str) -> str:
+    return (
+        f"the workflow's own code fails on this run ({shorten(failure, _MESSAGE_LIMIT)}); Temporal tries it again ever "
+        "more slowly, and nothing is lost: it goes on when the workers have code that is mended, or that it began with"
+    )

@@ -1,0 +1,95 @@
+"""A workflow whose code fails: it stops where it is, holds up nobody else, and goes on when the code is mended."""
+
+import pytest
+from temporalio.client import Client, WorkflowHandle
+from temporalio.testing import WorkflowEnvironment
+
+from replaywright.cli.silence import NO_WORKER, Silence
+from replaywright.domain import fingerprints
+from replaywright.domain.runs import RunResult
+from replaywright.domain.steps import Step
+from tests.e2e.lab import until
+from tests.workflows.scripted import Script, run_of, scripted, start
+from tests.workflows.test_browser_task import FILL, GOTO
+from workflows.plugin import WorkflowPlugin
+from workflows.task import BrowserTask
+
+POISON = {"action": "fill", "instruction": "the name field", "value": "poison"}
+IMMEDIATE = 3
+"""Temporal gives a workflow task that failed out twice more at once, and after that ever more slowly."""
+
+
+@pytest.fixture
+async def client(temporal_env: WorkflowEnvironment) -> Client:
+    address = temporal_env.client.service_client.config.target_host
+    return await Client.connect(address, plugins=[WorkflowPlugin()])
+
+
+@pytest.fixture
+def tries(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Today's code fails at the step `POISON`; each time is noted here."""
+    tried: list[str] = []
+    right = fingerprints.fingerprint
+
+    def wrong(step: Step, *rest: object) -> str:
+        if getattr(step, "value", "") == POISON["value"]:
+            tried.append(step.action)
+            raise RuntimeError("a bug in the workflow")
+        return right(step, *rest)  # type: ignore[arg-type]  # what it was given
+
+    monkeypatch.setattr(fingerprints, "fingerprint", wrong)
+    return tried
+
+
+async def failing(handle: WorkflowHandle[BrowserTask, RunResult], tries: list[str]) -> None:
+    """Return when all tries that come at once have failed."""
+    await until("the tries that come at once have failed", lambda: len(tries) >= IMMEDIATE)
+
+    async def is_told() -> bool:
+        return "code fails on this run (a bug in the workflow)" in await Silence(handle).why()
+
+    await until("a user is told", is_told)
+
+
+async def test_a_workflow_that_always_fails_says_so_and_holds_up_no_other_run(client: Client, tries: list[str]) -> None:
+    script = Script()
+
+    async with scripted(client, script) as queue:
+        poisoned = await start(client, queue, run_of(GOTO, POISON))
+        await failing(poisoned, tries)
+        others = [await start(client, queue, run_of(GOTO, FILL)) for _ in range(3)]
+        results = [await other.result() for other in others]
+        status = (await poisoned.describe()).status
+        await poisoned.terminate("by the test")
+
+    assert [result.succeeded for result in results] == [True] * 3
+    assert status is not None
+    assert status.name == "RUNNING"
+    assert len(tries) == IMMEDIATE
+
+
+@pytest.mark.long
+async def test_it_goes_on_where_it_was_when_the_code_is_mended(
+    client: Client, tries: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    script = Script()
+
+    async with scripted(client, script) as queue:
+        poisoned = await start(client, queue, run_of(GOTO, POISON))
+        await failing(poisoned, tries)
+        monkeypatch.undo()
+        result = await poisoned.result()
+
+    assert result.succeeded
+    assert [request.sequence for request in script.performed] == [0, 1]
+    assert len(script.opened) == 1
+    assert len(tries) == IMMEDIATE
+
+
+async def test_a_run_without_a_worker_is_not_told_to_be_broken(client: Client) -> None:
+    handle = await start(client, "a queue that nobody polls", run_of(GOTO, FILL))
+
+    said = await Silence(handle).why()
+
+    await handle.terminate("by the test")
+    assert said == NO_WORKER
