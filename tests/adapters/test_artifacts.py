@@ -4,6 +4,8 @@ import asyncio
 import hashlib
 import os
 import resource
+import subprocess
+from collections.abc import Iterator
 from pathlib import Path
 from uuid import uuid4
 
@@ -133,6 +135,42 @@ async def test_a_disk_that_takes_no_more_leaves_nothing_behind(folder: Path) -> 
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
     assert files_in(folder) == []
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    """A file system of its own with room for 256 KiB."""
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    command = ["mount", "-t", "tmpfs", "-o", "size=256k", "tmpfs", str(disk)]
+    try:
+        mounted = subprocess.run(command, capture_output=True, text=True, check=False)
+    except FileNotFoundError:
+        pytest.skip("there is no `mount` here")
+    if mounted.returncode:
+        pytest.skip(f"a file system may not be mounted here: {mounted.stderr.strip()}")
+    try:
+        yield disk
+    finally:
+        subprocess.run(["umount", str(disk)], check=True)
+
+
+async def test_a_disk_that_is_full_says_so_keeps_what_it_has_and_is_used_again_when_there_is_room(
+    small_disk: Path,
+) -> None:
+    store, kept, large = ArtifactStore(str(small_disk / "artifacts")), os.urandom(50_000), os.urandom(150_000)
+    filler = small_disk / "other data"
+    digest = await store.put(kept)
+    filler.write_bytes(bytes(100_000))
+
+    with pytest.raises(ArtifactsUnavailable, match="No space left on device"):
+        await store.put(large)
+    left = files_in(small_disk / "artifacts")
+    filler.unlink()
+
+    assert [file.name for file in left] == [digest]
+    assert await store.get(digest) == kept
+    assert await store.get(await store.put(large)) == large
 
 
 @pytest.mark.parametrize("url", ["nothing://x", "warp+drive://y"])

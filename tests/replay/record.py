@@ -1,13 +1,17 @@
-"""Record the histories that `test_histories.py` replays: `make record-histories`, on purpose only.
+"""Record histories that `test_histories.py` replays: `make record-histories`, on purpose only.
 
-A recorded history is a promise: runs that are under way when a worker is deployed must go on. So files are added for
-new behaviour; an old one is only replaced when the runs that recorded it can no longer exist.
+A recorded history is a promise: runs that are under way when a worker is deployed must go on. So a history that is
+there is left as it is, and only those that are missing are recorded: delete a file when the runs that recorded it can
+no longer exist. Those of before a `workflow.patched` have no marker of it, those of after it have: both are replayed.
 """
 
 import asyncio
 import base64
+import contextlib
+import dataclasses
 import json
 import os
+import signal
 import socket
 import sys
 import tempfile
@@ -17,9 +21,14 @@ from typing import Any
 from temporalio.client import WorkflowHistory
 
 from demo.stage import Stage
-from replaywright.domain.runs import PersonVerdict
+from replaywright.cli.resume import Wish, planned
+from replaywright.cli.run import Order
+from replaywright.cli.taskfile import new_run_id
+from replaywright.domain.runs import Mode, PersonVerdict
+from replaywright.domain.tasks import Task
 from replaywright.settings import load_settings
-from tests.e2e.lab import FREEZE, Lab
+from tests.e2e.lab import FREEZE, Lab, until
+from tests.replay.bakery import Bakery, pressed
 
 FOLDER = Path(__file__).parent / "histories"
 
@@ -44,28 +53,98 @@ def without_places(history: WorkflowHistory, places: dict[str, str]) -> str:
             text = text.replace(place, name)
         return text
 
-    return json.dumps(cleaned(json.loads(history.to_json())), indent=1, ensure_ascii=False) + "\n"
+    return json.dumps(cleaned(json.loads(history.to_json())), separators=(",", ":"), ensure_ascii=False) + "\n"
+
+
+class Recorder(Lab):
+    """A stage whose runs are kept."""
+
+    async def keep(self, name: str, order: Order) -> None:
+        """Write the run's history, unless there is one of this name."""
+        history = await self.handle(order).fetch_history()
+        places = {str(self.stage.home): "/var/lib/replaywright", socket.gethostname(): "host"}
+        text = without_places(history, places)
+        with contextlib.suppress(FileExistsError), (FOLDER / f"{name}.json").open("x", encoding="utf-8") as file:
+            file.write(text)
+            print(f"{name}: {len(history.events)} events, {len(text)} bytes", file=sys.stderr)
+
+    async def answer(self, order: Order, **verdict: Any) -> None:
+        """A person's answer, and the run's end."""
+        await self.handle(order).execute_update("resolve_step", PersonVerdict(who="Ada", why="recorded", **verdict))
+        await self.follow(order)
+
+
+def missing(*names: str) -> bool:
+    """Whether one of these histories is to be recorded."""
+    return not all((FOLDER / f"{name}.json").is_file() for name in names)
 
 
 async def record() -> None:
-    """Learn, replay, heal, recover from a kill, and wait for a person; one file each."""
+    """All that is missing: of the demo's task, and of small ones."""
+    tell = lambda text: print(text, file=sys.stderr)  # noqa: E731 - one line
     with tempfile.TemporaryDirectory() as folder:
         os.environ[FREEZE] = str(Path(folder) / "freeze")
-        await record_on(Stage(load_settings(), tell=lambda text: print(text, file=sys.stderr)))
+        if missing("learned", "replayed", "recovered", "waited-for-a-person", "healed-with-fallback"):
+            await record_on(Stage(load_settings(), tell=tell))
+        if missing("revised", "came-late", "rebuilt-from-a-checkpoint", "hibernated", "resumed-after-an-edit"):
+            bakery = Bakery()
+            with bakery.served():
+                async with Stage(load_settings(), tell=tell, plans=True) as stage:
+                    await record_small(Recorder(stage), bakery)
+
+
+def order_of(task: Task, mode: Mode = Mode.REPLAY) -> Order:
+    """A run of a task without parameters."""
+    return Order(task, {}, new_run_id(task, {}), mode=mode)
+
+
+async def record_small(lab: Recorder, bakery: Bakery) -> None:
+    """A revised plan, an effect that came late, a browser rebuilt from a checkpoint, hibernation, a resume."""
+    await lab.run(order_of(bakery.asked_for(), Mode.AUTO))
+    bakery.has_news = True
+    revised = order_of(bakery.asked_for(), Mode.AUTO)
+    await lab.run(revised)
+    await lab.keep("revised", revised)
+    bakery.has_news = False
+
+    late = order_of(bakery.noted())
+    await lab.run(late)
+    await lab.keep("came-late", late)
+
+    thanked = {"action": "wait_for", "expect": [{"text_contains": "Thank you"}]}
+    rebuilt = order_of(bakery.ordered("Bea", thanked))
+    await lab.frozen_at(lab.stage.worker, "start", 3, rebuilt)
+    session = await lab.session()
+    assert session.chromium is not None
+    for process in (session.keeper, session.chromium):
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(process.pid, signal.SIGKILL)
+    await lab.replace_worker()
+    await lab.follow(rebuilt)
+    await lab.keep("rebuilt-from-a-checkpoint", rebuilt)
+
+    patient, stage = order_of(bakery.ordered("Cleo", pressed("Print"), on_failure="ask")), lab.stage
+    before = stage.place
+    stage.place = dataclasses.replace(before, settings=before.settings.model_copy(update={"hibernate_after_s": 1}))
+    await lab.run(patient)
+    await until("the browser is given back", lambda: lab.sessions() == [])
+    await lab.answer(patient, sequence=3, verdict="done")
+    await lab.keep("hibernated", patient)
+    stage.place = before
+
+    failed = order_of(bakery.ordered("Dora", pressed("Print")))
+    await lab.run(failed)
+    found = await planned(lab.place, Wish(failed.run_id, bakery.ordered("Dorothea")))
+    await lab.run(found.order)
+    await lab.answer(found.order, sequence=2, verdict="keep")
+    await lab.keep("resumed-after-an-edit", found.order)
 
 
 async def record_on(stage: Stage) -> None:
-    """The same on this stage."""
+    """Learn, replay, heal, recover from a kill, and wait for a person."""
     async with stage:
-        lab = Lab(stage)
-
-        async def keep(name: str, order: Any) -> None:
-            history = await lab.handle(order).fetch_history()
-            places = {str(stage.home): "/var/lib/replaywright", socket.gethostname(): "host"}
-            text = without_places(history, places)
-            (FOLDER / f"{name}.json").write_text(text, encoding="utf-8")
-            print(f"{name}: {len(history.events)} events, {len(text)} bytes", file=sys.stderr)
-
+        lab = Recorder(stage)
+        keep = lab.keep
         learned = lab.order()
         await lab.run(learned)
         await keep("learned", learned)

@@ -1,5 +1,6 @@
 """Recorded histories replay against today's workflow code: a deploy does not break runs under way."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -18,7 +19,31 @@ def test_there_are_recorded_histories() -> None:
         "recovered",
         "waited-for-a-person",
         "healed-with-fallback",
+        "revised",
+        "came-late",
+        "rebuilt-from-a-checkpoint",
+        "hibernated",
+        "resumed-after-an-edit",
     }
+
+
+@pytest.mark.parametrize(
+    ("name", "patches"),
+    [
+        ("waited-for-a-person", set()),
+        ("hibernated", {"hibernate"}),
+        ("resumed-after-an-edit", {"hibernate"}),
+        ("came-late", {"look-again"}),
+    ],
+)
+def test_there_are_histories_of_before_and_after_a_change_of_the_workflow(name: str, patches: set[str]) -> None:
+    path = next(path for path in HISTORIES if path.stem == name)
+    events = WorkflowHistory.from_json(name, path.read_text(encoding="utf-8")).events
+    details = [event.marker_recorded_event_attributes.details for event in events]
+
+    recorded = {json.loads(one.payloads[0].data)["id"] for each in details for one in each.values()}
+
+    assert recorded == patches
 
 
 @pytest.mark.parametrize("path", HISTORIES, ids=lambda path: path.stem)
