@@ -1,5 +1,6 @@
 """One Chromium of each kind for all tests of the adapters: tests are kept apart by contexts, or by tabs."""
 
+import subprocess
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
@@ -64,3 +65,21 @@ async def agent(browser: Browser) -> AsyncIterator[AgentPage]:
     """A page with the page agent in it, in a context of its own."""
     async with agent_page(browser) as agent:
         yield agent
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    """A file system of its own with room for 256 KiB."""
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    command = ["mount", "-t", "tmpfs", "-o", "size=256k", "tmpfs", str(disk)]
+    try:
+        mounted = subprocess.run(command, capture_output=True, text=True, check=False)
+    except FileNotFoundError:
+        pytest.skip("there is no `mount` here")
+    if mounted.returncode:
+        pytest.skip(f"a file system may not be mounted here: {mounted.stderr.strip()}")
+    try:
+        yield disk
+    finally:
+        subprocess.run(["umount", str(disk)], check=True)

@@ -4,8 +4,6 @@ import asyncio
 import hashlib
 import os
 import resource
-import subprocess
-from collections.abc import Iterator
 from pathlib import Path
 from uuid import uuid4
 
@@ -135,24 +133,6 @@ async def test_a_disk_that_takes_no_more_leaves_nothing_behind(folder: Path) -> 
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
     assert files_in(folder) == []
-
-
-@pytest.fixture
-def small_disk(tmp_path: Path) -> Iterator[Path]:
-    """A file system of its own with room for 256 KiB."""
-    disk = tmp_path / "disk"
-    disk.mkdir()
-    command = ["mount", "-t", "tmpfs", "-o", "size=256k", "tmpfs", str(disk)]
-    try:
-        mounted = subprocess.run(command, capture_output=True, text=True, check=False)
-    except FileNotFoundError:
-        pytest.skip("there is no `mount` here")
-    if mounted.returncode:
-        pytest.skip(f"a file system may not be mounted here: {mounted.stderr.strip()}")
-    try:
-        yield disk
-    finally:
-        subprocess.run(["umount", str(disk)], check=True)
 
 
 async def test_a_disk_that_is_full_says_so_keeps_what_it_has_and_is_used_again_when_there_is_room(

@@ -345,6 +345,13 @@ async def test_doctor_says_what_does_not_answer_and_what_to_do(settings: Setting
     assert "hunter2" not in repr(findings)
 
 
+async def test_doctor_warns_of_a_disk_that_is_nearly_full(settings: Settings, small_disk: Path) -> None:
+    findings = {each.component: each for each in await diagnose(settings.model_copy(update={"home": small_disk}))}
+
+    assert (findings["Disk"].health, findings["Disk"].found) == (Health.WARNING, "0.0 GiB free")
+    assert str(small_disk) in findings["Disk"].advice
+
+
 async def test_doctor_refuses_a_redis_that_evicts(settings: Settings, redis_url: str) -> None:
     await ask_redis(redis_url, ("CONFIG", "SET", "maxmemory-policy", "allkeys-lru"))
     try:
