@@ -29,8 +29,10 @@ from replaywright.domain.tasks import Task
 from replaywright.settings import load_settings
 from tests.e2e.lab import FREEZE, Lab, until
 from tests.replay.bakery import Bakery, pressed
+from tests.replay.patches import record_patches
 
 FOLDER = Path(__file__).parent / "histories"
+PATCHES = FOLDER / "patches"
 
 
 def without_places(history: WorkflowHistory, places: dict[str, str]) -> str:
@@ -38,7 +40,8 @@ def without_places(history: WorkflowHistory, places: dict[str, str]) -> str:
 
     def cleaned(value: Any) -> Any:
         if isinstance(value, dict):
-            return {key: payload(inner) if key == "data" else cleaned(inner) for key, inner in value.items()}
+            told = ((key, inner) for key, inner in value.items() if key != "stackTrace")  # it names the machine's files
+            return {key: payload(inner) if key == "data" else cleaned(inner) for key, inner in told}
         if isinstance(value, list):
             return [cleaned(inner) for inner in value]
         return replaced(value) if isinstance(value, str) else value
@@ -84,6 +87,9 @@ async def record() -> None:
     tell = lambda text: print(text, file=sys.stderr)  # noqa: E731 - one line
     with tempfile.TemporaryDirectory() as folder:
         os.environ[FREEZE] = str(Path(folder) / "freeze")
+        await record_patches(
+            PATCHES, Path(folder), lambda history: without_places(history, {socket.gethostname(): "host"})
+        )
         if missing("learned", "replayed", "recovered", "waited-for-a-person", "healed-with-fallback"):
             await record_on(Stage(load_settings(), tell=tell))
         if missing("revised", "came-late", "rebuilt-from-a-checkpoint", "hibernated", "resumed-after-an-edit"):

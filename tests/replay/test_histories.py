@@ -1,6 +1,7 @@
 """Recorded histories replay against today's workflow code: a deploy does not break runs under way."""
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,14 @@ from temporalio.worker import Replayer
 from worker import ReplaywrightPlugin
 
 HISTORIES = sorted((Path(__file__).parent / "histories").glob("*.json"))
+
+PATCHES = sorted((Path(__file__).parent / "histories" / "patches").glob("*.json"))
+
+
+def patches_in(history: WorkflowHistory) -> set[str]:
+    """The names of the changes that the workflow's code was asked about and knew."""
+    details = [event.marker_recorded_event_attributes.details for event in history.events]
+    return {json.loads(one.payloads[0].data)["id"] for each in details for one in each.values()}
 
 
 def test_there_are_recorded_histories() -> None:
@@ -38,12 +47,32 @@ def test_there_are_recorded_histories() -> None:
 )
 def test_there_are_histories_of_before_and_after_a_change_of_the_workflow(name: str, patches: set[str]) -> None:
     path = next(path for path in HISTORIES if path.stem == name)
-    events = WorkflowHistory.from_json(name, path.read_text(encoding="utf-8")).events
-    details = [event.marker_recorded_event_attributes.details for event in events]
+    history = WorkflowHistory.from_json(name, path.read_text(encoding="utf-8"))
 
-    recorded = {json.loads(one.payloads[0].data)["id"] for each in details for one in each.values()}
+    assert patches_in(history) == patches
 
-    assert recorded == patches
+
+@pytest.mark.parametrize("path", PATCHES, ids=lambda path: path.stem)
+async def test_both_sides_of_a_change_of_the_workflow_replay(path: Path) -> None:
+    history = WorkflowHistory.from_json(path.stem, path.read_text(encoding="utf-8"))
+
+    result = await Replayer(workflows=[], plugins=[ReplaywrightPlugin()]).replay_workflow(
+        history, raise_on_replay_failure=False
+    )
+
+    name, _, side = path.stem.rpartition("-")
+    assert result.replay_failure is None
+    assert (name in patches_in(history)) == (side == "after")
+
+
+def test_every_change_of_the_workflow_has_histories_of_after_it() -> None:
+    sources = (Path(__file__).parents[2] / "workflows").glob("*.py")
+    known = {name for path in sources for name in re.findall(r'patched\("([^"]+)"\)', path.read_text("utf-8"))}
+    files = [*HISTORIES, *PATCHES]
+
+    histories = [WorkflowHistory.from_json(path.stem, path.read_text(encoding="utf-8")) for path in files]
+
+    assert known == set().union(*map(patches_in, histories))
 
 
 @pytest.mark.parametrize("path", HISTORIES, ids=lambda path: path.stem)

@@ -1,0 +1,117 @@
+"""Small histories of both sides of each `workflow.patched`: as workers decided before it, and as they do now.
+
+The activities are scripted, the server is real. `hibernate` and `look-again` have theirs among the runs of the real
+stack.
+"""
+
+import contextlib
+import uuid
+from collections.abc import Callable
+from pathlib import Path
+from unittest.mock import patch
+
+from temporalio import workflow
+from temporalio.client import Client, WorkflowFailureError, WorkflowHistory
+from temporalio.exceptions import ApplicationError
+
+from replaywright.domain.actions import Effect
+from replaywright.domain.outcomes import Status, StepOutcome
+from replaywright.domain.runs import NOTHING_LEFT, UNTOUCHED, ActionRequest, Resolution, RunInput
+from replaywright.stack.temporal import provide_temporal, start_temporal
+from tests.workflows.scripted import Script, done, lost, missed, run_of, scripted
+from workflows.plugin import WorkflowPlugin
+from workflows.task import BrowserTask
+
+GOTO = {"action": "goto", "url": "http://site/"}
+FILL = {"action": "fill", "instruction": "the name field", "value": "Ada"}
+EXPAND = {"action": "expand", "instruction": "the more section"}
+SEND = {"action": "click", "instruction": "the send button", "effect": "commit"}
+
+
+def in_the_send_step(error: ApplicationError) -> Script:
+    """Its first attempt ends so; it is found to have been done."""
+
+    def perform(asked: ActionRequest, call: int) -> StepOutcome:
+        if asked.sequence == 1 and call == 0:
+            raise error
+        return done(asked, effect=Effect.COMMIT if asked.sequence else Effect.IDEMPOTENT)
+
+    verify = lambda asked: Resolution(verdict="done", outcome=done(asked.action, effect=Effect.COMMIT))  # noqa: E731
+    return Script(perform=perform, verify=verify)
+
+
+def undispatched() -> Script:
+    """Nothing leaves the browser in three attempts, then it does."""
+
+    def perform(asked: ActionRequest, call: int) -> StepOutcome:
+        if asked.sequence == 1 and call < 3:
+            return StepOutcome(status=Status.IN_DOUBT, reason="gate_cut", effect=Effect.COMMIT)
+        return done(asked)
+
+    return Script(perform=perform, verify=lambda _asked: Resolution(verdict="not_done", reason=NOTHING_LEFT))
+
+
+def closed_menu() -> Script:
+    """The last step's element is there only when the section before it has been opened again, or by the model."""
+
+    def perform(asked: ActionRequest, _call: int) -> StepOutcome:
+        is_open = any(request.reapply for request in script.performed) or asked.proposed is not None
+        return missed("not_found") if asked.sequence == 2 and not is_open else done(asked)
+
+    script = Script(perform=perform)
+    return script
+
+
+def forgotten() -> Script:
+    """Worker and browser are lost in the last step, and what was recorded of the one before is not there."""
+
+    def perform(asked: ActionRequest, call: int) -> StepOutcome:
+        if asked.sequence == 2 and call == 0:
+            raise lost()
+        return missed("no_entry") if asked.reapply and asked.sequence == 1 and asked.proposed is None else done(asked)
+
+    return Script(perform=perform, adopt=False)
+
+
+RUNS: dict[str, tuple[Callable[[], Script], RunInput]] = {
+    "doubt-on-error": (
+        lambda: in_the_send_step(ApplicationError("the answer did not come", type="RuntimeError")),
+        run_of(GOTO, SEND),
+    ),
+    "never-began": (
+        lambda: in_the_send_step(ApplicationError("the browser is gone", UNTOUCHED, type="SessionLost")),
+        run_of(GOTO, SEND),
+    ),
+    "undispatched-rounds": (undispatched, run_of(GOTO, SEND)),
+    "reopened": (closed_menu, run_of(GOTO, EXPAND, FILL)),
+    "asked-again": (forgotten, run_of(GOTO, FILL, FILL)),
+}
+"""By the name of the patch."""
+
+
+async def record_patches(folder: Path, scratch: Path, as_text: Callable[[WorkflowHistory], str]) -> None:
+    """Write what is missing: NAME-before.json and NAME-after.json."""
+    binary = await provide_temporal(scratch)
+    server = await start_temporal(binary.path, log=scratch / "temporal.log", database=scratch / "temporal.db")
+    try:
+        client = await Client.connect(server.address, plugins=[WorkflowPlugin()])
+        for name, (script, run) in RUNS.items():
+            for side in ("before", "after"):
+                path = folder / f"{name}-{side}.json"
+                if not path.exists():
+                    history = await recorded(client, script(), run, is_patched=side == "after")
+                    path.write_text(as_text(history), encoding="utf-8")
+    finally:
+        await server.child.stop()
+
+
+async def recorded(client: Client, script: Script, run: RunInput, *, is_patched: bool) -> WorkflowHistory:
+    """The history of one run, failed or not."""
+    before = contextlib.nullcontext() if is_patched else patch.object(workflow, "patched", lambda _name: False)
+    with before:
+        async with scripted(client, script) as queue:
+            handle = await client.start_workflow(BrowserTask.run, run, id=f"patch-{uuid.uuid4().hex}", task_queue=queue)
+            with contextlib.suppress(WorkflowFailureError):
+                await handle.result()
+            history: WorkflowHistory = await handle.fetch_history()
+    return history
