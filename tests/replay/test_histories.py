@@ -65,14 +65,16 @@ async def test_both_sides_of_a_change_of_the_workflow_replay(path: Path) -> None
     assert (name in patches_in(history)) == (side == "after")
 
 
-def test_every_change_of_the_workflow_has_histories_of_after_it() -> None:
+def test_a_change_that_histories_know_of_stays_in_the_workflow() -> None:
     sources = (Path(__file__).parents[2] / "workflows").glob("*.py")
     known = {name for path in sources for name in re.findall(r'patched\("([^"]+)"\)', path.read_text("utf-8"))}
     files = [*HISTORIES, *PATCHES]
 
     histories = [WorkflowHistory.from_json(path.stem, path.read_text(encoding="utf-8")) for path in files]
 
-    assert known == set().union(*map(patches_in, histories))
+    recorded = set().union(*map(patches_in, histories))
+    assert recorded >= {"hibernate", "look-again", *(path.stem.rpartition("-")[0] for path in PATCHES)}
+    assert recorded <= known
 
 
 @pytest.mark.parametrize("path", HISTORIES, ids=lambda path: path.stem)
