@@ -63,6 +63,8 @@ DISPATCH_WITHIN_S = 15 * 60
 """How old an intent may be in the ledger when its bytes leave. What lets a step wait no longer than it may is the
 keeper's gate, which knows the step's own budget."""
 REAP_EVERY_S = 60.0
+BEAT_FLUSH = timedelta(milliseconds=500)
+"""The SDK sends heartbeats at least so often; its own default, 0.8 of their time-out, leaves room for one late beat."""
 ROLES = ("all", "workflow", "browser", "model")
 
 
@@ -180,6 +182,7 @@ def _model_worker(
             PlanActivities(planner, artifacts, store).revise_plan,
         ],
         max_concurrent_activities=20,
+        max_heartbeat_throttle_interval=BEAT_FLUSH,
     )
 
 
@@ -275,7 +278,7 @@ async def _browser_workers(
             activities=activities,
             max_concurrent_activities=places,
             graceful_shutdown_timeout=timedelta(seconds=30),
-            max_heartbeat_throttle_interval=timedelta(milliseconds=500),
+            max_heartbeat_throttle_interval=BEAT_FLUSH,
         )
         for queue, activities, places in served
     ]

@@ -1,5 +1,6 @@
 """The LLM fallback: choose one element, as an activity of its own with a retry policy of its own."""
 
+import asyncio
 import contextlib
 import logging
 from collections.abc import AsyncIterator, Mapping
@@ -48,8 +49,7 @@ class ModelActivities:
             ModelFailed: one of its kinds. A rate limit carries the provider's wait to Temporal's retry.
         """
         async with heartbeats("asking the model"):
-            snapshot = Snapshot.model_validate_json(await self._artifacts.get(request.snapshot))
-            page = snapshot.as_text(about=request.instruction)
+            snapshot, page = await as_read(await self._artifacts.get(request.snapshot), request.instruction)
             ids = frozenset(element.id for element in snapshot.elements if element.actionable)
             async with passing_on():
                 choice = await self._proposer.propose(
@@ -80,6 +80,16 @@ class ModelActivities:
         if self._overrides is None:
             return None
         return overruled(await self._overrides.rules(tenant, host_of(snapshot.url)), snapshot, picked_id)
+
+
+async def as_read(data: bytes, about: str) -> tuple[Snapshot, str]:
+    """A stored snapshot, and what a model reads of it. In a thread: a large page would hold up all heartbeats here."""
+
+    def read() -> tuple[Snapshot, str]:
+        snapshot = Snapshot.model_validate_json(data)
+        return snapshot, snapshot.as_text(about=about)
+
+    return await asyncio.to_thread(read)
 
 
 @contextlib.asynccontextmanager

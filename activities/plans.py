@@ -6,10 +6,9 @@ from typing import Any
 from temporalio import activity
 
 from activities.heartbeats import heartbeats
-from activities.model import passing_on, traced
+from activities.model import as_read, passing_on, traced
 from replaywright.domain.plans import PlanRules, checked_plan
 from replaywright.domain.runs import ReviseRequest, Revision, step_title
-from replaywright.domain.snapshots import Snapshot
 from replaywright.domain.steps import Step
 from replaywright.domain.templates import fill
 from replaywright.ports import Artifacts, Planner, PlanQuestion, StepStore
@@ -35,8 +34,10 @@ class PlanActivities:
             ModelFailed: one of its kinds. A rate limit carries the provider's wait to Temporal's retry.
         """
         async with heartbeats("asking the planner"):
-            snapshot = Snapshot.model_validate_json(await self._artifacts.get(request.snapshot))
             failing = request.plan[request.sequence]
+            snapshot, page = await as_read(
+                await self._artifacts.get(request.snapshot), f"{request.task.goal} {failing.instruction}"
+            )
             question = PlanQuestion(
                 goal=fill(request.task.goal, request.values),
                 parameters=request.values,
@@ -48,7 +49,7 @@ class PlanActivities:
                     number: step_title(step)
                     for number, step in enumerate(request.plan[request.sequence :], request.sequence + 1)
                 },
-                page=snapshot.as_text(about=f"{request.task.goal} {failing.instruction}"),
+                page=page,
             )
             rules = PlanRules(
                 task=request.task,

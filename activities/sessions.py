@@ -27,6 +27,8 @@ from replaywright.ports import Browsers, BrowserSession, CommitGate, Keepers, Kn
 _log = logging.getLogger("replaywright.sessions")
 
 RENEW_EVERY_S = 5.0
+TELL_EVERY_S = 60.0
+"""How often it is told again that leases are not renewed."""
 UNUSED_S = 120.0
 """A browser that no step has used for so long after it was opened is not asked for any more."""
 
@@ -117,14 +119,22 @@ class Attachments:
         """Prolong the leases of all held sessions, for ever; only ever after `prove` came back from the store.
 
         A worker that is cut off from the rest of the system must not keep a browser that others may want to adopt.
+        That is told at once and then once a minute, while a session is held.
         """
+        told_at = float("-inf")
         while True:
             await asyncio.sleep(RENEW_EVERY_S)
+            if not self._held:
+                told_at = float("-inf")
+                continue
             try:
                 await prove()
             except StoreUnavailable as exc:
-                _log.warning("leases are not renewed: %s", exc)
+                if time.monotonic() - told_at >= TELL_EVERY_S:
+                    told_at = time.monotonic()
+                    _log.warning("leases are not renewed: %s", exc)
                 continue
+            told_at = float("-inf")
             for held in list(self._held.values()):
                 if not held.is_used and time.monotonic() - held.opened_at > UNUSED_S:
                     continue

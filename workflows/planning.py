@@ -69,7 +69,7 @@ class Planning:
             task_queue=policies.model_queue(workflow.info().task_queue),
             start_to_close_timeout=policies.MODEL_LIMIT,
             schedule_to_close_timeout=policies.MODEL_TOTAL,
-            heartbeat_timeout=policies.HEARTBEAT * 5,
+            heartbeat_timeout=policies.HEARTBEAT,
             retry_policy=policies.MODEL,
         )
         return proposal
@@ -100,7 +100,7 @@ class Planning:
                 task_queue=policies.model_queue(workflow.info().task_queue),
                 start_to_close_timeout=policies.PLAN_LIMIT,
                 schedule_to_close_timeout=policies.PLAN_TOTAL,
-                heartbeat_timeout=policies.HEARTBEAT * 5,
+                heartbeat_timeout=policies.HEARTBEAT,
                 retry_policy=policies.MODEL,
             )
         except ActivityError as error:

@@ -255,8 +255,8 @@ ACTIVITIES = (
         "lease renewed without proof",
         "a worker that is cut off renews no lease",
         "activities/sessions.py",
-        '                _log.warning("leases are not renewed: %s", exc)\n                continue\n',
-        '                _log.warning("leases are not renewed: %s", exc)\n',
+        '                    _log.warning("leases are not renewed: %s", exc)\n                continue\n',
+        '                    _log.warning("leases are not renewed: %s", exc)\n',
         (_SESSIONS + "test_a_worker_that_is_cut_off_renews_nothing_until_it_is_back",),
     ),
 )

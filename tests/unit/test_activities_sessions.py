@@ -211,6 +211,11 @@ class Proof:
         if self.error is not None:
             raise self.error
 
+    @property
+    def was_asked(self) -> bool:
+        """Whether a round of renewals has begun."""
+        return self._asked.is_set()
+
     async def one_round(self) -> None:
         """Return when one round of renewals is over: the next one begins."""
         async with asyncio.timeout(10):
@@ -263,6 +268,48 @@ async def test_a_worker_that_is_cut_off_renews_nothing_until_it_is_back(
             await proof.one_round()
 
     assert (while_away, stage.keepers.renewals) == ([], [("s1", 1)])
+    assert "leases are not renewed: away" in caplog.text
+
+
+async def test_that_leases_are_not_renewed_is_told_once_and_then_so_often(
+    stage: Stage, proof: Proof, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await stage.attachments.hold(SESSION, 1)
+    proof.error = StoreUnavailable("away")
+
+    def told() -> int:
+        return sum("are not renewed" in record.getMessage() for record in caplog.records)
+
+    async with leasing(stage, proof):
+        for _ in range(3):
+            await proof.one_round()
+        at_first = told()
+        monkeypatch.setattr("activities.sessions.TELL_EVERY_S", 0)
+        await proof.one_round()
+        later = told()
+        monkeypatch.setattr("activities.sessions.TELL_EVERY_S", 60)
+        proof.error = None
+        await proof.one_round()
+        proof.error = StoreUnavailable("away again")
+        await proof.one_round()
+
+    assert (at_first, later > 1, "away again" in caplog.text) == (1, True, True)
+
+
+async def test_a_worker_that_holds_no_session_asks_no_store_and_says_nothing(
+    stage: Stage, proof: Proof, caplog: pytest.LogCaptureFixture
+) -> None:
+    proof.error = StoreUnavailable("away")
+
+    async with leasing(stage, proof):
+        for _ in range(5):
+            await asyncio.sleep(0)
+        asked = proof.was_asked
+        await stage.attachments.hold(SESSION, 1)
+        await proof.one_round()
+        await stage.attachments.drop("s1")
+
+    assert not asked
     assert "leases are not renewed" in caplog.text
 
 

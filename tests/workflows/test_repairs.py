@@ -16,6 +16,7 @@ from replaywright.domain.overrides import Due
 from replaywright.domain.runs import ActionRequest, Mode, PersonVerdict, Proposal, Revision, RunResult, Usage
 from replaywright.domain.steps import Step
 from tests.workflows.scripted import BUTTON, Script, after_goto, done, lost, missed, run_of, scripted, start, waiting
+from workflows import policies
 from workflows.plugin import WorkflowPlugin
 from workflows.task import BrowserTask
 
@@ -137,6 +138,21 @@ def needs_continue(script: Script) -> None:
     script.perform = perform
     script.propose = lambda _: Proposal(usage=Usage(calls=1))
     script.revise = lambda r: Revision(steps=(CONTINUE, *r.plan[r.sequence :]), usage=Usage(calls=1))
+
+
+async def test_a_model_worker_that_is_silent_is_noticed_as_soon_as_a_browser_worker(client: Client) -> None:
+    script = Script()
+    needs_continue(script)
+
+    async with scripted(client, script) as queue:
+        handle = await start(client, queue, run_of(GOTO, FILL, goal=GOAL, budget=PLANS))
+        await handle.result()
+    events = (await handle.fetch_history()).events
+
+    scheduled = [event.activity_task_scheduled_event_attributes for event in events]
+    silences = {one.activity_type.name: one.heartbeat_timeout.ToTimedelta() for one in scheduled}
+    assert silences["model.propose_target"] == silences["model.revise_plan"] == silences["browser.fill"]
+    assert silences["browser.fill"] == policies.HEARTBEAT
 
 
 async def test_a_revised_plan_replaces_the_rest_and_survives_continuing_as_new(client: Client) -> None:
