@@ -42,6 +42,7 @@ from replaywright.extensions import custom_predicates
 from replaywright.keeper.client import reap
 from replaywright.keeper.identity import host_name
 from replaywright.keeper.local import LocalKeepers
+from replaywright.keeper.places import most_places
 from replaywright.llm.executor import ModelExecutor
 from replaywright.llm.planner import ModelPlanner
 from replaywright.overrides import rules_in, shipped_rules
@@ -231,7 +232,7 @@ async def _browser_workers(
         headless=settings.headless,
         sandbox=settings.chromium_sandbox,
         lease_s=settings.lease_s,
-        limit=settings.browser_limit,
+        limit=settings.max_browsers,
     )
     attachments = Attachments(keepers, browsers)
     exits.push_async_callback(attachments.drop_all)
@@ -266,9 +267,10 @@ async def _browser_workers(
         effects.settle_step,
         ResumeActivities(store).resume_run,
     ]
+    most = settings.max_browsers or most_places()
     served: tuple[tuple[str, list[Callable[..., Any]], int], ...] = (
-        (queues[0], own, settings.browser_limit * 2),
-        (queues[1], [sessions.recover_session], settings.browser_limit),
+        (queues[0], own, most * 2),
+        (queues[1], [sessions.recover_session], most),
         (queues[2], shared, OPENED_AT_ONCE),
     )
     return [

@@ -13,6 +13,7 @@ from functools import partial
 from typing import Protocol
 
 from temporalio import activity
+from temporalio.exceptions import ApplicationError, ApplicationErrorCategory
 
 from activities.commit import reopened, settled
 from activities.heartbeats import heartbeats
@@ -20,7 +21,7 @@ from replaywright.domain.checkpoints import Checkpoint, PageState
 from replaywright.domain.outcomes import StepOutcome
 from replaywright.domain.runs import ActionRequest
 from replaywright.domain.sessions import CloseSession, OpenSession, RecoverSession, SessionOpened, SessionRef
-from replaywright.errors import Fenced, ReplaywrightError, SessionLost, StoreUnavailable
+from replaywright.errors import Fenced, NoPlace, ReplaywrightError, SessionLost, StoreUnavailable
 from replaywright.killpoints import hit_run
 from replaywright.ports import Browsers, BrowserSession, CommitGate, Keepers, Known
 
@@ -28,7 +29,7 @@ _log = logging.getLogger("replaywright.sessions")
 
 RENEW_EVERY_S = 5.0
 TELL_EVERY_S = 60.0
-"""How often it is told again that leases are not renewed."""
+"""How often it is told again that leases are not renewed, or that this host is full."""
 UNUSED_S = 120.0
 """A browser that no step has used for so long after it was opened is not asked for any more."""
 
@@ -176,15 +177,19 @@ class SessionActivities:
         self._attachments = attachments
         self._queue = queue
         self._host_queue = host_queue
+        self._told_full_at = float("-inf")
 
     @activity.defn(name="session.open")
     async def open_session(self, request: OpenSession) -> SessionOpened:
         """Start a keeper with its browser on this host and attach to it.
 
         On a retry a new one is started: an earlier one that nobody holds ends by its own deadline.
+
+        Raises:
+            ApplicationError: of type `NoPlace`: this host is full at the moment; nothing was started.
         """
         async with heartbeats("opening"):
-            opened = await self._open(request.epoch)
+            opened = await self._open(request.epoch, request.instead_of)
             hit_run("opening")
         _log.info("session %s opened for %s", opened.session.session_id, request.run_id)
         return opened
@@ -195,6 +200,9 @@ class SessionActivities:
 
         A browser whose page is gone (its renderer crashed) is kept, with its cookies, but not adopted: there is nothing
         to go on from.
+
+        Raises:
+            ApplicationError: of type `NoPlace`: as in `open_session`. What could not be adopted is ended all the same.
         """
         async with heartbeats("recovering"):
             if self._keepers.is_local(request.lost):
@@ -209,7 +217,7 @@ class SessionActivities:
                     return SessionOpened(
                         session=self._mine(held.ref, request.epoch), adopted=url not in _BLANK, url=url
                     )
-            opened = await self._open(request.epoch)
+            opened = await self._open(request.epoch, request.lost.session_id)
             hit_run("rebuilding")
             return opened
 
@@ -218,18 +226,23 @@ class SessionActivities:
         """End the browser and its keeper; nothing happens when they are gone."""
         await self._give_back(request.session)
 
-    async def _open(self, epoch: int) -> SessionOpened:
+    async def _open(self, epoch: int, instead_of: str) -> SessionOpened:
         """A new browser; when the activity is cancelled on the way, it is given back before that is told."""
-        opening = asyncio.create_task(self._opened(epoch))
+        opening = asyncio.create_task(self._opened(epoch, instead_of))
         try:
             return await asyncio.shield(opening)
+        except NoPlace as exc:
+            if time.monotonic() - self._told_full_at >= TELL_EVERY_S:
+                self._told_full_at = time.monotonic()
+                _log.warning("runs wait for a browser: %s", exc)
+            raise ApplicationError(str(exc), type="NoPlace", category=ApplicationErrorCategory.BENIGN) from exc
         except asyncio.CancelledError:
             with contextlib.suppress(ReplaywrightError):  # then there is nothing to give back
                 await self._give_back((await opening).session)
             raise
 
-    async def _opened(self, epoch: int) -> SessionOpened:
-        ref = self._mine(await self._keepers.launch(uuid.uuid4().hex[:12]), epoch)
+    async def _opened(self, epoch: int, instead_of: str) -> SessionOpened:
+        ref = self._mine(await self._keepers.launch(uuid.uuid4().hex[:12], instead_of), epoch)
         try:
             held = await self._attachments.hold(ref, epoch)
         except SessionLost:

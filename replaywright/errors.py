@@ -6,7 +6,8 @@ ReplaywrightError
 ├── SecretMissing              a secret that a step names has no value here
 ├── PolicyBlocked              a rule forbids what the step would do
 ├── StackFailed                a part of the local stack (Temporal, Redis, Chromium, worker) did not start
-│   └── ChromiumMissing
+│   ├── ChromiumMissing
+│   └── NoPlace                this host has no place for another browser at the moment: whoever wants one waits
 ├── StoreUnavailable           Redis cannot be reached or refuses writes; the step may be repeated later
 ├── ValueTooLarge              a value is over the limit of where it was to be kept: never retried
 ├── ArtifactMissing            a digest that a record names is not in the artifact store
@@ -52,6 +53,10 @@ class StackFailed(ReplaywrightError):
 
 class ChromiumMissing(StackFailed):
     """No Chromium was found and none could be installed."""
+
+
+class NoPlace(StackFailed):
+    """This host has no place for another browser at the moment."""
 
 
 class StoreUnavailable(ReplaywrightError):

@@ -304,8 +304,17 @@ class CommitGate(Protocol):
 class Keepers(Protocol):
     """Starts and reaches session keepers on this host."""
 
-    async def launch(self, session_id: str) -> SessionRef:
-        """Start a keeper with its Chromium. Raises `StackFailed` when it does not come up."""
+    async def launch(self, session_id: str, instead_of: str = "") -> SessionRef:
+        """Start a keeper with its Chromium.
+
+        Args:
+            session_id: of the new session.
+            instead_of: a session of this host that ends as soon as the new one is there, whose place it takes.
+
+        Raises:
+            NoPlace: this host has no place for another browser at the moment.
+            StackFailed: it does not come up.
+        """
 
     async def attach(self, session: SessionRef, epoch: int) -> str:
         """The DevTools endpoint for the holder of `epoch`; cuts every older one off.

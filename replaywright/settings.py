@@ -11,7 +11,6 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self, cast
 
-import psutil
 from pydantic import AfterValidator, AliasChoices, Field, StringConstraints, ValidationError, model_validator
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
@@ -27,10 +26,6 @@ for every process."""
 
 _NOT_SETTINGS = (READY_FILE_VARIABLE,)
 _NOT_SETTINGS_PREFIXES = ("REPLAYWRIGHT_SECRET_", "REPLAYWRIGHT_INTERNAL_")
-
-_BROWSER_BYTES = 600 * 1024 * 1024
-"""Budget of one Chromium with one page. Headless Chromium on ordinary pages stays below it; a swapping host would make
-every time limit of every run wrong."""
 
 
 def _absolute(path: Path) -> Path:
@@ -149,7 +144,8 @@ class Settings(BaseSettings):
     """Folder with the YAML files of override rules. None: `overrides` in `home`, if it is there."""
 
     max_browsers: Annotated[int, Field(ge=1)] | None = None
-    """Sessions that one worker keeps alive at the same time. None: what the memory allows."""
+    """Browsers on this host at the same time, of all workers of one `home`; runs wait for a place. None: as many as
+    the memory that is free at the moment has room for, and one at least."""
 
     checkpoint_every: Annotated[int, Field(ge=1, le=10_000)] = 10
     """Steps after which a checkpoint is taken if no navigation or commit came with one."""
@@ -236,11 +232,6 @@ class Settings(BaseSettings):
         """Whether Chromium is started with its sandbox."""
         return os.geteuid() != 0 if self.sandbox is None else self.sandbox
 
-    @property
-    def browser_limit(self) -> int:
-        """Sessions that one worker keeps alive at the same time."""
-        return self.max_browsers or max(1, _memory_bytes() // 2 // _BROWSER_BYTES)
-
 
 def load_settings(**overrides: object) -> Settings:
     """Read the settings of this process; `overrides` that are not None win over the environment.
@@ -285,13 +276,3 @@ def _one_line(error: ValidationError) -> str:
 
 def _price(input_usd: float | None, output_usd: float | None) -> Price | None:
     return None if input_usd is None or output_usd is None else Price(input_usd=input_usd, output_usd=output_usd)
-
-
-def _memory_bytes() -> int:
-    total: int = psutil.virtual_memory().total
-    limit = Path("/sys/fs/cgroup/memory.max")  # a container's limit is not in what psutil reads
-    try:
-        text = limit.read_text().strip()
-    except OSError:
-        return total
-    return min(total, int(text)) if text.isdecimal() else total

@@ -43,6 +43,7 @@ from replaywright.errors import (
     Fenced,
     InputInvalid,
     KeeperUnavailable,
+    NoPlace,
     PlanRefused,
     ReplaywrightError,
     SecretMissing,
@@ -928,11 +929,18 @@ class FakeKeepers:
         self.attached: list[tuple[str, int]] = []
         """Session and epoch of every attachment that was granted."""
         self.dead: set[str] = set()
+        self.full = ""
+        """Why there is no place for another browser; empty while there is."""
+        self.launched: list[tuple[str, str]] = []
+        """Each session that was started, and instead of which."""
         self.gates: defaultdict[str, FakeGate] = defaultdict(FakeGate)
         """By session."""
 
-    async def launch(self, session_id: str) -> SessionRef:
-        """A session of this host."""
+    async def launch(self, session_id: str, instead_of: str = "") -> SessionRef:
+        """A session of this host, unless it is full."""
+        if self.full:
+            raise NoPlace(self.full)
+        self.launched.append((session_id, instead_of))
         self.epochs[session_id] = 0
         queue = f"host-{self.host}"
         return SessionRef(session_id=session_id, queue=queue, host_queue=queue, host=self.host, boot_id="fake-boot")

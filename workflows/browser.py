@@ -1,5 +1,6 @@
 """The workflow's side of a browser session: where it is, how it is found again, what runs on it."""
 
+from collections.abc import Callable
 from datetime import timedelta
 from typing import TypeVar
 
@@ -20,7 +21,19 @@ _Result = TypeVar("_Result")
 class Browser:
     """One run's browser across worker losses: every loss raises the epoch, so that what was before is fenced."""
 
-    def __init__(self, *, run_id: str, lineage: str, tenant: str, base_queue: str) -> None:
+    def __init__(
+        self,
+        *,
+        run_id: str,
+        lineage: str,
+        tenant: str,
+        base_queue: str,
+        show: Callable[[str], None],
+        waited: Callable[[float], None],
+    ) -> None:
+        """`show` tells what is done; `waited` is told how many seconds the run has waited for a place."""
+        self._show = show
+        self._waited = waited
         self._run_id = run_id
         self._lineage = lineage
         self._tenant = tenant
@@ -71,7 +84,7 @@ class Browser:
                 cancellation_type=workflow.ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
             )
         except ActivityError as error:
-            if not policies.is_loss(error):
+            if not (policies.is_loss(error) or policies.has_no_place(error)):
                 raise
             opened = await self._anywhere(
                 "session.recover", request, activity_id, "find the browser again, on any host"
@@ -158,6 +171,25 @@ class Browser:
             workflow.logger.warning("the browser was not closed: %s", error.cause)
 
     async def _anywhere(self, name: str, request: Record, activity_id: str, summary: str) -> SessionOpened:
+        """Get a browser from any worker; where every place is taken the run says so, and waits."""
+        try:
+            return await self._asked(name, request, activity_id, summary, policies.FIRST_OPENING)
+        except ActivityError as error:
+            if not policies.has_no_place(error):
+                raise
+            since = workflow.now()
+            self._show(f"waiting for a free place: {policies.said(error)}")
+        opened = await self._asked(
+            name, request, f"{activity_id}-wait", f"{summary}, when a place is free", policies.WAITING
+        )
+        if not self.is_asleep:  # what a person takes is not counted anyway
+            self._waited((workflow.now() - since).total_seconds())
+        self._show("")
+        return opened
+
+    async def _asked(
+        self, name: str, request: Record, activity_id: str, summary: str, retry_policy: RetryPolicy
+    ) -> SessionOpened:
         opened: SessionOpened = await workflow.execute_activity(
             name,
             request,
@@ -167,7 +199,7 @@ class Browser:
             task_queue=policies.browser_queue(self._base_queue),
             start_to_close_timeout=policies.OPEN_LIMIT,
             heartbeat_timeout=policies.HEARTBEAT,
-            retry_policy=policies.OPENING,
+            retry_policy=retry_policy,
             cancellation_type=workflow.ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
         )
         return opened

@@ -43,7 +43,7 @@ class Person:
         assert verdict is not None
         self._board.go_on()
         await self._wake(verdict)
-        self._planning.begun += (workflow.now() - since).total_seconds()  # that was no time of the run's own
+        self._planning.leave_out((workflow.now() - since).total_seconds())
         return verdict
 
     def answer(self, verdict: PersonVerdict) -> None:

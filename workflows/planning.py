@@ -28,7 +28,11 @@ class Planning:
         self.revised_from = run.state.revised_from
         """For each revision, the index of the step that it began at."""
         self.begun = run.state.begun or workflow.now().timestamp()
-        """When the run began, in seconds since 1970, moved on by the time that it waited for a person."""
+        """When the run began, in seconds since 1970, moved on by the time that it waited for a person or a browser."""
+
+    def leave_out(self, seconds: float) -> None:
+        """So long the run has waited, which is no time of its own."""
+        self.begun += seconds
 
     def spent(self, usage: Usage) -> str:
         """Which limit of the run is reached; empty while a model may be asked."""

@@ -40,6 +40,7 @@ COMMIT_ROUNDS = 3
 UNDISPATCHED_ROUNDS = 20
 """How often a commit step may be begun anew when nothing of it had left the browser."""
 
+_NO_PLACE = "NoPlace"
 _LOST = frozenset({"SessionLost", "KeeperUnavailable", "KeeperRefused", "Fenced"})
 _BEFORE_DISPATCH = frozenset({"InputInvalid", "SecretMissing", "PolicyBlocked"})
 """Found wrong before anything is done."""
@@ -71,6 +72,15 @@ RESTORING = RetryPolicy(
 """For restoring a checkpoint: one whose store cannot be reached is given up after a while, for an older one."""
 OPENING = RetryPolicy(initial_interval=timedelta(milliseconds=250), maximum_interval=timedelta(seconds=5))
 """For getting a browser: repeated without limit, also when the worker dies while it opens one."""
+FIRST_OPENING = RetryPolicy(
+    initial_interval=timedelta(milliseconds=250),
+    maximum_interval=timedelta(seconds=5),
+    non_retryable_error_types=[_NO_PLACE],
+)
+"""Like `OPENING`, but that every place is taken goes to the workflow, which says so before it waits."""
+WAITING = RetryPolicy(initial_interval=timedelta(milliseconds=500), maximum_interval=timedelta(seconds=10))
+"""For waiting until a place for a browser is free: asked again without limit, by the server, so that a long wait adds
+nothing to the history."""
 MODEL = RetryPolicy(
     initial_interval=timedelta(seconds=1),
     maximum_interval=timedelta(seconds=30),
@@ -114,6 +124,16 @@ def is_loss(error: ActivityError) -> bool:
             return kind in _LOST
         case _:
             return False
+
+
+def has_no_place(error: ActivityError) -> bool:
+    """Whether a browser could not be had because every place for one is taken at the moment."""
+    return isinstance(error.cause, ApplicationError) and error.cause.type == _NO_PLACE
+
+
+def said(error: ActivityError) -> str:
+    """What an activity that failed says of it, without the kind of its error."""
+    return error.cause.message if isinstance(error.cause, ApplicationError) else str(error.cause or error)
 
 
 def leaves_doubt(error: ActivityError) -> bool:

@@ -90,15 +90,17 @@ class BrowserTask:
         self._extracted = dict(state.extracted)
         self._files = state.files
         self._warnings = state.warnings
+        self._planning = Planning(run, self._lineage)
         self._browser = Browser(
             run_id=workflow.info().workflow_id,
             lineage=self._lineage,
             tenant=run.tenant,
             base_queue=workflow.info().task_queue,
+            show=self._show_doing,
+            waited=self._planning.leave_out,
         )
         self._browser.session, self._browser.epoch = state.session, state.epoch
         self._overrides = Overrides(self._browser, run, self._lineage)
-        self._planning = Planning(run, self._lineage)
         self._resuming = Resuming(run, self._lineage)
         self._acts: tuple[str, ...] = ()
         self._acts_are_of: tuple[Step, ...] = ()

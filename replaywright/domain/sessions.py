@@ -27,6 +27,8 @@ class OpenSession(Record):
     tenant: str
     epoch: int = 1
     """The epoch to begin with: higher than any of the lineage."""
+    instead_of: str = ""
+    """Id of the session that is given back as soon as this one serves: on its host, the new one takes its place."""
 
 
 class RecoverSession(Record):

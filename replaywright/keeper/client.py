@@ -317,12 +317,29 @@ async def launch_keeper(
         KeeperUnavailable: it did not come up; the message has the end of its log. Nothing of it is left running.
         KeeperRefused: there is a session of this id.
     """
-    directory = sessions_dir.absolute() / options.session_id
+    directory = make_directory(sessions_dir, options.session_id)
+    return await start_keeper(directory, options, environment=environment, timeout_s=timeout_s)
+
+
+def make_directory(sessions_dir: Path, session_id: str) -> Path:
+    """Make the directory of a session that is to be started, and return it.
+
+    Raises:
+        KeeperRefused: there is a session of this id.
+    """
+    directory = sessions_dir.absolute() / session_id
     sessions_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
     try:
         directory.mkdir(mode=0o700)
     except FileExistsError as error:
-        raise KeeperRefused(f"there is a session {options.session_id!r} in {str(sessions_dir)!r}") from error
+        raise KeeperRefused(f"there is a session {session_id!r} in {str(sessions_dir)!r}") from error
+    return directory
+
+
+async def start_keeper(
+    directory: Path, options: KeeperOptions, *, environment: Mapping[str, str] = os.environ, timeout_s: float = 40.0
+) -> KeeperHandle:
+    """Like `launch_keeper`, in a directory that `make_directory` has made."""
     ready_read, ready_write = os.pipe()
     kept = {name: value for name, value in environment.items() if name in INHERITED}
     package_root = str(Path(replaywright.__file__).parent.parent)
@@ -419,9 +436,20 @@ def list_live(sessions_dir: Path) -> list[SessionRecord]:
     return [record for record in records if record is not None and is_live(record)]
 
 
-def count_live(sessions_dir: Path) -> int:
-    """Return how many keepers live on this host."""
-    return len(list_live(sessions_dir))
+def count_starting(sessions_dir: Path) -> int:
+    """Return how many sessions are about to start: their directory is there, and their keeper has said nothing yet."""
+    return sum(
+        read_record(directory) is None and not _is_left_over(directory)
+        for directory in _session_directories(sessions_dir)
+    )
+
+
+def _is_left_over(directory: Path) -> bool:
+    """Whether nobody starts a session in this directory, which has no record, any more."""
+    try:
+        return time.time() - directory.stat().st_mtime > UNRECORDED_TTL_S
+    except FileNotFoundError:
+        return True
 
 
 def reap(sessions_dir: Path) -> list[str]:
@@ -435,7 +463,7 @@ def reap(sessions_dir: Path) -> list[str]:
     for directory in _session_directories(sessions_dir):
         record = read_record(directory)
         if record is None:
-            if time.time() - directory.stat().st_mtime > UNRECORDED_TTL_S:
+            if _is_left_over(directory):
                 _remove(directory)
                 reaped.append(directory.name)
             continue

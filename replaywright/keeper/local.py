@@ -4,9 +4,10 @@ from pathlib import Path
 
 from replaywright.domain.sessions import SessionRef
 from replaywright.errors import Fenced, KeeperUnavailable, StackFailed
-from replaywright.keeper.client import KeeperClient, count_live, launch_keeper
+from replaywright.keeper.client import KeeperClient, start_keeper
 from replaywright.keeper.commit_gate import LocalCommitGate
 from replaywright.keeper.identity import boot_id, host_name
+from replaywright.keeper.places import Places
 from replaywright.keeper.protocol import SOCKET_NAME, KeeperOptions
 
 
@@ -14,23 +15,23 @@ class LocalKeepers:
     """Starts keepers in `sessions_dir` and speaks to them over their sockets."""
 
     def __init__(
-        self, sessions_dir: Path, executable: Path, *, headless: bool, sandbox: bool, lease_s: float, limit: int
+        self, sessions_dir: Path, executable: Path, *, headless: bool, sandbox: bool, lease_s: float, limit: int | None
     ) -> None:
-        self._sessions_dir = sessions_dir
+        """`limit` is the number of places for browsers on this host; None: what the free memory has room for."""
+        self._places = Places(sessions_dir, limit)
         self._executable = executable
         self._headless = headless
         self._sandbox = sandbox
         self._lease_s = lease_s
-        self._limit = limit
 
-    async def launch(self, session_id: str) -> SessionRef:
+    async def launch(self, session_id: str, instead_of: str = "") -> SessionRef:
         """Start a keeper with its Chromium.
 
         Raises:
-            StackFailed: all places on this host are taken, or it did not come up.
+            NoPlace: there is no place for it on this host at the moment.
+            StackFailed: it did not come up.
         """
-        if count_live(self._sessions_dir) >= self._limit:
-            raise StackFailed(f"all {self._limit} browsers of this host are in use; raise REPLAYWRIGHT_MAX_BROWSERS")
+        directory = await self._places.take(session_id, instead_of)
         options = KeeperOptions(
             session_id=session_id,
             executable=str(self._executable),
@@ -39,7 +40,7 @@ class LocalKeepers:
             lease_s=self._lease_s,
         )
         try:
-            handle = await launch_keeper(self._sessions_dir, options)
+            handle = await start_keeper(directory, options)
         except KeeperUnavailable as exc:
             raise StackFailed(str(exc)) from exc
         return SessionRef(

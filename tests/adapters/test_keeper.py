@@ -24,7 +24,6 @@ from replaywright.keeper.chromium import command_line
 from replaywright.keeper.client import (
     KeeperClient,
     KeeperHandle,
-    count_live,
     launch_keeper,
     list_live,
     log_tail,
@@ -117,7 +116,7 @@ async def sessions(tmp_path: Path) -> AsyncIterator[Path]:
     yield directory
     for record in list_live(directory):
         os.kill(record.keeper.pid, signal.SIGKILL)
-    await until(lambda: count_live(directory) == 0)
+    await until(lambda: len(list_live(directory)) == 0)
     reap(directory)
 
 
@@ -199,7 +198,7 @@ async def test_a_keeper_says_who_it_is_and_has_no_child_but_chromium(sessions: P
     assert (status.epoch, status.state, status.chromium_alive) == (4, SessionState.READY, True)
     assert os.getpgid(status.chromium.pid) == status.chromium.pid
     assert psutil.Process(status.keeper.pid).ppid() != os.getpid()
-    assert count_live(sessions) == 1
+    assert len(list_live(sessions)) == 1
     assert (handle.directory.stat().st_mode & 0o777, handle.socket_path.stat().st_mode & 0o777) == (0o700, 0o600)
 
 
@@ -250,7 +249,7 @@ async def test_a_killed_keeper_takes_chromium_with_it_and_the_next_worker_cleans
 
     assert reaped == [handle.record.session_id]
     assert list(sessions.iterdir()) == [alive.directory]
-    assert count_live(sessions) == 1
+    assert len(list_live(sessions)) == 1
 
 
 async def test_the_reaper_kills_a_browser_that_outlived_its_keeper(sessions: Path, tmp_path: Path) -> None:
@@ -300,7 +299,7 @@ async def test_other_hosts_sessions_and_starts_in_progress_are_left_alone(sessio
     (sessions / "starting").mkdir()
 
     assert reap(sessions) == []
-    assert count_live(sessions) == 0
+    assert len(list_live(sessions)) == 0
 
 
 async def test_nobody_renews_and_the_browser_is_ended_and_its_profile_deleted(sessions: Path) -> None:

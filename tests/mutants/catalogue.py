@@ -581,6 +581,14 @@ KEEPER = (
         (_PROXY + "test_one_attempt_arms_once_and_one_operation_at_a_time",),
     ),
     Mutant(
+        "places counted without the lock",
+        "between counting the browsers of a host and taking a place nobody else counts",
+        "replaywright/keeper/places.py",
+        "            while not _locked(lock):",
+        "            while False:",
+        ("tests/unit/test_keeper_places.py::test_nobody_counts_while_another_worker_is_between_counting_and_taking",),
+    ),
+    Mutant(
         "no fence in the keeper",
         "the keeper refuses a smaller epoch",
         "replaywright/keeper/process.py",

@@ -6,6 +6,7 @@ import logging
 from collections.abc import AsyncIterator, Awaitable, Callable
 
 import pytest
+from temporalio.exceptions import ApplicationError
 
 from replaywright.domain.sessions import CloseSession, OpenSession, RecoverSession, SessionOpened, SessionRef
 from replaywright.errors import Fenced, KeeperUnavailable, SessionLost, StoreUnavailable
@@ -113,6 +114,36 @@ async def test_an_opened_session_belongs_to_this_worker_and_is_attached(stage: S
     assert (session.queue, session.host_queue, session.host, session.epoch) == ("mine", "host-mine", "fake-host", 1)
     assert (opened.adopted, opened.url) == (False, "about:blank")
     assert stage.keepers.attached == [(session.session_id, 1)]
+
+
+async def test_a_full_host_refuses_a_browser_in_a_way_that_the_run_can_tell(
+    stage: Stage, caplog: pytest.LogCaptureFixture
+) -> None:
+    stage.keepers.full = "all places are taken"
+    stage.browser.is_lost = True
+    refused: list[ApplicationError] = []
+
+    for _ in range(2):
+        with pytest.raises(ApplicationError) as opening:
+            await run_activity(stage.sessions.open_session, OpenSession(run_id="r1", lineage="l1", tenant="acme"))
+        refused.append(opening.value)
+    with pytest.raises(ApplicationError) as recovering:
+        await recovered(stage)
+    refused.append(recovering.value)
+
+    assert {(error.type, error.message) for error in refused} == {("NoPlace", "all places are taken")}
+    assert caplog.text.count("runs wait for a browser: all places are taken") == 1
+    assert stage.keepers.dead == {"s1"}
+
+
+async def test_a_browser_that_comes_instead_of_another_takes_its_place(stage: Stage) -> None:
+    stage.browser.is_lost = True
+    await recovered(stage)
+    stage.browser.is_lost = False
+    request = OpenSession(run_id="r1", lineage="l1", tenant="acme", instead_of="s7")
+    await run_activity(stage.sessions.open_session, request)
+
+    assert [instead_of for _, instead_of in stage.keepers.launched] == ["s1", "s7"]
 
 
 async def test_opening_again_starts_a_session_of_its_own(stage: Stage) -> None:
@@ -371,10 +402,10 @@ async def test_an_opening_that_is_cancelled_on_the_way_gives_its_browser_back(
     launched, go_on = asyncio.Event(), asyncio.Event()
     launch = stage.keepers.launch
 
-    async def slow(session_id: str) -> SessionRef:
+    async def slow(session_id: str, instead_of: str = "") -> SessionRef:
         launched.set()
         await go_on.wait()
-        return await launch(session_id)
+        return await launch(session_id, instead_of)
 
     monkeypatch.setattr(stage.keepers, "launch", slow)
     request = OpenSession(run_id="r1", lineage="r1", tenant="acme")

@@ -23,7 +23,7 @@ def test_without_any_variable_everything_is_embedded(tmp_path: Path) -> None:
     assert (settings.temporal_address, settings.redis_url, settings.model) == (None, None, None)
     assert settings.home == tmp_path / "replaywright"
     assert settings.artifacts == str(tmp_path / "replaywright" / "artifacts")
-    assert settings.browser_limit >= 1
+    assert settings.max_browsers is None
 
 
 def test_variables_are_read_and_arguments_win(monkeypatch: pytest.MonkeyPatch) -> None:

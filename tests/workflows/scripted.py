@@ -81,6 +81,10 @@ class Script:
     settled: list[SettleRequest] = field(default_factory=list)
     resumed: list[ResumeRequest] = field(default_factory=list)
     opened: list[OpenSession] = field(default_factory=list)
+    full: Callable[[str], bool] = lambda _name: False
+    """Whether no place is free when this activity asks for a browser."""
+    asked_for: list[str] = field(default_factory=list)
+    """The activities that asked for a browser, each time by their id."""
     checkpoint: bool = False
     """Whether each step that is done has led to another document, and tells of a checkpoint."""
     restores: Callable[[RestoreCheckpoint], Restored] = lambda _request: Restored(held=True)
@@ -99,6 +103,14 @@ class Script:
             return outcome
         taken = Checkpoint(position=request.sequence + 1, state=f"after-{request.sequence}")
         return outcome.model_copy(update={"moved": True, "checkpoint": taken})
+
+
+def place(script: Script, name: str) -> None:
+    """Raises what a full host does, if there is no place."""
+    script.asked_for.append(activity.info().activity_id)
+    needs = name == "session.open" or not script.adopt
+    if needs and script.full(name):
+        raise ApplicationError("all places are taken", type="NoPlace")
 
 
 def _checkpoints(script: Script) -> list[Callable[..., object]]:
@@ -135,12 +147,14 @@ def _activities(script: Script, queue: str) -> tuple[list[Callable[..., object]]
 
     @activity.defn(name="session.open")
     async def opened(request: OpenSession) -> SessionOpened:
+        place(script, "session.open")
         script.opened.append(request)
         return SessionOpened(session=session.model_copy(update={"epoch": request.epoch}))
 
     @activity.defn(name="session.recover")
     async def recover(request: RecoverSession) -> SessionOpened:
         script.recovered.append(request)
+        place(script, "session.recover")
         kept = request.lost if script.adopt else session.model_copy(update={"session_id": f"s{request.epoch}"})
         return SessionOpened(session=kept.model_copy(update={"epoch": request.epoch}), adopted=script.adopt)
 
