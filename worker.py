@@ -247,7 +247,7 @@ async def _browser_workers(
         host_queue(settings.task_queue, host_name()),
         browser_queue(settings.task_queue),
     )
-    sessions = SessionActivities(keepers, attachments, queue=queues[0], host_queue=queues[1])
+    sessions = SessionActivities(keepers, attachments, store, queue=queues[0], host_queue=queues[1])
     actions = Actions(attachments, store, artifacts, secrets, overrides)
     effects = EffectActivities(attachments, store, secrets)
     knowledge = KnowledgeActivities(attachments, store, secrets, actions.failures)

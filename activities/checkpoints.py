@@ -111,12 +111,20 @@ class Checkpoints:
             snapshot = await self._artifacts.put(shown.model_dump_json(by_alias=True).encode())
             state = state.model_copy(update={"snapshot": snapshot})
             digest = await self._artifacts.put(await asyncio.to_thread(self._written, state))
+            wear = await held.wear()
         except (ActionFailed, ArtifactMissing, ArtifactsUnavailable, InputInvalid, SecretMissing) as exc:
             _log.warning("no checkpoint before step %d of session %s: %s", position + 1, held.ref.session_id, exc)
             return None
         held.kept = state
         spent_ms = round((time.perf_counter() - begun) * 1000, 1)
-        return Checkpoint(position=position, state=digest, held=held_expectations, ms=spent_ms)
+        return Checkpoint(
+            position=position,
+            state=digest,
+            held=held_expectations,
+            ms=spent_ms,
+            wear=wear,
+            partial=state.tabs > 1 or bool(state.left_out),
+        )
 
     async def load(self, digest: str) -> PageState:
         """The state with this address.

@@ -17,13 +17,14 @@ from temporalio.exceptions import ApplicationError, ApplicationErrorCategory
 
 from activities.commit import reopened, settled
 from activities.heartbeats import heartbeats
+from activities.model import traced
 from replaywright.domain.checkpoints import Checkpoint, PageState
 from replaywright.domain.outcomes import StepOutcome
 from replaywright.domain.runs import ActionRequest
-from replaywright.domain.sessions import CloseSession, OpenSession, RecoverSession, SessionOpened, SessionRef
+from replaywright.domain.sessions import CloseSession, OpenSession, RecoverSession, SessionOpened, SessionRef, Wear
 from replaywright.errors import Fenced, NoPlace, ReplaywrightError, SessionLost, StoreUnavailable
 from replaywright.killpoints import hit_run
-from replaywright.ports import Browsers, BrowserSession, CommitGate, Keepers, Known
+from replaywright.ports import Browsers, BrowserSession, CommitGate, Keepers, Known, StepStore
 
 _log = logging.getLogger("replaywright.sessions")
 
@@ -55,6 +56,8 @@ class Attachment:
     gate: CommitGate
     stop_loading: Callable[[], Awaitable[bool]]
     """Stops what its pages load; see `Browsers.stop_loading`."""
+    wear: Callable[[], Awaitable[Wear]]
+    """How old and how large the browser is; see `Keepers.wear`."""
     prefetched: dict[tuple[str, str], Known] = field(default_factory=dict)
     """What the last step's recording looked up for the next one, by fingerprint and content key."""
     unmet: "Unmet | None" = None
@@ -114,7 +117,7 @@ class Attachments:
         except BaseException:
             await gate.close()
             raise
-        return Attachment(ref, epoch, browser, gate, stop_loading)
+        return Attachment(ref, epoch, browser, gate, stop_loading, partial(self._keepers.wear, ref))
 
     async def keep_leases(self, prove: Callable[[], Awaitable[None]]) -> None:
         """Prolong the leases of all held sessions, for ever; only ever after `prove` came back from the store.
@@ -172,7 +175,17 @@ class Attachments:
 class SessionActivities:
     """Activities `session.open`, `session.recover` and `session.close`."""
 
-    def __init__(self, keepers: Keepers, attachments: Attachments, *, queue: str, host_queue: str) -> None:
+    def __init__(
+        self,
+        keepers: Keepers,
+        attachments: Attachments,
+        store: StepStore | None = None,
+        *,
+        queue: str,
+        host_queue: str,
+    ) -> None:
+        """Without a `store` nothing is traced."""
+        self._store = store
         self._keepers = keepers
         self._attachments = attachments
         self._queue = queue
@@ -225,6 +238,9 @@ class SessionActivities:
     async def close_session(self, request: CloseSession) -> None:
         """End the browser and its keeper; nothing happens when they are gone."""
         await self._give_back(request.session)
+        if (told := request.recycling) is not None:
+            line = {"kind": "browser", "sequence": told.sequence, "why": told.why, "kept": told.kept}
+            await traced(self._store, tenant=told.tenant, lineage=told.lineage, line=line)
 
     async def _open(self, epoch: int, instead_of: str) -> SessionOpened:
         """A new browser; when the activity is cancelled on the way, it is given back before that is told."""

@@ -18,7 +18,7 @@ from replaywright.domain.outcomes import DownloadedFile, Evidence, Lookup, Proof
 from replaywright.domain.overrides import OverrideRule
 from replaywright.domain.predicates import Predicate
 from replaywright.domain.runs import Revision, Usage
-from replaywright.domain.sessions import SessionRef
+from replaywright.domain.sessions import SessionRef, Wear
 from replaywright.domain.skills import Skill, SkillRecord, SkillRun, SkillStatus
 from replaywright.domain.snapshots import Snapshot
 from replaywright.domain.steps import Step
@@ -333,6 +333,13 @@ class Keepers(Protocol):
 
     async def renew(self, session: SessionRef, epoch: int) -> None:
         """Prolong the lease."""
+
+    async def wear(self, session: SessionRef) -> Wear:
+        """How long its browser has lived, and how much it has grown.
+
+        Raises:
+            KeeperUnavailable: no keeper answers.
+        """
 
     async def close(self, session: SessionRef) -> None:
         """End browser and keeper; nothing happens when they are gone already."""

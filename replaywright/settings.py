@@ -153,6 +153,12 @@ class Settings(BaseSettings):
     hibernate_after_s: Annotated[float, Field(ge=0)] = 120
     """A run that has waited for a person for so many seconds gives its browser back until it goes on. 0: never."""
 
+    recycle_after_s: Annotated[float, Field(ge=0, allow_inf_nan=False)] = 7200
+    """A browser that is so many seconds old is exchanged for a new one at the run's next checkpoint. 0: never."""
+
+    recycle_above_mb: Annotated[int, Field(ge=0)] = 1536
+    """So is a browser whose processes have so much resident memory, in units of 1,048,576 bytes. 0: never."""
+
     max_download_mb: Annotated[int, Field(ge=1, le=1_000_000)] = 1024
     """A download that is or gets larger is broken off and reported. In units of 1,048,576 bytes."""
 

@@ -29,7 +29,7 @@ from replaywright.domain.predicates import Predicate, probes_of
 from replaywright.domain.proof import needs_proof, proof_of
 from replaywright.domain.redaction import redact, redact_data
 from replaywright.domain.runs import Revision, Usage
-from replaywright.domain.sessions import SessionRef
+from replaywright.domain.sessions import SessionRef, Wear
 from replaywright.domain.snapshots import Element, Snapshot
 from replaywright.domain.steps import Extract, Goto, SelectOption, Step, action_of, names_element
 from replaywright.domain.targets import ElementQuery, Target
@@ -929,6 +929,8 @@ class FakeKeepers:
         self.attached: list[tuple[str, int]] = []
         """Session and epoch of every attachment that was granted."""
         self.dead: set[str] = set()
+        self.worn = Wear()
+        """What is told of every browser."""
         self.full = ""
         """Why there is no place for another browser; empty while there is."""
         self.launched: list[tuple[str, str]] = []
@@ -956,6 +958,12 @@ class FakeKeepers:
         """The session's gate."""
         self._must_own(session, epoch)
         return FakeCommitGate(self.gates[session.session_id], epoch)
+
+    async def wear(self, session: SessionRef) -> Wear:
+        """What `worn` says."""
+        if session.session_id in self.dead:
+            raise KeeperUnavailable(f"no keeper answers for session {session.session_id!r}")
+        return self.worn.model_copy(update={"session_id": session.session_id})
 
     async def renew(self, session: SessionRef, epoch: int) -> None:
         """Note the renewal."""

@@ -9,6 +9,7 @@ from workflows.attempts import Attempt
 with workflow.unsafe.imports_passed_through():
     from replaywright.domain.outcomes import Status, StepOutcome
     from replaywright.domain.runs import Progress, Revision, StepLine, Totals
+    from replaywright.domain.sessions import Recycling
 
 LINES_KEPT = 100
 """Lines of progress that a query returns at most."""
@@ -60,6 +61,13 @@ class Board:
         title = f"plan revised from here: {count} steps{by}" if count else f"no revised plan{by}"
         status = Status.DONE if count else Status.MISSED
         line = StepLine(sequence=attempt.sequence, title=title, status=status, message=revision.gave_up, kind="plan")
+        self._lines = [*self._lines, line][-LINES_KEPT:]
+
+    def note_browser(self, told: Recycling) -> None:
+        """Add the line of a browser that was exchanged for a new one, or was to be."""
+        title = f"the browser was {'kept' if told.kept else 'exchanged for a new one'}, as {told.why}"
+        status = Status.MISSED if told.kept else Status.DONE
+        line = StepLine(sequence=told.sequence, title=title, status=status, message=told.kept, kind="browser")
         self._lines = [*self._lines, line][-LINES_KEPT:]
 
     def progress(self, *, step: int, steps: int, revised_from: tuple[int, ...], totals: Totals) -> Progress:

@@ -13,7 +13,14 @@ from workflows import policies
 with workflow.unsafe.imports_passed_through():
     from replaywright.domain.base import Record
     from replaywright.domain.checkpoints import Checkpoint
-    from replaywright.domain.sessions import CloseSession, OpenSession, RecoverSession, SessionOpened, SessionRef
+    from replaywright.domain.sessions import (
+        CloseSession,
+        OpenSession,
+        RecoverSession,
+        Recycling,
+        SessionOpened,
+        SessionRef,
+    )
 
 _Result = TypeVar("_Result")
 
@@ -99,6 +106,31 @@ class Browser:
         await self.close()
         self.session, self.is_asleep = ref, True
 
+    async def exchange(self, name: str) -> SessionRef:
+        """Get a new, empty browser beside the one there is, which is returned: either is to be given back.
+
+        Raises:
+            ActivityError: none is to be had at the moment; nothing has changed.
+        """
+        old, epoch = self.ref, self.epoch + 1
+        request = OpenSession(
+            run_id=self._run_id, lineage=self._lineage, tenant=self._tenant, epoch=epoch, instead_of=old.session_id
+        )
+        opened = await self._asked("session.open", request, name, "open another browser", policies.ONCE)
+        self.raise_epoch()
+        self.session, self.adopted = opened.session, False
+        return old
+
+    async def go_back(self, old: SessionRef, told: Recycling) -> None:
+        """Go on in the browser that `exchange` has left, and give back the new one."""
+        await self._given_back(self.ref, told)
+        self.session = old
+        self.raise_epoch()
+
+    async def give_up(self, old: SessionRef, told: Recycling) -> None:
+        """Go on in the new browser, and give back the one that `exchange` has left."""
+        await self._given_back(old, told)
+
     async def replace(self) -> None:
         """Get a new, empty browser instead of the one there is."""
         if not self.is_asleep:
@@ -156,10 +188,13 @@ class Browser:
         if self.session is None or self.is_asleep:
             return
         ref, self.session = self.session, None
+        await self._given_back(ref)
+
+    async def _given_back(self, ref: SessionRef, told: Recycling | None = None) -> None:
         try:
             await workflow.execute_activity(
                 "session.close",
-                CloseSession(session=ref),
+                CloseSession(session=ref, recycling=told),
                 activity_id="session-close",
                 summary="close the browser",
                 task_queue=ref.queue,

@@ -35,6 +35,8 @@ TARGET_ROUNDS = 2
 """How often the model is asked for the same step before it counts as failed."""
 LOSSES_PER_STEP = 10
 """A step during which worker or browser are lost more often than this is not tried again."""
+RECYCLE_AGAIN = timedelta(minutes=10)
+"""A browser that could not be exchanged for a new one is not tried again for so long."""
 COMMIT_ROUNDS = 3
 """How often a commit step may be dispatched anew after it was verified absent."""
 UNDISPATCHED_ROUNDS = 20

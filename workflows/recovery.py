@@ -11,7 +11,7 @@ from datetime import timedelta
 from typing import TypeVar
 
 from temporalio import workflow
-from temporalio.exceptions import ActivityError
+from temporalio.exceptions import ActivityError, CancelledError
 
 from workflows import policies
 from workflows.attempts import Attempt
@@ -131,6 +131,19 @@ class Recovery:
                 self.checkpoints = (*page, *newest, kept)
         self._browser.taken = [taken for taken in self._browser.taken if taken.position > position]
 
+    async def brought(self, checkpoint: Checkpoint, place: Place) -> str:
+        """Bring a new browser from a checkpoint to where the run is; why that did not work, else empty."""
+        try:
+            await self._restored(checkpoint, place)
+            await self._again(range(checkpoint.position, place.position), place)
+        except _Astray as astray:
+            return str(astray)
+        except ActivityError as error:
+            if isinstance(error.cause, CancelledError):
+                raise
+            return policies.said(error)
+        return ""
+
     # ------------------------------------------------------------------------------------------ recovery
 
     async def recover(self, place: Place) -> None:
@@ -225,7 +238,7 @@ class Recovery:
         try:
             restored = await self._call(name, request, Restored, summary)
         except ActivityError as error:
-            if policies.is_loss(error):
+            if policies.is_loss(error) or isinstance(error.cause, CancelledError):
                 raise
             raise _Astray(str(error.cause)) from error
         if not restored.held:

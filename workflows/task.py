@@ -15,6 +15,7 @@ from workflows.overrides import Overrides
 from workflows.person import Person
 from workflows.planning import Planning
 from workflows.recovery import Place, Recovery
+from workflows.recycling import Recycler
 from workflows.resuming import (
     ANSWERS,
     EARLIER_CHAIN,
@@ -115,6 +116,9 @@ class BrowserTask:
         )
         self._due = state.due
         self._board = Board()
+        self._recycler = Recycler(
+            self._browser, self._recovery, self._board, run, lineage=self._lineage, show=self._show_doing
+        )
         self._person = Person(
             self._board,
             self._planning,
@@ -229,6 +233,7 @@ class BrowserTask:
         """Perform the step at the current position, whatever it takes."""
         due, self._due = self._due, ()
         await self._override(due, self._position)
+        await self._recycler.between_steps(self._place)
         attempt = self._attempt(self._position, self._previous, self._previous_outcome)
         self._board.doing = attempt.title
         self._show()

@@ -263,6 +263,8 @@ async def start(here: Place, order: Order) -> WorkflowHandle[Any, RunResult]:
                     state=order.state,
                     checkpoint_every=here.settings.checkpoint_every,
                     hibernate_after_s=here.settings.hibernate_after_s,
+                    recycle_after_s=here.settings.recycle_after_s,
+                    recycle_above_mb=here.settings.recycle_above_mb,
                 ),
                 id=order.run_id,
                 task_queue=here.settings.task_queue,

@@ -18,7 +18,7 @@ from replaywright.domain.predicates import (
     UrlContains,
     UrlMatches,
 )
-from replaywright.domain.sessions import SessionRef
+from replaywright.domain.sessions import SessionRef, Wear
 from replaywright.domain.snapshots import Snapshot
 from replaywright.domain.text import normalise
 
@@ -47,6 +47,10 @@ class Checkpoint(Record):
     """Which expectations of the step before have to hold again, by their index."""
     ms: float = 0.0
     """How long it took to take it."""
+    wear: Wear = Wear()
+    """Of the browser when it was taken."""
+    partial: bool = False
+    """Whether the browser has more that is known not to come back with it: further tabs, or what cannot be read."""
 
 
 class PageState(Record):
@@ -103,6 +107,19 @@ class Restored(Record):
     held: bool
     why: str = ""
     """Why it does not."""
+
+
+def worn(checkpoint: Checkpoint, *, after_s: float, above_mb: int) -> str:
+    """Why a browser is to be exchanged, if this checkpoint brings all of it back; else empty. A limit of 0: never."""
+    if checkpoint.partial:
+        return ""
+    old = after_s and checkpoint.wear.age_s >= after_s
+    large = above_mb and checkpoint.wear.memory_mb >= above_mb
+    told = [
+        *([f"it is {checkpoint.wear.age_s / 60:.0f} min old"] if old else []),
+        *([f"it has {checkpoint.wear.memory_mb} MiB of memory"] if large else []),
+    ]
+    return " and ".join(told)
 
 
 def standing(expect: Sequence[Predicate], results: Sequence[PredicateResult], *, committed: bool) -> tuple[int, ...]:

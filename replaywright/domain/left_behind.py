@@ -7,7 +7,7 @@ from replaywright.domain.checkpoints import Checkpoint
 from replaywright.domain.histories import Call, calls_of
 from replaywright.domain.outcomes import Status, StepOutcome
 from replaywright.domain.runs import ActionRequest, Resumption, RunInput, RunState
-from replaywright.domain.sessions import SessionOpened
+from replaywright.domain.sessions import SessionOpened, SessionRef
 from replaywright.domain.trace_file import History
 
 
@@ -23,15 +23,19 @@ def left_behind(histories: Sequence[History], before: RunInput, answered: Sequen
         The browser that it did not give back, the highest epoch that it had reached, and its checkpoints.
     """
     calls = [call for history in histories for call in calls_of(history.events)]
-    session, epochs = None, [1]
+    live: dict[str, SessionRef] = {}
+    epochs = [1]
     for call in calls:
         given = _mapping(call.given)
         epochs += [of["epoch"] for of in (given, _mapping(given.get("action"))) if isinstance(of.get("epoch"), int)]
         if call.activity_type in {"session.open", "session.recover"} and call.answer is not None:
-            session = SessionOpened.model_validate(call.answer).session
+            _remove(live, given.get("lost"))
+            opened = SessionOpened.model_validate(call.answer).session
+            live[opened.session_id] = opened
         elif call.activity_type == "session.close":
-            session = None
+            _remove(live, given.get("session"))
     checkpoints, page_from = _checkpoints(calls, before, answered)
+    session = list(live.values())[-1] if live else None
     return RunState(session=session, epoch=max(epochs), checkpoints=checkpoints, page_from=page_from)
 
 
@@ -70,6 +74,11 @@ def _checkpoints(
 def _keep(taken: dict[int, Checkpoint], one: Checkpoint | None, position: int, page_from: int) -> None:
     if one is not None and one.position == position:
         taken[position] = one.model_copy(update={"page_from": page_from})
+
+
+def _remove(live: dict[str, SessionRef], session: Any) -> None:
+    if session is not None:
+        live.pop(SessionRef.model_validate(session).session_id, None)
 
 
 def _mapping(value: Any) -> Mapping[str, Any]:

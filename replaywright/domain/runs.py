@@ -423,6 +423,10 @@ class RunInput(Record):
     """Steps after which a checkpoint is due if none came of navigations and commits."""
     hibernate_after_s: float = Field(120.0, ge=0)
     """A run that has waited for a person for so many seconds gives its browser back until it goes on; 0: never."""
+    recycle_after_s: float = Field(7200.0, ge=0)
+    """A browser that is so many seconds old is exchanged for a new one at the next checkpoint; 0: never."""
+    recycle_above_mb: int = Field(1536, ge=0)
+    """So is one that has so much resident memory, in units of 1,048,576 bytes; 0: never."""
     state: RunState = RunState()
     budget: Limits | None = None
     """What the run may spend on models. None: what its task says, and no revised plans."""
@@ -450,8 +454,8 @@ class StepLine(Record):
     """The override rule that the step belongs to; empty for the task's own."""
     overruled: str = ""
     """How a preference rule changed the model's pick."""
-    kind: Literal["step", "plan"] = "step"
-    """`plan`: not a step, but a revision of the plan from that step on."""
+    kind: Literal["step", "plan", "browser"] = "step"
+    """`plan`: not a step, but a revision of the plan from that step on. `browser`: a new browser from that step on."""
 
 
 class Progress(Record):

@@ -50,7 +50,30 @@ class SessionOpened(Record):
     url: str = ""
 
 
+class Wear(Record):
+    """How long a browser has lived, and how much it has grown."""
+
+    session_id: str = ""
+    age_s: float = 0.0
+    memory_mb: int = 0
+    """Resident memory of its process group, with what its processes share counted once; units of 1,048,576 bytes."""
+
+
+class Recycling(Record):
+    """What came of giving a run a new browser because the old one was worn."""
+
+    tenant: str
+    lineage: str
+    sequence: int
+    """Index of the step that the run was about to begin."""
+    why: str
+    kept: str = ""
+    """Why the old one is kept all the same; empty when the new one took its place."""
+
+
 class CloseSession(Record):
     """Give the browser back."""
 
     session: SessionRef
+    recycling: Recycling | None = None
+    """What the trace is told, where another browser takes its place or it has come in vain."""

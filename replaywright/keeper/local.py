@@ -1,12 +1,14 @@
 """The keepers of this host, as the worker's activities see them: the port `Keepers`."""
 
+import asyncio
 from pathlib import Path
 
-from replaywright.domain.sessions import SessionRef
+from replaywright.domain.sessions import SessionRef, Wear
 from replaywright.errors import Fenced, KeeperUnavailable, StackFailed
 from replaywright.keeper.client import KeeperClient, start_keeper
 from replaywright.keeper.commit_gate import LocalCommitGate
 from replaywright.keeper.identity import boot_id, host_name
+from replaywright.keeper.memory import resident
 from replaywright.keeper.places import Places
 from replaywright.keeper.protocol import SOCKET_NAME, KeeperOptions
 
@@ -66,6 +68,17 @@ class LocalKeepers:
         """Prolong the lease."""
         async with await self._client(session) as client:
             await client.renew(epoch, self._lease_s)
+
+    async def wear(self, session: SessionRef) -> Wear:
+        """How long its browser has lived, by the clock that nobody steps, and how much its process group has grown."""
+        async with await self._client(session) as client:
+            status = await client.status()
+        if status.chromium is None:
+            return Wear(session_id=session.session_id, age_s=status.uptime_s)
+        group = status.chromium.pid
+        has = (await asyncio.to_thread(resident, [group]))[group]
+        memory_mb = has.total // (1024 * 1024)
+        return Wear(session_id=session.session_id, age_s=status.uptime_s, memory_mb=memory_mb)
 
     async def close(self, session: SessionRef) -> None:
         """End browser and keeper, unless they are gone or a newer epoch owns them."""

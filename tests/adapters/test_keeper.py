@@ -19,7 +19,7 @@ import psutil
 import pytest
 from playwright.async_api import Browser, Error, Page, Playwright, async_playwright
 
-from replaywright.errors import Fenced, KeeperRefused, KeeperUnavailable
+from replaywright.errors import Fenced, KeeperRefused, KeeperUnavailable, NoPlace
 from replaywright.keeper.chromium import command_line
 from replaywright.keeper.client import (
     KeeperClient,
@@ -31,6 +31,7 @@ from replaywright.keeper.client import (
     reap,
 )
 from replaywright.keeper.identity import identify, is_alive
+from replaywright.keeper.local import LocalKeepers
 from replaywright.keeper.protocol import GatePhase, KeeperOptions, SessionState
 from replaywright.settings import load_settings
 from replaywright.stack.chromium import find_chromium
@@ -200,6 +201,20 @@ async def test_a_keeper_says_who_it_is_and_has_no_child_but_chromium(sessions: P
     assert psutil.Process(status.keeper.pid).ppid() != os.getpid()
     assert len(list_live(sessions)) == 1
     assert (handle.directory.stat().st_mode & 0o777, handle.socket_path.stat().st_mode & 0o777) == (0o700, 0o600)
+
+
+async def test_a_keeper_on_this_host_says_how_old_and_how_large_its_browser_is(sessions: Path) -> None:
+    keepers = LocalKeepers(sessions, Path(CHROMIUM), headless=True, sandbox=os.geteuid() != 0, lease_s=30, limit=1)
+    session = await keepers.launch("s1")
+
+    first = await keepers.wear(session)
+    later = await keepers.wear(session)
+
+    assert first.session_id == "s1"
+    assert 0 < first.age_s < later.age_s
+    assert 50 < first.memory_mb < 1_500
+    with pytest.raises(NoPlace):
+        await keepers.launch("s2")
 
 
 async def test_close_leaves_no_process_and_no_file(sessions: Path) -> None:

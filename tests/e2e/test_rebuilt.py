@@ -1,14 +1,17 @@
-"""Worker, keeper and browser are killed after a commit step, and no later step opens a page: the run still finishes."""
+"""Another browser is brought to where the run was: after all were killed, or when it is worn."""
 
 import contextlib
+import dataclasses
 import os
 import signal
 
 import pytest
 from pydantic import TypeAdapter
 
+from replaywright.cli.run import start
 from replaywright.domain.steps import Step
-from tests.e2e.lab import Lab
+from replaywright.keeper.client import list_live
+from tests.e2e.lab import Lab, until
 
 pytestmark = pytest.mark.long
 
@@ -31,3 +34,24 @@ async def test_a_run_goes_on_from_the_checkpoint_after_its_commit(lab: Lab) -> N
     assert ending.result.totals.recoveries == 1
     lab.assert_one_right_mail(order)
     assert await lab.audited(order) == ()
+
+
+async def test_a_run_whose_browsers_are_always_too_large_is_exchanged_from_one_to_the_next_and_sends_once(
+    lab: Lab,
+) -> None:
+    order = lab.order()
+    place = lab.place
+    settings = place.settings.model_copy(update={"recycle_above_mb": 1})
+
+    await start(dataclasses.replace(place, settings=settings), order)
+    ending = await lab.follow(order)
+
+    assert ending.status == "done", ending.result.model_dump_json(exclude_defaults=True)
+    exchanged = [line for line in await lab.trace(order) if line["kind"] == "browser"]
+    assert [line["kept"] for line in exchanged] == [""] * len(exchanged) != []
+    assert all("MiB of memory" in line["why"] for line in exchanged)
+    assert await lab.performed(order) == dict.fromkeys(range(len(lab.task.steps)), 1)
+    assert ending.result.totals.recoveries == 0
+    lab.assert_one_right_mail(order)
+    assert await lab.audited(order) == ()
+    await until("no browser is left", lambda: list_live(settings.home / "sessions") == [])

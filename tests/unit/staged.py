@@ -101,7 +101,9 @@ class Stage:
         self.actions = Actions(self.attachments, self.store, self.artifacts, self.secrets, self.overrides)
         self.effects = EffectActivities(self.attachments, self.store, self.secrets)
         self.knowledge = KnowledgeActivities(self.attachments, self.store, self.secrets, self.actions.failures)
-        self.sessions = SessionActivities(self.keepers, self.attachments, queue="mine", host_queue="host-mine")
+        self.sessions = SessionActivities(
+            self.keepers, self.attachments, self.store, queue="mine", host_queue="host-mine"
+        )
 
     def open(self, url: str) -> FakeBrowserSession:
         """Begin at `url`, in a browser that shows nothing of before."""

@@ -5,8 +5,16 @@ import asyncio
 import pytest
 
 from activities.checkpoints import CheckpointActivities, Checkpoints
-from replaywright.domain.checkpoints import CheckCheckpoint, Checkpoint, PageState, RestoreCheckpoint, TakeCheckpoint
+from replaywright.domain.checkpoints import (
+    CheckCheckpoint,
+    Checkpoint,
+    PageState,
+    RestoreCheckpoint,
+    TakeCheckpoint,
+    worn,
+)
 from replaywright.domain.predicates import TextContains
+from replaywright.domain.sessions import Wear
 from replaywright.errors import ActionFailed
 from replaywright.testing import FakeElement, FakePage
 from tests.unit.staged import (
@@ -65,6 +73,47 @@ async def test_a_commit_is_told_with_its_checkpoint(stage: Stage) -> None:
 
     assert outcome.checkpoint is not None
     assert (outcome.checkpoint.position, outcome.checkpoint.held) == (5, ())
+
+
+async def test_a_checkpoint_tells_how_worn_the_browser_is(stage: Stage) -> None:
+    stage.keepers.worn = Wear(age_s=7_201, memory_mb=900)
+    outcome = await stage.perform(request(CLICK_SEND, 4, proposed=SEND, values={"to": "ada@example.com"}))
+
+    assert outcome.checkpoint is not None
+    assert outcome.checkpoint.wear == Wear(session_id="s1", age_s=7_201, memory_mb=900)
+    assert not outcome.checkpoint.partial
+
+
+async def test_a_checkpoint_tells_that_it_cannot_bring_everything_back(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = stage.browser.state
+
+    async def state(before: PageState | None) -> PageState:
+        return (await whole(before)).model_copy(update={"tabs": 2})
+
+    monkeypatch.setattr(stage.browser, "state", state)
+    outcome = await stage.perform(request(CLICK_SEND, 4, proposed=SEND, values={"to": "ada@example.com"}))
+
+    assert outcome.checkpoint is not None
+    assert outcome.checkpoint.partial
+
+
+@pytest.mark.parametrize(
+    ("wear", "why"),
+    [
+        (Wear(age_s=7_199, memory_mb=1_535), ""),
+        (Wear(age_s=7_200, memory_mb=0), "it is 120 min old"),
+        (Wear(age_s=0, memory_mb=1_536), "it has 1536 MiB of memory"),
+        (Wear(age_s=9_000, memory_mb=2_000), "it is 150 min old and it has 2000 MiB of memory"),
+    ],
+)
+def test_a_browser_is_worn_by_its_age_or_its_size(wear: Wear, why: str) -> None:
+    checkpoint = Checkpoint(position=1, state="a", wear=wear)
+
+    assert worn(checkpoint, after_s=7_200, above_mb=1_536) == why
+    assert worn(checkpoint, after_s=0, above_mb=0) == ""
+    assert worn(checkpoint.model_copy(update={"partial": True}), after_s=7_200, above_mb=1_536) == ""
 
 
 async def test_a_step_that_stays_on_its_page_has_one_only_when_it_is_due(stage: Stage) -> None:

@@ -8,7 +8,14 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 import pytest
 from temporalio.exceptions import ApplicationError
 
-from replaywright.domain.sessions import CloseSession, OpenSession, RecoverSession, SessionOpened, SessionRef
+from replaywright.domain.sessions import (
+    CloseSession,
+    OpenSession,
+    RecoverSession,
+    Recycling,
+    SessionOpened,
+    SessionRef,
+)
 from replaywright.errors import Fenced, KeeperUnavailable, SessionLost, StoreUnavailable
 from tests.unit.staged import COMPOSE, SESSION, Stage, run_activity
 
@@ -214,6 +221,18 @@ async def test_a_closed_session_is_let_go_of_and_ended(stage: Stage) -> None:
 
     assert stage.browser.detached == 1
     assert stage.keepers.dead == {"s1"}
+
+
+async def test_a_session_that_is_closed_for_another_leaves_a_line_in_the_trace(stage: Stage) -> None:
+    told = Recycling(tenant="acme", lineage="l1", sequence=4, why="it is 122 min old")
+    for kept in ("", "the page is not what it was"):
+        request = CloseSession(session=SESSION, recycling=told.model_copy(update={"kept": kept}))
+        await run_activity(stage.sessions.close_session, request)
+    await closed(stage)
+
+    lines = [{name: line[name] for name in ("kind", "sequence", "why", "kept")} for line in await stage.lines()]
+    line = {"kind": "browser", "sequence": 4, "why": "it is 122 min old", "kept": ""}
+    assert lines == [line, {**line, "kept": "the page is not what it was"}]
 
 
 async def test_closing_what_is_gone_or_elsewhere_does_nothing(stage: Stage) -> None:

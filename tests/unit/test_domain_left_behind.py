@@ -60,6 +60,22 @@ def test_a_browser_that_was_not_given_back_is_found_with_the_highest_epoch() -> 
     assert (given_back.session, given_back.epoch) == (None, 6)
 
 
+def test_of_two_browsers_the_one_that_was_not_given_back_is_left() -> None:
+    other = {"session_id": "s2", "queue": "q"}
+    exchanged = [*event(1, "session.open", {"session": SESSION}), *event(3, "session.open", {"session": other})]
+    given_up = event(5, "session.close", {}, session=SESSION)
+    gone_back = event(5, "session.close", {}, session=other)
+    lost = event(5, "session.recover", {"session": {"session_id": "s3", "queue": "q"}}, lost=other, epoch=3)
+
+    def left(*events: dict[str, Any]) -> str:
+        found = left_behind([History("r", "1", events)], RUN, ()).session
+        return "" if found is None else found.session_id
+
+    assert left(*exchanged, *given_up) == "s2"
+    assert left(*exchanged, *gone_back) == "s1"
+    assert left(*exchanged, *given_up, *lost) == "s3"
+
+
 def test_the_checkpoints_of_the_steps_that_are_answered_are_left_with_where_their_documents_begin() -> None:
     first = History("r", "1", [*step(1, 0, "a", 1, moved=True), *step(3, 1, "b", 2, effect="commit")])
     second = History("r", "2", [*step(1, 2, "c", 2), *step(3, 3, "d", 4)])

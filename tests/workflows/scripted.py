@@ -2,7 +2,7 @@
 
 import asyncio
 import uuid
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
@@ -31,7 +31,7 @@ from replaywright.domain.runs import (
     SettleRequest,
     Usage,
 )
-from replaywright.domain.sessions import CloseSession, OpenSession, RecoverSession, SessionOpened, SessionRef
+from replaywright.domain.sessions import CloseSession, OpenSession, RecoverSession, SessionOpened, SessionRef, Wear
 from replaywright.domain.targets import Target
 from replaywright.domain.tasks import parse_task
 from workflows.policies import browser_queue, model_queue
@@ -87,7 +87,10 @@ class Script:
     """The activities that asked for a browser, each time by their id."""
     checkpoint: bool = False
     """Whether each step that is done has led to another document, and tells of a checkpoint."""
-    restores: Callable[[RestoreCheckpoint], Restored] = lambda _request: Restored(held=True)
+    wear: Callable[[str], Wear] = lambda _session_id: Wear()
+    """How worn the browser of this session is; told with every checkpoint."""
+    partial: bool = False
+    restores: Callable[[RestoreCheckpoint], Restored | Awaitable[Restored]] = lambda _request: Restored(held=True)
     checks: Callable[[CheckCheckpoint], Restored] = lambda _request: Restored(held=True)
     taken: list[TakeCheckpoint] = field(default_factory=list)
     restored: list[RestoreCheckpoint] = field(default_factory=list)
@@ -101,7 +104,11 @@ class Script:
         outcome = self.perform(request, call)
         if not self.checkpoint or outcome.status is not Status.DONE or request.reapply:
             return outcome
-        taken = Checkpoint(position=request.sequence + 1, state=f"after-{request.sequence}")
+        session_id = request.session.session_id
+        wear = self.wear(session_id).model_copy(update={"session_id": session_id})
+        taken = Checkpoint(
+            position=request.sequence + 1, state=f"after-{request.sequence}", wear=wear, partial=self.partial
+        )
         return outcome.model_copy(update={"moved": True, "checkpoint": taken})
 
 
@@ -122,7 +129,8 @@ def _checkpoints(script: Script) -> list[Callable[..., object]]:
     @activity.defn(name="session.restore")
     async def restore(request: RestoreCheckpoint) -> Restored:
         script.restored.append(request)
-        return script.restores(request)
+        answer = script.restores(request)
+        return answer if isinstance(answer, Restored) else await answer
 
     @activity.defn(name="session.check")
     async def check(request: CheckCheckpoint) -> Restored:
@@ -149,7 +157,8 @@ def _activities(script: Script, queue: str) -> tuple[list[Callable[..., object]]
     async def opened(request: OpenSession) -> SessionOpened:
         place(script, "session.open")
         script.opened.append(request)
-        return SessionOpened(session=session.model_copy(update={"epoch": request.epoch}))
+        opened = {"epoch": request.epoch, "session_id": f"s{len(script.opened)}"}
+        return SessionOpened(session=session.model_copy(update=opened))
 
     @activity.defn(name="session.recover")
     async def recover(request: RecoverSession) -> SessionOpened:
