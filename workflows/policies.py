@@ -84,11 +84,13 @@ WAITING = RetryPolicy(initial_interval=timedelta(milliseconds=500), maximum_inte
 """For waiting until a place for a browser is free: asked again without limit, by the server, so that a long wait adds
 nothing to the history."""
 MODEL = RetryPolicy(
-    initial_interval=timedelta(seconds=1),
+    initial_interval=timedelta(milliseconds=250),
+    backoff_coefficient=3,
     maximum_interval=timedelta(seconds=30),
     maximum_attempts=6,
     non_retryable_error_types=["ModelMisconfigured", "ModelRefused", "ArtifactMissing"],
 )
+"""A question whose worker was lost is asked again at once; a provider that has failed is given half a minute in all."""
 
 
 def browser_queue(base: str) -> str:
