@@ -48,6 +48,41 @@ def overrides_key(tenant: str) -> str:
     return _key((tenant,), "overrides")
 
 
+def skills_key(tenant: str) -> str:
+    """Sorted set, all scores 0: the tenant's skills, each as site, NUL, name; in the order of their bytes."""
+    return _skills_key(tenant, "skills")
+
+
+def skill_changes_key(tenant: str) -> str:
+    """Hash: a stamp for all skills, for each site and for each skill, which is new when what is read there changed."""
+    return _skills_key(tenant, "skill-changes")
+
+
+def skill_key(tenant: str, name: str) -> str:
+    """Hash: the versions of one skill."""
+    return _skills_key(tenant, "skill", name)
+
+
+def skill_statistics_key(tenant: str, name: str) -> str:
+    """Hash: how a skill and its steps went."""
+    return _skills_key(tenant, "skill-statistics", name)
+
+
+def skill_history_key(tenant: str, name: str) -> str:
+    """List: changes of a skill, JSON, oldest first; it outlives the skill."""
+    return _skills_key(tenant, "skill-history", name)
+
+
+def _skills_key(tenant: str, what: str, *name: str) -> str:
+    """A tenant's skills lie in one slot: a skill, its place in the index and the stamps change together."""
+    return _key((tenant, "skills"), what, *map(_escaped, name))
+
+
+def claim_key(tenant: str, claimed: str) -> str:
+    """String that expires: the run that learns what `claimed` stands for."""
+    return _key((tenant, claimed), "claim")
+
+
 def check_key(nonce: str) -> str:
     """String: written, read and deleted by the start check."""
     return _key(("check", nonce), "check")

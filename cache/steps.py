@@ -7,7 +7,6 @@ Beside the JSON of an entry's version stand its status, run and statistics; they
 """
 
 import json
-import logging
 import re
 import secrets
 import time
@@ -17,10 +16,10 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from pydantic import ValidationError
-from redis.exceptions import NoScriptError, ResponseError
 
-from cache.connection import Client, address_of, translated, unavailable
+from cache.connection import Client
 from cache.keys import acts_key, entry_key, index_key, ledger_key, trace_key
+from cache.replies import DamageReports, WrongType, first_fault, pipelined, send, text_of
 from cache.scripts import (
     APPEND,
     COUNT,
@@ -42,8 +41,6 @@ from replaywright.domain.trace import VERSION, content_digest, flat, origin, ste
 from replaywright.errors import DoneElsewhere, Fenced, InputInvalid, StoreUnavailable, ValueTooLarge
 from replaywright.ports import Known, Recording
 
-log = logging.getLogger("replaywright.cache")
-
 LEDGER_VERSION = b"1"
 STATES: Final = ("INTENT", "DISPATCHED", "COMMITTED", "RESOLVING", "NOT_DONE", "ESCALATED", "ABANDONED")
 DAMAGED: Final = "DAMAGED"
@@ -54,8 +51,6 @@ ENTRY_LIMIT = 64 * 1024
 """Bytes; also of a line of the trace."""
 LISTED_AT_ONCE = 500
 """Entries that one pipeline of `entries` reads."""
-REMEMBERED = 10_000
-"""Damaged keys that are remembered as reported."""
 
 _BESIDE = {"version", "status", "hits", "misses", "heals", "last_success", "run_id", "hold"}
 """Fields of an entry that are not in its JSON."""
@@ -73,10 +68,6 @@ _REFUSALS = {
 }
 
 
-class _WrongType:
-    """The reply of a command whose key holds something else."""
-
-
 @dataclass
 class RoundTrips:
     """How often Redis was asked, and how long that took."""
@@ -92,7 +83,7 @@ class _Shared:
     client: Client
     dispatch_within_s: float
     watch: StoreWatch | None = None
-    reported: set[str] = field(default_factory=set)
+    reports: DamageReports = field(default_factory=DamageReports)
 
 
 class RedisStepStore:
@@ -149,7 +140,7 @@ class RedisStepStore:
             command = Command(INTEND, key, (*given, act, fingerprint, over), (acts_key(tenant, lineage),))
         [reply] = await self._send(command)
         if reply[0] == b"elsewhere":
-            raise DoneElsewhere(_text(reply[1]))
+            raise DoneElsewhere(text_of(reply[1]))
         verdict, known = self._answer(key, reply)
         match verdict:
             case "granted":
@@ -167,7 +158,7 @@ class RedisStepStore:
             raise StoreUnavailable(
                 f"what is kept of the acts of {lineage} is damaged: find out what was done, then delete the key {key!r}"
             )
-        return {_text(act): _text(fingerprint) for act, fingerprint in reply.items()}
+        return {text_of(act): text_of(fingerprint) for act, fingerprint in reply.items()}
 
     async def dispatch(self, *, tenant: str, lineage: str, fingerprint: str, epoch: int, attempt: str) -> None:
         """INTENT to DISPATCHED: the permit to let the input's bytes go. Repeating it is granted again.
@@ -308,7 +299,7 @@ class RedisStepStore:
         key = index_key(tenant)
         start = prefix.encode()
         [reply] = await self._send(Command("ZRANGEBYLEX", key, (b"[" + start, b"[" + start + b"\xff")))
-        return [] if self._report_other_type(key, reply) else [_text(member) for member in reply]
+        return [] if self._report_other_type(key, reply) else [text_of(member) for member in reply]
 
     # ------------------------------------------------------------------------------- reading replies
 
@@ -320,20 +311,20 @@ class RedisStepStore:
         entries = self._versions(tenant, content_key, rest.pop(0)) if content_key else []
         return known.model_copy(update={"entry": entries[0]}) if entries else known
 
-    def _ledger(self, key: str, reply: Mapping[bytes, bytes] | _WrongType) -> Known:
+    def _ledger(self, key: str, reply: Mapping[bytes, bytes] | WrongType) -> Known:
         """What a record says, read as a whole."""
-        if self._report_other_type(key, reply) or isinstance(reply, _WrongType):
+        if self._report_other_type(key, reply) or isinstance(reply, WrongType):
             return Known(state=DAMAGED)
         if not reply:
             return Known()
         if reply.get(b"v") != LEDGER_VERSION:
-            self._report(key, f"layout version {_text(reply.get(b'v', b''))!r} is not {_text(LEDGER_VERSION)!r}")
+            self._report(key, f"layout version {text_of(reply.get(b'v', b''))!r} is not {text_of(LEDGER_VERSION)!r}")
             return Known(state=DAMAGED)
         return self._known(key, [reply.get(name, b"") for name in (b"state", b"epoch", b"outcome", b"late", b"held")])
 
     def _answer(self, key: str, reply: Sequence[bytes]) -> tuple[str, Known]:
         """A ledger script's verdict, and the record that it found."""
-        verdict = _text(reply[0])
+        verdict = text_of(reply[0])
         if verdict == "damaged":
             self._report(key, "not a ledger record of this version")
             return verdict, Known(state=DAMAGED)
@@ -344,9 +335,9 @@ class RedisStepStore:
 
     def _known(self, key: str, fields: Sequence[bytes]) -> Known:
         state, epoch, outcome, late, held = fields
-        name = _text(state)
+        name = text_of(state)
         if name not in STATES or not epoch.isdigit():
-            self._report(key, f"state {name!r}, epoch {_text(epoch)!r}")
+            self._report(key, f"state {name!r}, epoch {text_of(epoch)!r}")
             return Known(state=DAMAGED)
         found = self._outcome(key, outcome) if name == "COMMITTED" and outcome else None
         if name == "COMMITTED" and outcome and found is None:
@@ -358,7 +349,7 @@ class RedisStepStore:
         try:
             return StepOutcome.model_validate_json(text)
         except ValidationError as exc:
-            self._report(key, f"its outcome cannot be read ({_first(exc)})")
+            self._report(key, f"its outcome cannot be read ({first_fault(exc)})")
             return None
 
     def _versions(self, tenant: str, content_key: str, reply: Sequence[Any]) -> list[ActionCacheEntry]:
@@ -366,7 +357,7 @@ class RedisStepStore:
         key = entry_key(tenant, content_key)
         kind, number, *rows = reply
         if number == 0 and kind != b"none":
-            self._report(key, f"its type is {_text(kind)}" if kind != b"hash" else "it has no versions")
+            self._report(key, f"its type is {text_of(kind)}" if kind != b"hash" else "it has no versions")
         entries = (self._version(key, content_key, row) for row in rows)
         return [entry for entry in entries if entry is not None]
 
@@ -380,8 +371,8 @@ class RedisStepStore:
                 raise ValueError(f"it is the entry of {entry.content_key!r}")
             beside = {
                 "version": int(version),
-                "status": EntryStatus(_text(status)),
-                "run_id": _text(run_id),
+                "status": EntryStatus(text_of(status)),
+                "run_id": text_of(run_id),
                 "hold": hold == b"1",
                 "hits": int(hits or 0),
                 "misses": int(misses or 0),
@@ -389,55 +380,36 @@ class RedisStepStore:
                 "last_success": float(success or 0),
             }
         except ValueError as exc:
-            self._report(key, f"version {_text(version)} cannot be used ({_first(exc)})")
+            self._report(key, f"version {text_of(version)} cannot be used ({first_fault(exc)})")
             return None
         return entry.model_copy(update=beside)
 
     def _report_other_type(self, key: str, reply: object) -> bool:
         """Whether `reply` says that the key holds something else; that is reported."""
         match reply:
-            case _WrongType():
+            case WrongType():
                 self._report(key, "of another type")
             case bytes() if reply not in {b"none", b"list"}:
-                self._report(key, f"its type is {_text(reply)}")
+                self._report(key, f"its type is {text_of(reply)}")
             case _:
                 return False
         return True
 
     def _report(self, key: str, why: str) -> None:
-        reported = self._shared.reported
-        if key in reported:
-            return
-        if len(reported) >= REMEMBERED:
-            reported.clear()
-        reported.add(key)
-        log.warning("damaged data in Redis is left out: key %r: %s", key, why)
+        self._shared.reports.report(key, why)
 
     # --------------------------------------------------------------------------------------- sending
 
     async def _send(self, *commands: Command) -> list[Any]:
         """The replies, in order, from one round trip; one more when the server has lost the scripts."""
-        replies = await self._round_trip([command.short for command in commands])
-        unknown = [at for at, reply in enumerate(replies) if isinstance(reply, NoScriptError)]
-        for at, reply in zip(unknown, await self._round_trip([commands[at].full for at in unknown]), strict=True):
-            replies[at] = reply
-        for at, reply in enumerate(replies):
-            if isinstance(reply, ResponseError) and str(reply).startswith("WRONGTYPE"):
-                replies[at] = _WrongType()
-            elif isinstance(reply, Exception):
-                raise unavailable(address_of(self._shared.client), reply) from reply
-        return replies
+        return await send(self._shared.client, commands, self._round_trip)
 
     async def _round_trip(self, commands: Sequence[tuple[str | bytes | int, ...]]) -> list[Any]:
         if not commands:
             return []
         start = time.perf_counter()
         try:
-            with translated(self._shared.client):
-                pipe = self._shared.client.pipeline(transaction=False)
-                for command in commands:
-                    pipe.execute_command(*command)
-                return list(await pipe.execute(raise_on_error=False))
+            return await pipelined(self._shared.client, commands)
         finally:
             self.round_trips.count += 1
             self.round_trips.ms += (time.perf_counter() - start) * 1000
@@ -536,15 +508,3 @@ def _refused(verdict: str, known: Known, *, key: str, fingerprint: str, mine: in
         key=key, state=known.state or "no record", epoch=known.epoch, mine=mine, target=target
     )
     return Fenced(f"step {fingerprint[:12]}: {why}")
-
-
-def _first(error: ValueError) -> str:
-    """Where and why, without the value: it may be anything."""
-    if isinstance(error, ValidationError):
-        first = error.errors(include_input=False, include_url=False, include_context=False)[0]
-        return f"{'.'.join(map(str, first['loc']))}: {first['msg']}".lstrip(": ")
-    return str(error)
-
-
-def _text(value: bytes) -> str:
-    return value.decode("utf-8", "replace")

@@ -19,7 +19,7 @@ from replaywright.domain.overrides import OverrideRule
 from replaywright.domain.predicates import Predicate
 from replaywright.domain.runs import Revision, Usage
 from replaywright.domain.sessions import SessionRef, Wear
-from replaywright.domain.skills import Skill, SkillRecord, SkillRun, SkillStatus
+from replaywright.domain.skills import Skill, SkillRecord, SkillRun, SkillStatistics, SkillStatus
 from replaywright.domain.snapshots import Snapshot
 from replaywright.domain.steps import Step
 from replaywright.domain.targets import ElementQuery, Target
@@ -512,32 +512,55 @@ class Overrides(Protocol):
 class Skills(Protocol):
     """The knowledge base: the skills of each tenant, in versions.
 
-    Every method may raise `StoreUnavailable`. What is damaged, or of a newer schema, is left out with a warning that
-    names its key.
+    Every method may raise `StoreUnavailable`, and may be called again after it. What is damaged, or of a newer schema,
+    is left out with a warning that names its key.
     """
 
     async def save(self, tenant: str, skill: Skill, *, who: str, reason: str = "") -> Skill:
-        """Add a version and return it with its number and time; the same one from the same run is added once."""
+        """Add a version and return it with its number and time; the same one from the same run is added once.
+
+        With the status `active` it retires the versions before it, as `set_status` does. Of the versions that are not
+        active only the newest are kept.
+
+        Raises:
+            ValueTooLarge: over 256 KiB as JSON.
+        """
 
     async def get(self, tenant: str, name: str, version: int | None = None) -> Skill | None:
         """That version; without one the newest active, else the newest."""
 
     async def record(self, tenant: str, name: str) -> SkillRecord | None:
-        """All that is known of a skill."""
+        """All that is known of a skill; the statistics of steps are those of the version that it holds."""
 
     async def all(self, tenant: str, site: str | None = None) -> Sequence[Skill]:
-        """One version of each skill, as `get` chooses it, by name; of one site (origin) only, if it is given."""
+        """One version of each skill, as `get` chooses it, by name; of one site (origin) only, if it is given.
+
+        The empty site is that of the skills that have none. What did not change since the last call is answered from
+        memory.
+        """
+
+    async def revision(self, tenant: str, site: str | None = None) -> str:
+        """Another text whenever `all` answers otherwise: ask for it first, and keep what was made of the answer."""
+
+    async def statistics(self, tenant: str, skills: Sequence[Skill]) -> Mapping[str, SkillStatistics]:
+        """How these versions went, by their names."""
 
     async def set_status(
         self, tenant: str, name: str, version: int, status: SkillStatus, *, who: str, reason: str
     ) -> bool:
-        """Change a version's status; making one active retires the versions before it. False if it is not there."""
+        """Change a version's status. False if it is not there.
+
+        Making one active retires the versions before it, and any other that is active.
+        """
 
     async def note_run(self, tenant: str, name: str, run: SkillRun) -> None:
-        """Count a run; the same run counts once. One that failed makes its version suspect if that is active."""
+        """Count a run; the same run counts once. One that failed makes its version suspect if that is active.
+
+        Runs of a skill that is gone are not counted.
+        """
 
     async def delete(self, tenant: str, name: str, *, who: str) -> bool:
-        """Remove all versions; False if there is none. The history of the name stays."""
+        """Remove all versions; False if there is none. The history of the name stays, and its numbers go on."""
 
     async def claim(self, tenant: str, key: str, run_id: str, ttl_s: float) -> str:
         """The run that learns what `key` stands for: `run_id` if it is free or its own, else the other one.

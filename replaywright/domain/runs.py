@@ -407,6 +407,13 @@ class Resumption(Record):
         return self.state in OPEN_STATES
 
 
+class SkillRef(Record):
+    """Which version of which skill a run replays."""
+
+    name: str
+    version: int
+
+
 class RunInput(Record):
     """Input of the workflow `BrowserTask`."""
 
@@ -435,6 +442,8 @@ class RunInput(Record):
     resume: Resume | None = None
     """None for a run that begins at the beginning. With it, `state` tells of the run before: its epoch, and the browser
     that it may have left, which is fenced and looked into first."""
+    skill: SkillRef | None = None
+    """The skill whose task this is: how the run went is counted there. None for a task of its own."""
 
 
 class StepLine(Record):

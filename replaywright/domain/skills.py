@@ -115,8 +115,9 @@ class SkillStatistics(Record):
 
     runs: Rate = Rate()
     steps: dict[int, Rate] = Field(default_factory=dict)
-    """By index; of the version that is run now."""
+    """By index; of one version only."""
     last_success: float = 0.0
+    """Unix time in seconds, of the store's clock; 0 if there was none."""
     last_failure: float = 0.0
 
 
@@ -127,8 +128,12 @@ class SkillRun(Record):
     version: int
     succeeded: bool
     steps_done: int = 0
+    """From the first on, by index in the skill's task."""
     failed_step: int | None = None
     reason: str = ""
+    outside: bool = False
+    """It failed for something that says nothing of the skill, such as a missing secret: it is counted, and neither the
+    step nor the version is held to blame."""
 
 
 class SkillChange(Record):
@@ -137,7 +142,8 @@ class SkillChange(Record):
     at: float = 0.0
     version: int
     what: str
-    """created, activated, suspected, retired, restored, edited, invalidated, imported, …"""
+    """created, relearned, imported, edited, activated, restored, suspected, retired (another took its place),
+    invalidated, reset (a candidate again), deleted."""
     who: str = ""
     """A person, or a run."""
     reason: str = ""

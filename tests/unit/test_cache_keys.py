@@ -7,7 +7,20 @@ from hypothesis import strategies as st
 from redis.crc import key_slot
 
 from cache import scripts
-from cache.keys import acts_key, check_key, entry_key, index_key, ledger_key, trace_key
+from cache.keys import (
+    acts_key,
+    check_key,
+    claim_key,
+    entry_key,
+    index_key,
+    ledger_key,
+    skill_changes_key,
+    skill_history_key,
+    skill_key,
+    skill_statistics_key,
+    skills_key,
+    trace_key,
+)
 
 NAMES = st.text(alphabet=st.one_of(st.sampled_from("a:{}/%\u00fc\ud800\U0001f600 7B"), st.characters()), max_size=6)
 
@@ -19,6 +32,12 @@ def all_keys(tenant: str, first: str, second: str) -> dict[str, tuple[str, ...]]
         trace_key(tenant, first): ("trace", tenant, first),
         entry_key(tenant, first): ("entry", tenant, first),
         index_key(tenant): ("index", tenant),
+        skill_key(tenant, first): ("skill", tenant, first),
+        skill_statistics_key(tenant, first): ("skill-statistics", tenant, first),
+        skill_history_key(tenant, first): ("skill-history", tenant, first),
+        skills_key(tenant): ("skills", tenant),
+        skill_changes_key(tenant): ("skill-changes", tenant),
+        claim_key(tenant, first): ("claim", tenant, first),
     }
 
 
@@ -26,7 +45,7 @@ def all_keys(tenant: str, first: str, second: str) -> dict[str, tuple[str, ...]]
 def test_different_names_never_share_a_key(one: tuple[str, str, str], other: tuple[str, str, str]) -> None:
     ours, theirs = all_keys(*one), all_keys(*other)
 
-    assert len(ours) == len(theirs) == 4
+    assert len(ours) == len(theirs) == 10
     for key in ours.keys() & theirs.keys():
         assert ours[key] == theirs[key]
 
@@ -49,18 +68,29 @@ def test_a_lineage_lies_in_one_slot(tenant: str, lineage: str, one: str, other: 
     assert len({key_slot(key.encode()) for key in keys}) == 1
 
 
+def test_what_changes_together_of_a_tenants_skills_lies_in_one_slot() -> None:
+    tenant = "acme"
+    of_one = [make(tenant, name) for make in (skill_key, skill_statistics_key, skill_history_key) for name in "ab"]
+    keys = [*of_one, skills_key(tenant), skill_changes_key(tenant)]
+
+    assert len(set(keys)) == 8
+    assert len({key_slot(key.encode()) for key in keys}) == 1
+    assert key_slot(skills_key("other").encode()) != key_slot(skills_key(tenant).encode())
+
+
 def test_a_name_that_closes_the_tag_stays_inside_it() -> None:
     assert ledger_key("acme", "a}:trace{", "f:1") == "rw:1:{acme/a%7D%3Atrace%7B}:ledger:f%3A1"
     assert trace_key("acme/shop", "x") != trace_key("acme", "shop/x")
 
 
-def test_every_script_touches_one_key_and_only_the_intent_another_beside_it() -> None:
+def test_a_script_touches_one_key_but_for_the_intent_and_changes_of_a_skill() -> None:
     every = [value for value in vars(scripts).values() if isinstance(value, scripts.Script)]
+    changes = (scripts.SAVE_SKILL, scripts.SET_SKILL_STATUS, scripts.NOTE_SKILL_RUN, scripts.DELETE_SKILL)
 
-    assert len(every) == 11
+    assert len(every) == 18
     for script in every:
         keys = set(re.findall(r"KEYS\[(\d+)\]", re.sub(r"--.*", "", script.source)))
-        assert keys == ({"1", "2"} if script is scripts.INTEND else {"1"})
+        assert keys == {"1", *("2" if script is scripts.INTEND else "2345" if script in changes else "")}
         assert scripts.Command(script, "k", ("a",)).short == ("EVALSHA", script.digest, 1, "k", "a")
         assert scripts.Command(script, "k", ("a",)).full == ("EVAL", script.source, 1, "k", "a")
     assert scripts.Command(scripts.INTEND, "k", ("a",), ("b",)).short == (

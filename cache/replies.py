@@ -1,0 +1,85 @@
+"""Sending commands as one pipeline, and reading what came back: what is damaged is told once, by its key."""
+
+import logging
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any, TypeAlias
+
+from pydantic import ValidationError
+from redis.exceptions import NoScriptError, ResponseError
+
+from cache.connection import Client, address_of, translated, unavailable
+from cache.scripts import Argument, Command
+
+_log = logging.getLogger("replaywright.cache")
+
+REMEMBERED = 10_000
+"""Damaged keys that are remembered as reported."""
+
+RoundTrip: TypeAlias = Callable[[Sequence[tuple[Argument, ...]]], Awaitable[list[Any]]]
+"""Sends raw commands and returns their replies, errors among them."""
+
+
+class WrongType:
+    """The reply of a command whose key holds something else."""
+
+
+class DamageReports:
+    """Warns of each damaged key once."""
+
+    def __init__(self) -> None:
+        self._reported: set[str] = set()
+
+    def report(self, key: str, why: str) -> None:
+        """Say that what stands at `key` is left out."""
+        if key in self._reported:
+            return
+        if len(self._reported) >= REMEMBERED:
+            self._reported.clear()
+        self._reported.add(key)
+        _log.warning("damaged data in Redis is left out: key %r: %s", key, why)
+
+
+async def pipelined(client: Client, commands: Sequence[tuple[Argument, ...]]) -> list[Any]:
+    """The replies, errors among them, of one pipeline without a transaction.
+
+    Raises:
+        StoreUnavailable: the server cannot be reached.
+    """
+    if not commands:
+        return []
+    with translated(client):
+        pipe = client.pipeline(transaction=False)
+        for command in commands:
+            pipe.execute_command(*command)
+        return list(await pipe.execute(raise_on_error=False))
+
+
+async def send(client: Client, commands: Sequence[Command], round_trip: RoundTrip) -> list[Any]:
+    """The replies, in order, from one round trip; one more when the server has lost the scripts.
+
+    Raises:
+        StoreUnavailable: the server cannot be reached, or refuses a command for another reason than its key's type.
+    """
+    replies = await round_trip([command.short for command in commands])
+    unknown = [at for at, reply in enumerate(replies) if isinstance(reply, NoScriptError)]
+    for at, reply in zip(unknown, await round_trip([commands[at].full for at in unknown]), strict=True):
+        replies[at] = reply
+    for at, reply in enumerate(replies):
+        if isinstance(reply, ResponseError) and str(reply).startswith("WRONGTYPE"):
+            replies[at] = WrongType()
+        elif isinstance(reply, Exception):
+            raise unavailable(address_of(client), reply) from reply
+    return replies
+
+
+def first_fault(error: ValueError) -> str:
+    """Where and why, without the value: it may be anything."""
+    if isinstance(error, ValidationError):
+        first = error.errors(include_input=False, include_url=False, include_context=False)[0]
+        return f"{'.'.join(map(str, first['loc']))}: {first['msg']}".lstrip(": ")
+    return str(error)
+
+
+def text_of(value: bytes) -> str:
+    """UTF-8, whatever cannot be read replaced."""
+    return value.decode("utf-8", "replace")

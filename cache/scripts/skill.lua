@@ -1,0 +1,37 @@
+-- Prepended to every script on the knowledge base. KEYS[1] is one skill, a hash:
+--   versions        numbers of the versions kept, oldest first, separated by blanks
+--   last            the highest number ever given; it outlives the skill
+--   listed, shown   its member in the index, and which version stands there with which status
+--   <n>:json <n>:status <n>:run <n>:id <n>:site <n>:at
+-- The JSON never changes once it is written; what stands beside it is what counts.
+
+local FIELDS = { 'json', 'status', 'run', 'id', 'site', 'at' }
+
+local key = KEYS[1]
+local kind = redis.call('TYPE', key).ok
+local damaged = kind ~= 'none' and kind ~= 'hash'
+
+local function text(name)
+  return redis.call('HGET', key, name) or ''
+end
+
+local function get(version, name)
+  return text(version .. ':' .. name)
+end
+
+local versions = {}
+if not damaged then
+  for version in string.gmatch(text('versions'), '%d+') do
+    versions[#versions + 1] = version
+  end
+end
+
+-- The newest active version, else the newest; nil if there is none.
+local function chosen()
+  for i = #versions, 1, -1 do
+    if get(versions[i], 'status') == 'active' then
+      return versions[i]
+    end
+  end
+  return versions[#versions]
+end

@@ -1,0 +1,84 @@
+-- Prepended, after skill.lua, to every script that changes a skill. KEYS[2..5]: its statistics, its history, the
+-- tenant's index of skills and its stamps. ARGV[1..3]: name of the skill, who changes it, why.
+-- Answers {'damaged', key} and changes nothing if index or stamps are of another type.
+
+local KEPT = 20
+local HISTORY_KEPT = 200
+
+local statistics, history, index, stamps = KEYS[2], KEYS[3], KEYS[4], KEYS[5]
+local name, who, reason = ARGV[1], ARGV[2], ARGV[3]
+
+local function is_of(where, wanted)
+  local found = redis.call('TYPE', where).ok
+  return found == 'none' or found == wanted
+end
+
+if not is_of(index, 'zset') then
+  return { 'damaged', index }
+end
+if not is_of(stamps, 'hash') then
+  return { 'damaged', stamps }
+end
+-- Nothing of use is in these if they are of another type.
+if not is_of(statistics, 'hash') then
+  redis.call('DEL', statistics)
+end
+if not is_of(history, 'list') then
+  redis.call('DEL', history)
+end
+
+local time = redis.call('TIME')
+local now = string.format('%s.%06d', time[1], time[2])
+
+local function put(version, field, value)
+  redis.call('HSET', key, version .. ':' .. field, value)
+end
+
+local function note(version, what, why)
+  local line = { at = tonumber(now), version = tonumber(version), what = what, who = who, reason = why }
+  redis.call('RPUSH', history, cjson.encode(line))
+  redis.call('LTRIM', history, -HISTORY_KEPT, -1)
+end
+
+-- Retires what the version replaces.
+local function replace_with(version)
+  for _, other in ipairs(versions) do
+    local status = get(other, 'status')
+    local is_before = tonumber(other) < tonumber(version) and status ~= 'retired'
+    if other ~= version and (is_before or status == 'active') then
+      put(other, 'status', 'retired')
+      note(other, 'retired', 'version ' .. version .. ' took its place')
+    end
+  end
+end
+
+local function site_of(member)
+  return string.sub(member, 1, -(#name + 2))
+end
+
+-- Brings index and stamps up to what is chosen now; nothing is stamped if that is what stood there before.
+local function list()
+  local version = chosen()
+  local listed = text('listed')
+  local member = version and get(version, 'site') .. '\0' .. name or ''
+  local shown = version and version .. ' ' .. get(version, 'status') .. ' ' .. get(version, 'id') or ''
+  if listed == member and text('shown') == shown then
+    return
+  end
+  local stamp = now .. '-' .. redis.call('HINCRBY', stamps, 'count', 1)
+  redis.call('HSET', stamps, 'all', stamp)
+  if listed ~= '' then
+    redis.call('HSET', stamps, 'site/' .. site_of(listed), stamp)
+    if listed ~= member then
+      redis.call('ZREM', index, listed)
+    end
+  end
+  if member == '' then
+    redis.call('HDEL', stamps, 'skill/' .. name)
+    redis.call('HDEL', key, 'listed', 'shown')
+  else
+    redis.call('ZADD', index, 0, member)
+    redis.call('HSET', stamps, 'site/' .. site_of(member), stamp, 'skill/' .. name, stamp)
+    redis.call('HSET', key, 'listed', member, 'shown', shown)
+  end
+end

@@ -1,0 +1,44 @@
+-- ARGV[4..10]: id of this version, json, status, run, site, and what the change is called: of the first version, of a
+-- later one. Adds a version; a key of another type is replaced. Answers {version, status, time}; what was added under
+-- this id before is not added again.
+local id, json, status, run, site = ARGV[4], ARGV[5], ARGV[6], ARGV[7], ARGV[8]
+if damaged then
+  redis.call('DEL', key)
+end
+
+for _, version in ipairs(versions) do
+  if get(version, 'id') == id then
+    return { version, get(version, 'status'), get(version, 'at') }
+  end
+end
+
+local last = math.max(tonumber(text('last')) or 0, tonumber(versions[#versions] or '0'))
+local new = string.format('%d', last + 1)
+note(new, #versions == 0 and ARGV[9] or ARGV[10], reason)
+versions[#versions + 1] = new
+redis.call('HSET', key, 'last', new, new .. ':json', json, new .. ':status', status, new .. ':run', run,
+  new .. ':id', id, new .. ':site', site, new .. ':at', now)
+if status == 'active' then
+  note(new, 'activated', reason)
+  replace_with(new)
+end
+
+local oldest = 1
+while #versions > KEPT and oldest < #versions do
+  if get(versions[oldest], 'status') == 'active' then
+    oldest = oldest + 1
+  else
+    local dropped = table.remove(versions, oldest)
+    for _, field in ipairs(FIELDS) do
+      redis.call('HDEL', key, dropped .. ':' .. field)
+    end
+    for _, field in ipairs(redis.call('HKEYS', statistics)) do
+      if string.find(field, 'step:' .. dropped .. ':', 1, true) == 1 then
+        redis.call('HDEL', statistics, field)
+      end
+    end
+  end
+end
+redis.call('HSET', key, 'versions', table.concat(versions, ' '))
+list()
+return { new, status, now }

@@ -1,0 +1,352 @@
+"""The knowledge base in Redis: skills in versions, how they went, and who learns what at the moment.
+
+A tenant's skills lie in one slot, so that one script changes a skill, its place in the index and the stamps together.
+Nothing here expires but the claims: keep it in a server that does not evict.
+"""
+
+import hashlib
+import json
+import secrets
+from collections import OrderedDict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+from pydantic import ValidationError
+
+from cache.connection import Client
+from cache.keys import (
+    claim_key,
+    skill_changes_key,
+    skill_history_key,
+    skill_key,
+    skill_statistics_key,
+    skills_key,
+)
+from cache.replies import DamageReports, WrongType, first_fault, pipelined, send, text_of
+from cache.scripts import (
+    CLAIM,
+    DELETE_SKILL,
+    FIND_SKILL,
+    NOTE_SKILL_RUN,
+    RELEASE,
+    SAVE_SKILL,
+    SET_SKILL_STATUS,
+    Argument,
+    Command,
+    Script,
+)
+from replaywright.domain.skills import (
+    HISTORY_KEPT,
+    SCHEMA,
+    Rate,
+    Skill,
+    SkillChange,
+    SkillRecord,
+    SkillRun,
+    SkillStatistics,
+    SkillStatus,
+)
+from replaywright.errors import StoreUnavailable, ValueTooLarge
+
+SKILL_LIMIT = 256 * 1024
+"""Bytes of one version as JSON."""
+READ_AT_ONCE = 500
+"""Skills that one pipeline reads."""
+KEPT_IN_MEMORY = 20_000
+"""Skills that are kept as they were read, over all tenants; a list that is longer is read anew every time."""
+
+_BESIDE = {"version", "status", "run_id", "created"}
+"""Fields of a skill that are not in its JSON."""
+_SAVED_AS = {
+    "learned": ("created", "relearned"),
+    "relearned": ("created", "relearned"),
+    "imported": ("imported", "imported"),
+    "written": ("created", "edited"),
+}
+"""What adding a version is called in the history, by its origin: of the first, and of a later one."""
+
+_Key = TypeVar("_Key")
+_Value = TypeVar("_Value")
+
+
+@dataclass
+class _Memory:
+    """What was read, by the stamps that it had."""
+
+    skills: OrderedDict[tuple[str, str], tuple[str, Skill | None]] = field(default_factory=OrderedDict)
+    """By tenant and name, the longest unused first."""
+    lists: OrderedDict[tuple[str, str | None], tuple[str, tuple[Skill, ...]]] = field(default_factory=OrderedDict)
+    """By tenant and site; all together no longer than `KEPT_IN_MEMORY`."""
+
+    def keep(self, tenant: str, name: str, stamp: str, skill: Skill | None) -> None:
+        """Remember one skill."""
+        _put_last(self.skills, (tenant, name), (stamp, skill))
+        while len(self.skills) > KEPT_IN_MEMORY:
+            self.skills.popitem(last=False)
+
+    def keep_list(self, tenant: str, site: str | None, stamp: str, skills: tuple[Skill, ...]) -> None:
+        """Remember what was answered for a site."""
+        self.lists.pop((tenant, site), None)
+        if len(skills) > KEPT_IN_MEMORY:
+            return
+        _put_last(self.lists, (tenant, site), (stamp, skills))
+        while sum(1 + len(kept) for _, kept in self.lists.values()) > KEPT_IN_MEMORY + 1:
+            self.lists.popitem(last=False)
+
+
+class RedisSkills:
+    """The `Skills` of `replaywright.ports`, on Redis or Valkey, single server or cluster."""
+
+    def __init__(self, client: Client) -> None:
+        """Keep everything in the server of `client`, which may be shared."""
+        self._client = client
+        self._reports = DamageReports()
+        self._memory = _Memory()
+
+    # ---------------------------------------------------------------------------------------- changing
+
+    async def save(self, tenant: str, skill: Skill, *, who: str, reason: str = "") -> Skill:
+        """Add a version; see the port."""
+        text = _as_json(skill)
+        if (size := len(text.encode())) > SKILL_LIMIT:
+            raise ValueTooLarge(
+                f"skill {skill.name!r} has {size} bytes as JSON, the limit is {SKILL_LIMIT}: split its task"
+            )
+        digest = hashlib.sha256(text.encode()).hexdigest()
+        unique = f"{skill.run_id}/{digest}" if skill.run_id else secrets.token_hex(16)
+        given = (unique, text, skill.status.value, skill.run_id, skill.site, *_SAVED_AS[skill.origin])
+        version, status, at = await self._change(SAVE_SKILL, tenant, skill.name, who, reason, *given)
+        stored = {"version": int(version), "status": SkillStatus(text_of(status)), "created": float(at)}
+        return skill.model_copy(update={**stored, "schema_version": SCHEMA})
+
+    async def set_status(
+        self, tenant: str, name: str, version: int, status: SkillStatus, *, who: str, reason: str
+    ) -> bool:
+        """Change a version's status; see the port."""
+        return bool(await self._change(SET_SKILL_STATUS, tenant, name, who, reason, version, status.value))
+
+    async def note_run(self, tenant: str, name: str, run: SkillRun) -> None:
+        """Count a run; see the port."""
+        step = "" if run.failed_step is None else f"step {run.failed_step + 1}: "
+        await self._change(
+            NOTE_SKILL_RUN,
+            tenant,
+            name,
+            run.run_id,
+            f"{step}{run.reason or 'the run failed'}",
+            *(run.run_id, run.version, "1" if run.succeeded else "", run.steps_done),
+            "" if run.failed_step is None else run.failed_step,
+            "1" if run.outside else "",
+        )
+
+    async def delete(self, tenant: str, name: str, *, who: str) -> bool:
+        """Remove all versions; see the port."""
+        return bool(await self._change(DELETE_SKILL, tenant, name, who, ""))
+
+    async def claim(self, tenant: str, key: str, run_id: str, ttl_s: float) -> str:
+        """Who learns what `key` stands for; see the port. The server's clock counts."""
+        milliseconds = max(1, round(ttl_s * 1000))
+        [holder] = await self._send(Command(CLAIM, claim_key(tenant, key), (run_id, milliseconds)))
+        return text_of(holder)
+
+    async def release(self, tenant: str, key: str, run_id: str) -> None:
+        """Give a claim up; see the port."""
+        await self._send(Command(RELEASE, claim_key(tenant, key), (run_id,)))
+
+    # ----------------------------------------------------------------------------------------- reading
+
+    async def get(self, tenant: str, name: str, version: int | None = None) -> Skill | None:
+        """One version; see the port."""
+        [reply] = await self._send(_finding(tenant, name, version))
+        return self._skill(tenant, name, reply)
+
+    async def record(self, tenant: str, name: str) -> SkillRecord | None:
+        """All that is known of a skill; see the port."""
+        statistics, history = skill_statistics_key(tenant, name), skill_history_key(tenant, name)
+        found, counted, lines = await self._send(
+            _finding(tenant, name),
+            Command("HGETALL", statistics),
+            Command("LRANGE", history, (-HISTORY_KEPT, -1)),
+        )
+        skill = self._skill(tenant, name, found)
+        if skill is None:
+            return None
+        return SkillRecord(
+            skill=skill,
+            versions=tuple(map(int, found[1].split())),
+            statistics=self._statistics(statistics, counted, skill.version),
+            history=self._history(history, lines),
+        )
+
+    async def all(self, tenant: str, site: str | None = None) -> Sequence[Skill]:
+        """One version of each skill; see the port. One small round trip while nothing changed."""
+        stamp = await self.revision(tenant, site)
+        kept = self._memory.lists.get((tenant, site))
+        if kept is not None and kept[0] == stamp:
+            self._memory.lists.move_to_end((tenant, site))
+            return kept[1]
+        index = skills_key(tenant)
+        first, last = (b"-", b"+") if site is None else (b"[" + site.encode() + b"\0", b"(" + site.encode() + b"\1")
+        [members] = await self._send(Command("ZRANGEBYLEX", index, (first, last)))
+        if self._is_damaged(index, members):
+            return ()
+        names = sorted({text_of(member.rpartition(b"\0")[2]) for member in members})
+        found: list[Skill] = []
+        for start in range(0, len(names), READ_AT_ONCE):
+            found += await self._read(tenant, names[start : start + READ_AT_ONCE])
+        skills = tuple(skill for skill in found if site is None or skill.site == site)
+        if stamp:  # else nothing is known to have changed here, or the stamps are damaged
+            self._memory.keep_list(tenant, site, stamp, skills)
+        return skills
+
+    async def revision(self, tenant: str, site: str | None = None) -> str:
+        """Another text whenever `all` answers otherwise; see the port."""
+        stamps = skill_changes_key(tenant)
+        [stamp] = await self._send(Command("HGET", stamps, ("all" if site is None else f"site/{site}",)))
+        return "" if self._is_damaged(stamps, stamp) or stamp is None else text_of(stamp)
+
+    async def statistics(self, tenant: str, skills: Sequence[Skill]) -> Mapping[str, SkillStatistics]:
+        """How these versions went; see the port."""
+        found = {}
+        for start in range(0, len(skills), READ_AT_ONCE):
+            some = skills[start : start + READ_AT_ONCE]
+            keys = [skill_statistics_key(tenant, skill.name) for skill in some]
+            replies = await self._send(*(Command("HGETALL", key) for key in keys))
+            for skill, key, reply in zip(some, keys, replies, strict=True):
+                found[skill.name] = self._statistics(key, reply, skill.version)
+        return found
+
+    async def _read(self, tenant: str, names: Sequence[str]) -> list[Skill]:
+        """These skills: from memory those whose stamp is as it was."""
+        stamps = skill_changes_key(tenant)
+        [found] = await self._send(Command("HMGET", stamps, tuple(f"skill/{name}" for name in names)))
+        now = (
+            {}
+            if self._is_damaged(stamps, found)
+            else {name: text_of(s) for name, s in zip(names, found, strict=True) if s}
+        )
+        old = {name: self._memory.skills.get((tenant, name)) for name in names}
+        read = [name for name in names if (kept := old[name]) is None or kept[0] != now.get(name)]
+        replies = await self._send(*(_finding(tenant, name) for name in read))
+        skills = {name: kept[1] for name in names if (kept := old[name]) is not None}
+        for name, reply in zip(read, replies, strict=True):
+            skills[name] = self._skill(tenant, name, reply)
+            if name in now:
+                self._memory.keep(tenant, name, now[name], skills[name])
+        return [skill for name in names if (skill := skills[name]) is not None]
+
+    # --------------------------------------------------------------------------------- reading replies
+
+    def _skill(self, tenant: str, name: str, reply: Sequence[Any]) -> Skill | None:
+        """The version that FIND_SKILL answered with, if it can be read."""
+        key = skill_key(tenant, name)
+        kind, _, *rows = reply
+        if kind not in {b"none", b"hash"}:
+            self._reports.report(key, f"its type is {text_of(kind)}")
+        if not rows:
+            return None
+        version, status, text, run, at = rows[0]
+        try:
+            skill = Skill.model_validate_json(text)
+            if skill.schema_version != SCHEMA or "schema_version" not in skill.model_fields_set:
+                raise ValueError(f"schema version {skill.schema_version} is not {SCHEMA}")
+            if skill.name != name:
+                raise ValueError(f"it is the skill {skill.name!r}")
+            beside = {
+                "version": int(version),
+                "status": SkillStatus(text_of(status)),
+                "run_id": text_of(run),
+                "created": float(at),
+            }
+        except ValueError as exc:
+            self._reports.report(key, f"version {text_of(version)} cannot be used ({first_fault(exc)})")
+            return None
+        return skill.model_copy(update=beside)
+
+    def _statistics(self, key: str, reply: Mapping[bytes, bytes] | WrongType, version: int) -> SkillStatistics:
+        if self._is_damaged(key, reply) or isinstance(reply, WrongType):
+            return SkillStatistics()
+        head = f"step:{version}:"
+        try:
+            fields = {text_of(name): text_of(value) for name, value in reply.items()}
+            return SkillStatistics(
+                runs=_rate(fields["runs"]) if "runs" in fields else Rate(),
+                steps=dict(
+                    sorted(
+                        (int(name.removeprefix(head)), _rate(value))
+                        for name, value in fields.items()
+                        if name.startswith(head)
+                    )
+                ),
+                last_success=float(fields.get("last_success", 0)),
+                last_failure=float(fields.get("last_failure", 0)),
+            )
+        except ValueError as exc:
+            self._reports.report(key, str(exc))
+            return SkillStatistics()
+
+    def _history(self, key: str, reply: Sequence[bytes] | WrongType) -> tuple[SkillChange, ...]:
+        if self._is_damaged(key, reply) or isinstance(reply, WrongType):
+            return ()
+        lines = []
+        for text in reply:
+            try:
+                lines.append(SkillChange.model_validate_json(text))
+            except ValidationError as exc:
+                self._reports.report(key, f"a line cannot be read ({first_fault(exc)})")
+        return tuple(lines)
+
+    def _is_damaged(self, key: str, reply: object) -> bool:
+        """Whether the key holds something else; that is reported."""
+        if isinstance(reply, WrongType):
+            self._reports.report(key, "of another type")
+        return isinstance(reply, WrongType)
+
+    # --------------------------------------------------------------------------------------- sending
+
+    async def _change(self, script: Script, tenant: str, name: str, who: str, reason: str, *arguments: Argument) -> Any:
+        key = skill_key(tenant, name)
+        beside = (
+            skill_statistics_key(tenant, name),
+            skill_history_key(tenant, name),
+            skills_key(tenant),
+            skill_changes_key(tenant),
+        )
+        [reply] = await self._send(Command(script, key, (name, _clean(who), _clean(reason), *arguments), beside))
+        if isinstance(reply, list) and reply[0] == b"damaged":
+            raise StoreUnavailable(
+                f"the list of skills is damaged: the key {text_of(reply[1])!r} is of another type; find out what "
+                "wrote it, delete it, and import the skills again"
+            )
+        return reply
+
+    async def _send(self, *commands: Command) -> list[Any]:
+        return await send(self._client, commands, lambda short: pipelined(self._client, short))
+
+
+def _finding(tenant: str, name: str, version: int | None = None) -> Command:
+    return Command(FIND_SKILL, skill_key(tenant, name), ("" if version is None else version,))
+
+
+def _as_json(skill: Skill) -> str:
+    data = skill.model_dump(mode="json", by_alias=True, exclude_defaults=True, exclude=_BESIDE)
+    return json.dumps({**data, "schemaVersion": SCHEMA}, ensure_ascii=False, separators=(",", ":"))
+
+
+def _rate(text: str) -> Rate:
+    """Raises ValueError for anything but two numbers and the newest runs."""
+    succeeded, failed, recent = text.split(" ")
+    if set(recent) - {"0", "1"}:
+        raise ValueError(f"{recent!r} are no runs")
+    return Rate(succeeded=int(succeeded), failed=int(failed), recent=tuple(run == "1" for run in recent))
+
+
+def _clean(text: str) -> str:
+    """What a terminal gave may hold half characters."""
+    return text.encode("utf-8", "replace").decode()
+
+
+def _put_last(kept: OrderedDict[_Key, _Value], key: _Key, value: _Value) -> None:
+    kept[key] = value
+    kept.move_to_end(key)

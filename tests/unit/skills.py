@@ -1,0 +1,42 @@
+"""Skills for tests."""
+
+from typing import Any
+
+from replaywright.domain.skills import Skill, SkillRun
+from replaywright.domain.tasks import parse_task
+
+SITE = "http://mail.example"
+
+
+def skill(name: str = "send-mail", **fields: Any) -> Skill:
+    """A skill that fills and sends a form of `SITE`."""
+    task = parse_task(
+        {
+            "task": name,
+            "goal": "send a mail to {{to}}",
+            "url": f"{SITE}/compose",
+            "parameters": {"to": {"type": "email"}, "copy": {"default": "007"}},
+            "secrets": ["PASSWORD"],
+            "steps": [
+                {"action": "fill", "instruction": "the password", "value": "{{secret:PASSWORD}}"},
+                {"action": "fill", "target": {"role": "textbox", "name": "To"}, "value": "{{to}}", "instruction": "To"},
+                {
+                    "action": "click",
+                    "instruction": "Send",
+                    "effect": "commit",
+                    "expect": [{"not_": {"exists": {"role": "alert"}}}],
+                },
+            ],
+            "verify": [{"text_contains": "{{to}}"}],
+        },
+        "the test",
+    )
+    given = {"site": SITE, "label": "Send a mail", "patterns": ("send a mail to {{to}}", "给 {{to}} 发邮件")}
+    return Skill.model_validate({"name": name, "task": task, **given, **fields})
+
+
+def run(run_id: str = "r1", version: int = 1, *, succeeded: bool = True, **fields: Any) -> SkillRun:
+    """A run that did all three steps."""
+    return SkillRun.model_validate(
+        {"run_id": run_id, "version": version, "succeeded": succeeded, "steps_done": 3, **fields}
+    )
