@@ -31,8 +31,10 @@ from activities.model import ModelActivities
 from activities.plans import PlanActivities
 from activities.resuming import ResumeActivities
 from activities.sessions import Attachments, SessionActivities
+from activities.skill_runs import SkillRunActivities
 from cache.connection import open_redis, ping
 from cache.overrides import CachedOverrides, RedisOverrides
+from cache.skills import RedisSkills
 from cache.steps import RedisStepStore
 from cache.watch import StoreWatch
 from replaywright.artifacts.store import ArtifactStore
@@ -266,6 +268,7 @@ async def _browser_workers(
         sessions.recover_session,
         effects.settle_step,
         ResumeActivities(store).resume_run,
+        SkillRunActivities(RedisSkills(redis)).note_skill_run,
     ]
     most = settings.max_browsers or most_places()
     served: tuple[tuple[str, list[Callable[..., Any]], int], ...] = (

@@ -29,6 +29,8 @@ PLAN_TOTAL = timedelta(minutes=8)
 STORE_PAUSE = timedelta(seconds=2)
 STORE_TRIES = 150
 """A commit step that was not dispatched for want of the store is tried again this often: about five minutes."""
+NOTING_TOTAL = timedelta(minutes=5)
+"""How long a run that has ended tries to be counted."""
 LEDGER_LIMIT = timedelta(minutes=5)
 """For reading what the ledger has of a whole plan."""
 TARGET_ROUNDS = 2

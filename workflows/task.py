@@ -34,6 +34,7 @@ from workflows.rulings import (
     may_repeat,
     out_of_budget,
 )
+from workflows.skill_runs import Passed, note_run
 
 with workflow.unsafe.imports_passed_through():
     from replaywright.domain.fingerprints import acts_of, begun_anew, fingerprint
@@ -159,6 +160,8 @@ class BrowserTask:
             raise
         self._board.doing = "closing the browser"
         await self._browser.close()
+        if run.skill is not None:
+            await note_run(run, run.skill, result, Passed(self._position, plan_of(run), self._planning.revised_from))
         self._board.status, self._board.doing = ("done" if result.succeeded else "failed"), ""
         self._show()
         if not result.succeeded:

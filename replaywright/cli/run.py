@@ -31,6 +31,7 @@ from replaywright.cli.connect import Place, is_somewhere, require_somewhere, tem
 from replaywright.cli.follow import WORKFLOW, Ending, ServerGone, follow
 from replaywright.domain.budgets import Budget, Limits
 from replaywright.domain.runs import SECRET_PREFIX, Heal, Mode, Progress, Resume, RunInput, RunResult, RunState
+from replaywright.domain.skills import SkillRef
 from replaywright.domain.tasks import Task, bind_parameters
 from replaywright.errors import InputInvalid, SecretMissing
 from replaywright.settings import Settings, load_settings
@@ -96,6 +97,8 @@ class Order:
     resume: Resume | None = None
     state: RunState = field(default_factory=RunState)
     """With `resume`: what the run before has left."""
+    skill: SkillRef | None = None
+    """The skill whose task it is."""
 
 
 Begin = Callable[["Place"], Awaitable[Order | None]]
@@ -260,6 +263,7 @@ async def start(here: Place, order: Order) -> WorkflowHandle[Any, RunResult]:
                     budget=order.limits or _limits(here.settings, order),
                     on_failure=None if order.on_failure is None else order.on_failure.value,
                     resume=order.resume,
+                    skill=order.skill,
                     state=order.state,
                     checkpoint_every=here.settings.checkpoint_every,
                     hibernate_after_s=here.settings.hibernate_after_s,

@@ -116,8 +116,8 @@ def _parsed(number: int, data: Mapping[str, Any], rules: PlanRules) -> Step:
 
 def _stays_on_the_site(number: int, step: Goto, rules: PlanRules) -> None:
     known = (rules.task.url, rules.url, *_first_urls(rules.plan))
-    own = {origin for url in known if (origin := _origin(fill(url, rules.values)))}
-    if _origin(fill(step.url, rules.values)) not in own:
+    own = {origin for url in known if (origin := origin_of(fill(url, rules.values)))}
+    if origin_of(fill(step.url, rules.values)) not in own:
         raise PlanRefused(f"step {number}: goto may only open pages of {', '.join(sorted(own)) or 'no site'}")
 
 
@@ -125,7 +125,7 @@ def _first_urls(plan: Sequence[Step]) -> Iterable[str]:
     return (plan[0].url,) if plan and isinstance(plan[0], Goto) else ()
 
 
-def _origin(url: str) -> str:
+def origin_of(url: str) -> str:
     """Scheme, host and port; empty for what is no web address."""
     try:
         parts = urlsplit(url)

@@ -13,6 +13,7 @@ from replaywright.domain.outcomes import DownloadedFile, Lookup, Status, StepOut
 from replaywright.domain.overrides import Due
 from replaywright.domain.predicates import Predicate
 from replaywright.domain.sessions import SessionRef
+from replaywright.domain.skills import SkillRef
 from replaywright.domain.steps import Step
 from replaywright.domain.targets import Target
 from replaywright.domain.tasks import Task
@@ -405,13 +406,6 @@ class Resumption(Record):
     def is_doubtful(self) -> bool:
         """Whether nobody knows yet if the first step that is not answered took effect."""
         return self.state in OPEN_STATES
-
-
-class SkillRef(Record):
-    """Which version of which skill a run replays."""
-
-    name: str
-    version: int
 
 
 class RunInput(Record):

@@ -88,6 +88,13 @@ class Skill(Record):
         return task
 
 
+class SkillRef(Record):
+    """A version of a skill."""
+
+    name: str
+    version: int
+
+
 class Rate(Record):
     """Successes and failures, the newest last."""
 

@@ -32,6 +32,7 @@ from replaywright.domain.runs import (
     Usage,
 )
 from replaywright.domain.sessions import CloseSession, OpenSession, RecoverSession, SessionOpened, SessionRef, Wear
+from replaywright.domain.skill_runs import NoteSkillRun
 from replaywright.domain.targets import Target
 from replaywright.domain.tasks import parse_task
 from workflows.policies import browser_queue, model_queue
@@ -73,6 +74,7 @@ class Script:
     )
     resume: Callable[[ResumeRequest], Resumption] = lambda _request: Resumption()
     finish: Callable[[FinishRequest], Finished] = lambda _request: Finished(promoted=1)
+    count: Callable[[NoteSkillRun], None] = lambda _request: None
     adopt: bool = True
     performed: list[ActionRequest] = field(default_factory=list)
     proposed: list[ProposeRequest] = field(default_factory=list)
@@ -97,6 +99,7 @@ class Script:
     checked: list[CheckCheckpoint] = field(default_factory=list)
     recovered: list[RecoverSession] = field(default_factory=list)
     closed: list[CloseSession] = field(default_factory=list)
+    counted: list[NoteSkillRun] = field(default_factory=list)
     activity_ids: list[str] = field(default_factory=list)
 
     def answer(self, request: ActionRequest, call: int) -> StepOutcome:
@@ -138,6 +141,15 @@ def _checkpoints(script: Script) -> list[Callable[..., object]]:
         return script.checks(request)
 
     return [checkpoint, restore, check]
+
+
+def _note_run(script: Script) -> Callable[..., object]:
+    @activity.defn(name="skill.note_run")
+    async def note_run(request: NoteSkillRun) -> None:
+        script.counted.append(request)
+        script.count(request)
+
+    return note_run
 
 
 def _activities(script: Script, queue: str) -> tuple[list[Callable[..., object]], list[Callable[..., object]]]:
@@ -200,7 +212,7 @@ def _activities(script: Script, queue: str) -> tuple[list[Callable[..., object]]
         return script.revise(request)
 
     own = [*(named(action) for action in Action), recover, close, verify, finish, *_checkpoints(script)]
-    return own, [opened, recover, settle, resume, propose, revise]
+    return own, [opened, recover, settle, resume, _note_run(script), propose, revise]
 
 
 @asynccontextmanager
@@ -211,8 +223,8 @@ async def scripted(client: Client, script: Script) -> AsyncIterator[str]:
     async with (
         Worker(client, task_queue=queue),
         Worker(client, task_queue=f"{queue}-own", activities=own, workflows=[]),
-        Worker(client, task_queue=browser_queue(queue), activities=shared[:4]),
-        Worker(client, task_queue=model_queue(queue), activities=shared[4:]),
+        Worker(client, task_queue=browser_queue(queue), activities=shared[:5]),
+        Worker(client, task_queue=model_queue(queue), activities=shared[5:]),
     ):
         yield queue
 

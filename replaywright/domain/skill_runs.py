@@ -1,0 +1,75 @@
+"""What the end of a run says of the skill whose task it was."""
+
+import re
+
+from replaywright.domain.base import Record
+from replaywright.domain.runs import RunResult
+from replaywright.domain.skills import SkillRun
+from replaywright.domain.spending import BUDGET_SPENT
+
+_OUTSIDE = frozenset(
+    {
+        "ArtifactMissing",
+        "ArtifactsUnavailable",
+        "InputInvalid",
+        "KeeperRefused",
+        "KeeperUnavailable",
+        "ModelMisconfigured",
+        "ModelRateLimited",
+        "ModelRefused",
+        "ModelUnavailable",
+        "PolicyBlocked",
+        "SecretMissing",
+        "SessionLost",
+        "StoreUnavailable",
+        "abandoned",
+        "ledger_damaged",
+        "navigation_failed",
+        "server_error",
+        "store_unavailable",
+        BUDGET_SPENT,
+    }
+)
+"""Reasons of failed runs that lie with the caller, the installation, or a site that is down or has errors."""
+
+
+class NoteSkillRun(Record):
+    """Input of `note_skill_run`."""
+
+    tenant: str
+    name: str
+    run: SkillRun
+    verified: bool = False
+    """The skill's own steps were done and its final verification held: a candidate has proved itself."""
+
+
+def is_outside(reason: str) -> bool:
+    """Whether a run that failed for this says nothing of its skill."""
+    return reason in _OUTSIDE or re.fullmatch(r"http_5\d\d", reason) is not None
+
+
+def skill_run(
+    run_id: str, version: int, result: RunResult, *, passed: int, added: int, revised_from: tuple[int, ...]
+) -> SkillRun:
+    """How a run of a skill went, by the indexes of the skill's own steps.
+
+    Args:
+        run_id: the run.
+        version: of the skill.
+        result: how it ended.
+        passed: steps of the plan that were done.
+        added: steps that the plan has before those of the task.
+        revised_from: for each revision of the plan, the index of the step that it began at: what was recorded did not
+            lead on from there.
+    """
+    stopped = min([*revised_from, *([] if result.failed_step is None else [result.failed_step])], default=None)
+    done = passed if stopped is None else min(passed, stopped)
+    return SkillRun(
+        run_id=run_id,
+        version=version,
+        succeeded=result.succeeded,
+        steps_done=max(0, done - added),
+        failed_step=None if stopped is None or stopped < added else stopped - added,
+        reason=result.reason,
+        outside=not result.succeeded and is_outside(result.reason),
+    )

@@ -1,0 +1,88 @@
+"""What the end of a run says of its skill, and what the knowledge base is told."""
+
+import pytest
+from temporalio.testing import ActivityEnvironment
+
+from activities.skill_runs import SkillRunActivities
+from replaywright.domain.runs import RunResult
+from replaywright.domain.skill_runs import NoteSkillRun, is_outside, skill_run
+from replaywright.domain.skills import SkillStatus
+from replaywright.testing_skills import FakeSkills
+from tests.unit.skills import run, skill
+
+DONE = RunResult(succeeded=True)
+
+
+def failed(step: int, reason: str = "not_found") -> RunResult:
+    return RunResult(succeeded=False, failed_step=step, reason=reason)
+
+
+@pytest.mark.parametrize(
+    ("result", "plan", "steps_done", "failed_step"),
+    [
+        (DONE, (4, 1, ()), 3, None),
+        (failed(2), (2, 1, ()), 1, 1),
+        (failed(2), (2, 0, ()), 2, 2),
+        (failed(0), (0, 1, ()), 0, None),  # the start page did not open
+        (DONE, (6, 1, (2, 4)), 1, 1),  # from the third step on, what was recorded did not lead on
+        (failed(5), (5, 1, (2,)), 1, 1),
+        (RunResult(succeeded=False, reason="verification_failed"), (4, 1, ()), 3, None),
+    ],
+)
+def test_steps_are_counted_by_the_indexes_of_the_skill(
+    result: RunResult, plan: tuple[int, int, tuple[int, ...]], steps_done: int, failed_step: int | None
+) -> None:
+    passed, added, revised_from = plan
+
+    counted = skill_run("r1", 2, result, passed=passed, added=added, revised_from=revised_from)
+
+    assert (counted.version, counted.succeeded) == (2, result.succeeded)
+    assert (counted.steps_done, counted.failed_step) == (steps_done, failed_step)
+
+
+@pytest.mark.parametrize("reason", ["SecretMissing", "ModelUnavailable", "abandoned", "http_503", "budget_spent"])
+def test_a_skill_is_not_to_blame_for_what_lies_outside(reason: str) -> None:
+    assert is_outside(reason)
+    assert skill_run("r1", 1, failed(0, reason), passed=0, added=0, revised_from=()).outside
+
+
+@pytest.mark.parametrize("reason", ["not_found", "http_404", "verification_failed", "low_margin", "undecidable", ""])
+def test_a_skill_is_to_blame_for_what_it_did_not_find_or_reach(reason: str) -> None:
+    assert not is_outside(reason)
+
+
+async def test_a_verified_run_makes_a_candidate_active_and_repeating_it_changes_nothing() -> None:
+    skills = FakeSkills(skill(), tenant="acme")
+    request = NoteSkillRun(tenant="acme", name="send-mail", run=run("r1"), verified=True)
+    note = SkillRunActivities(skills).note_skill_run
+
+    await ActivityEnvironment().run(note, request)
+    once = await skills.record("acme", "send-mail")
+    await ActivityEnvironment().run(note, request)
+
+    assert once is not None
+    assert (once.skill.status, once.history[-1].who) == (SkillStatus.ACTIVE, "r1")
+    assert await skills.record("acme", "send-mail") == once
+
+
+@pytest.mark.parametrize(
+    ("status", "verified", "succeeded", "after"),
+    [
+        (SkillStatus.CANDIDATE, False, True, SkillStatus.CANDIDATE),
+        (SkillStatus.CANDIDATE, False, False, SkillStatus.CANDIDATE),
+        (SkillStatus.SUSPECT, True, True, SkillStatus.SUSPECT),
+        (SkillStatus.RETIRED, True, True, SkillStatus.RETIRED),
+        (SkillStatus.ACTIVE, False, False, SkillStatus.SUSPECT),
+    ],
+)
+async def test_no_other_run_makes_a_version_active(
+    status: SkillStatus, verified: bool, succeeded: bool, after: SkillStatus
+) -> None:
+    skills = FakeSkills(skill(status=status), tenant="acme")
+    request = NoteSkillRun(tenant="acme", name="send-mail", run=run(succeeded=succeeded), verified=verified)
+
+    await ActivityEnvironment().run(SkillRunActivities(skills).note_skill_run, request)
+
+    found = await skills.get("acme", "send-mail")
+    assert found is not None
+    assert found.status is after
