@@ -113,6 +113,7 @@ class Commands(TyperGroup):
         "doctor",
         "up",
         "run",
+        "skills",
         "runs",
         "show",
         "artifacts",

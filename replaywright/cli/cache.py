@@ -13,14 +13,12 @@ import typer
 from cache.steps import RedisStepStore
 from replaywright.cli import output
 from replaywright.cli.app import Command, app, options_of
-from replaywright.cli.connect import redis_url_of
-from replaywright.cli.store import opened_store
+from replaywright.cli.store import opened_store, some_redis
 from replaywright.domain.entries import ActionCacheEntry, EntryInfo, EntryStatus
 from replaywright.domain.outcomes import Status, StepOutcome
 from replaywright.errors import InputInvalid
 from replaywright.ports import Recording
 from replaywright.settings import Settings, load_settings
-from replaywright.stack import Stack, read_running
 
 _KEY_SHOWN = 12
 """Characters of a content key that are shown: enough to be unique, and any command takes a beginning."""
@@ -140,14 +138,7 @@ def invalidate_entries(
 @asynccontextmanager
 async def _store(settings: Settings) -> AsyncIterator[RedisStepStore]:
     """The store of the configured Redis, of the running stack, or of one that is started for this look."""
-    if settings.redis_url is not None or read_running(settings.home) is not None:
-        async with opened_store(redis_url_of(settings)) as store:
-            yield store
-        return
-    output.print_line(
-        "no stack is running: starting one for this command", style="dim", console=output.standard_error()
-    )
-    async with Stack(settings) as stack, opened_store(stack.redis_url) as store:
+    async with some_redis(settings) as redis_url, opened_store(redis_url) as store:
         yield store
 
 

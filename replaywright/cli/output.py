@@ -68,6 +68,11 @@ def print_json(data: Any, *, indent: int | None = None) -> None:
     standard_output().print(Text(json.dumps(data, ensure_ascii=True, indent=indent)), soft_wrap=True)
 
 
+def json_text(data: Any) -> str:
+    """Data as a JSON file: as it reads, one field a line."""
+    return json.dumps(data, ensure_ascii=False, indent=2) + "\n"
+
+
 def table(*columns: str, right: Iterable[str] = ()) -> Table:
     """An empty table in the one style that all commands use; `right` names the columns of numbers."""
     numbers = set(right)

@@ -11,13 +11,12 @@ from cache.connection import open_redis
 from cache.overrides import RedisOverrides
 from replaywright.cli import output
 from replaywright.cli.app import Command, app, options_of
-from replaywright.cli.connect import redis_url_of
+from replaywright.cli.store import some_redis
 from replaywright.domain.overrides import OverrideRule, is_for
 from replaywright.domain.runs import step_title
 from replaywright.errors import InputInvalid
 from replaywright.overrides import read_rules, rules_in, shipped_rules
 from replaywright.settings import Settings, load_settings
-from replaywright.stack import Stack, read_running
 
 overrides_app = typer.Typer(
     help="Rules that clear the way on pages (banners, drawers, pop-ups) or prefer one element to the model's pick.",
@@ -108,14 +107,7 @@ def remove_rule(name: Annotated[str, typer.Argument(metavar="NAME", help="Name o
 @asynccontextmanager
 async def _store(settings: Settings) -> AsyncIterator[RedisOverrides]:
     """The rules in the configured Redis, in that of the running stack, or of one that is started for this look."""
-    if settings.redis_url is not None or read_running(settings.home) is not None:
-        async with _opened(redis_url_of(settings)) as store:
-            yield store
-        return
-    output.print_line(
-        "no stack is running: starting one for this command", style="dim", console=output.standard_error()
-    )
-    async with Stack(settings) as stack, _opened(stack.redis_url) as store:
+    async with some_redis(settings) as redis_url, _opened(redis_url) as store:
         yield store
 
 

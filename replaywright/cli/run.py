@@ -189,7 +189,7 @@ def run(
     wanted = taskfile.read_task(task)
     values = bind_parameters(wanted, taskfile.read_parameters(param or [], params))
     given = Budget(calls=max_calls, tokens=max_tokens, money=max_money, seconds=max_seconds, plans=max_plans)
-    name = _checked_id(run_id) or taskfile.new_run_id(wanted, values)
+    name = checked_id(run_id) or taskfile.new_run_id(wanted, values)
     order = Order(wanted, values, name, mode, heal, given, on_failure)
     if detach:
         require_somewhere(settings)
@@ -495,7 +495,7 @@ def _mention_secrets(task: Task, here: Place, tell: Callable[[str], None]) -> No
         tell(f"the worker needs {names}; it is not set here, which is well if it is set there")
 
 
-def _checked_id(run_id: str | None) -> str:
+def checked_id(run_id: str | None) -> str:
     """The caller's id, if it is one that Temporal and a path of its UI can hold.
 
     Raises:

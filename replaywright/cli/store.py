@@ -9,8 +9,12 @@ from pydantic import ValidationError
 
 from cache.connection import open_redis
 from cache.steps import RedisStepStore
+from replaywright.cli import output
+from replaywright.cli.connect import redis_url_of
 from replaywright.domain.outcomes import Lookup, Status, StepOutcome
 from replaywright.domain.runs import Usage
+from replaywright.settings import Settings
+from replaywright.stack import Stack, read_running
 
 
 @dataclass(frozen=True)
@@ -32,6 +36,19 @@ class StepRecord:
     """How a preference rule changed the model's pick."""
     line: dict[str, Any]
     """As it is stored."""
+
+
+@contextlib.asynccontextmanager
+async def some_redis(settings: Settings) -> AsyncIterator[str]:
+    """The address of the configured Redis, of the running stack's, or of one that is started for the block."""
+    if settings.redis_url is not None or read_running(settings.home) is not None:
+        yield redis_url_of(settings)
+        return
+    output.print_line(
+        "no stack is running: starting one for this command", style="dim", console=output.standard_error()
+    )
+    async with Stack(settings) as stack:
+        yield stack.redis_url
 
 
 @contextlib.asynccontextmanager

@@ -34,9 +34,19 @@ def read_task(path: str) -> Task:
     Raises:
         InputInvalid: one line with file, line or field, and what was expected.
     """
+    data, source = read_data(path)
+    return parse_task(data, source)
+
+
+def read_data(path: str) -> tuple[Any, str]:
+    """What a YAML or JSON file holds, and what to call the file; `-` is standard input.
+
+    Raises:
+        InputInvalid: one line with file and line.
+    """
     source = "standard input" if path == "-" else path
     text = read_text(path, source)
-    return parse_task(_parse_json(text, source) if _is_json(path, text) else parse_yaml(text, source), source)
+    return _parse_json(text, source) if _is_json(path, text) else parse_yaml(text, source), source
 
 
 def read_parameters(given: Sequence[str], path: str | None) -> dict[str, str]:

@@ -28,6 +28,8 @@ from replaywright.stack.processes import free_port
 ROOT = Path(__file__).parents[2]
 COMMANDS = ["demo", "doctor", "up", "run", "runs", "show", "resolve", "cancel", "schema", "version"]
 COMMANDS += ["artifacts list", "artifacts prune", "cache list", "cache show", "cache promote", "cache invalidate"]
+COMMANDS += [f"skills {verb}" for verb in ("list", "show", "run", "edit", "invalidate", "restore", "diff", "delete")]
+COMMANDS += ["skills export", "skills import"]
 COMMANDS += ["trace export", "trace verify", "trace replay"]
 COMMANDS += ["overrides list", "overrides check", "overrides add", "overrides remove"]
 

@@ -1,0 +1,273 @@
+"""`replaywright skills edit | invalidate | restore | import | delete`: what a person decides about skills."""
+
+import asyncio
+from typing import Annotated, Any
+
+import typer
+
+from replaywright.cli import output, taskfile
+from replaywright.cli.app import Command, options_of
+from replaywright.cli.editor import edited
+from replaywright.cli.runs import who_asks
+from replaywright.cli.skill_store import (
+    Json,
+    KnowledgeBase,
+    Name,
+    as_yaml,
+    lasting_knowledge_base,
+    require_no_secrets,
+)
+from replaywright.cli.skills import differences, print_diff, skills_app
+from replaywright.domain.skill_files import edited_skill, skills_in, written
+from replaywright.domain.skills import Skill, SkillRecord, SkillStatus
+from replaywright.errors import InputInvalid
+from replaywright.yaml_files import parse_yaml
+
+Version = Annotated[int | None, typer.Option("--version", metavar="N", help="Of this version.")]
+Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
+Reason = Annotated[str, typer.Option("--reason", metavar="TEXT", help="Why; kept in the skill's history.")]
+
+
+@skills_app.command("edit", cls=Command)
+def edit_skill(
+    ctx: typer.Context,
+    *,
+    name: Name,
+    file: Annotated[
+        str | None, typer.Option("--file", "-f", metavar="FILE", help="Take this instead of opening an editor.")
+    ] = None,
+    version: Annotated[int | None, typer.Option("--version", metavar="N", help="Begin with this version.")] = None,
+    reason: Reason = "",
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Make it active without asking.")] = False,
+    candidate: Annotated[
+        bool, typer.Option("--candidate", help="Do not ask: it becomes active when a run has verified it.")
+    ] = False,
+    json: Json = False,
+) -> None:
+    """Write a new version of a skill, in $VISUAL or $EDITOR or from a file.
+
+    It is checked first. With consent it is active at once; else it stays a candidate until a run has verified it:
+    `replaywright skills run NAME --version N`.
+
+    Example: `replaywright skills edit send-mail --reason "the field has another name"`
+    """
+    options_of(ctx).json = json
+    if yes and candidate:
+        raise InputInvalid("--yes and --candidate: say one of them")
+    old = asyncio.run(_one(name, version))
+    new = _read(file, old) if file is not None else _typed(old)
+    if new is None or written(new) == written(old):
+        _say("nothing was changed", {"changed": False}, json=json)
+        return
+    if not json:
+        print_diff(list(differences(old, new.model_copy(update={"version": old.version + 1}))))
+    active = yes or (not candidate and typer.confirm("Make this version active at once?", err=True))
+    status = SkillStatus.ACTIVE if active else SkillStatus.CANDIDATE
+    saved = asyncio.run(_save(new.model_copy(update={"status": status}), reason))
+    _say_saved(saved, json=json)
+
+
+@skills_app.command("invalidate", cls=Command)
+def invalidate_skill(
+    ctx: typer.Context, name: Name, reason: Reason, version: Version = None, json: Json = False
+) -> None:
+    """Retire a skill, or one of its versions: it is not recalled any more, and runs by name only with --version.
+
+    Example: `replaywright skills invalidate send-mail --reason "it sends to the wrong folder"`
+    """
+    options_of(ctx).json = json
+    if not reason.strip():
+        raise InputInvalid("--reason is empty: say why, for those who look at the history")
+    retired = asyncio.run(_invalidate(name, version, reason))
+    which = f"version {', '.join(map(str, retired))} retired" if retired else "all versions were retired before"
+    _say(f"{name}: {which}", {"name": name, "retired": retired}, json=json)
+
+
+@skills_app.command("restore", cls=Command)
+def restore_skill(
+    ctx: typer.Context, name: Name, reason: Reason = "", version: Version = None, json: Json = False
+) -> None:
+    """Make a version active that was suspect or retired: without --version the newest of these, suspect ones first.
+
+    Any other active version is retired.
+
+    Example: `replaywright skills restore send-mail --reason "the site was down"`
+    """
+    options_of(ctx).json = json
+    number = asyncio.run(_restore(name, version, reason))
+    _say(f"{name}: version {number} is active", {"name": name, "version": number, "status": "active"}, json=json)
+
+
+@skills_app.command("import", cls=Command)
+def import_skills(
+    ctx: typer.Context,
+    files: Annotated[
+        list[str],
+        typer.Argument(metavar="FILE...", help="Exported skills, or task files; YAML or JSON, `-` is standard input."),
+    ],
+    json: Json = False,
+) -> None:
+    """Take skills over from files, as candidates: each becomes active when a run has verified it.
+
+    Nothing is written when anything in the files is wrong. What is there already in the same words is left alone.
+
+    Example: `replaywright skills import send-mail.yaml`
+    """
+    options_of(ctx).json = json
+    skills: list[Skill] = []
+    for file in files:
+        data, source = taskfile.read_data(file)
+        for skill in skills_in(data, source):
+            if any(skill.name == other.name for other in skills):
+                raise InputInvalid(f"{source}: the skill {skill.name!r} is in these files twice: leave one out")
+            skills.append(skill)
+    require_no_secrets(skills)
+    imported = asyncio.run(_import(skills))
+    if json:
+        told = [{"name": skill.name, "version": skill.version, "imported": new} for skill, _, new in imported]
+        output.print_json({"skills": told})
+        return
+    for skill, before, new in imported:
+        if not new:
+            output.print_line(f"{skill.name}: version {skill.version} says the same: left alone")
+            continue
+        run = f"`replaywright skills run {skill.name}" + (f" --version {skill.version}`" if before else "`")
+        also = f"; until then version {before} is run" if before else ""
+        output.print_line(f"{skill.name}: imported as version {skill.version}, a candidate: {run} verifies it{also}")
+
+
+@skills_app.command("delete", cls=Command)
+def delete_skill(ctx: typer.Context, name: Name, yes: Yes = False, json: Json = False) -> None:
+    """Delete all versions of a skill, and how it went. `invalidate` keeps them.
+
+    Example: `replaywright skills delete send-mail`
+    """
+    options_of(ctx).json = json
+    record = asyncio.run(_known(name))
+    count = output.count(len(record.versions), "version")
+    if not yes and not typer.confirm(f"Delete {name} with {count}? It cannot be restored.", err=True):
+        _say("nothing was changed", {"deleted": False}, json=json)
+        return
+    asyncio.run(_delete(name))
+    _say(f"{name} deleted", {"name": name, "deleted": True}, json=json)
+
+
+# --------------------------------------------------------------------------------------------- editing
+
+
+def _read(file: str, old: Skill) -> Skill:
+    data, source = taskfile.read_data(file)
+    return _checked(data, source, old)
+
+
+def _typed(old: Skill) -> Skill | None:
+    """What a person made of it in an editor; None if nothing."""
+    text = as_yaml(old)
+    while True:
+        changed = edited(text, suffix=".yaml")
+        if changed is None:
+            return None
+        text = changed
+        try:
+            return _checked(parse_yaml(text, "the edited text"), "the edited text", old)
+        except InputInvalid as exc:
+            output.say_error(str(exc))
+            if not typer.confirm("Edit it again?", err=True):
+                raise
+
+
+def _checked(data: Any, source: str, old: Skill) -> Skill:
+    if isinstance(data, dict) and isinstance(listed := data.get("skills"), list) and len(listed) == 1:
+        data = listed[0]  # as it was exported
+    skill = edited_skill(data, source, old)
+    require_no_secrets([skill])
+    return skill
+
+
+# ------------------------------------------------------------------------------------------- the store
+
+
+async def _one(name: str, version: int | None) -> Skill:
+    async with lasting_knowledge_base() as base:
+        return await base.skill(name, version)
+
+
+async def _known(name: str) -> SkillRecord:
+    async with lasting_knowledge_base() as base:
+        return await base.record(name)
+
+
+async def _save(skill: Skill, reason: str) -> Skill:
+    async with lasting_knowledge_base() as base:
+        return await base.skills.save(base.tenant, skill, who=who_asks(), reason=reason)
+
+
+async def _delete(name: str) -> None:
+    async with lasting_knowledge_base() as base:
+        await base.skills.delete(base.tenant, name, who=who_asks())
+
+
+async def _invalidate(name: str, version: int | None, reason: str) -> list[int]:
+    """The versions that were retired now."""
+    async with lasting_knowledge_base() as base:
+        wanted = await _of_status(base, name, set(SkillStatus) - {SkillStatus.RETIRED})
+        if version is not None:
+            await base.skill(name, version)
+            wanted = [version] if version in wanted else []
+        for number in wanted:
+            await base.skills.set_status(base.tenant, name, number, SkillStatus.RETIRED, who=who_asks(), reason=reason)
+        return wanted
+
+
+async def _restore(name: str, version: int | None, reason: str) -> int:
+    async with lasting_knowledge_base() as base:
+        if version is None:
+            suspect = await _of_status(base, name, {SkillStatus.SUSPECT})
+            gone = suspect or await _of_status(base, name, {SkillStatus.RETIRED})
+            if not gone:
+                raise InputInvalid(
+                    f"skill {name!r} has no version that is suspect or retired; --version N makes another one active"
+                )
+            version = gone[-1]
+        await base.skill(name, version)
+        await base.skills.set_status(base.tenant, name, version, SkillStatus.ACTIVE, who=who_asks(), reason=reason)
+        return version
+
+
+async def _of_status(base: KnowledgeBase, name: str, statuses: set[SkillStatus]) -> list[int]:
+    versions = (await base.record(name)).versions
+    found = [await base.skills.get(base.tenant, name, version) for version in versions]
+    return [skill.version for skill in found if skill is not None and skill.status in statuses]
+
+
+async def _import(skills: list[Skill]) -> list[tuple[Skill, int, bool]]:
+    """Each skill as it is now, the version that is run meanwhile (0: itself), and whether it was written."""
+    done = []
+    async with lasting_knowledge_base() as base:
+        for skill in skills:
+            chosen = await base.skills.get(base.tenant, skill.name)
+            record = await base.skills.record(base.tenant, skill.name)
+            newest = None if record is None else await base.skills.get(base.tenant, skill.name, record.versions[-1])
+            same = next((old for old in (newest, chosen) if old is not None and written(old) == written(skill)), None)
+            if same is not None:
+                done.append((same, 0, False))
+                continue
+            saved = await base.skills.save(base.tenant, skill, who=who_asks(), reason=skill.note)
+            before = chosen.version if chosen is not None and chosen.status is SkillStatus.ACTIVE else 0
+            done.append((saved, before, True))
+    return done
+
+
+def _say_saved(saved: Skill, *, json: bool) -> None:
+    told = {"changed": True, "name": saved.name, "version": saved.version, "status": saved.status.value}
+    later = ""
+    if saved.status is SkillStatus.CANDIDATE:
+        later = f": `replaywright skills run {saved.name} --version {saved.version}` verifies it"
+    _say(f"{saved.name}: version {saved.version} written, {saved.status.value}{later}", told, json=json)
+
+
+def _say(text: str, data: dict[str, Any], *, json: bool) -> None:
+    if json:
+        output.print_json(data)
+    else:
+        output.print_line(text)
