@@ -278,7 +278,8 @@ def _judge(server: Mapping[str, Any]) -> Sequence[Finding]:
                 code="evicts",
                 level="error",
                 forbids_commits=True,
-                message=f"`maxmemory-policy {policy}` drops ledger records: steps with consequences are refused",
+                message=f"`maxmemory-policy {policy}` drops ledger records and skills: steps with consequences are "
+                "refused",
                 remedy=noeviction,
             )
         )

@@ -53,8 +53,8 @@ SKILL_LIMIT = 256 * 1024
 """Bytes of one version as JSON."""
 READ_AT_ONCE = 500
 """Skills that one pipeline reads."""
-KEPT_IN_MEMORY = 20_000
-"""Skills that are kept as they were read, over all tenants; a list that is longer is read anew every time."""
+KEPT_IN_MEMORY = 10_000
+"""Skills that are kept as they were read, over all tenants; about 10 KB each. A longer list is read anew every time."""
 
 _BESIDE = {"version", "status", "run_id", "created"}
 """Fields of a skill that are not in its JSON."""

@@ -10,7 +10,7 @@ from replaywright.cli import output, taskfile
 from replaywright.cli.app import Command, options_of
 from replaywright.cli.connect import Place, redis_url_of, require_somewhere
 from replaywright.cli.run import Order, carry_out, checked_id
-from replaywright.cli.skill_store import Name, knowledge_base_at
+from replaywright.cli.skill_store import KnowledgeBase, Name, knowledge_base_at
 from replaywright.cli.skills import skills_app
 from replaywright.domain.runs import Heal, Mode
 from replaywright.domain.skills import Skill, SkillRef, SkillStatus
@@ -92,19 +92,23 @@ def run_skill(
 
 
 async def _found(here: Place, name: str, version: int | None) -> Skill:
+    async with knowledge_base_at(redis_url_of(here.settings), here.settings.tenant) as base:
+        return await runnable(base, name, version)
+
+
+async def runnable(base: KnowledgeBase, name: str, version: int | None) -> Skill:
     """The skill to run.
 
     Raises:
-        InputInvalid: there is none, or nobody asked for a version that was retired.
+        InputInvalid: there is none, or nobody asked for the version, and it was retired.
     """
-    async with knowledge_base_at(redis_url_of(here.settings), here.settings.tenant) as base:
-        skill = await base.skill(name, version)
-        if version is None and skill.status is SkillStatus.RETIRED:
-            record = await base.record(name)
-            reasons = [change.reason for change in record.history if change.what in ("invalidated", "retired")]
-            why = f" ({reasons[-1]})" if reasons and reasons[-1] else ""
-            raise InputInvalid(
-                f"skill {name!r} was retired{why}: `replaywright skills restore {name}`, or run it once as it is with "
-                f"--version {skill.version}"
-            )
-        return skill
+    skill = await base.skill(name, version)
+    if version is None and skill.status is SkillStatus.RETIRED:
+        history = (await base.record(name)).history
+        reasons = [change.reason for change in history if change.what in ("invalidated", "retired")]
+        why = f" ({reasons[-1]})" if reasons and reasons[-1] else ""
+        raise InputInvalid(
+            f"skill {name!r} was retired{why}: `replaywright skills restore {name}`, or run it once as it is with "
+            f"--version {skill.version}"
+        )
+    return skill

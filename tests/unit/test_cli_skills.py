@@ -12,8 +12,10 @@ from typer.testing import CliRunner
 from cache.connection import open_redis
 from cache.skills import RedisSkills
 from replaywright.cli.commands import app
-from replaywright.cli.skill_store import as_yaml
+from replaywright.cli.skill_run import runnable
+from replaywright.cli.skill_store import KnowledgeBase, as_yaml
 from replaywright.domain.skills import Skill, SkillRecord, SkillStatus
+from replaywright.errors import InputInvalid
 from replaywright.settings import PREFIX
 from tests.unit.skills import run, skill
 
@@ -292,3 +294,15 @@ def test_delete_asks_first(base: Base) -> None:
 
     assert "nothing was changed" in kept
     assert base.record() is None
+
+
+def test_a_retired_skill_is_run_only_when_its_version_is_asked_for(base: Base) -> None:
+    base.add(skill(status=ACTIVE))
+    base.said("invalidate", "send-mail", "--reason", "wrong folder")
+
+    def found(version: int | None) -> Skill:
+        return base.does(lambda skills: runnable(KnowledgeBase(skills, "default"), "send-mail", version))
+
+    with pytest.raises(InputInvalid, match=r"was retired \(wrong folder\): `replaywright skills restore send-mail`"):
+        found(None)
+    assert found(1).version == 1
