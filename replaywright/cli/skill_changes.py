@@ -6,7 +6,7 @@ from typing import Annotated, Any
 import typer
 
 from replaywright.cli import output, taskfile
-from replaywright.cli.app import Command, options_of
+from replaywright.cli.app import Command, Exit, options_of
 from replaywright.cli.editor import edited
 from replaywright.cli.runs import who_asks
 from replaywright.cli.skill_store import (
@@ -55,7 +55,7 @@ def edit_skill(
     if yes and candidate:
         raise InputInvalid("--yes and --candidate: say one of them")
     old = asyncio.run(_one(name, version))
-    new = _read(file, old) if file is not None else _typed(old)
+    new = _read(file, old) if file is not None else _typed(old, may_ask=not json)
     if new is None or written(new) == written(old):
         _say("nothing was changed", {"changed": False}, json=json)
         return
@@ -160,8 +160,8 @@ def _read(file: str, old: Skill) -> Skill:
     return _checked(data, source, old)
 
 
-def _typed(old: Skill) -> Skill | None:
-    """What a person made of it in an editor; None if nothing."""
+def _typed(old: Skill, *, may_ask: bool) -> Skill | None:
+    """What a person made of it in an editor; None if nothing. What is wrong may be mended, with `may_ask`."""
     text = as_yaml(old)
     while True:
         changed = edited(text, suffix=".yaml")
@@ -171,9 +171,11 @@ def _typed(old: Skill) -> Skill | None:
         try:
             return _checked(parse_yaml(text, "the edited text"), "the edited text", old)
         except InputInvalid as exc:
+            if not may_ask:
+                raise
             output.say_error(str(exc))
             if not typer.confirm("Edit it again?", err=True):
-                raise
+                raise typer.Exit(Exit.BAD_INPUT) from exc
 
 
 def _checked(data: Any, source: str, old: Skill) -> Skill:

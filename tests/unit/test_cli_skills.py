@@ -28,11 +28,11 @@ class Base:
     """The commands, and the knowledge base behind them."""
 
     def __init__(self, redis_url: str) -> None:
-        self._url = redis_url
+        self.url = redis_url
 
     def does(self, work: Callable[[RedisSkills], Awaitable[_Result]]) -> _Result:
         async def done() -> _Result:
-            async with open_redis(self._url) as client:
+            async with open_redis(self.url) as client:
                 return await work(RedisSkills(client))
 
         return asyncio.run(done())
@@ -230,6 +230,42 @@ def test_an_editor_opens_on_the_skill_as_a_file(base: Base, tmp_path: Path, monk
     record = base.record()
     assert record is not None
     assert (record.skill.version, record.skill.label) == (2, "Send it")
+
+
+def test_what_is_wrong_in_the_edited_text_is_said_and_may_be_mended(
+    base: Base, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    base.add(skill(status=ACTIVE))
+    monkeypatch.delenv("VISUAL", raising=False)
+    script = "s#^site: nowhere#site: http://new.example#; s#^site: http://mail.*#site: nowhere#"
+    monkeypatch.setenv("EDITOR", f"sed -i '{script}'")
+
+    left = base.cli("edit", "send-mail", "--yes", given="n\n")
+    mended = base.cli("edit", "send-mail", "--yes", given="y\n")
+
+    record = base.record()
+    assert record is not None
+    assert left.exit_code == 2
+    assert "the edited text: site: expected scheme, host and port" in left.stderr
+    assert mended.exit_code == 0
+    assert (record.versions, record.skill.site) == ((1, 2), "http://new.example:80")
+
+
+def test_a_redis_that_evicts_is_warned_of_by_what_changes_skills(base: Base) -> None:
+    base.add(skill(status=ACTIVE))
+
+    async def evicting(policy: str) -> None:
+        async with open_redis(base.url) as client:
+            await client.config_set("maxmemory-policy", policy)
+
+    asyncio.run(evicting("allkeys-lru"))
+    try:
+        result = base.cli("invalidate", "send-mail", "--reason", "wrong folder")
+    finally:
+        asyncio.run(evicting("noeviction"))
+
+    assert result.exit_code == 0
+    assert "drops ledger records and skills" in result.stderr
 
 
 @pytest.mark.parametrize("editor", ["false", "no-such-editor-anywhere", "'"])

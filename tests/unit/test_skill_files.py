@@ -123,6 +123,15 @@ def test_what_is_wrong_in_a_file_is_named_with_its_place(data: Any, said: str) -
     assert said in str(error.value)
 
 
+def test_the_example_of_the_reference_is_a_file_of_skills() -> None:
+    reference = (ROOT / "docs" / "reference" / "skills.md").read_text(encoding="utf-8")
+    example = reference.partition("```yaml\n")[2].partition("```")[0]
+
+    [found] = skills_in(parse_yaml(example, "the example"), "the example")
+
+    assert (found.name, found.site, len(found.task.steps)) == ("send-mail", "https://mail.example:443", 2)
+
+
 def test_a_skill_is_not_renamed_by_editing() -> None:
     data = written(skill("other"))
 
