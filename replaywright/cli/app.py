@@ -122,6 +122,7 @@ class Commands(TyperGroup):
         "cancel",
         "cache",
         "overrides",
+        "import",
         "schema",
         "version",
     )

@@ -5,6 +5,7 @@ from replaywright.cli import (
     cache,
     demo,
     doctor,
+    importing,
     overrides,
     resume,
     run,
@@ -22,6 +23,6 @@ __all__ = ["COMMANDS", "app"]
 
 COMMANDS = (
     *(demo, doctor, up, run, resume, runs, skills, skill_run, skill_changes),
-    *(artifacts, cache, overrides, trace, schema),
+    *(artifacts, cache, overrides, trace, importing, schema),
 )
 """Imported for what they register."""

@@ -1,0 +1,88 @@
+"""How a recorded element is described in a task: the query, the words of the instruction, and what names its value."""
+
+import re
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+from pydantic import ValidationError
+
+from replaywright.domain.targets import ElementQuery
+
+LONGEST: Final = 300
+"""Characters of a name or text that a query takes; a longer one is content, which changes."""
+_KNOWN_AS: Final = {"button": "button", "link": "link", "checkbox": "checkbox", "radio": "radio button", "tab": "tab"}
+_FIELDS: Final = frozenset({"textbox", "searchbox", "spinbutton", "slider"})
+
+
+@dataclass(frozen=True)
+class Element:
+    """One element of a recording."""
+
+    query: ElementQuery | None
+    """None when nothing that the recording says of it can be said in a query; `why` says why."""
+    words: str
+    """The instruction: which element, in plain words."""
+    field: str = ""
+    """What the element is called, where a value is entered: label, name, placeholder."""
+    hints: str = ""
+    """Ids, types and selectors that may tell what kind of value it takes."""
+    by_place: bool = False
+    """The query says where the element stands, and not what it is."""
+    is_list: bool = False
+    """It is a list to choose from."""
+    identity: str = ""
+    """All that the recording says of where it is: equal for two steps on one element, even if their queries differ."""
+    in_frame: bool = False
+    """It stands in a frame, which a query cannot say."""
+    why: str = ""
+
+    def without_query(self, why: str) -> "Element":
+        """The same element, left to be found by its instruction."""
+        return replace(self, query=None, why=why, by_place=False)
+
+
+def query_of(**fields: Any) -> ElementQuery | None:
+    """The query with these fields, empty ones left out; None if it would say nothing, or not in a query's terms."""
+    given = {name: value for name, value in fields.items() if value}
+    texts = [value for value in given.values() if isinstance(value, str)]
+    if any("{{" in text or len(text) > (2_100 if text == given.get("css") else LONGEST) for text in texts):
+        return None
+    try:
+        return ElementQuery(**given)
+    except ValidationError:
+        return None
+
+
+def words_for(query: ElementQuery | None, otherwise: str = "") -> str:
+    """Which element, in plain words, such as `the "Send" button`; braces would be read as parameters and go."""
+    said = _words(query) if query is not None else ""
+    text = said or otherwise or "the recorded element"
+    return " ".join(text.replace("{", "(").replace("}", ")").split())
+
+
+def _words(query: ElementQuery) -> str:
+    name = query.name or query.name_contains or ""
+    inside = f" in {_words(query.within)}" if query.within is not None else ""
+    return _own_words(query, name) + inside
+
+
+def _own_words(query: ElementQuery, name: str) -> str:
+    role = query.role or ""
+    called = name or query.label or query.placeholder or ""
+    holding = f' with the text "{query.text}"' if query.text else ""
+    if called and (role in _FIELDS or query.label or query.placeholder):
+        return f'the "{called}" field{holding}'
+    if called:
+        return f'the "{called}" {_KNOWN_AS.get(role, role) or "element"}{holding}'
+    if query.test_id:
+        return f"the element with the test id {query.test_id}{holding}"
+    if role or query.css:
+        return f"the {_KNOWN_AS.get(role, role) or 'element'}{holding}" + (f" ({query.css})" if query.css else "")
+    return f"the element{holding}"
+
+
+def aria_role(role: str) -> str:
+    """A role of Chrome's accessibility tree as one of ARIA; empty for those that only Chrome has, and for none."""
+    if not re.fullmatch(r"[a-z]{3,30}", role) or role in {"generic", "none", "presentation"}:
+        return ""
+    return "img" if role == "image" else role

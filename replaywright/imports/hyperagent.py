@@ -1,0 +1,134 @@
+"""Action caches of HyperAgent.
+
+The format is `ActionCacheOutput` (github.com/hyperbrowserai/HyperAgent, `src/types/agent/types.ts`): `taskId`,
+`createdAt`, `status`, and `steps` of `ActionCacheEntry`: `stepIndex`, `actionType`, `instruction`, `method`,
+`arguments`, `actionParams`, `xpath`, `frameIndex`, `success`, `message`. Elements are known by an absolute XPath and by
+the instruction alone. `<<name>>` in arguments stands for a variable.
+"""
+
+import re
+from collections.abc import Mapping
+from typing import Any, Final
+
+from replaywright.imports.data import found, items, mapping, number, scalar, string
+from replaywright.imports.draft import Draft
+from replaywright.imports.elements import Element, query_of, words_for
+from replaywright.imports.imported import Imported, Kind
+from replaywright.imports.keys import combination
+from replaywright.imports.values import Typed
+from replaywright.imports.xpaths import css_of_xpath, is_positional, tag_of
+
+_VARIABLE: Final = re.compile(r"<<\s*([^<>]{1,60}?)\s*>>")
+_FIELD: Final = re.compile(
+    r"\b(?:in(?:to|side)?|on|for|of|from|the)\s+(?:the\s+)?[\"'“]?([^\"'“”,.]{1,40}?)[\"'”]?\s+"
+    r"(?:text\s*|input\s*|search\s*)?(?:field|input|box|textbox|area|dropdown|select|combobox|menu|list|picker)\b",
+    re.IGNORECASE,
+)
+_ENTERS: Final = {"fill": "fill", "type": "type"}
+_PLAIN: Final = {
+    "click": "click",
+    "check": "check",
+    "uncheck": "uncheck",
+    "hover": "hover",
+    "doubleClick": "double_click",
+}
+_ELSEWHERE: Final = {
+    "wait": "time is not waited for: a step waits for its element and for what is expected of it",
+    "waitForLoadState": "pages are waited for by themselves",
+    "complete": "that the agent called it complete is no condition: add `verify`",
+    "extract": "what was read was the model's; write an extract step with fields",
+    "analyzePdf": "what was read was the model's; keep the file with a step that downloads it",
+    "refreshPage": "there is no step that reloads; write a goto to the page's address",
+    "thinking": "it did nothing in the browser",
+}
+
+
+def read_hyperagent(data: Mapping[str, Any], name: str) -> Imported:
+    """The cache as a task.
+
+    Raises:
+        InputInvalid: no step of it can be taken over.
+    """
+    draft = Draft(Kind.HYPERAGENT)
+    for index, raw in enumerate(items(data.get("steps"))):
+        _read(draft, f"steps[{index}]", mapping(raw), found(raw))
+    if string(data.get("status")) not in {"", "completed"}:
+        draft.check("status", string(data.get("status")), "the recorded task was not completed; see how far it came")
+    return draft.finish(name)
+
+
+def _read(draft: Draft, where: str, entry: Mapping[str, Any], otherwise: str) -> None:
+    kind = string(entry.get("actionType"))
+    arguments = [scalar(argument) for argument in items(entry.get("arguments"))]
+    if not kind:
+        draft.left_out(where, otherwise, "it has no actionType, so it is no step")
+    elif entry.get("success") is False and kind != "complete":
+        draft.left_out(where, kind, "it failed when it was recorded")
+    elif kind == "goToUrl":
+        url = (arguments[0] if arguments else "") or string(mapping(entry.get("actionParams")).get("url"))
+        draft.goto(where, kind, url)
+    elif kind == "pageBack":
+        draft.page(where, kind, "go_back")
+    elif kind in _ELSEWHERE:
+        draft.left_out(where, kind, _ELSEWHERE[kind])
+    elif string(entry.get("method")):
+        _act(draft, where, entry, string(entry.get("method")), arguments)
+    else:
+        draft.left_out(where, kind)
+
+
+def _act(draft: Draft, where: str, entry: Mapping[str, Any], method: str, arguments: list[str]) -> None:
+    element = _element(entry, arguments)
+    text = arguments[0] if arguments else ""
+    if method in _PLAIN:
+        draft.act(where, method, _PLAIN[method], element)
+    elif method in _ENTERS:
+        _enter(draft, where, method, element, text)
+    elif method == "selectOptionFromDropdown":
+        variable = _VARIABLE.fullmatch(text)
+        draft.choose(where, method, element, [Typed(None, variable[1]) if variable else Typed(text)])
+    elif method == "press":
+        if keys := combination(text):
+            draft.press(where, method, keys, element)
+        else:
+            draft.left_out(where, f"press {text}", "no step presses this key")
+    elif method == "scrollToElement":
+        draft.act(where, method, "scroll", element)
+    elif method == "scrollToPercentage" and text.strip("% ") in {"0", "100"}:
+        draft.page(where, method, "scroll", to="top" if text.strip("% ") == "0" else "bottom")
+    elif method in {"scrollToPercentage", "nextChunk", "prevChunk"}:
+        draft.left_out(where, method, "elements are scrolled to when they are needed; the place is not kept")
+    else:
+        draft.left_out(where, method)
+
+
+def _enter(draft: Draft, where: str, method: str, element: Element, text: str) -> None:
+    action: Any = _ENTERS[method]
+    variable = _VARIABLE.fullmatch(text)
+    if variable:
+        draft.enter(where, method, action, element, Typed(None, variable[1]))
+    elif _VARIABLE.search(text):
+        draft.enter_template(where, method, action, element, text=text, placeholder=_VARIABLE, secret=False)
+    else:
+        draft.enter(where, method, action, element, Typed(text))
+
+
+def _element(entry: Mapping[str, Any], arguments: list[str]) -> Element:
+    """The element by its path; what it is, the instruction says, without the value that it may quote."""
+    instruction = string(entry.get("instruction"))
+    for value in sorted(filter(None, arguments), key=len, reverse=True):
+        instruction = instruction.replace(value, "…")
+    xpath = string(entry.get("xpath"))
+    css = css_of_xpath(xpath) or ""
+    query = query_of(css=css)
+    called = _FIELD.search(instruction)
+    return Element(
+        query=query,
+        words=words_for(None, instruction) if instruction else words_for(query),
+        field=called[1].strip() if called else "",
+        hints=f"{instruction[:200]} {xpath[:400]}" if not called else xpath[:400],
+        by_place=bool(css) and is_positional(css),
+        is_list=tag_of(css) == "select",
+        in_frame=bool(number(entry.get("frameIndex"))),
+        why="its path is none that a query can have" if xpath else "the cache has no path of it",
+    )
