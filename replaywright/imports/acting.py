@@ -158,7 +158,7 @@ class Actor:
     def _press_keys(self, call: ast.Call, element: Element | None, keys: Value) -> None:
         written = combination(keys) if isinstance(keys, str) else ""
         if not written:
-            self.draft.left_out(line_of(call), f"press {keys or ''}".strip(), "no step presses this key")
+            self.draft.left_out(line_of(call), "press", "no step presses this key")
         else:
             self.draft.press(line_of(call), "press", written, element)
 

@@ -90,7 +90,7 @@ def _read_item(draft: Draft, where: str, item: Mapping[str, Any], state: Mapping
         element = mapping(elements[number_]) if number_ < len(elements) else {}
         name = string(named[0])
         if result.get("error"):
-            draft.left_out(place, name, f"it failed when it was recorded: {string(result['error'])}")
+            draft.left_out(place, name, "it failed when it was recorded")
         elif number_ >= len(results) > 0:
             draft.left_out(place, name, "it was planned and not performed: the page had changed before")
         else:
@@ -153,7 +153,7 @@ def _keys(draft: Draft, moment: _Moment) -> None:
         draft.changed(moment.where, moment.name, "it was typed where the focus was; the task types into the last field")
         draft.enter(moment.where, moment.name, "type", draft.focused, Typed(text))
     else:
-        draft.left_out(moment.where, f"{moment.name} {text}", "no step presses these keys")
+        draft.left_out(moment.where, moment.name, "no step presses these keys")
 
 
 def _switch(draft: Draft, moment: _Moment) -> None:

@@ -27,6 +27,7 @@ from replaywright.imports.script import (
     Names,
     Plumbing,
     Popup,
+    called,
     dotted,
     unawaited,
 )
@@ -171,12 +172,12 @@ class _Reader:
         if isinstance(value, ast.Call) and (dotted(value.func).endswith("start") or "playwright" in dotted(value.func)):
             self._names.known[name] = Plumbing()
         elif not isinstance(value, ast.Constant):
-            self._unknown(value, f"{name} = {said(value)}")
+            self._unknown(value, f"{name} = {called(value)}")
 
     def _options(self, value: ast.expr) -> None:
         """Tell of what a browser context was made with."""
         if isinstance(value, ast.Call) and dotted(value.func).endswith(("new_context", "new_page")):
-            options = ", ".join(word.arg or said(word.value) for word in value.keywords)
+            options = ", ".join(word.arg or "**" for word in value.keywords)
             if options:
                 self.draft.left_out(line_of(value), f"new_context({options})", _CONTEXT_OPTIONS)
 
@@ -216,11 +217,11 @@ class _Reader:
 
     def _expression(self, node: ast.expr) -> None:
         if not isinstance(node, ast.Call):
-            self._unknown(node, said(node))
+            self._unknown(node, called(node))
         elif isinstance(node.func, ast.Attribute):
             self._method(node, node.func)
         elif dotted(node.func) not in {"run", "main"}:
-            self._unknown(node, said(node))
+            self._unknown(node, called(node))
 
     def _unknown(self, node: ast.AST, what: str) -> None:
         self.draft.left_out(line_of(node), what, "it is no call on a page that is known; write its steps by hand")
@@ -250,7 +251,7 @@ class _Reader:
                 if method not in {"close", "stop", "new_page", "new_context"}:
                     self.draft.left_out(line_of(call), dotted(function) or method, _CONTEXT_OPTIONS)
             case _:
-                self._unknown(call, said(function))
+                self._unknown(call, called(call))
 
     def _on(self, call: ast.AST, page: int) -> None:
         """Switch to the tab of this page, if another one is current."""

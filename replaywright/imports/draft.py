@@ -92,7 +92,8 @@ class Draft:
     def goto(self, where: str, what: str, url: str, **fields: Any) -> bool:
         """A navigation; of an address that is no page's (`about:blank`) there is only a note."""
         if not host_of(url):
-            self.left_out(where, what, f"{url!r} is no http or https address")
+            shown = re.sub(r"//[^/@]*@", "//", url)
+            self.left_out(where, what, f"{shown!r} is no http or https address")
             return False
         netloc = urlsplit(url).netloc
         if "@" in netloc:

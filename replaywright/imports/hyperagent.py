@@ -91,7 +91,7 @@ def _act(draft: Draft, where: str, entry: Mapping[str, Any], method: str, argume
         if keys := combination(text):
             draft.press(where, method, keys, element)
         else:
-            draft.left_out(where, f"press {text}", "no step presses this key")
+            draft.left_out(where, "press", "no step presses this key")
     elif method == "scrollToElement":
         draft.act(where, method, "scroll", element)
     elif method == "scrollToPercentage" and text.strip("% ") in {"0", "100"}:

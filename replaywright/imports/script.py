@@ -176,6 +176,19 @@ def dotted(node: ast.AST) -> str:
     return ".".join([node.id, *reversed(parts)]) if isinstance(node, ast.Name) else ""
 
 
+def called(node: ast.AST) -> str:
+    """What an expression calls, for a note: without its arguments, of which one may be a secret."""
+    match node:
+        case ast.Call(func=function):
+            return f"{called(function)}(…)"
+        case ast.Attribute(attr=attribute):
+            return dotted(node) or f"….{attribute}"
+        case ast.Name(id=name):
+            return name
+        case _:
+            return type(node).__name__.lower()
+
+
 def unawaited(node: ast.expr) -> ast.expr:
     """The expression without `await`."""
     return node.value if isinstance(node, ast.Await) else node

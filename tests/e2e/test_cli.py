@@ -394,3 +394,36 @@ def test_a_run_that_failed_is_resumed_with_the_mended_task_and_what_it_had_learn
     assert {step["runId"] for step in steps} == {"mend-me~2"}
     assert "there is nothing to resume" in again.stderr
     assert up.sent().count("Resumed") == 1
+
+
+def imported(site: Site, recording: str, folder: Path, to: str) -> "subprocess.CompletedProcess[str]":
+    """Import a recording of the webmail, made where this one runs, and run it with other values and no model."""
+    source, task = folder / recording, folder / "task.yaml"
+    recorded = (ROOT / "tests" / "imports" / "recordings" / recording).read_text("utf-8")
+    source.write_text(recorded.replace("http://webmail.test", site.webmail), "utf-8")
+    made = site.cli("import", str(source), "--name", "imported", "--out", str(task), "--force")
+    assert made.returncode == 0, made.stderr
+    values = {"user_name": "demo", "to": to, "subject": f"Imported for {to}", "message": "Hello", "priority": "Low"}
+    pairs = [word for name, value in values.items() for word in ("-p", f"{name}={value}")]
+    return site.cli("run", str(task), *pairs, "--json", REPLAYWRIGHT_TENANT=f"imports-{folder.name}")
+
+
+def test_an_imported_script_of_codegen_runs_with_other_values_and_no_model(up: Site, tmp_path: Path) -> None:
+    result = imported(up, "codegen_webmail.py.txt", tmp_path, "bob@example.com")
+
+    said = json.loads(result.stdout)
+    assert (result.returncode, said["totals"]["usage"]["calls"]) == (0, 0), result.stderr
+    assert said["totals"]["steps"] == 11
+    assert up.sent().count("Imported for bob@example.com") == 1
+
+
+@pytest.mark.long
+def test_an_imported_recording_of_devtools_runs_with_other_values_and_no_model(up: Site, tmp_path: Path) -> None:
+    result = imported(up, "devtools_webmail.json", tmp_path, "eve@example.com")
+    again = imported(up, "devtools_webmail.json", tmp_path, "ann@example.com")
+
+    said, replayed = json.loads(result.stdout), json.loads(again.stdout)
+    assert (result.returncode, again.returncode) == (0, 0), result.stderr + again.stderr
+    assert said["totals"]["usage"]["calls"] == replayed["totals"]["usage"]["calls"] == 0
+    assert replayed["totals"]["hits"] > 0
+    assert [up.sent().count(f"Imported for {name}@example.com") for name in ("eve", "ann")] == [1, 1]

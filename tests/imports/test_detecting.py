@@ -131,8 +131,7 @@ TRICKY = st.sampled_from(
         "http://[",
         "<<>>",
     ]
-    + ["<secret></secret>", "+", "//", "aria/", "\\", "'\"", "🚀", "https://u:p@x.example/"]
-)
+) | st.sampled_from(["<secret></secret>", "+", "//", "aria/", "\\", "'\"", "🚀", "https://u:p@x.example/"])
 CODE = st.sampled_from(["page", "await ", ".first", "(", ")", "None", "[]", "=", "*a", "**b", "for x in y:"])
 
 
@@ -152,7 +151,7 @@ def changed(value: Any, path: tuple[str | int, ...], put: Any) -> Any:
 
 
 @pytest.mark.parametrize("kind", [Kind.DEVTOOLS, Kind.HYPERAGENT, Kind.BROWSER_USE])
-@settings(max_examples=30, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=20, suppress_health_check=[HealthCheck.too_slow])
 @given(data=st.data())
 def test_a_recording_with_something_else_in_it_is_read_or_refused(kind: Kind, data: st.DataObject) -> None:
     recording = json.loads(TEXTS[kind])
@@ -163,7 +162,7 @@ def test_a_recording_with_something_else_in_it_is_read_or_refused(kind: Kind, da
     attempt(json.dumps(recording), data.draw(st.sampled_from([None, kind.value])))
 
 
-@settings(max_examples=30, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=20, suppress_health_check=[HealthCheck.too_slow])
 @given(data=st.data())
 def test_a_script_with_something_else_in_it_is_read_or_refused(data: st.DataObject) -> None:
     lines = TEXTS[Kind.CODEGEN].splitlines()

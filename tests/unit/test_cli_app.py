@@ -31,7 +31,7 @@ COMMANDS += ["artifacts list", "artifacts prune", "cache list", "cache show", "c
 COMMANDS += [f"skills {verb}" for verb in ("list", "show", "run", "edit", "invalidate", "restore", "diff", "delete")]
 COMMANDS += ["skills export", "skills import"]
 COMMANDS += ["trace export", "trace verify", "trace replay"]
-COMMANDS += ["overrides list", "overrides check", "overrides add", "overrides remove"]
+COMMANDS += ["overrides list", "overrides check", "overrides add", "overrides remove", "import"]
 
 
 def invoked(*arguments: str) -> Any:
