@@ -1,6 +1,7 @@
 """Letting a commit step's bytes go: the keeper's gate holds them until the ledger has said that they may."""
 
 import asyncio
+import json
 import logging
 import time
 from collections.abc import Awaitable, Callable
@@ -54,14 +55,15 @@ class Commit:
         self.refusal = ""
         """Why the ledger did not let the bytes go."""
 
-    async def arm(self) -> None:
-        """Hold what would change something.
+    async def arm(self, before: tuple[int, ...] | None) -> None:
+        """Hold what would change something; the black box keeps which expectations held `before`, as the intent does.
 
         Raises:
             SessionLost: the keeper does not answer, or refuses; nothing was dispatched.
         """
         declared = self._request.step.effect is not None
-        await self._gate.arm(self._op_id, within_ms=window_ms(self._request), hold_safe=declared)
+        note = "" if before is None else json.dumps(before)
+        await self._gate.arm(self._op_id, within_ms=window_ms(self._request), hold_safe=declared, note=note)
 
     def begin(self) -> None:
         """From now on the first held byte asks the ledger."""
@@ -127,6 +129,11 @@ class Commit:
     @property
     def _gate(self) -> CommitGate:
         return self._held.gate
+
+
+def held_before(seen: GateSeen) -> tuple[int, ...] | None:
+    """Which expectations held before the attempt that armed the gate; None if its note does not say."""
+    return None if not seen.note else tuple(json.loads(seen.note))
 
 
 def _departure(seen: GateSeen) -> Departure:

@@ -5,7 +5,7 @@ import time
 
 from temporalio import activity
 
-from activities.commit import operation_of
+from activities.commit import held_before, operation_of
 from activities.heartbeats import heartbeats
 from activities.reconciling import ask_site, go_there, settle
 from activities.records import from_ledger, recording_of, settled_outcome
@@ -138,7 +138,8 @@ class EffectActivities:
     async def _by_page(self, request: ResolveRequest, before: Known, held: Attachment) -> Resolution | str:
         """The verdict of the live page, or why it gives none: it can show that the step took effect, never that not.
 
-        What held before the step decides nothing, and without the intent it is not known what did.
+        What held before the step decides nothing. Its intent says what did, and so does the keeper's note of the
+        attempt, which no loss of Redis takes away; without both it is not known.
         """
         asked = request.action
         if not request.adopted:
@@ -148,9 +149,10 @@ class EffectActivities:
         expect = tuple(fill_predicate(predicate, asked.values) for predicate in asked.step.expect)
         if not expect:
             return "no_expectation"
-        if before.state not in _OPEN or before.held is None:
+        earlier = await _held_before(request, before, held)
+        if earlier is None:
             return "ledger_gap" if await self._ledger_is_whole(asked) else "ledger_lost"
-        telling = [index for index, each in enumerate(expect) if each.is_required and index not in before.held]
+        telling = [index for index, each in enumerate(expect) if each.is_required and index not in earlier]
         if not telling:
             return "held_before"
         results = await held.browser.check(expect, RESOLVE_MS)
@@ -241,6 +243,14 @@ class EffectActivities:
 
 def _scope(asked: ActionRequest) -> dict[str, str]:
     return {"tenant": asked.tenant, "lineage": asked.lineage, "fingerprint": asked.fingerprint}
+
+
+async def _held_before(request: ResolveRequest, before: Known, held: Attachment) -> tuple[int, ...] | None:
+    """Which expectations held before the attempt in doubt; None if nobody knows."""
+    if before.state in _OPEN:
+        return before.held
+    seen = await held.gate.recall(operation_of(request.action), request.doubted) if request.doubted else None
+    return None if seen is None else held_before(seen)
 
 
 def _is_intent_of(before: Known, epoch: int) -> bool:

@@ -212,11 +212,12 @@ class Performance:
     async def _write_intent(self, _target: Target | None, before: tuple[PredicateResult, ...]) -> None:
         hit("located", self._request.sequence)
         commit = Commit(self._actions, self._request, self._held)
-        await commit.arm()
+        held = held_of(before, len(self._step.expect))
+        await commit.arm(held)
         hit("armed", self._request.sequence)
         begun = time.perf_counter()
         try:
-            known = await self._actions.intend(self._request, held_of(before, len(self._step.expect)))
+            known = await self._actions.intend(self._request, held)
         except ReplaywrightError:
             await commit.withdraw()
             raise

@@ -258,6 +258,8 @@ class GateSeen:
     held_at: float | None = None
     """When something was first held, in seconds since 1970; None when nothing was."""
     permitted_at: float | None = None
+    note: str = ""
+    """As it came with `arm`."""
 
     @property
     def nothing_left(self) -> bool:
@@ -272,11 +274,11 @@ class CommitGate(Protocol):
     what is asked does not fit its state.
     """
 
-    async def arm(self, op_id: str, *, within_ms: int, hold_safe: bool) -> GateSeen:
+    async def arm(self, op_id: str, *, within_ms: int, hold_safe: bool, note: str = "") -> GateSeen:
         """Hold gated bytes from now on, at most `within_ms`; then they are cut.
 
         Gated are plain HTTP requests that may change something, with `hold_safe` all of them, and whatever goes through
-        tunnels.
+        tunnels. The `note` is remembered with it.
         """
 
     async def wait_held(self, op_id: str, timeout_ms: int) -> GateSeen:

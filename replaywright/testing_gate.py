@@ -56,14 +56,14 @@ class FakeCommitGate:
         self._gate = gate
         self._epoch = epoch
 
-    async def arm(self, op_id: str, *, within_ms: int, hold_safe: bool) -> GateSeen:
+    async def arm(self, op_id: str, *, within_ms: int, hold_safe: bool, note: str = "") -> GateSeen:
         """Hold what is sent from now on."""
         del within_ms, hold_safe
         self._must_own()
         if self._gate.current is not None:
             raise KeeperRefused(f"operation {self._gate.current.op_id!r} is {self._gate.current.phase}")
         async with self._gate.changed:
-            self._gate.current = GateSeen(op_id, self._epoch, "armed", armed_for_s=60.0)
+            self._gate.current = GateSeen(op_id, self._epoch, "armed", armed_for_s=60.0, note=note)
             return await self._gate.tell()
 
     async def wait_held(self, op_id: str, timeout_ms: int) -> GateSeen:

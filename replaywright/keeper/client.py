@@ -162,11 +162,17 @@ class KeeperClient:
         dispatch_by_ms: int,
         *,
         hold_safe: bool = False,
+        note: str = "",
         timeout_s: float = TIMEOUT_S,
     ) -> OperationRecord:
         """Hold gated bytes from now on; after `dispatch_by_ms` milliseconds without a permit they are cut."""
         request = ArmRequest(
-            id=next(self._numbers), op_id=op_id, epoch=epoch, dispatch_by_ms=dispatch_by_ms, hold_safe=hold_safe
+            id=next(self._numbers),
+            op_id=op_id,
+            epoch=epoch,
+            dispatch_by_ms=dispatch_by_ms,
+            hold_safe=hold_safe,
+            note=note,
         )
         return await self._ask(request, OperationRecord, timeout_s)
 

@@ -23,9 +23,9 @@ class LocalCommitGate:
         self._client = client
         self._epoch = epoch
 
-    async def arm(self, op_id: str, *, within_ms: int, hold_safe: bool) -> GateSeen:
+    async def arm(self, op_id: str, *, within_ms: int, hold_safe: bool, note: str = "") -> GateSeen:
         """Hold gated bytes from now on; see the port."""
-        return _seen(await self._client.arm(op_id, self._epoch, within_ms, hold_safe=hold_safe))
+        return _seen(await self._client.arm(op_id, self._epoch, within_ms, hold_safe=hold_safe, note=note))
 
     async def wait_held(self, op_id: str, timeout_ms: int) -> GateSeen:
         """Wait until something is held; see the port."""
@@ -70,6 +70,7 @@ def _seen(record: OperationRecord) -> GateSeen:
         armed_for_s=time.monotonic() - record.armed_at.monotonic_s,
         held_at=_wall(record.first_held_at),
         permitted_at=_wall(record.permitted_at),
+        note=record.note,
     )
 
 

@@ -48,6 +48,7 @@ class Operation:
     """On the lease clock."""
     hold_safe: bool
     dispatch_by_monotonic_s: float
+    note: str = ""
     phase: GatePhase = GatePhase.ARMED
     reason: str = ""
     armed_s: float = field(default_factory=time.monotonic)
@@ -195,7 +196,9 @@ class Gate:
 
     # ---- what the control socket asks ---------------------------------------------------------------------------
 
-    def arm(self, op_id: str, epoch: int, dispatch_by_ms: int, *, hold_safe: bool = False) -> OperationRecord:
+    def arm(
+        self, op_id: str, epoch: int, dispatch_by_ms: int, *, hold_safe: bool = False, note: str = ""
+    ) -> OperationRecord:
         """Hold gated bytes from now on."""
         self.check_deadlines()
         if self._lease_lapsed():
@@ -223,6 +226,7 @@ class Gate:
             dispatch_by_s=clock.lease_now_s() + dispatch_by_ms / 1000,
             dispatch_by_monotonic_s=time.monotonic() + dispatch_by_ms / 1000,
             hold_safe=hold_safe,
+            note=note,
         )
         self._operations[op_id, epoch] = operation
         self._operations.move_to_end((op_id, epoch))
@@ -371,4 +375,5 @@ class Gate:
             safe_requests=operation.safe_requests,
             requests_refused=operation.requests_refused,
             held=tuple(held.connection.record() for held in self._held) if operation is self._current else (),
+            note=operation.note,
         )

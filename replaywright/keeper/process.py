@@ -360,7 +360,13 @@ class Keeper:
                 if self._state is not SessionState.READY:
                     raise RequestRefused(ErrorCode.BROWSER_DEAD, "Chromium is gone: there is nothing to hold")
                 self._deadlines_changed.set()
-                return self._gate.arm(request.op_id, request.epoch, request.dispatch_by_ms, hold_safe=request.hold_safe)
+                return self._gate.arm(
+                    request.op_id,
+                    request.epoch,
+                    request.dispatch_by_ms,
+                    hold_safe=request.hold_safe,
+                    note=request.note,
+                )
             case PermitRequest():
                 return self._gate.permit(request.op_id)
             case CutRequest():

@@ -160,6 +160,8 @@ class OperationRecord(Message):
     requests_refused: int
     held: tuple[ConnectionRecord, ...]
     """Connections that wait at the gate now."""
+    note: str = ""
+    """As it came with `arm`."""
 
 
 class LeaseReport(Message):
@@ -272,6 +274,8 @@ class ArmRequest(_Request):
     """Milliseconds from the arrival of this request, not a time of day; afterwards held bytes are cut."""
     hold_safe: bool = False
     """Hold safe methods too: for a commit that is a GET."""
+    note: str = ""
+    """Told again with what is remembered of the operation; the keeper does not look into it."""
 
 
 class WaitHeldRequest(_Request):

@@ -63,6 +63,8 @@ class Guards:
     """That the ledger knows of no intent does not show that there was none."""
     before_is_heeded: bool = True
     """What the page showed before the step already does not decide."""
+    before_is_noted: bool = True
+    """The keeper knows what held before the attempt it was armed for, whatever becomes of Redis."""
     attempt_is_told: bool = True
     """The workflow tells the resolver which attempt is in doubt."""
     attempt_is_carried: bool = True
@@ -133,6 +135,8 @@ class Keeper(NamedTuple):
     """Epoch of the latest arming."""
     left: bool = False
     """Black box: bytes have left since then."""
+    clean: tuple[int, ...] = ()
+    """Black box: earlier armings, by epoch, in which no bytes left."""
 
 
 class Attempt(NamedTuple):

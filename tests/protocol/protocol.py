@@ -298,7 +298,8 @@ class Protocol:
             return
         if not again:
             phase = "armed" if self.guards.gate else "open"
-            armed = keeper._replace(phase=phase, operation=attempt.epoch, left=False)
+            clean = keeper.clean if keeper.left or not keeper.operation else (*keeper.clean, keeper.operation)
+            armed = keeper._replace(phase=phase, operation=attempt.epoch, left=False, clean=clean)
             state = with_keeper(turned_from(state, attempt.browser), attempt.browser, armed)
         following = "intend" if self.guards.gate_before_intent else "dispatch"
         yield "arms the gate", goes(state, index, following)
@@ -442,6 +443,8 @@ class Protocol:
         def has_sent_nothing(epoch: int) -> bool:
             if keeper.operation == epoch:
                 return not (keeper.left and self.guards.bytes_left_count)
+            if epoch in keeper.clean:
+                return True
             return keeper.operation < epoch == attempt.doubted and attempt.lost and epoch != attempt.found
 
         return bool(attempts) and all(map(has_sent_nothing, attempts))
@@ -453,10 +456,15 @@ class Protocol:
             yield from self._gone(index, state, attempt)
         elif self._stale and not self.guards.before_is_heeded:
             yield "the live page shows what it showed before", goes(state, index, "write:COMMITTED")
-        elif stages & {"ok", "ok unseen"} and attempt.found and not self._stale:
+        elif stages & {"ok", "ok unseen"} and self._knows_before(keeper, attempt) and not self._stale:
             yield "the live page shows the effect", goes(state, index, "write:COMMITTED")
         elif "flight" not in stages:
             yield "the live page shows no effect", goes(state, index, "settle")
+
+    def _knows_before(self, keeper: Keeper, attempt: Attempt) -> bool:
+        """Whether the intent, or the keeper's note of it, says what held before the attempt in doubt."""
+        noted = self.guards.before_is_noted and keeper.operation == attempt.doubted > 0
+        return attempt.found > 0 or noted
 
     def _settle(self, state: State, index: int, attempt: Attempt) -> _Moves:
         if self.guards.settle and any(stage in UNSEEN for stage, _ in state.requests):
@@ -551,8 +559,7 @@ class Protocol:
             for index, attempt in enumerate(state.attempts):
                 if not attempt.zombie:
                     yield Step("fault", f"{attempt.name} is taken for lost", False, self._lost(lost, index, attempt))
-        for fault in redis_faults(state):
-            yield fault._replace(after=fault.after._replace(excused=fault.after.excused or not self._probe))
+        yield from redis_faults(state)
         if after := spent(state, "keeper"):
             after = after._replace(excused=after.excused or not self._probe)
             for slot, keeper in enumerate(state.keepers):

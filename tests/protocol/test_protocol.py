@@ -143,8 +143,8 @@ MUTANTS = (
         probe=False,
     ),
     Mutant(
-        "a second resolver is told of the first one, and not of the attempt in doubt",
-        ("attempt_is_carried",),
+        "a second resolver is told of the first one, not of the attempt in doubt, and the keeper has no note of it",
+        ("attempt_is_carried", "before_is_noted"),
         "needless question",
         ("FENCE: finds DISPATCHED", "resolver 2 is taken for lost", "FENCE: finds RESOLVING", "writes ESCALATED"),
         ONLY_LOSSES,
@@ -156,6 +156,13 @@ MUTANTS = (
         "needless question",
         ("attempt 1 is taken for lost", "FENCE: finds no record", "it does not know", "writes ESCALATED"),
         ONE,
+        probe=False,
+    ),
+    Mutant(
+        "the keeper does not know what held before, as the intent does",
+        ("before_is_noted",),
+        "needless question",
+        ("site: does it", "Redis comes back empty", "FENCE: finds no record", "bytes have left", "writes ESCALATED"),
         probe=False,
     ),
     Mutant(
@@ -287,6 +294,7 @@ def test_a_browser_that_a_zombie_opens_for_itself_is_kept_idle_by_the_ledger() -
         ("gate_before_intent", True),
         ("attempt_is_told", True),
         ("attempt_is_carried", True),
+        ("attempt_is_carried", False),
     ],
 )
 def test_a_second_line_of_defence_is_not_missed_while_the_first_one_holds(guard: str, probe: bool) -> None:

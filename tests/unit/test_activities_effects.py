@@ -18,6 +18,7 @@ from replaywright.ports import SiteAnswer
 from replaywright.testing import FakePage
 from tests.unit.staged import (
     CLICK_SEND,
+    COMPOSE,
     FILL_TO,
     HELP,
     PASSWORD,
@@ -53,6 +54,15 @@ async def resolved(
     now = asked.model_copy(update={"epoch": epoch, "recovered": True})
     told = {"doubted": 1, "lost": True, **more}
     return await run_activity(stage.effects.resolve_step, ResolveRequest(action=now, adopted=adopted, **told))
+
+
+def lose_intent(stage: Stage, *, is_emptied: bool) -> None:
+    """Redis comes back without anything, or as it was before the step."""
+    if is_emptied:
+        stage.store._ledger.clear()
+        stage.store._traces.clear()
+    else:
+        stage.store._ledger[("acme", "l1", DOUBTED.fingerprint)].state = ""
 
 
 async def settled(stage: Stage, verdict: Literal["done", "not_done", "retry", "abandon"], who: str = "Ada") -> None:
@@ -151,28 +161,45 @@ async def test_the_attempt_in_doubt_is_fenced_before_anything_is_decided(stage: 
     assert (await stage.store.intend(**SCOPE, epoch=3, attempt="the next")).state == "INTENT"
 
 
-async def test_an_emptied_ledger_says_nothing_about_a_step_that_came_to_the_gate(
-    monkeypatch: pytest.MonkeyPatch,
+@pytest.mark.parametrize("is_emptied", [True, False], ids=["emptied", "fallen back"])
+async def test_when_redis_has_lost_the_intent_the_keeper_s_note_lets_the_page_decide(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch, *, is_emptied: bool
 ) -> None:
-    stage = Stage()
     await lost_while_held(stage, monkeypatch, permitted=True)
-    stage.store._ledger.clear()
+    lose_intent(stage, is_emptied=is_emptied)
 
     resolution = await resolved(stage)
 
-    assert (resolution.verdict, resolution.reason) == ("undecidable", "ledger_lost")
+    assert (resolution.verdict, resolution.reason) == ("done", "seen_on_live_page")
+    assert await stage.state(DOUBTED) == "COMMITTED"
+
+
+@pytest.mark.parametrize("is_emptied", [True, False], ids=["emptied", "fallen back"])
+async def test_when_redis_has_lost_the_intent_what_held_before_still_does_not_decide(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch, *, is_emptied: bool
+) -> None:
+    stage.site.pages[COMPOSE].texts = ("Message sent to ada@example.com",)  # from the one before
+    await lost_while_held(stage, monkeypatch, permitted=True)
+    lose_intent(stage, is_emptied=is_emptied)
+
+    resolution = await resolved(stage)
+
+    assert (resolution.verdict, resolution.reason) == ("undecidable", "held_before")
+
+
+@pytest.mark.parametrize(("is_emptied", "reason"), [(True, "ledger_lost"), (False, "ledger_gap")])
+async def test_a_ledger_without_the_intent_says_nothing_and_a_keeper_without_a_note_neither(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch, *, is_emptied: bool, reason: str
+) -> None:
+    await lost_while_held(stage, monkeypatch, permitted=True)
+    lose_intent(stage, is_emptied=is_emptied)
+    async with stage.gate.changed:
+        await stage.gate.tell(note="")
+
+    resolution = await resolved(stage)
+
+    assert (resolution.verdict, resolution.reason) == ("undecidable", reason)
     assert await stage.state(DOUBTED) == "ESCALATED"
-
-
-async def test_a_ledger_that_fell_back_says_nothing_about_a_step_that_came_to_the_gate(
-    stage: Stage, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    await lost_while_held(stage, monkeypatch, permitted=True)
-    stage.store._ledger[("acme", "l1", DOUBTED.fingerprint)].state = ""
-
-    resolution = await resolved(stage)
-
-    assert (resolution.verdict, resolution.reason) == ("undecidable", "ledger_gap")
 
 
 async def test_a_ledger_that_fell_back_to_an_earlier_attempt_does_not_speak_for_the_one_in_doubt(
