@@ -75,6 +75,8 @@ class EffectActivities:
             since = time.monotonic()
             if await self._is_known_to_be_repeatable(request, before, held):
                 return await self._not_done(asked, NO_INTENT, "recorded: the step sends nothing that changes anything")
+            if await self._was_never_intended(request, before):
+                return await self._not_done(asked, NO_INTENT, "ledger: it has lost nothing, and has no intent")
             seen = await self._by_page(request, before, held)
             return seen if isinstance(seen, Resolution) else await self._by_site(request, held, since, seen)
 
@@ -134,6 +136,17 @@ class EffectActivities:
         if known.entry is None:
             return False
         return effect_of(action_of(asked.step), asked.step.effect, known.entry.effect).repeatable
+
+    async def _was_never_intended(self, request: ResolveRequest, before: Known) -> bool:
+        """Whether the ledger has lost nothing since the step before, and knows of no intent: then no input was given.
+
+        Only asked when there is no keeper to ask any more. An intent that is still on its way is refused since the
+        fence. A ledger that may have lost something says nothing: what was sent may be what it has lost.
+        """
+        asked = request.action
+        if request.adopted or not (request.lost and request.witness) or before.state not in _NO_ATTEMPT:
+            return False
+        return await self._store.is_whole(tenant=asked.tenant, lineage=asked.lineage, witness=request.witness)
 
     async def _by_page(self, request: ResolveRequest, before: Known, held: Attachment) -> Resolution | str:
         """The verdict of the live page, or why it gives none: it can show that the step took effect, never that not.

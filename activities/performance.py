@@ -394,7 +394,8 @@ class Performance:
         spent = {"recording_ms": _ms_since(begun), "total_ms": _ms_since(self._started)}
         self._keep_ahead(outcome, known)
         hit("recorded", self._request.sequence)
-        return outcome.model_copy(update={"costs": outcome.costs.model_copy(update=spent), "due": due})
+        told = {"costs": outcome.costs.model_copy(update=spent), "due": due, "witness": known.witness}
+        return outcome.model_copy(update=told)
 
     async def _due(self, *, only_before: bool = False) -> tuple[Due, ...]:
         """What rules ask for on the page as it is now; after a step that was done, those tried before a step."""
@@ -432,12 +433,14 @@ class Performance:
         return outcome.model_copy(update={"due": await self._due()})
 
     async def _write(self, outcome: StepOutcome, entry: ActionCacheEntry | None) -> Known:
-        following = ("", "")
-        if outcome.status is Status.DONE and self._request.next_step is not None:
+        following, witnessed, next_step = ("", ""), False, self._request.next_step
+        if outcome.status is Status.DONE and next_step is not None:
             following = self._next_keys(outcome)
+            witnessed = not effect_of(action_of(next_step), next_step.effect, None).repeatable
         recording = recording_of(self._request, outcome, trace=self._trace()).model_copy(
             update={
                 "entry": entry,
+                "witnessed": witnessed,
                 "used_version": 0 if self._entry is None else self._entry.version,
                 "next_fingerprint": following[0],
                 "next_content_key": following[1],

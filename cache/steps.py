@@ -32,6 +32,7 @@ from cache.scripts import (
     RECORD,
     RETIRE,
     SETTLE,
+    WITNESS,
     Command,
 )
 from cache.watch import StoreWatch
@@ -177,7 +178,10 @@ class RedisStepStore:
         outcome, tenant, lineage = recording.outcome, recording.tenant, recording.lineage
         key = ledger_key(tenant, lineage, outcome.fingerprint)
         commands = _writing(recording, key)
+        if recording.witnessed:
+            commands.append(Command(WITNESS, trace_key(tenant, lineage), ("",)))
         written = len(commands)
+        witness = ""
         commands += _looking_up(
             tenant, lineage, recording.candidates_of, recording.next_fingerprint, recording.next_content_key
         )
@@ -189,9 +193,17 @@ class RedisStepStore:
                 verdict, known = self._answer(key, reply)
                 if verdict != "recorded":
                     raise _refused(verdict, known, key=key, fingerprint=outcome.fingerprint, mine=recording.epoch)
-        return self._looked_up(
+            elif command.what is WITNESS:
+                witness = _text(reply)
+        known = self._looked_up(
             replies[written:], tenant, lineage, recording.next_fingerprint, recording.next_content_key
         )
+        return known.model_copy(update={"witness": witness}) if witness else known
+
+    async def is_whole(self, *, tenant: str, lineage: str, witness: str) -> bool:
+        """Whether nothing that was acknowledged since the `witness` can have been lost; see the port."""
+        [reply] = await self._send(Command(WITNESS, trace_key(tenant, lineage), (witness,)))
+        return bool(witness) and reply == 1
 
     async def fence(self, *, tenant: str, lineage: str, fingerprint: str, epoch: int) -> Known:
         """Raise the epoch and set RESOLVING; see the port."""

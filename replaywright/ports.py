@@ -370,6 +370,8 @@ class Known(Record):
     """A success that a fenced attempt reported afterwards, not yet ruled on: evidence for the resolution."""
     entry: ActionCacheEntry | None = None
     """The version to use: the active one, else this run's own candidate."""
+    witness: str = ""
+    """Of a recording that was to be `witnessed`; empty where the server does not say who it is."""
 
 
 class Recording(Record):
@@ -400,6 +402,8 @@ class Recording(Record):
     next_fingerprint: str = ""
     next_content_key: str = ""
     """Look this up in the same round trip; empty for not."""
+    witnessed: bool = False
+    """Answer with what shows later whether the store has lost anything since; see `StepStore.is_whole`."""
     line_id: str = Field(default_factory=lambda: secrets.token_hex(8))
     """Of the line in the trace: what is written again is there once."""
 
@@ -445,6 +449,13 @@ class StepStore(Protocol):
             Fenced: this or a higher epoch is recorded, another attempt's intent is open, the step is in
                 resolution or abandoned, the record is damaged, or a fenced attempt reported success since.
             DoneElsewhere: another step of the lineage has the act; nothing was written.
+        """
+
+    async def is_whole(self, *, tenant: str, lineage: str, witness: str) -> bool:
+        """Whether nothing that was acknowledged since the `witness` was given can have been lost.
+
+        Only if the same process keeps the data, never having taken them over from another, and what it had then is
+        there. An empty witness says nothing.
         """
 
     async def acts(self, *, tenant: str, lineage: str) -> dict[str, str]:

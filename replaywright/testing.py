@@ -107,6 +107,8 @@ class FakeStepStore:
         self._written: set[str] = set()
         """Ids of the steps' lines in the traces."""
         self._moment = 0
+        self.process = "a"
+        """Changed: the server was restarted, or another has taken over."""
 
     async def look_up(self, *, tenant: str, lineage: str, run_id: str, fingerprint: str, content_key: str) -> Known:
         """Ledger record and cache entry; empty keys are not looked up."""
@@ -180,7 +182,18 @@ class FakeStepStore:
         if not owned:
             raise Fenced(f"step {outcome.fingerprint}: another epoch than {recording.epoch} owns it")
         following = (recording.next_fingerprint, recording.next_content_key)
-        return self._looked_up(tenant, lineage, recording.candidates_of, *following)
+        known = self._looked_up(tenant, lineage, recording.candidates_of, *following)
+        lines = self._traces[tenant, lineage]
+        witness = f"{self.process}/{len(lines) - 1}/{lines[-1]['id']}" if recording.witnessed else ""
+        return known.model_copy(update={"witness": witness})
+
+    async def is_whole(self, *, tenant: str, lineage: str, witness: str) -> bool:
+        """Whether nothing can have been lost since the witness was given."""
+        self._called("is_whole")
+        process, _, place = witness.partition("/")
+        position, _, line = place.partition("/")
+        lines = self._traces.get((tenant, lineage), [])
+        return process == self.process and int(position) < len(lines) and lines[int(position)]["id"] == line
 
     async def fence(self, *, tenant: str, lineage: str, fingerprint: str, epoch: int) -> Known:
         """Raise the epoch and set RESOLVING; see the port."""

@@ -55,6 +55,10 @@ class Browser:
         self.taken: list[Checkpoint] = []
         """Checkpoints that steps have told of, until the recovery takes them over."""
         self._stopped_at = 0.0
+        self.witness = ""
+        """What shows whether the store has lost anything since the last step was done."""
+        self.ended: set[str] = set()
+        """Sessions that were lost, and which their own host has fenced or ended since: nothing of theirs goes on."""
 
     @property
     def ref(self) -> SessionRef:
@@ -96,6 +100,8 @@ class Browser:
             opened = await self._anywhere(
                 "session.recover", request, activity_id, "find the browser again, on any host"
             )
+        if opened.session.host == request.lost.host:
+            self.ended.add(request.lost.session_id)
         self.session, self.adopted = opened.session, opened.adopted
         self._stopped_at = workflow.now().timestamp()
         return opened.adopted

@@ -203,6 +203,7 @@ class Doubts:
             contradicted=doubt.contradicted,
             doubted=doubt.epoch,
             lost=doubt.lost,
+            witness=self.browser.witness if doubt.lost and doubt.session_id in self.browser.ended else "",
             settle_ms=self.site_lag_ms + IN_FLIGHT_MS,
             settled_ms=self.browser.stopped_for_ms if doubt.lost else 0,
         )

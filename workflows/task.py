@@ -102,6 +102,7 @@ class BrowserTask:
             waited=self._planning.leave_out,
         )
         self._browser.session, self._browser.epoch = state.session, state.epoch
+        self._browser.witness = state.witness
         self._overrides = Overrides(self._browser, run, self._lineage)
         self._resuming = Resuming(run, self._lineage)
         self._acts: tuple[str, ...] = ()
@@ -263,7 +264,7 @@ class BrowserTask:
         if outcome.content_key:
             self._content_keys[outcome.content_key] = None
         self._previous, self._previous_outcome = attempt.mark, outcome.digest
-        self._due = outcome.due
+        self._due, self._browser.witness = outcome.due, outcome.witness
         self._position += 1
 
     def _attempt(self, position: int, previous: str, previous_outcome: str) -> Attempt:
@@ -557,6 +558,7 @@ class BrowserTask:
             previous=self._previous,
             previous_outcome=self._previous_outcome,
             epoch=self._browser.epoch,
+            witness=self._browser.witness,
             session=self._browser.session,
             last_commit=self._last_commit,
             totals=self._totals,

@@ -210,6 +210,9 @@ class StepOutcome(Record):
     due: tuple[Due, ...] = ()
     """Override rules whose `when` holds at the end of the step; told to the workflow, not recorded in the ledger."""
 
+    witness: str = ""
+    """What shows later whether the store has lost anything since; told to the workflow, not recorded in the ledger.
+    Empty unless the next step is one that must not be repeated."""
     moved: bool = False
     """Whether another document is shown since; told to the workflow, not recorded in the ledger."""
     checkpoint: Checkpoint | None = None

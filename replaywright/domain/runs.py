@@ -191,6 +191,8 @@ class ResolveRequest(Record):
     """Epoch of the attempt in doubt, as the workflow knows it; 0 when it is another one's that the ledger told of."""
     lost: bool = False
     """That attempt was lost on its way, and may not have got as far as its intent."""
+    witness: str = ""
+    """Of the step before, if the attempt's browser has certainly ended: see `StepOutcome.witness`. Empty: none."""
     settle_ms: int = 0
     """How long after the old writer was stopped the site shows all that it has been sent: it is not asked before."""
     settled_ms: int = 0
@@ -319,6 +321,8 @@ class RunState(Record):
     previous: str = ""
     previous_outcome: str = ""
     epoch: int = 1
+    witness: str = ""
+    """Of the step before; see `StepOutcome.witness`."""
     session: SessionRef | None = None
     last_commit: int = -1
     """Index of the last step performed that must not be repeated; -1 when there is none."""

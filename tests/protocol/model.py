@@ -63,6 +63,10 @@ class Guards:
     """That the ledger knows of no intent does not show that there was none."""
     before_is_heeded: bool = True
     """What the page showed before the step already does not decide."""
+    whole_ledger_speaks: bool = True
+    """Without a browser: that there is no intent in a ledger that has lost nothing shows that nothing was dispatched."""
+    loss_is_seen: bool = True
+    """A ledger that was emptied, or fell back, since the step before is told from one that was not."""
     before_is_noted: bool = True
     """The keeper knows what held before the attempt it was armed for, whatever becomes of Redis."""
     attempt_is_told: bool = True
@@ -171,7 +175,20 @@ class Attempt(NamedTuple):
 
 
 RESOLVING = frozenset(
-    {"fence", "stop", "cut", "black box", "page", "settle", "probe", "probe again", "clear", "write", "answer"}
+    {
+        "fence",
+        "stop",
+        "cut",
+        "black box",
+        "page",
+        "witness",
+        "settle",
+        "probe",
+        "probe again",
+        "clear",
+        "write",
+        "answer",
+    }
 )
 ENDS = frozenset({"return", "answer"})
 OVER = "intend:over"
@@ -209,6 +226,8 @@ class State(NamedTuple):
     doubted: int = 0
     """Epoch of the attempt that is being resolved."""
     lost: bool = False
+    shaken: bool = False
+    """Whether Redis has lost anything: `witness` in activities/effects.py sees it."""
     excused: bool = False
     """Whether something has happened for which a person may be asked."""
     resumed: int = 0

@@ -19,10 +19,12 @@ MISHAPS = (
 def redis_faults(state: State) -> Steps:
     if after := spent(state, "redis"):
         if state.record != EMPTIED:
-            yield Step("fault", "Redis comes back empty", False, after._replace(record=EMPTIED, saved=None))
+            yield Step(
+                "fault", "Redis comes back empty", False, after._replace(record=EMPTIED, saved=None, shaken=True)
+            )
         if state.saved is not None and state.saved != state.record:
             what = f"Redis falls back to {state.saved.state or 'no record'}"
-            yield Step("fault", what, False, after._replace(record=state.saved, saved=None))
+            yield Step("fault", what, False, after._replace(record=state.saved, saved=None, shaken=True))
 
 
 def mishaps(state: State) -> Steps:

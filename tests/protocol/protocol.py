@@ -45,6 +45,7 @@ from tests.protocol.moves import (
 )
 
 _Moves = Iterator[tuple[str, State]]
+NOT_DISPATCHED = "certainly not done"
 PROTOCOL = Guards()
 SOME_FAULTS = Faults()
 
@@ -82,6 +83,7 @@ class Protocol:
             "cut": self._cut,
             "black box": self._black_box,
             "page": self._page,
+            "witness": self._witness,
             "settle": self._settle,
             "probe": self._ask_site,
             "probe again": self._ask_site,
@@ -150,8 +152,8 @@ class Protocol:
                 return self._resolution(state._replace(about=0, doubted=0, lost=False))
             case "done":
                 return self._ended(state, "done")
-            case "in doubt":
-                return self._resolution(self._doubting(state, lost=False))
+            case "in doubt" | "lost":
+                return self._resolution(self._doubting(state, lost=verdict == "lost"))
             case "not dispatched" | "certainly not done":
                 return self._next_commit(state)
             case "verified absent":
@@ -229,7 +231,7 @@ class Protocol:
         fenced = keeper is not None and self.guards.keeper_epoch and keeper.epoch > attempt.epoch
         if keeper is None or fenced or not (keeper.reachable or keeper.epoch == attempt.epoch):
             if self.guards.session_is_given:
-                yield "finds no browser that takes it", goes(state, index, "return:in doubt")
+                yield "finds no browser that takes it", goes(state, index, "return:lost")
                 return
             slot, keeper = free_slot(state), Keeper()
             attempt = attempt._replace(browser=slot)
@@ -294,7 +296,7 @@ class Protocol:
         keeper = self._holds(state, attempt)
         again = keeper is not None and keeper.operation == attempt.epoch and keeper.phase in ARMED
         if keeper is None or not (keeper.phase == "open" or again):
-            yield "is refused at arm", goes(state, index, "return:in doubt")
+            yield "is refused at arm", goes(state, index, "return:lost")
             return
         if not again:
             phase = "armed" if self.guards.gate else "open"
@@ -306,7 +308,7 @@ class Protocol:
 
     def _dispatch(self, state: State, index: int, attempt: Attempt) -> _Moves:
         if self._holds(state, attempt) is None:
-            yield "finds its connection to the browser cut", goes(state, index, "return:in doubt")
+            yield "finds its connection to the browser cut", goes(state, index, "return:lost")
             return
         requests = in_order((*state.requests, ("browser", attempt.browser)))
         yield "clicks", goes(state._replace(requests=requests), index, "confirm")
@@ -317,7 +319,7 @@ class Protocol:
         if not self.guards.evidence:
             yield "takes the click for the effect", goes(state, index, "record")
         elif keeper is None:
-            yield "finds its connection to the browser cut", goes(state, index, "return:in doubt")
+            yield "finds its connection to the browser cut", goes(state, index, "return:lost")
         elif keeper.phase == "cut":
             following = "return:in doubt" if keeper.left else "stop loads"
             yield "learns that the gate was cut", goes(state, index, following)
@@ -340,7 +342,7 @@ class Protocol:
     def _stop_loads(self, state: State, index: int, attempt: Attempt) -> _Moves:
         keeper = self._holds(state, attempt)
         if keeper is None:
-            yield "finds its connection to the browser cut", goes(state, index, "return:in doubt")
+            yield "finds its connection to the browser cut", goes(state, index, "return:lost")
         else:
             yield (
                 "stops the page's loads, opens the gate",
@@ -390,7 +392,7 @@ class Protocol:
     def _stop(self, state: State, index: int, attempt: Attempt) -> _Moves:
         keeper = None if attempt.browser == NOWHERE else state.keepers[attempt.browser]
         if keeper is None:
-            yield "STOP: no browser is left", goes(state, index, "settle")
+            yield "STOP: no browser is left", goes(state, index, "witness")
         elif not keeper.reachable:
             if self.guards.stop_unreachable:
                 yield (
@@ -407,6 +409,17 @@ class Protocol:
             following = "cut" if self.guards.cut_before_reading else "black box"
             yield "STOP: fences the keeper", self._pruned(goes(state, index, following))
 
+    def _witness(self, state: State, index: int, attempt: Attempt) -> _Moves:
+        """Without a browser: a ledger that has lost nothing since the step before, and no intent, says that all."""
+        is_whole = not (state.shaken and self.guards.loss_is_seen)
+        if self.guards.whole_ledger_speaks and is_whole and attempt.lost and attempt.doubted and not attempt.found:
+            yield (
+                "the ledger has lost nothing, and has no intent",
+                goes(state, index, f"write:NOT_DONE:{NOT_DISPATCHED}"),
+            )
+        else:
+            yield "the ledger does not tell", goes(state, index, "settle")
+
     def _heeds(self, state: State, attempt: Attempt) -> Keeper | None:
         """The keeper, if it obeys this resolver."""
         keeper = None if attempt.browser == NOWHERE else state.keepers[attempt.browser]
@@ -417,7 +430,7 @@ class Protocol:
     def _gone(self, index: int, state: State, attempt: Attempt) -> _Moves:
         """What a resolver does that the keeper does not heed any more."""
         alive = attempt.browser != NOWHERE and state.keepers[attempt.browser] is not None
-        yield "has lost the browser", goes(state, index, "stop" if alive else "settle")
+        yield "has lost the browser", goes(state, index, "stop" if alive else "witness")
 
     def _cut(self, state: State, index: int, attempt: Attempt) -> _Moves:
         keeper = self._heeds(state, attempt)
@@ -470,6 +483,8 @@ class Protocol:
         if self.guards.settle and any(stage in UNSEEN for stage, _ in state.requests):
             return  # it waits; what is on its way arrives by itself
         following = "probe" if self._probe else "write:ESCALATED"
+        if attempt.browser == NOWHERE and attempt.found and not self._probe:
+            state = state._replace(excused=True)
         what = "waits until all that left can be seen" if self.guards.settle else "does not wait"
         yield f"SETTLE: {what}", goes(state, index, following)
 
@@ -559,14 +574,17 @@ class Protocol:
             for index, attempt in enumerate(state.attempts):
                 if not attempt.zombie:
                     yield Step("fault", f"{attempt.name} is taken for lost", False, self._lost(lost, index, attempt))
-        yield from redis_faults(state)
+        both = not self._probe and state.left.keeper < self._faults.keeper  # keeper and ledger: two witnesses are gone
+        for fault in redis_faults(state):
+            yield fault._replace(after=fault.after._replace(excused=fault.after.excused or both))
         if after := spent(state, "keeper"):
-            after = after._replace(excused=after.excused or not self._probe)
+            after = after._replace(excused=after.excused or (state.shaken and not self._probe))
             for slot, keeper in enumerate(state.keepers):
                 if keeper is not None:
                     yield Step("fault", "keeper and browser die", False, self._pruned(without_keeper(after, slot)))
                     if keeper.reachable:
-                        cut_off = with_keeper(after, slot, keeper._replace(reachable=False))
+                        excused = after._replace(excused=after.excused or not self._probe)
+                        cut_off = with_keeper(excused, slot, keeper._replace(reachable=False))
                         yield Step("fault", "the keeper cannot be reached from elsewhere", False, cut_off)
         if after := spent(state, "net"):
             yield from mishaps(after._replace(excused=after.excused or not self._probe))

@@ -143,19 +143,17 @@ MUTANTS = (
         probe=False,
     ),
     Mutant(
-        "a second resolver is told of the first one, not of the attempt in doubt, and the keeper has no note of it",
-        ("attempt_is_carried", "before_is_noted"),
-        "needless question",
-        ("FENCE: finds DISPATCHED", "resolver 2 is taken for lost", "FENCE: finds RESOLVING", "writes ESCALATED"),
-        ONLY_LOSSES,
-        probe=False,
+        "a second resolver is told of the first one, and not of the attempt in doubt",
+        ("attempt_is_carried",),
+        "duplicate",
+        ("keeper and browser die", "FENCE: finds DISPATCHED", "FENCE: finds RESOLVING", "has no intent", "clicks"),
     ),
     Mutant(
         "the resolver is not told by the workflow which attempt is in doubt",
         ("attempt_is_told",),
         "needless question",
         ("attempt 1 is taken for lost", "FENCE: finds no record", "it does not know", "writes ESCALATED"),
-        ONE,
+        ONLY_LOSSES,
         probe=False,
     ),
     Mutant(
@@ -164,6 +162,19 @@ MUTANTS = (
         "needless question",
         ("site: does it", "Redis comes back empty", "FENCE: finds no record", "bytes have left", "writes ESCALATED"),
         probe=False,
+    ),
+    Mutant(
+        "a ledger that lost nothing is not heeded when no browser is left",
+        ("whole_ledger_speaks",),
+        "needless question",
+        ("attempt 1 is taken for lost", "FENCE: finds no record", "keeper and browser die", "writes ESCALATED"),
+        probe=False,
+    ),
+    Mutant(
+        "that the ledger has lost something is not seen",
+        ("loss_is_seen",),
+        "duplicate",
+        ("site: does it", "Redis comes back empty", "keeper and browser die", "has no intent", "attempt 3: clicks"),
     ),
     Mutant(
         "the intent is written before the gate is armed",
@@ -240,6 +251,12 @@ MUTANTS = (
         RESUMED,
     ),
     Mutant(
+        "the ledger does not compare epochs",
+        ("ledger_epoch",),
+        "duplicate",
+        ("zombie attempt 1: writes NOT_DONE", "site: does it", "keeper and browser die", "has no intent", "clicks"),
+    ),
+    Mutant(
         "an attempt may open a browser of its own",
         ("session_is_given",),
         "duplicate",
@@ -288,13 +305,11 @@ def test_a_browser_that_a_zombie_opens_for_itself_is_kept_idle_by_the_ledger() -
 @pytest.mark.parametrize(
     ("guard", "probe"),
     [
-        ("ledger_epoch", True),
         ("permit_needs_record", True),
         ("black_box", True),
         ("gate_before_intent", True),
         ("attempt_is_told", True),
-        ("attempt_is_carried", True),
-        ("attempt_is_carried", False),
+        ("whole_ledger_speaks", True),
     ],
 )
 def test_a_second_line_of_defence_is_not_missed_while_the_first_one_holds(guard: str, probe: bool) -> None:

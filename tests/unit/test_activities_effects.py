@@ -153,6 +153,53 @@ async def test_a_step_that_was_seen_to_change_nothing_is_simply_done_again_in_a_
     assert (resolution.verdict, resolution.reason) == ("not_done", "no_intent")
 
 
+async def witnessed() -> tuple[Stage, str]:
+    """A stage on which the step before the one in doubt was done, and what shows whether the store lost anything."""
+    stage = Stage()
+    before = await stage.perform(request(FILL_TO, 1, proposed=TO).model_copy(update={"next_step": CLICK_SEND}))
+    return stage, before.witness
+
+
+async def test_without_a_keeper_a_ledger_that_has_lost_nothing_and_has_no_intent_says_that_nothing_was_sent() -> None:
+    stage, witness = await witnessed()
+
+    resolution = await resolved(stage, adopted=False, witness=witness)
+
+    assert witness
+    assert (resolution.verdict, resolution.reason) == ("not_done", "no_intent")
+    assert await stage.state(DOUBTED) == "NOT_DONE"
+    with pytest.raises(Fenced):  # whoever is still on his way comes too late
+        await stage.store.intend(**SCOPE, epoch=1, attempt="the one in doubt")
+
+
+@pytest.mark.parametrize("happened", ["intent", "emptied", "another process", "not lost", "no witness"])
+async def test_without_a_keeper_a_ledger_that_may_have_lost_something_says_nothing(happened: str) -> None:
+    stage, witness = await witnessed()
+    told: dict[str, Any] = {"witness": witness}
+    match happened:
+        case "intent":
+            await stage.intend(DOUBTED)
+        case "emptied":
+            lose_intent(stage, is_emptied=True)
+        case "another process":
+            stage.store.process = "b"
+        case "not lost":
+            told["lost"] = False
+        case "no witness":
+            told["witness"] = ""
+
+    resolution = await resolved(stage, adopted=False, **told)
+
+    assert (resolution.verdict, resolution.reason) == ("undecidable", "page_rebuilt")
+
+
+async def test_only_the_step_before_one_that_must_not_be_repeated_is_witnessed() -> None:
+    stage = Stage()
+    harmless = request(FILL_TO, 1, proposed=TO).model_copy(update={"next_step": FILL_TO})
+
+    assert (await stage.perform(harmless)).witness == ""
+
+
 async def test_the_attempt_in_doubt_is_fenced_before_anything_is_decided(stage: Stage) -> None:
     await resolved(stage)
 

@@ -97,6 +97,8 @@ class Script:
     taken: list[TakeCheckpoint] = field(default_factory=list)
     restored: list[RestoreCheckpoint] = field(default_factory=list)
     checked: list[CheckCheckpoint] = field(default_factory=list)
+    recovers_on: str = "h"
+    """The host of a browser that is opened for a lost one."""
     recovered: list[RecoverSession] = field(default_factory=list)
     closed: list[CloseSession] = field(default_factory=list)
     counted: list[NoteSkillRun] = field(default_factory=list)
@@ -176,7 +178,8 @@ def _activities(script: Script, queue: str) -> tuple[list[Callable[..., object]]
     async def recover(request: RecoverSession) -> SessionOpened:
         script.recovered.append(request)
         place(script, "session.recover")
-        kept = request.lost if script.adopt else session.model_copy(update={"session_id": f"s{request.epoch}"})
+        new = session.model_copy(update={"session_id": f"s{request.epoch}", "host": script.recovers_on})
+        kept = request.lost if script.adopt else new
         return SessionOpened(session=kept.model_copy(update={"epoch": request.epoch}), adopted=script.adopt)
 
     @activity.defn(name="session.close")

@@ -102,6 +102,21 @@ async def test_a_browser_that_was_rebuilt_is_no_witness_even_when_it_is_adopted_
     assert [asked.adopted for asked in script.verified] == [False, False]
 
 
+@pytest.mark.parametrize("host", ["h", "another"])
+async def test_the_step_before_is_a_witness_once_the_lost_browser_s_own_host_has_fenced_it(
+    client: Client, host: str
+) -> None:
+    script = losing(lost(), adopt=False)
+    perform = script.perform
+    script.perform = lambda request, call: perform(request, call).model_copy(update={"witness": "w"})
+    script.verify = lambda request: Resolution(verdict="done", outcome=done(request.action, effect=Effect.COMMIT))
+    script.recovers_on = host
+
+    await ended(client, script, SEND)
+
+    assert [asked.witness for asked in script.verified] == ["w" if host == "h" else ""]
+
+
 async def test_a_step_that_lost_its_browser_before_it_gave_any_input_is_just_performed(client: Client) -> None:
     script = losing(ApplicationError("the browser is gone", UNTOUCHED, type="SessionLost"), adopt=False)
 
