@@ -29,6 +29,7 @@ from activities.effects import EffectActivities
 from activities.knowledge import KnowledgeActivities
 from activities.model import ModelActivities
 from activities.plans import PlanActivities
+from activities.probing import ProbeProposals, ProbeTrials
 from activities.resuming import ResumeActivities
 from activities.sessions import Attachments, SessionActivities
 from activities.skill_runs import SkillRunActivities
@@ -47,6 +48,7 @@ from replaywright.keeper.local import LocalKeepers
 from replaywright.keeper.places import most_places
 from replaywright.llm.executor import ModelExecutor
 from replaywright.llm.planner import ModelPlanner
+from replaywright.llm.prober import ModelProber
 from replaywright.overrides import rules_in, shipped_rules
 from replaywright.settings import READY_FILE_VARIABLE, Settings, load_settings
 from replaywright.stack.chromium import find_chromium
@@ -174,6 +176,13 @@ def _model_worker(
         price=settings.planner_model_price,
     )
     exits.push_async_callback(planner.close)
+    prober = ModelProber(
+        settings.planner_model,
+        base_url=settings.planner_model_base_url,
+        timeout_s=settings.planner_model_timeout_s,
+        price=settings.planner_model_price,
+    )
+    exits.push_async_callback(prober.close)
     redis = open_redis(_redis_url(settings), client_name="replaywright-model")
     exits.push_async_callback(redis.aclose)
     store = RedisStepStore(redis)
@@ -183,6 +192,7 @@ def _model_worker(
         activities=[
             ModelActivities(executor, artifacts, overrides, store).propose_target,
             PlanActivities(planner, artifacts, store).revise_plan,
+            ProbeProposals(prober, artifacts, store).propose_probe,
         ],
         max_concurrent_activities=20,
         max_heartbeat_throttle_interval=BEAT_FLUSH,
@@ -260,6 +270,7 @@ async def _browser_workers(
         checkpoints.restore_checkpoint,
         checkpoints.check_checkpoint,
         effects.resolve_step,
+        ProbeTrials(attachments, store).try_probe,
         knowledge.finish_run,
         sessions.close_session,
     ]

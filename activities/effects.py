@@ -16,6 +16,7 @@ from replaywright.domain.fingerprints import content_key
 from replaywright.domain.observed import PredicateResult
 from replaywright.domain.outcomes import Status, StepOutcome
 from replaywright.domain.predicates import fill_predicate
+from replaywright.domain.probing import SiteProbe
 from replaywright.domain.redacted import redacted_outcome
 from replaywright.domain.runs import (
     NO_INTENT,
@@ -176,7 +177,8 @@ class EffectActivities:
     async def _by_site(self, request: ResolveRequest, held: Attachment, since: float, reason: str) -> Resolution:
         """The verdict of the step's `reconcile`; without one nobody knows, for the `reason` that there is already."""
         asked = request.action
-        reconcile = asked.step.reconcile
+        proposed = None if asked.step.reconcile is not None else await self._proposed(request, held)
+        reconcile = asked.step.reconcile if proposed is None else proposed.as_reconcile()
         if reconcile is None:
             return await self._undecidable(asked, reason)
         await settle(request.settle_ms, request.settled_ms, since)
@@ -189,10 +191,23 @@ class EffectActivities:
                 return await self._done(asked, finding.results, finding.url, "the site shows it (reconcile)", "on_site")
             case "no" if asked.step.effect is Effect.IRREVERSIBLE:
                 return await self._undecidable(asked, f"{said}, but what cannot be undone is not done again on that")
+            case "no" if proposed is not None and not proposed.asks_by_name:
+                return await self._undecidable(asked, f"{said}, but that probe was proposed, and may look too briefly")
             case "no":
                 return await self._not_done(asked, NOT_ON_SITE, said)
             case _:
                 return await self._undecidable(asked, f"{reason}, and {said}")
+
+    async def _proposed(self, request: ResolveRequest, held: Attachment) -> SiteProbe | None:
+        """The probe that was proposed, tried and kept when the step was learned; None if there is none."""
+        asked = request.action
+        if asked.mode is Mode.LEARN:
+            return None
+        key = content_key(asked.tenant, request.began_at or held.browser.url, asked.step)
+        known = await self._store.look_up(
+            tenant=asked.tenant, lineage=asked.lineage, run_id=asked.lineage, fingerprint="", content_key=key
+        )
+        return None if known.entry is None else known.entry.probe
 
     async def _done(
         self, asked: ActionRequest, results: tuple[PredicateResult, ...], url: str, told: str, reason: str

@@ -63,6 +63,7 @@ class Lesson:
             causes=causes if report.acted or old is None else old.causes,
             expectation=tuple(p.model_dump(mode="json", exclude_none=True) for p in step.expect),
             derived=self._derived_now(report, soft),
+            probe=None if old is None else old.probe,
             good_snapshot=good_snapshot or ("" if old is None else old.good_snapshot),
             run_id=request.run_id,
             origin="model" if request.proposed is not None else "heal" if healed else "declared",

@@ -395,6 +395,8 @@ class Performance:
         self._keep_ahead(outcome, known)
         hit("recorded", self._request.sequence)
         told = {"costs": outcome.costs.model_copy(update=spent), "due": due, "witness": known.witness}
+        if not outcome.effect.repeatable and outcome.lookup.from_model:
+            told["snapshot"] = good_snapshot  # of what it led to, for whoever proposes a probe
         return outcome.model_copy(update=told)
 
     async def _due(self, *, only_before: bool = False) -> tuple[Due, ...]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from replaywright.domain.filling import filled_step
 from replaywright.domain.observed import PredicateResult
-from replaywright.domain.predicates import fill_predicate, named_parameters
+from replaywright.domain.predicates import Predicate, fill_predicate, named_parameters
 from replaywright.domain.reconciling import APART_S, NEGATIVES, PAUSES_S, WAIT_MS, Answer, answer_of
 from replaywright.domain.runs import ActionRequest
 from replaywright.domain.steps import Reconcile
@@ -46,11 +46,7 @@ async def ask_site(browser: BrowserSession, reconcile: Reconcile, asked: ActionR
     named = frozenset().union(*map(named_parameters, reconcile.expect))
     if any(not asked.values.get(name, "").strip() for name in named):
         return Finding("unknown", "empty_parameter", 0)  # nothing would be looked for, and found
-    works = _works(reconcile, asked)
-    filled = (fill_predicate(predicate, asked.values) for predicate in reconcile.expect)
-    expect = tuple(
-        each if each.within_ms is not None else each.model_copy(update={"within_ms": WAIT_MS}) for each in filled
-    )
+    works, expect = _works(reconcile, asked), _expected(reconcile, asked)
     negatives, count, pauses = 0, 0, iter(PAUSES_S)
     while True:
         seen = await browser.ask_site(works, expect)
@@ -66,6 +62,18 @@ async def ask_site(browser: BrowserSession, reconcile: Reconcile, asked: ActionR
         await sleep(pause)
 
 
+async def answer_once(browser: BrowserSession, reconcile: Reconcile, asked: ActionRequest) -> Finding:
+    """What one asking comes to; nothing is decided on that.
+
+    Raises:
+        SessionLost: the browser is gone.
+    """
+    expect = _expected(reconcile, asked)
+    seen = await browser.ask_site(_works(reconcile, asked), expect)
+    answer, reason = answer_of(expect, seen.results, seen.void, seen.incomplete)
+    return _finding(answer, reason, 1, seen)
+
+
 async def go_there(browser: BrowserSession, reconcile: Reconcile, asked: ActionRequest) -> None:
     """Bring the run's own page to where the site shows the effect: a rebuilt one is still where the step began.
 
@@ -77,6 +85,13 @@ async def go_there(browser: BrowserSession, reconcile: Reconcile, asked: ActionR
             await browser.perform(work)
     except ActionFailed as exc:
         _log.warning("step %d took effect, but its page could not be opened: %s", asked.sequence, exc)
+
+
+def _expected(reconcile: Reconcile, asked: ActionRequest) -> tuple[Predicate, ...]:
+    filled = (fill_predicate(predicate, asked.values) for predicate in reconcile.expect)
+    return tuple(
+        each if each.within_ms is not None else each.model_copy(update={"within_ms": WAIT_MS}) for each in filled
+    )
 
 
 def _works(reconcile: Reconcile, asked: ActionRequest) -> list[Work]:

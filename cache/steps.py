@@ -200,6 +200,10 @@ class RedisStepStore:
         )
         return known.model_copy(update={"witness": witness}) if witness else known
 
+    async def keep(self, *, tenant: str, run_id: str, entry: ActionCacheEntry) -> None:
+        """Add a version to an entry, a candidate of this run."""
+        await self._send(*_keeping(tenant, run_id, entry))
+
     async def is_whole(self, *, tenant: str, lineage: str, witness: str) -> bool:
         """Whether nothing that was acknowledged since the `witness` can have been lost; see the port."""
         [reply] = await self._send(Command(WITNESS, trace_key(tenant, lineage), (witness,)))
@@ -462,12 +466,7 @@ def _writing(recording: Recording, key: str) -> list[Command]:
         arguments = (secrets.token_hex(8), recording.used_version, counted, succeeded)
         commands.append(Command(COUNT, entry_key(recording.tenant, outcome.content_key), arguments))
     if entry is not None:
-        text = entry.model_dump_json(by_alias=True, exclude=_BESIDE)
-        _limit(f"the cache entry of {entry.instruction[:80]!r}", text, ENTRY_LIMIT)
-        hold = "1" if entry.hold else ""
-        kept = (text, recording.candidates_of, hold)
-        commands.append(Command(KEEP, entry_key(recording.tenant, entry.content_key), kept))
-        commands.append(Command("ZADD", index_key(recording.tenant), (0, entry.content_key)))
+        commands += _keeping(recording.tenant, recording.candidates_of, entry)
     line = step_line(
         outcome,
         sequence=recording.sequence,
@@ -479,6 +478,16 @@ def _writing(recording: Recording, key: str) -> list[Command]:
     )
     commands.append(_appending(recording.tenant, recording.lineage, line, recording.line_id))
     return commands
+
+
+def _keeping(tenant: str, run_id: str, entry: ActionCacheEntry) -> list[Command]:
+    text = entry.model_dump_json(by_alias=True, exclude=_BESIDE)
+    _limit(f"the cache entry of {entry.instruction[:80]!r}", text, ENTRY_LIMIT)
+    kept = (text, run_id, "1" if entry.hold else "")
+    return [
+        Command(KEEP, entry_key(tenant, entry.content_key), kept),
+        Command("ZADD", index_key(tenant), (0, entry.content_key)),
+    ]
 
 
 def _counted(outcome: StepOutcome) -> str:

@@ -139,5 +139,9 @@ class ModelRefused(ModelFailed):
     """The model declined, or its answer stayed unusable after it was asked again."""
 
 
+class ProbeRefused(ModelFailed):
+    """A probe that a model proposes breaks a rule; the message says which, for the model to read."""
+
+
 class PlanRefused(ModelFailed):
     """A plan that a model made breaks a rule; the message says which, for the model to read."""

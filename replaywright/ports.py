@@ -17,6 +17,7 @@ from replaywright.domain.observed import PredicateResult
 from replaywright.domain.outcomes import DownloadedFile, Evidence, Lookup, Proof, StepOutcome
 from replaywright.domain.overrides import OverrideRule
 from replaywright.domain.predicates import Predicate
+from replaywright.domain.probing import SiteProbe
 from replaywright.domain.runs import Revision, Usage
 from replaywright.domain.sessions import SessionRef, Wear
 from replaywright.domain.skills import Skill, SkillRecord, SkillRun, SkillStatistics, SkillStatus
@@ -451,6 +452,9 @@ class StepStore(Protocol):
             DoneElsewhere: another step of the lineage has the act; nothing was written.
         """
 
+    async def keep(self, *, tenant: str, run_id: str, entry: ActionCacheEntry) -> None:
+        """Add a version to an entry, a candidate of this run; see `promote`."""
+
     async def is_whole(self, *, tenant: str, lineage: str, witness: str) -> bool:
         """Whether nothing that was acknowledged since the `witness` was given can have been lost.
 
@@ -661,6 +665,35 @@ class Planner(Protocol):
 
         `check` makes steps of what the model wrote, or raises `PlanRefused`: the model is told so once, then it has
         given up.
+
+        Raises:
+            ModelFailed: one of its kinds; only `ModelRateLimited` and `ModelUnavailable` are worth a retry.
+        """
+
+
+class ProbeQuestion(Record):
+    """What the planner model is told of a commit step that was done. The title is a template."""
+
+    goal: str
+    step: str
+    parameters: dict[str, str] = Field(default_factory=dict)
+    """Values by name."""
+    url: str
+    """Of the page that the step led to."""
+    links: tuple[str, ...] = ()
+    """Where its links lead, with their texts."""
+    page: str
+
+
+class Prober(Protocol):
+    """The planner model, asked where the site shows that a step took effect."""
+
+    async def propose(
+        self, question: ProbeQuestion, check: Callable[[str, Sequence[str]], SiteProbe]
+    ) -> tuple[SiteProbe | None, str, Usage]:
+        """A probe that passed `check`, else why there is none; and what that cost.
+
+        `check` makes a probe of an address and texts, or raises `ProbeRefused`; the model is not asked again.
 
         Raises:
             ModelFailed: one of its kinds; only `ModelRateLimited` and `ModelUnavailable` are worth a retry.

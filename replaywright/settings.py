@@ -117,6 +117,10 @@ class Settings(BaseSettings):
     planner_model_output_price: Dollars | None = None
     """US dollars for a million tokens that the planner writes."""
 
+    propose_probes: bool = True
+    """Ask the planner, once for a commit step that is learned, how the site can be asked whether it took effect. False:
+    only what tasks declare (`reconcile`) is asked."""
+
     chromium: Path | None = None
     """The browser to use. None: the first that is found, see `replaywright.stack.chromium`."""
 

@@ -26,6 +26,7 @@ from replaywright.domain.observed import (
 from replaywright.domain.outcomes import Evidence, Lookup, Status, StepOutcome, UnsafeRequest
 from replaywright.domain.overrides import OverrideRule, rules_for
 from replaywright.domain.predicates import Predicate, probes_of
+from replaywright.domain.probing import SiteProbe
 from replaywright.domain.proof import needs_proof, proof_of
 from replaywright.domain.redaction import redact, redact_data
 from replaywright.domain.runs import Revision, Usage
@@ -45,6 +46,7 @@ from replaywright.errors import (
     KeeperUnavailable,
     NoPlace,
     PlanRefused,
+    ProbeRefused,
     ReplaywrightError,
     SecretMissing,
     SessionLost,
@@ -57,6 +59,7 @@ from replaywright.ports import (
     Download,
     Known,
     PlanQuestion,
+    ProbeQuestion,
     Recording,
     Report,
     SiteAnswer,
@@ -186,6 +189,11 @@ class FakeStepStore:
         lines = self._traces[tenant, lineage]
         witness = f"{self.process}/{len(lines) - 1}/{lines[-1]['id']}" if recording.witnessed else ""
         return known.model_copy(update={"witness": witness})
+
+    async def keep(self, *, tenant: str, run_id: str, entry: ActionCacheEntry) -> None:
+        """Add a candidate of this run."""
+        self._called("keep")
+        self._keep(tenant, run_id, entry)
 
     async def is_whole(self, *, tenant: str, lineage: str, witness: str) -> bool:
         """Whether nothing can have been lost since the witness was given."""
@@ -484,6 +492,30 @@ class FakePlanner:
             return Revision(steps=check(answer), usage=usage)
         except PlanRefused as exc:
             return Revision(gave_up=f"the plan was refused: {exc}", usage=usage)
+
+
+class FakeProber:
+    """A `Prober` by script: an address and texts, why there is none, or an error to raise, for each question."""
+
+    def __init__(self, script: Iterable[tuple[str, Sequence[str]] | str | ReplaywrightError]) -> None:
+        self.asked: list[ProbeQuestion] = []
+        self._script = list(script)
+
+    async def propose(
+        self, question: ProbeQuestion, check: Callable[[str, Sequence[str]], SiteProbe]
+    ) -> tuple[SiteProbe | None, str, Usage]:
+        """The next answer of the script."""
+        self.asked.append(question)
+        answer = self._script.pop(0)
+        usage = Usage(calls=1, input_tokens=150, output_tokens=10, model="fake")
+        if isinstance(answer, ReplaywrightError):
+            raise answer
+        if isinstance(answer, str):
+            return None, answer, usage
+        try:
+            return check(*answer), "", usage
+        except ProbeRefused as exc:
+            return None, str(exc), usage
 
 
 class FakeSecrets:

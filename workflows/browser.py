@@ -57,6 +57,8 @@ class Browser:
         self._stopped_at = 0.0
         self.witness = ""
         """What shows whether the store has lost anything since the last step was done."""
+        self.left_at = ""
+        """Where the last step that was done left the page."""
         self.ended: set[str] = set()
         """Sessions that were lost, and which their own host has fenced or ended since: nothing of theirs goes on."""
 

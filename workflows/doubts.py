@@ -20,6 +20,7 @@ from workflows.rulings import MESSAGE_LIMIT, contradicted
 with workflow.unsafe.imports_passed_through():
     from replaywright.domain.actions import Effect
     from replaywright.domain.outcomes import Status, StepOutcome
+    from replaywright.domain.probing import SiteProbe
     from replaywright.domain.reconciling import IN_FLIGHT_MS, total_limit_ms
     from replaywright.domain.runs import (
         NOTHING_LEFT,
@@ -35,6 +36,8 @@ with workflow.unsafe.imports_passed_through():
 _Result = TypeVar("_Result")
 
 
+PROPOSED_LIMIT_MS = total_limit_ms(SiteProbe(url="http://any.example/", shows=("x",)).as_reconcile())
+"""For asking the site by a probe that was proposed: all of them are alike."""
 ASSUMED = "assumed_done"
 """Reason, and warning, of a step that counts as done because its task says so, not because anybody knows."""
 RETRIED = "retried_in_doubt"
@@ -176,9 +179,8 @@ class Doubts:
         self.show()
         self.browser.raise_epoch()
         reconcile = attempt.step.reconcile
-        limit = timedelta(0)
-        if reconcile is not None:
-            limit = timedelta(milliseconds=total_limit_ms(reconcile) + self.site_lag_ms + IN_FLIGHT_MS)
+        asking_ms = PROPOSED_LIMIT_MS if reconcile is None else total_limit_ms(reconcile)
+        limit = timedelta(milliseconds=asking_ms + self.site_lag_ms + IN_FLIGHT_MS)
         resolution = await self.read(
             lambda: self.browser.call(
                 "effect.verify",
@@ -203,6 +205,7 @@ class Doubts:
             contradicted=doubt.contradicted,
             doubted=doubt.epoch,
             lost=doubt.lost,
+            began_at=self.browser.left_at,
             witness=self.browser.witness if doubt.lost and doubt.session_id in self.browser.ended else "",
             settle_ms=self.site_lag_ms + IN_FLIGHT_MS,
             settled_ms=self.browser.stopped_for_ms if doubt.lost else 0,

@@ -14,6 +14,7 @@ from workflows.failures import TaskFailed
 from workflows.overrides import Overrides
 from workflows.person import Person
 from workflows.planning import Planning
+from workflows.probing import Probing
 from workflows.recovery import Place, Recovery
 from workflows.recycling import Recycler
 from workflows.resuming import (
@@ -104,6 +105,7 @@ class BrowserTask:
         self._browser.session, self._browser.epoch = state.session, state.epoch
         self._browser.witness = state.witness
         self._overrides = Overrides(self._browser, run, self._lineage)
+        self._probing = Probing(self._browser, run, self._lineage)
         self._resuming = Resuming(run, self._lineage)
         self._acts: tuple[str, ...] = ()
         self._acts_are_of: tuple[Step, ...] = ()
@@ -264,7 +266,8 @@ class BrowserTask:
         if outcome.content_key:
             self._content_keys[outcome.content_key] = None
         self._previous, self._previous_outcome = attempt.mark, outcome.digest
-        self._due, self._browser.witness = outcome.due, outcome.witness
+        self._due, self._browser.witness, self._browser.left_at = outcome.due, outcome.witness, outcome.url
+        self._probing.note(attempt, outcome)
         self._position += 1
 
     def _attempt(self, position: int, previous: str, previous_outcome: str) -> Attempt:
@@ -489,6 +492,8 @@ class BrowserTask:
     # ------------------------------------------------------------------------------------ the end
 
     async def _finished(self) -> RunResult:
+        usage = await self._probing.learn(may_ask=not self._planning.spent(self._totals.usage))
+        self._totals = self._totals.model_copy(update={"usage": self._totals.usage.plus(usage)})
         self._board.doing = "final verification"
         self._show()
         verify = tuple(fill_predicate(predicate, self._run.values) for predicate in self._run.task.verify)

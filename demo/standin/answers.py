@@ -57,17 +57,22 @@ def plan_sections(request: Json) -> dict[str, str] | None:
     return None
 
 
-def plan_message(request: Json, plan: Json) -> dict[str, Any]:
+def asks_for_a_probe(request: Json) -> bool:
+    """Whether it is asked where the site shows that a step took effect."""
+    return any("<links>" in _text(message.get("content")) for message in _messages(request))
+
+
+def plan_message(request: Json, plan: Json, field: str = "steps") -> dict[str, Any]:
     """The assistant message that tells a plan in the form that `request` asks for.
 
     Raises:
-        NotUnderstoodError: the form asked for has no place for steps.
+        NotUnderstoodError: the form asked for has no place for steps, or for the `field` that is there instead.
     """
     for tool in request.get("tools") or ():
-        if tool.get("type") == "function" and "steps" in tool["function"].get("parameters", {}).get("properties", {}):
+        if tool.get("type") == "function" and field in tool["function"].get("parameters", {}).get("properties", {}):
             return _call(tool["function"]["name"], json.dumps(plan))
-    if "steps" not in _schema_in(request).get("properties", {}):
-        raise NotUnderstoodError("the output's schema has no steps")
+    if field not in _schema_in(request).get("properties", {}):
+        raise NotUnderstoodError(f"the output's schema has no {field}")
     return {"role": "assistant", "content": json.dumps(plan)}
 
 

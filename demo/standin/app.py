@@ -18,6 +18,7 @@ from demo.standin.answers import (
     MODEL_NAME,
     NotUnderstoodError,
     answer_message,
+    asks_for_a_probe,
     choice_for,
     completion,
     garbled,
@@ -141,6 +142,8 @@ def _message(request: Mapping[str, Any], failure: Failure | None) -> dict[str, A
     match None if failure is None else failure.kind:
         case "refusal":
             return {"role": "assistant", "content": None, "refusal": "I can't help with that."}
+        case _ if asks_for_a_probe(request):
+            return plan_message(request, {"shows": [], "gave_up": "stand-in: it knows no such page"}, "shows")
         case kind if (sections := plan_sections(request)) is not None:
             return _plan_message(request, sections, kind)
         case "null":

@@ -262,6 +262,7 @@ async def start(here: Place, order: Order) -> WorkflowHandle[Any, RunResult]:
                     lineage=order.lineage,
                     budget=order.limits or _limits(here.settings, order),
                     on_failure=None if order.on_failure is None else order.on_failure.value,
+                    propose_probes=here.settings.propose_probes and here.settings.planner_model is not None,
                     resume=order.resume,
                     skill=order.skill,
                     state=order.state,

@@ -8,6 +8,7 @@ from pydantic import Field
 from replaywright.domain.actions import Action, Cause, Effect
 from replaywright.domain.base import Record
 from replaywright.domain.predicates import Predicate
+from replaywright.domain.probing import SiteProbe
 from replaywright.domain.targets import Target
 
 SCHEMA = 1
@@ -68,6 +69,8 @@ class ActionCacheEntry(Target):
     bound: dict[str, str] = Field(default_factory=dict)
     """Parameters that say which element is meant, and of which this recording shows nothing: the digest of the value
     that it was recorded with. With another value another element is meant, and this is no recording of it."""
+    probe: SiteProbe | None = None
+    """Where the site shows that the step took effect: proposed by a model while it was learned, and tried."""
     good_snapshot: str = ""
     """Digest, in the artifact store, of the snapshot after this step in a good run; empty when there is none."""
     hold: bool = False

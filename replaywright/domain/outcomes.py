@@ -191,7 +191,8 @@ class StepOutcome(Record):
     url: str = ""
     extracted: dict[str, Any] = Field(default_factory=dict)
     snapshot: str = ""
-    """Digest of the snapshot in the artifact store, on a miss or failure."""
+    """Digest of the snapshot in the artifact store, on a miss or failure. Of a commit step that was learned, that of
+    the page that it led to; it is told to the workflow, not recorded in the ledger."""
     artifacts: dict[str, str] = Field(default_factory=dict)
     """Of a step that failed, what the artifact store holds of it: digests by kind, see `ARTIFACT_KINDS`."""
     artifacts_missing: dict[str, str] = Field(default_factory=dict)

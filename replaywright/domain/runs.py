@@ -12,6 +12,7 @@ from replaywright.domain.observed import PredicateResult
 from replaywright.domain.outcomes import DownloadedFile, Lookup, Status, StepOutcome
 from replaywright.domain.overrides import Due
 from replaywright.domain.predicates import Predicate
+from replaywright.domain.probing import SiteProbe
 from replaywright.domain.sessions import SessionRef
 from replaywright.domain.skills import SkillRef
 from replaywright.domain.steps import Step
@@ -178,6 +179,47 @@ class Revision(Record):
     """The answer came from the stand-in, not from a model."""
 
 
+class ProposeProbeRequest(Record):
+    """Input of `propose_probe`: how might the site be asked whether this step took effect?"""
+
+    run_id: str
+    lineage: str
+    tenant: str
+    sequence: int
+    goal: str = ""
+    title: str
+    """The step as it reads in the UI."""
+    values: dict[str, str] = Field(default_factory=dict)
+    """Values of the task's parameters."""
+    snapshot: str
+    """Digest, in the artifact store, of the page that the step led to."""
+
+
+class ProposedProbe(Record):
+    """What the planner answered, as far as code lets it pass."""
+
+    probe: SiteProbe | None = None
+    refused: str = ""
+    """Why there is none."""
+    usage: Usage = Usage()
+
+
+class TryProbeRequest(Record):
+    """Input of `try_probe`: keep a probe with the step's recording if it proves itself."""
+
+    action: ActionRequest
+    """The step as it was done, with the session and epoch of now."""
+    content_key: str
+    probe: SiteProbe
+
+
+class TriedProbe(Record):
+    """Whether a probe was kept, and why not."""
+
+    kept: bool
+    reason: str = ""
+
+
 class ResolveRequest(Record):
     """Input of `resolve_step`: decide a commit step in doubt by reading only."""
 
@@ -191,6 +233,8 @@ class ResolveRequest(Record):
     """Epoch of the attempt in doubt, as the workflow knows it; 0 when it is another one's that the ledger told of."""
     lost: bool = False
     """That attempt was lost on its way, and may not have got as far as its intent."""
+    began_at: str = ""
+    """Where the step began, redacted: its recording may have a probe that a model proposed."""
     witness: str = ""
     """Of the step before, if the attempt's browser has certainly ended: see `StepOutcome.witness`. Empty: none."""
     settle_ms: int = 0
@@ -435,6 +479,8 @@ class RunInput(Record):
     state: RunState = RunState()
     budget: Limits | None = None
     """What the run may spend on models. None: what its task says, and no revised plans."""
+    propose_probes: bool = False
+    """Whether the planner is asked how the site can be asked about a commit step that was learned."""
     on_failure: Literal["fail", "ask"] | None = None
     """What to do when a step failed and nothing mends it. None: what its task says."""
     resume: Resume | None = None

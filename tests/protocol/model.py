@@ -64,7 +64,7 @@ class Guards:
     before_is_heeded: bool = True
     """What the page showed before the step already does not decide."""
     whole_ledger_speaks: bool = True
-    """Without a browser: that there is no intent in a ledger that has lost nothing shows that nothing was dispatched."""
+    """Without a browser: a ledger that has lost nothing, and has no intent, shows that nothing was dispatched."""
     loss_is_seen: bool = True
     """A ledger that was emptied, or fell back, since the step before is told from one that was not."""
     before_is_noted: bool = True

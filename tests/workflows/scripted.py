@@ -19,6 +19,8 @@ from replaywright.domain.runs import (
     Finished,
     FinishRequest,
     Proposal,
+    ProposedProbe,
+    ProposeProbeRequest,
     ProposeRequest,
     Resolution,
     ResolveRequest,
@@ -29,6 +31,8 @@ from replaywright.domain.runs import (
     RunInput,
     RunResult,
     SettleRequest,
+    TriedProbe,
+    TryProbeRequest,
     Usage,
 )
 from replaywright.domain.sessions import CloseSession, OpenSession, RecoverSession, SessionOpened, SessionRef, Wear
@@ -97,6 +101,9 @@ class Script:
     taken: list[TakeCheckpoint] = field(default_factory=list)
     restored: list[RestoreCheckpoint] = field(default_factory=list)
     checked: list[CheckCheckpoint] = field(default_factory=list)
+    proposed_probes: list[ProposeProbeRequest] = field(default_factory=list)
+    tried_probes: list[TryProbeRequest] = field(default_factory=list)
+    probe: Callable[[ProposeProbeRequest], ProposedProbe] = lambda _request: ProposedProbe(refused="none")
     recovers_on: str = "h"
     """The host of a browser that is opened for a lost one."""
     recovered: list[RecoverSession] = field(default_factory=list)
@@ -152,6 +159,20 @@ def _note_run(script: Script) -> Callable[..., object]:
         script.count(request)
 
     return note_run
+
+
+def _probes(script: Script) -> tuple[Callable[..., object], Callable[..., object]]:
+    @activity.defn(name="model.propose_probe")
+    async def propose_probe(request: ProposeProbeRequest) -> ProposedProbe:
+        script.proposed_probes.append(request)
+        return script.probe(request)
+
+    @activity.defn(name="effect.try_probe")
+    async def try_probe(request: TryProbeRequest) -> TriedProbe:
+        script.tried_probes.append(request)
+        return TriedProbe(kept=True)
+
+    return propose_probe, try_probe
 
 
 def _activities(script: Script, queue: str) -> tuple[list[Callable[..., object]], list[Callable[..., object]]]:
@@ -214,8 +235,9 @@ def _activities(script: Script, queue: str) -> tuple[list[Callable[..., object]]
         script.revised.append(request)
         return script.revise(request)
 
-    own = [*(named(action) for action in Action), recover, close, verify, finish, *_checkpoints(script)]
-    return own, [opened, recover, settle, resume, _note_run(script), propose, revise]
+    propose_probe, try_probe = _probes(script)
+    own = [*(named(action) for action in Action), recover, close, verify, finish, try_probe, *_checkpoints(script)]
+    return own, [opened, recover, settle, resume, _note_run(script), propose, revise, propose_probe]
 
 
 @asynccontextmanager
