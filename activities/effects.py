@@ -22,6 +22,7 @@ from replaywright.domain.runs import (
     NO_INTENT,
     NOT_ON_SITE,
     NOTHING_LEFT,
+    RESOLVED,
     ActionRequest,
     Mode,
     Resolution,
@@ -214,7 +215,7 @@ class EffectActivities:
     ) -> Resolution:
         outcome = StepOutcome(
             status=Status.DONE,
-            reason="resolved",
+            reason=RESOLVED,
             fingerprint=asked.fingerprint,
             effect=Effect.COMMIT,
             predicates=results,

@@ -180,7 +180,7 @@ class Doubts:
         self.browser.raise_epoch()
         reconcile = attempt.step.reconcile
         asking_ms = PROPOSED_LIMIT_MS if reconcile is None else total_limit_ms(reconcile)
-        limit = timedelta(milliseconds=asking_ms + self.site_lag_ms + IN_FLIGHT_MS)
+        limit = timedelta(milliseconds=asking_ms + self._settle_ms(attempt))
         resolution = await self.read(
             lambda: self.browser.call(
                 "effect.verify",
@@ -198,6 +198,11 @@ class Doubts:
             return await self._undecidable(attempt, fenced, resolution.reason)
         return resolution
 
+    def _settle_ms(self, attempt: Attempt) -> int:
+        """How long after nothing more can have left the site shows all that it was sent."""
+        own = None if attempt.step.reconcile is None else attempt.step.reconcile.site_lag_ms
+        return IN_FLIGHT_MS + (self.site_lag_ms if own is None else own)
+
     def _request(self, attempt: Attempt, doubt: Doubt) -> ResolveRequest:
         return ResolveRequest(
             action=attempt.request(),
@@ -207,7 +212,7 @@ class Doubts:
             lost=doubt.lost,
             began_at=self.browser.left_at,
             witness=self.browser.witness if doubt.lost and doubt.session_id in self.browser.ended else "",
-            settle_ms=self.site_lag_ms + IN_FLIGHT_MS,
+            settle_ms=self._settle_ms(attempt),
             settled_ms=self.browser.stopped_for_ms if doubt.lost else 0,
         )
 

@@ -33,7 +33,7 @@ with workflow.unsafe.imports_passed_through():
     from replaywright.domain.outcomes import Status, StepOutcome
     from replaywright.domain.overrides import Due
     from replaywright.domain.predicates import fill_predicate
-    from replaywright.domain.runs import PersonVerdict, RunInput, step_title
+    from replaywright.domain.runs import RESOLVED, PersonVerdict, RunInput, step_title
     from replaywright.domain.steps import Extract, Goto, Step
 
 _Result = TypeVar("_Result")
@@ -120,6 +120,20 @@ class Recovery:
         if committed:
             self.checkpoints = tuple(known for known in self.checkpoints if known.position > position)
         self._take_over(position + 1)
+
+    async def complete(self, outcome: StepOutcome, position: int) -> None:
+        """Take the checkpoint of a commit that was not seen to end: the ledger, or a look at its page, told of it.
+
+        Only in the browser that it was done in; a new one shows the page of before.
+        """
+        was_told = outcome.from_ledger or outcome.reason == RESOLVED
+        if outcome.effect.repeatable or not (was_told and self._browser.adopted):
+            return
+        if not workflow.patched("checkpoint-when-told"):
+            return
+        taken = await self._taken(position + 1)
+        if taken is not None:
+            self._browser.taken.append(taken)
 
     def _take_over(self, position: int) -> None:
         """Remember what was taken up to this step."""
@@ -319,7 +333,7 @@ class Recovery:
                 request,
                 Checkpoint | None,  # type: ignore[arg-type]  # a union is a type to Temporal
                 activity_id=f"{position + 1:04d}-checkpoint-e{self._browser.epoch}",
-                summary="checkpoint before a person is asked",
+                summary="checkpoint of the page as it is",
                 limit=policies.OPEN_LIMIT,
                 retry_policy=policies.ONCE,
             )

@@ -251,6 +251,7 @@ class BrowserTask:
                 return
             outcome = await self._by_person(attempt, planned)
             self._note(attempt, outcome)
+        await self._recovery.complete(outcome, self._position)
         self._passed(attempt, outcome)
 
     def _passed(self, attempt: Attempt, outcome: StepOutcome) -> None:

@@ -258,6 +258,8 @@ class Proposal(Record):
 
 UNTOUCHED = "untouched"
 """Detail of the error of a step that lost its browser before it had given any input."""
+RESOLVED = "resolved"
+"""Reason of an outcome that was not seen by who did the step, but found out by reading."""
 NO_INTENT = "no_intent"
 """Reason of a resolution: the attempt had not got as far as its intent."""
 NOTHING_LEFT = "nothing_left"

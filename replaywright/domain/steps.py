@@ -446,6 +446,8 @@ class Reconcile(Authored):
     """They begin with a goto. Elements are found by `target`; no model is asked."""
     expect: tuple[Predicate, ...] = Field(min_length=1)
     """If all of it holds then, the step took effect."""
+    site_lag_ms: int | None = Field(None, ge=0, le=600_000)
+    """How long it may take until the site shows this step; None: as long as the task says."""
 
     @model_validator(mode="after")
     def _only_reads(self) -> "Reconcile":

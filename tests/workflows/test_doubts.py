@@ -70,6 +70,15 @@ async def test_the_resolver_is_told_which_attempt_is_in_doubt_and_since_when_not
     assert (asked.settle_ms, 0 <= asked.settled_ms < 5000) == (7000, True)
 
 
+async def test_a_step_s_own_lag_takes_the_place_of_the_task_s(client: Client) -> None:
+    script = losing(lost())
+    script.verify = lambda request: Resolution(verdict="done", outcome=done(request.action, effect=Effect.COMMIT))
+
+    await ended(client, script, {**SEND, "reconcile": {**SEND["reconcile"], "site_lag_ms": 60_000}})
+
+    assert [asked.settle_ms for asked in script.verified] == [62_000]
+
+
 async def test_an_attempt_that_came_back_in_doubt_was_not_lost_and_one_that_the_ledger_told_of_is_another_s(
     client: Client,
 ) -> None:

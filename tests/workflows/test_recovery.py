@@ -13,7 +13,7 @@ from replaywright.domain.actions import Effect
 from replaywright.domain.checkpoints import Restored
 from replaywright.domain.outcomes import Status, StepOutcome
 from replaywright.domain.runs import ActionRequest, PersonVerdict, Proposal, Resolution, RunResult, Usage
-from tests.workflows.scripted import Script, done, lost, missed, run_of, scripted, start, waiting
+from tests.workflows.scripted import Script, after_goto, done, lost, missed, run_of, scripted, start, waiting
 from tests.workflows.test_browser_task import FILL, GOTO, SEND, result_of
 from workflows.plugin import WorkflowPlugin
 from workflows.task import BrowserTask
@@ -81,6 +81,26 @@ async def test_a_step_whose_recording_is_lost_with_the_browser_is_done_again_by_
     assert len(script.proposed) == 1
     again = [(request.sequence, request.proposed is not None) for request in script.performed if request.reapply]
     assert again == ([(0, False), (1, False), (1, True)] if named else [(0, False), (1, False)])
+
+
+@pytest.mark.parametrize("adopt", [True, False])
+async def test_a_commit_that_the_ledger_answers_has_a_checkpoint_in_the_browser_that_it_was_done_in(
+    client: Client, *, adopt: bool
+) -> None:
+    def perform(request: ActionRequest, call: int) -> StepOutcome:
+        if call == 0:
+            raise lost()
+        return done(request, effect=Effect.COMMIT, from_ledger=True)
+
+    script = Script(perform=after_goto(perform), adopt=adopt)
+    script.verify = lambda request: Resolution(
+        verdict="done", outcome=done(request.action, effect=Effect.COMMIT, from_ledger=True)
+    )
+    async with scripted(client, script) as queue:
+        result = await (await start(client, queue, run_of(GOTO, SEND))).result()
+
+    assert result.succeeded
+    assert [request.position for request in script.taken] == ([2] if adopt else [])
 
 
 async def test_a_browser_lost_after_a_commit_goes_on_from_the_checkpoint_after_it(client: Client) -> None:
