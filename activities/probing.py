@@ -91,17 +91,12 @@ class ProbeTrials:
             nobody = await answer_once(held.browser, reconcile, other)
             if nobody.answer != "no":
                 return await self._told(request, f"it shows what nobody did as well: {nobody.reason}")
-            known = await self._store.look_up(
-                tenant=asked.tenant,
-                lineage=asked.lineage,
-                run_id=asked.lineage,
-                fingerprint="",
-                content_key=request.content_key,
-            )
-            if known.entry is None:
-                return await self._told(request, "the step has no recording")
-            kept = {"probe": probe, "run_id": asked.run_id, "status": EntryStatus.CANDIDATE}
-            await self._store.keep(tenant=asked.tenant, run_id=asked.lineage, entry=known.entry.model_copy(update=kept))
+            versions = await self._store.versions(tenant=asked.tenant, content_key=request.content_key)
+            own = [one for one in versions if one.run_id == asked.lineage and one.status is EntryStatus.CANDIDATE]
+            if not own:
+                return await self._told(request, "the run has no recording of the step")
+            kept = own[-1].model_copy(update={"probe": probe})
+            await self._store.keep(tenant=asked.tenant, run_id=asked.lineage, entry=kept)
             return await self._told(request, "")
 
     async def _told(self, request: TryProbeRequest, reason: str) -> TriedProbe:

@@ -14,6 +14,7 @@ from temporalio.api.workflowservice.v1 import ResetWorkflowExecutionRequest
 
 from replaywright.cli.follow import Ending
 from replaywright.cli.run import Order, start
+from replaywright.domain.tasks import Task
 from replaywright.keeper.identity import is_alive
 from replaywright.settings import Settings, load_settings
 from replaywright.stack import Child
@@ -158,6 +159,46 @@ async def test_redis_emptied_in_the_middle_of_a_run_it_is_done_or_waits_and_neve
         ending = await lab.with_person(order)
 
     assert mails <= 1
+    assert ending.status == "done", ending.result.model_dump_json(exclude_defaults=True)
+    lab.assert_one_right_mail(order)
+
+
+def without_reconcile(task: Task) -> Task:
+    """The task as it is without a way to ask the site."""
+    return task.model_copy(update={"steps": tuple(step.model_copy(update={"reconcile": None}) for step in task.steps)})
+
+
+@pytest.mark.long
+async def test_redis_emptied_with_the_bytes_out_and_the_worker_killed_the_live_page_decides(
+    lab: Lab, redis: OwnRedis
+) -> None:
+    order = lab.order(without_reconcile(lab.task))
+    await lab.frozen_at(lab.stage.worker, "permitted", SEND, order)
+    await until("the mail has arrived", lambda: lab.mails(order) != [])
+    await ask_redis(redis.url, ("FLUSHALL",), ("SCRIPT", "FLUSH"))
+    await lab.replace_worker()
+
+    ending = await lab.follow(order)
+
+    assert ending.status == "done", ending.result.model_dump_json(exclude_defaults=True)
+    lab.assert_one_right_mail(order)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("point", ["located", "armed"])
+async def test_worker_keeper_and_browser_killed_before_the_intent_it_is_performed_once_and_nobody_is_asked(
+    lab: Lab, point: str
+) -> None:
+    order = lab.order(without_reconcile(lab.task))
+    await lab.frozen_at(lab.stage.worker, point, SEND, order)
+    session = await lab.session()
+    assert session.chromium is not None
+    os.kill(session.keeper.pid, signal.SIGKILL)
+    os.killpg(session.chromium.pid, signal.SIGKILL)
+    await lab.replace_worker()
+
+    ending = await lab.follow(order)
+
     assert ending.status == "done", ending.result.model_dump_json(exclude_defaults=True)
     lab.assert_one_right_mail(order)
 

@@ -4,6 +4,7 @@ from tests.mutants.mutant import Mutant
 
 _ACTIONS = "tests/unit/test_activities_actions.py::"
 _EFFECTS = "tests/unit/test_activities_effects.py::"
+_PROBING = "tests/unit/test_activities_probing.py::"
 _SESSIONS = "tests/unit/test_activities_sessions.py::"
 _GATE = "tests/unit/test_activities_gate.py::"
 _WORKFLOW = "tests/workflows/test_browser_task.py::"
@@ -352,17 +353,51 @@ RESOLVING = (
     ),
     Mutant(
         "page believed without an intent",
-        "a ledger that has lost the intent does not know what held before it",
+        "where neither ledger nor keeper knows what held before, the page proves nothing",
         "activities/effects.py",
-        "        if before.state not in _OPEN or before.held is None:",
-        "        if before.state in _OPEN and before.held is None:",
-        (_EFFECTS + "test_an_emptied_ledger_says_nothing_about_a_step_that_came_to_the_gate",),
+        "    return None if seen is None else held_before(seen)",
+        "    return () if seen is None else held_before(seen) or ()",
+        (_EFFECTS + "test_a_ledger_without_the_intent_says_nothing_and_a_keeper_without_a_note_neither",),
+    ),
+    Mutant(
+        "ledger believed whatever it may have lost",
+        "no intent says something only in a ledger that has lost nothing since the step before",
+        "activities/effects.py",
+        "await self._store.is_whole(tenant=asked.tenant, lineage=asked.lineage, witness=request.witness)",
+        "bool(request.witness)",
+        (_EFFECTS + "test_without_a_keeper_a_ledger_that_may_have_lost_something_says_nothing",),
+    ),
+    Mutant(
+        "a witness for any server",
+        "a server that was restarted, or took over, is not taken for the one before",
+        "cache/scripts/witness.lua",
+        "local now = process .. '.' .. history .. '/'",
+        "local now = '/'",
+        (
+            "tests/adapters/test_cache_witness.py::test_a_server_that_was_restarted_is_another_one_even_with_all_its_data",
+        ),
+    ),
+    Mutant(
+        "proposed probe believed that there is nothing",
+        "only a page that is asked for just this thing says that it was not done, if nobody but a model says so",
+        "activities/effects.py",
+        '            case "no" if proposed is not None and not proposed.asks_by_name:',
+        '            case "no" if proposed is not None and not proposed.url:',
+        (_PROBING + "test_that_a_list_does_not_show_it_is_for_a_person_when_only_a_model_says_where_to_look",),
+    ),
+    Mutant(
+        "probe kept that says yes to everything",
+        "a probe must not find what nobody did",
+        "activities/probing.py",
+        '            if nobody.answer != "no":',
+        '            if nobody.answer == "never":',
+        (_PROBING + "test_a_probe_that_does_not_prove_itself_is_not_kept",),
     ),
     Mutant(
         "what held before decides",
         "an expectation that held before the step proves nothing",
         "activities/effects.py",
-        " if each.is_required and index not in before.held]",
+        " if each.is_required and index not in earlier]",
         " if each.is_required]",
         (_EFFECTS + "test_what_held_before_the_step_does_not_decide_and_neither_does_what_may_have",),
     ),

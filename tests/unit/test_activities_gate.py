@@ -7,7 +7,7 @@ from typing import cast
 
 import pytest
 
-from activities.commit import reopened, settled
+from activities.commit import held_before, reopened, settled
 from replaywright.keeper.black_box import BlackBox
 from replaywright.keeper.client import KeeperClient
 from replaywright.keeper.commit_gate import LocalCommitGate
@@ -81,7 +81,7 @@ async def test_the_black_box_tells_the_attempts_of_a_step_apart() -> None:
     gate.arm("send", 1, 5000)
     gate.cut("send")
     gate.disarm("send")
-    gate.arm("send", 3, 5000)
+    gate.arm("send", 3, 5000, note="[0]")
     keeper = Asked(*gate.operations("send"))
     mine = LocalCommitGate(cast(KeeperClient, keeper), 4)
 
@@ -90,6 +90,7 @@ async def test_the_black_box_tells_the_attempts_of_a_step_apart() -> None:
     assert first is not None
     assert third is not None
     assert (first.epoch, first.is_closed, second, third.epoch, third.is_closed) == (1, True, None, 3, False)
+    assert (first.note, third.note, held_before(third)) == ("", "[0]", (0,))
 
 
 # ------------------------------------------------------------------------------------------------- clocks

@@ -73,6 +73,24 @@ async def test_a_probe_that_shows_what_was_done_and_not_what_nobody_did_is_kept_
     assert versions[-1].target == versions[0].target
 
 
+async def test_a_probe_is_kept_with_what_this_run_recorded_not_with_what_was_there_before(stage: Stage) -> None:
+    outcome = await stage.perform(LEARNED)
+    [mine] = await stage.store.versions(tenant="acme", content_key=outcome.content_key)
+    await stage.store.keep(tenant="acme", run_id="l0", entry=mine.model_copy(update={"name": "Submit"}))
+    await stage.store.promote(tenant="acme", run_id="l0", content_keys=[outcome.content_key])
+    stage.site.answers = [YES, NO]
+    told = TryProbeRequest(action=LEARNED, content_key=outcome.content_key, probe=LIST)
+
+    await run_activity(ProbeTrials(stage.attachments, stage.store).try_probe, told)
+
+    versions = await stage.store.versions(tenant="acme", content_key=outcome.content_key)
+    assert [(version.name, version.probe) for version in versions] == [
+        ("Send", None),
+        ("Submit", None),
+        ("Send", LIST),
+    ]
+
+
 @pytest.mark.parametrize(
     ("answers", "reason"),
     [((NO,), "does not show the step"), ((VOID,), "does not show the step"), ((YES, YES), "what nobody did as well"),
