@@ -194,7 +194,7 @@ class RedisStepStore:
                 if verdict != "recorded":
                     raise _refused(verdict, known, key=key, fingerprint=outcome.fingerprint, mine=recording.epoch)
             elif command.what is WITNESS:
-                witness = _text(reply)
+                witness = text_of(reply)
         known = self._looked_up(
             replies[written:], tenant, lineage, recording.next_fingerprint, recording.next_content_key
         )
