@@ -16,7 +16,7 @@ from temporalio.exceptions import ApplicationError
 
 from replaywright.domain.actions import Effect
 from replaywright.domain.outcomes import Status, StepOutcome
-from replaywright.domain.runs import NOTHING_LEFT, UNTOUCHED, ActionRequest, Resolution, RunInput
+from replaywright.domain.runs import NOTHING_LEFT, RESOLVED, UNTOUCHED, ActionRequest, Resolution, RunInput
 from replaywright.stack.temporal import provide_temporal, start_temporal
 from tests.workflows.scripted import Script, done, lost, missed, run_of, scripted
 from workflows.plugin import WorkflowPlugin
@@ -38,6 +38,15 @@ def in_the_send_step(error: ApplicationError) -> Script:
 
     verify = lambda asked: Resolution(verdict="done", outcome=done(asked.action, effect=Effect.COMMIT))  # noqa: E731
     return Script(perform=perform, verify=verify)
+
+
+def told_by_its_page() -> Script:
+    """The worker is lost in the step; its browser, which is found again, shows that it was done."""
+    script = in_the_send_step(lost())
+    script.verify = lambda asked: Resolution(
+        verdict="done", outcome=done(asked.action, effect=Effect.COMMIT, reason=RESOLVED)
+    )
+    return script
 
 
 def undispatched() -> Script:
@@ -82,6 +91,7 @@ RUNS: dict[str, tuple[Callable[[], Script], RunInput]] = {
         lambda: in_the_send_step(ApplicationError("the browser is gone", UNTOUCHED, type="SessionLost")),
         run_of(GOTO, SEND),
     ),
+    "checkpoint-when-told": (told_by_its_page, run_of(GOTO, SEND)),
     "undispatched-rounds": (undispatched, run_of(GOTO, SEND)),
     "reopened": (closed_menu, run_of(GOTO, EXPAND, FILL)),
     "asked-again": (forgotten, run_of(GOTO, FILL, FILL)),
