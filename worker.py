@@ -33,6 +33,7 @@ from activities.probing import ProbeProposals, ProbeTrials
 from activities.resuming import ResumeActivities
 from activities.sessions import Attachments, SessionActivities
 from activities.skill_runs import SkillRunActivities
+from activities.skipping import Skipping
 from cache.connection import open_redis, ping
 from cache.overrides import CachedOverrides, RedisOverrides
 from cache.skills import RedisSkills
@@ -262,10 +263,12 @@ async def _browser_workers(
     sessions = SessionActivities(keepers, attachments, store, queue=queues[0], host_queue=queues[1])
     actions = Actions(attachments, store, artifacts, secrets, overrides)
     effects = EffectActivities(attachments, store, secrets)
+    skipping = Skipping(actions, attachments)
     knowledge = KnowledgeActivities(attachments, store, secrets, actions.failures)
     checkpoints = CheckpointActivities(attachments, actions.checkpoints, secrets)
     own: list[Callable[..., Any]] = [
         *actions.activities(),
+        skipping.decide,
         checkpoints.take_checkpoint,
         checkpoints.restore_checkpoint,
         checkpoints.check_checkpoint,
@@ -278,6 +281,7 @@ async def _browser_workers(
         sessions.open_session,
         sessions.recover_session,
         effects.settle_step,
+        skipping.leave_out,
         ResumeActivities(store).resume_run,
         SkillRunActivities(RedisSkills(redis)).note_skill_run,
     ]

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from activities.commit import Commit
+from activities.conditions import unmet
 from activities.judging import Judge
 from activities.learning import Lesson
 from activities.records import recording_of, settled_outcome
@@ -29,6 +30,7 @@ from replaywright.domain.outcomes import (
     DONE_BEFORE,
     DOUBT_BEFORE,
     GATE_CUT,
+    WHEN,
     Costs,
     Departure,
     Evidence,
@@ -118,6 +120,11 @@ class Performance:
     async def _outcome(self) -> StepOutcome:
         enter(self._request.sequence)
         hit("start")
+        if self._request.reapply and await self._is_needless():
+            return self._ended(Status.DONE, WHEN, "when does not hold in the new browser")
+        return await self._looked_up()
+
+    async def _looked_up(self) -> StepOutcome:
         try:
             known = await self._known()
         except StoreUnavailable as exc:
@@ -149,6 +156,10 @@ class Performance:
             return await self._failed(exc)
         hit("acted", self._request.sequence)
         return await self._recorded(await self._actions.keep_files(report, self._held))
+
+    async def _is_needless(self) -> bool:
+        """Whether the page does not ask any more for a step that it asked for: a banner that was agreed to."""
+        return bool(self._step.when) and await unmet(self._held.browser, self._step) is not None
 
     async def _done_already(self, signal: _AlreadyCommitted | DoneElsewhere) -> StepOutcome:
         """The recorded outcome; of an act that the lineage has under another chain of steps, a refusal.
@@ -452,7 +463,7 @@ class Performance:
 
     def _trace(self) -> dict[str, Any]:
         request = self._request
-        told = {"override": request.override}
+        told = {"override": request.override, "item": request.item}
         told |= {name: self._actions.secrets.redact(getattr(request, name)) for name in ("overruled", "why")}
         return {"site": self._site, **{key: value for key, value in told.items() if value}}
 

@@ -67,7 +67,7 @@ class PlanActivities:
                 revision = await self._planner.revise(question, check)
             line = {
                 "kind": "revise",
-                "sequence": request.sequence,
+                "sequence": request.sequence if request.position is None else request.position,
                 "why": request.failed,
                 "steps": [step_title(step) for step in revision.steps],
                 "gaveUp": revision.gave_up,

@@ -1,7 +1,7 @@
 """Going on after a run that did not end well: what of its lineage the ledger answers, and what has to be decided."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from temporalio import activity
@@ -9,10 +9,11 @@ from temporalio import activity
 from activities.heartbeats import heartbeats
 from activities.records import from_ledger, standing_of
 from replaywright.domain.actions import Effect
-from replaywright.domain.fingerprints import acts_of, begun_anew, fingerprint
+from replaywright.domain.fingerprints import begun_anew, fingerprint
+from replaywright.domain.loops import Course
 from replaywright.domain.outcomes import Costs, Evidence, Status, StepOutcome
 from replaywright.domain.runs import AnsweredStep, ResumeRequest, Resumption, step_title
-from replaywright.domain.steps import Step
+from replaywright.domain.steps import ForEach, Step
 from replaywright.domain.trace import input_of, step_line
 from replaywright.errors import InputInvalid
 from replaywright.ports import Known, StepStore
@@ -46,6 +47,8 @@ class Standing:
     earlier: tuple[Earlier, ...] = ()
     lines: int = 0
     """Of the lineage's trace."""
+    course: Course = field(default_factory=lambda: Course((), {}))
+    """The plan, the lists written out whose items the ledger has."""
 
     @property
     def last_commit(self) -> int:
@@ -72,10 +75,11 @@ async def standing(
         return await store.look_up(tenant=tenant, lineage=lineage, run_id="", fingerprint=mark, content_key="")
 
     answered: list[StepOutcome] = []
+    course = Course(plan, values)
     previous = previous_outcome = mark = state = ""
     epochs = [0]
-    for sequence, step in enumerate(plan):
-        plain = fingerprint(step, values, previous, previous_outcome)
+    while (sequence := len(answered)) < len(course.plan):
+        plain = fingerprint(course.plan[sequence], course.values_at(sequence), previous, previous_outcome)
         mark = begun_anew(plain, restarts.get(sequence, ""))
         known = await look_up(mark)
         epochs.append(known.epoch)
@@ -84,36 +88,45 @@ async def standing(
             break
         outcome = known.outcome or _settled(mark)
         answered.append(outcome)
+        course = course.after(sequence, outcome)
         previous, previous_outcome = mark, outcome.digest
         mark = state = ""
     lines = await store.trace(tenant=tenant, lineage=lineage)
     epochs += [int(line.get("epoch") or 0) for line in lines]
-    ahead = _ahead(plan, values, restarts, answered)
+    ahead = _ahead(course, restarts, answered)
     owners = await store.acts(tenant=tenant, lineage=lineage)
     known_of = {owner: await look_up(owner) for owner in set(owners.values())}
     epochs += [known.epoch for known in known_of.values()]
-    to_do = {act: at for at, act in enumerate(acts_of(plan, values)) if at in ahead}
+    to_do = {course.act_at(at): at for at in ahead}
     places = {owner: to_do.get(act) for act, owner in owners.items()}
+    later = _in_lists_to_come(course, len(answered))
     own = frozenset(outcome.fingerprint for outcome in answered) | frozenset(ahead.values())
     return Standing(
         answered=tuple(answered),
         fingerprint=mark,
         state=state,
         epoch=max(epochs) + 1,
-        earlier=tuple(_earlier(places, own, {owner: standing_of(known) for owner, known in known_of.items()}, lines)),
+        earlier=tuple(
+            _earlier(places, own, {owner: standing_of(known) for owner, known in known_of.items()}, lines, later)
+        ),
         lines=len(lines),
+        course=course,
     )
 
 
-def _ahead(
-    plan: Sequence[Step], values: Mapping[str, str], restarts: Mapping[int, str], answered: Sequence[StepOutcome]
-) -> dict[int, str]:
+def _in_lists_to_come(course: Course, begin: int) -> dict[str, int]:
+    """The titles of the steps of lists whose items are not known yet, with where these are read."""
+    coming = [(at, step) for at, step in enumerate(course.plan) if at >= begin and isinstance(step, ForEach)]
+    return {step_title(inner): at for at, step in coming for inner in step.steps}
+
+
+def _ahead(course: Course, restarts: Mapping[int, str], answered: Sequence[StepOutcome]) -> dict[int, str]:
     """What the fingerprints of the further steps are if none of them reads anything."""
     marks = {}
     plainly_done = StepOutcome(status=Status.DONE).digest
     previous, previous_outcome = (answered[-1].fingerprint, answered[-1].digest) if answered else ("", "")
-    for sequence in range(len(answered), len(plan)):
-        plain = fingerprint(plan[sequence], values, previous, previous_outcome)
+    for sequence in range(len(answered), len(course.plan)):
+        plain = fingerprint(course.plan[sequence], course.values_at(sequence), previous, previous_outcome)
         previous = marks[sequence] = begun_anew(plain, restarts.get(sequence, ""))
         previous_outcome = plainly_done
     return marks
@@ -124,6 +137,7 @@ def _earlier(
     own: frozenset[str],
     standings: Mapping[str, str],
     lines: Sequence[Mapping[str, Any]],
+    later: Mapping[str, int],
 ) -> list[Earlier]:
     """What of the lineage the plan does not have in its own chain: those first that it would do again.
 
@@ -132,10 +146,16 @@ def _earlier(
         own: Fingerprints of the plan's own chain.
         standings: How each step that has an act stands.
         lines: The trace of the lineage.
+        later: Where the items of a list are read whose steps are titled so: for one of these it may have been done.
     """
     titles = {str(line.get("fingerprint")): str(line.get("title", "")) for line in lines if line.get("kind") == "step"}
     found = [
-        Earlier(place, owner, titles.get(owner, ""), is_done=standings[owner] == "done")
+        Earlier(
+            later.get(titles.get(owner, "")) if place is None else place,
+            owner,
+            titles.get(owner, ""),
+            is_done=standings[owner] == "done",
+        )
         for owner, place in places.items()
         if standings[owner] and owner not in own
     ]
@@ -199,7 +219,7 @@ class ResumeActivities:
         told = {line.get("sequence") for line in lines if line.get("runId") == request.run_id}
         previous = ""
         for sequence, outcome in enumerate(found.answered):
-            step = request.plan[sequence]
+            step = found.course.plan[sequence]
             if sequence not in told:
                 line = step_line(
                     from_ledger(outcome).model_copy(update={"costs": Costs()}),

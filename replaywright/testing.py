@@ -14,6 +14,7 @@ from replaywright.domain.actions import Action, Cause
 from replaywright.domain.checkpoints import PageState
 from replaywright.domain.entries import ActionCacheEntry, EntryInfo, EntryStatus
 from replaywright.domain.evaluation import evaluate, failing, text_matches
+from replaywright.domain.loops import items_of
 from replaywright.domain.matching import Candidate, Decision, decide_identified, decide_similar
 from replaywright.domain.observed import (
     AssertionContext,
@@ -32,7 +33,7 @@ from replaywright.domain.redaction import redact, redact_data
 from replaywright.domain.runs import Revision, Usage
 from replaywright.domain.sessions import SessionRef, Wear
 from replaywright.domain.snapshots import Element, Snapshot
-from replaywright.domain.steps import Extract, Goto, SelectOption, Step, action_of, names_element
+from replaywright.domain.steps import ITEMS_FIELD, Extract, ForEach, Goto, SelectOption, Step, action_of, names_element
 from replaywright.domain.targets import ElementQuery, Target
 from replaywright.domain.templates import fill
 from replaywright.domain.text import normalise
@@ -869,9 +870,11 @@ class FakeBrowserSession:
         self._values, self._shown = {}, []
 
     def _extracted(self, work: Work) -> dict[str, Any]:
+        found = self.site.page(self.url).extracts
+        if isinstance(work.step, ForEach):
+            return {ITEMS_FIELD: list(items_of(work.step, found))}
         if not isinstance(work.step, Extract):
             return {}
-        found = self.site.page(self.url).extracts
         return {name: found.get(name) for name in work.step.fields}
 
     def _evaluate(self, expect: Sequence[Predicate]) -> tuple[PredicateResult, ...]:

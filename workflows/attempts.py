@@ -1,5 +1,6 @@
 """One step on its way through its attempts: what is asked of `perform_action`, and under which activity id."""
 
+from collections.abc import Mapping
 from datetime import timedelta
 
 from temporalio import workflow
@@ -35,7 +36,10 @@ class Attempt:
         previous: str | None = None,
         override: str = "",
         act: str = "",
+        values: Mapping[str, str] | None = None,
+        item: str = "",
     ) -> None:
+        """`values` are those of the run unless the step is of an item of a list, and `item` says of which."""
         self._browser = browser
         self._run = run
         self._lineage = lineage
@@ -59,6 +63,9 @@ class Attempt:
         """Override rules that are not to be looked for."""
         self.disproved = False
         """Whether nothing of an earlier attempt left the browser, whatever its page shows."""
+        self.values = dict(run.values if values is None else values)
+        """Of the parameters, for this step."""
+        self._item = item
         self.act = act
         """What the step does, wherever it stands; empty for a step of a rule."""
         self.redo = ""
@@ -76,7 +83,7 @@ class Attempt:
     @property
     def title(self) -> str:
         """The step as it reads in the UI."""
-        return step_title(self.step)
+        return step_title(self.step) + (f" [{self._item}]" if self._item else "")
 
     def again(self, kind: str, after: StepOutcome | None = None, *, proposal: Proposal | None = None) -> None:
         """Prepare another attempt `after` the one that came to this; its `kind` shows in the activity id."""
@@ -120,7 +127,7 @@ class Attempt:
             session=self._browser.ref,
             sequence=self.sequence,
             step=self.step,
-            values=self._run.values,
+            values=self.values,
             fingerprint=self.mark,
             epoch=self._browser.epoch,
             mode=self._run.mode,
@@ -142,6 +149,7 @@ class Attempt:
             previous=self._previous,
             act=self.act,
             redo=self.redo,
+            item=self._item,
         )
 
     @property

@@ -7,7 +7,7 @@ from temporalio import workflow
 from workflows.attempts import Attempt
 
 with workflow.unsafe.imports_passed_through():
-    from replaywright.domain.outcomes import Status, StepOutcome
+    from replaywright.domain.outcomes import LEFT_OUT, Status, StepOutcome
     from replaywright.domain.runs import Progress, Revision, StepLine, Totals
     from replaywright.domain.sessions import Recycling
 
@@ -48,6 +48,7 @@ class Board:
                 warnings=outcome.warnings,
                 message=outcome.message,
                 artifacts=outcome.artifacts,
+                left_out=outcome.reason if outcome.reason in LEFT_OUT else "",
                 override=attempt.override.rpartition("-")[0],
                 overruled=attempt.overruled,
             )
@@ -87,7 +88,10 @@ class Board:
     @staticmethod
     def as_markdown(progress: Progress) -> str:
         """The same for the Temporal UI."""
-        done = [f"{line.sequence + 1}. {line.title} — {line.status}" for line in progress.lines[-_LINES_SHOWN:]]
+        done = [
+            f"{line.sequence + 1}. {line.title} — {line.left_out or line.status}"
+            for line in progress.lines[-_LINES_SHOWN:]
+        ]
         now = progress.waiting_for or progress.doing
         return (
             f"**{progress.status}** · step {progress.step} of {progress.steps}"

@@ -5,17 +5,15 @@ from temporalio.exceptions import ActivityError, CancelledError
 
 from workflows import policies
 from workflows.attempts import Attempt, why_of
+from workflows.rulings import WITHOUT_PAGE
 
 with workflow.unsafe.imports_passed_through():
     from replaywright.domain.budgets import Limits
+    from replaywright.domain.loops import Course
     from replaywright.domain.outcomes import Status, StepOutcome
     from replaywright.domain.runs import Mode, Proposal, ProposeRequest, ReviseRequest, Revision, RunInput, Usage
-    from replaywright.domain.spending import BUDGET_SPENT, plans_spent, spent
-    from replaywright.domain.steps import Step
+    from replaywright.domain.spending import plans_spent, spent
     from replaywright.domain.templates import fill
-
-_NOT_FOR_A_PLAN = frozenset({"store_unavailable", "ledger_damaged", BUDGET_SPENT})
-"""Reasons of failed steps that say nothing about the page."""
 
 
 class Planning:
@@ -47,7 +45,7 @@ class Planning:
         if self._run.mode is Mode.REPLAY or not self._run.task.goal or not self._limits.plans:
             return False
         failed = outcome.status in (Status.MISSED, Status.UNMET, Status.REFUSED)
-        return failed and outcome.reason not in _NOT_FOR_A_PLAN and bool(snapshot_of(outcome))
+        return failed and outcome.reason not in WITHOUT_PAGE and bool(snapshot_of(outcome))
 
     async def propose(self, attempt: Attempt, outcome: StepOutcome) -> Proposal:
         """Which element of the page the model takes for the step's.
@@ -61,7 +59,7 @@ class Planning:
                 run_id=workflow.info().workflow_id,
                 lineage=self._lineage,
                 sequence=attempt.sequence,
-                instruction=fill(attempt.step.instruction, self._run.values),
+                instruction=fill(attempt.step.instruction, attempt.values),
                 action=attempt.step.action,
                 snapshot=outcome.snapshot,
                 missed=outcome.lookup,
@@ -79,9 +77,12 @@ class Planning:
         return proposal
 
     async def revise(
-        self, attempt: Attempt, outcome: StepOutcome, plan: tuple[Step, ...], commits: tuple[int, ...]
+        self, attempt: Attempt, outcome: StepOutcome, course: Course, commits: tuple[int, ...]
     ) -> Revision:
-        """The planner's answer. That it cannot be had is an answer too: the step's own failure is what counts."""
+        """The planner's answer. That it cannot be had is an answer too: the step's own failure is what counts.
+
+        The step is none of a list's: for one of these there is no other plan.
+        """
         try:
             revision: Revision = await workflow.execute_activity(
                 "model.revise_plan",
@@ -89,11 +90,12 @@ class Planning:
                     run_id=workflow.info().workflow_id,
                     lineage=self._lineage,
                     tenant=self._run.tenant,
-                    sequence=attempt.sequence,
+                    sequence=course.written(attempt.sequence),
+                    position=attempt.sequence if course.loops else None,
                     task=self._run.task,
                     values=self._run.values,
-                    plan=plan,
-                    commits=commits,
+                    plan=course.rolled,
+                    commits=tuple(course.written(at) for at in commits if course.iteration_at(at) is None),
                     failed=why_of(outcome),
                     tried=(*attempt.tried, why_of(outcome)),
                     snapshot=snapshot_of(outcome),

@@ -69,7 +69,7 @@ class Probing:
                 sequence=attempt.sequence,
                 goal=self._run.task.goal,
                 title=attempt.title,
-                values=self._run.values,
+                values=attempt.values,
                 snapshot=outcome.snapshot,
             ),
             result_type=ProposedProbe,

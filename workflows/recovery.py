@@ -6,7 +6,7 @@ holds, the run ends and says so.
 """
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import TypeVar
 
@@ -30,11 +30,12 @@ with workflow.unsafe.imports_passed_through():
         Restored,
         TakeCheckpoint,
     )
+    from replaywright.domain.loops import Course
     from replaywright.domain.outcomes import Status, StepOutcome
     from replaywright.domain.overrides import Due
     from replaywright.domain.predicates import fill_predicate
     from replaywright.domain.runs import RESOLVED, PersonVerdict, RunInput, step_title
-    from replaywright.domain.steps import Extract, Goto, Step
+    from replaywright.domain.steps import Extract, ForEach, Goto, Step
 
 _Result = TypeVar("_Result")
 
@@ -54,11 +55,18 @@ class _Astray(Exception):
 class Place:
     """Where a run is."""
 
-    plan: tuple[Step, ...]
+    course: Course
     position: int
     """Index of the step under way."""
     last_commit: int
     """Index of the last step that must not be repeated; -1 when there is none."""
+    left_out: frozenset[int] = frozenset()
+    """Indexes of steps that were not performed, and are not performed again."""
+
+    @property
+    def plan(self) -> tuple[Step, ...]:
+        """The steps, those of lists written out."""
+        return self.course.plan
 
 
 class Recovery:
@@ -240,11 +248,12 @@ class Recovery:
         await self._held("session.restore", restore, f"open the page of the checkpoint after step {page.position}")
         await self._again(range(checkpoint.page_from, checkpoint.position), place)
         expected = place.plan[checkpoint.position - 1].expect if checkpoint.position else ()
+        values = place.course.values_at(checkpoint.position - 1)
         check = CheckCheckpoint(
             session=self._browser.ref,
             epoch=self._browser.epoch,
             state=checkpoint.state,
-            expect=tuple(fill_predicate(expected[index], self._run.values) for index in checkpoint.held),
+            expect=tuple(fill_predicate(expected[index], values) for index in checkpoint.held),
         )
         await self._held("session.check", check, f"does the checkpoint after step {checkpoint.position} hold?")
 
@@ -276,7 +285,7 @@ class Recovery:
             _Astray: one of them does not work out.
         """
         for position in positions:
-            if isinstance(place.plan[position], Extract):
+            if isinstance(place.plan[position], Extract | ForEach) or position in place.left_out:
                 continue
             self._show(f"rebuilding: {step_title(place.plan[position])}")
             outcome = await self._reapplied(position)
@@ -366,7 +375,9 @@ class Recovery:
             except _Astray as astray:
                 if not self._attempt(place.position).may_repeat:
                     told = f"the page as it was left: {astray}"
-                    raise NotRecovered(_lost(Place(place.plan, place.position + 1, place.position), [told])) from None
+                    raise NotRecovered(
+                        _lost(replace(place, position=place.position + 1, last_commit=place.position), [told])
+                    ) from None
                 await self._browser.replace()
             else:
                 return

@@ -39,7 +39,7 @@ class Resuming:
         return self._resume.restarts.get(position, "")
 
     async def ask(self, plan: tuple[Step, ...]) -> Resumption:
-        """What the ledger says to the plan.
+        """What the ledger says to the plan, as it was written.
 
         Raises:
             ActivityError: it has lost records since the resume was planned.

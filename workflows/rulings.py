@@ -6,10 +6,12 @@ from workflows.attempts import Attempt, why_of
 
 with workflow.unsafe.imports_passed_through():
     from replaywright.domain.evaluation import failing
-    from replaywright.domain.outcomes import SERVER_ERROR, Status, StepOutcome
+    from replaywright.domain.outcomes import LEFT_OUT, SERVER_ERROR, Status, StepOutcome
     from replaywright.domain.runs import Totals
     from replaywright.domain.spending import BUDGET_SPENT
 
+WITHOUT_PAGE = frozenset({"store_unavailable", "ledger_damaged", BUDGET_SPENT})
+"""Reasons of failed steps that say nothing about the page: neither another plan nor another item helps."""
 MESSAGE_LIMIT = 1_000
 """Characters of a failure's message."""
 
@@ -54,9 +56,11 @@ def counted(totals: Totals, outcome: StepOutcome) -> Totals:
     found = outcome.lookup.hit and outcome.status is Status.DONE and not outcome.from_ledger
     model = outcome.lookup.from_model
     recorded = found and not model and outcome.lookup.entry_version > 0
+    left_out = outcome.reason in LEFT_OUT
     return totals.model_copy(
         update={
-            "steps": totals.steps + (outcome.status is Status.DONE),
+            "steps": totals.steps + (outcome.status is Status.DONE and not left_out),
+            "skipped": totals.skipped + left_out,
             "hits": totals.hits + (recorded and not outcome.lookup.healed),
             "heals": totals.heals + (recorded and outcome.lookup.healed),
             "learned": totals.learned + (found and model),

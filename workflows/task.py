@@ -11,6 +11,7 @@ from workflows.board import Board
 from workflows.browser import Browser
 from workflows.doubts import UNKNOWN_WARNINGS, Doubts
 from workflows.failures import TaskFailed
+from workflows.lists import Lists
 from workflows.overrides import Overrides
 from workflows.person import Person
 from workflows.planning import Planning
@@ -38,9 +39,9 @@ from workflows.rulings import (
 from workflows.skill_runs import Passed, note_run
 
 with workflow.unsafe.imports_passed_through():
-    from replaywright.domain.fingerprints import acts_of, begun_anew, fingerprint
+    from replaywright.domain.fingerprints import begun_anew, fingerprint
     from replaywright.domain.late import may_come_late
-    from replaywright.domain.outcomes import Lookup, Status, StepOutcome
+    from replaywright.domain.outcomes import ITEM_SKIPPED, Lookup, Status, StepOutcome
     from replaywright.domain.overrides import Due
     from replaywright.domain.predicates import Predicate, fill_predicate
     from replaywright.domain.runs import (
@@ -80,7 +81,6 @@ class BrowserTask:
     @workflow.init
     def __init__(self, run: RunInput) -> None:
         self._run = run
-        self._plan = run.state.plan or plan_of(run)
         self._lineage = run.lineage or workflow.info().workflow_id
         state = run.state
         self._position = state.position
@@ -90,7 +90,6 @@ class BrowserTask:
         self._commits = state.commits
         self._totals = state.totals
         self._content_keys = dict.fromkeys(state.content_keys)
-        self._extracted = dict(state.extracted)
         self._files = state.files
         self._warnings = state.warnings
         self._planning = Planning(run, self._lineage)
@@ -104,11 +103,10 @@ class BrowserTask:
         )
         self._browser.session, self._browser.epoch = state.session, state.epoch
         self._browser.witness = state.witness
+        self._lists = Lists(self._browser, run, state.plan or plan_of(run))
         self._overrides = Overrides(self._browser, run, self._lineage)
         self._probing = Probing(self._browser, run, self._lineage)
         self._resuming = Resuming(run, self._lineage)
-        self._acts: tuple[str, ...] = ()
-        self._acts_are_of: tuple[Step, ...] = ()
         self._recovery = Recovery(
             self._browser,
             run,
@@ -164,7 +162,14 @@ class BrowserTask:
         self._board.doing = "closing the browser"
         await self._browser.close()
         if run.skill is not None:
-            await note_run(run, run.skill, result, Passed(self._position, plan_of(run), self._planning.revised_from))
+            place_of = self._lists.course.place_of
+            told = (
+                result
+                if result.failed_step is None
+                else result.model_copy(update={"failed_step": place_of(result.failed_step)})
+            )
+            revised_from = tuple(map(place_of, self._planning.revised_from))
+            await note_run(run, run.skill, told, Passed(place_of(self._position), plan_of(run), revised_from))
         self._board.status, self._board.doing = ("done" if result.succeeded else "failed"), ""
         self._show()
         if not result.succeeded:
@@ -179,7 +184,7 @@ class BrowserTask:
         """Take over what the ledger answers, decide what it has in doubt, bring the browser to the first other step."""
         self._board.doing = "asking the ledger"
         self._show()
-        found = await self._resuming.ask(self._plan)
+        found = await self._resuming.ask(self._lists.course.rolled)
         self._browser.epoch = max(self._browser.epoch + 1, found.epoch)
         is_live = self._browser.session is not None and await self._browser.recover()
         await self._browser.open()
@@ -188,7 +193,7 @@ class BrowserTask:
         if was_doubtful:
             attempt = self._attempt(self._position, self._previous, self._previous_outcome)
             await self._doubts.resolved(attempt, "" if is_live else EARLIER_RUN)
-            found = await self._resuming.ask(self._plan)
+            found = await self._resuming.ask(self._lists.course.rolled)
             self._take_over(found)
             while self._browser.epoch < found.epoch:
                 self._browser.raise_epoch()
@@ -243,7 +248,7 @@ class BrowserTask:
         attempt = self._attempt(self._position, self._previous, self._previous_outcome)
         self._board.doing = attempt.title
         self._show()
-        outcome = await self._perform(attempt)
+        outcome = await self._lists.without(attempt, self._doubts.read) or await self._perform(attempt)
         self._note(attempt, outcome)
         while outcome.status is not Status.DONE:
             planned = await self._replanned(attempt, outcome)
@@ -261,7 +266,7 @@ class BrowserTask:
             self._last_commit = self._position
             self._commits = (*self._commits, self._position)
         self._recovery.note(outcome, self._position)
-        self._extracted.update(outcome.extracted)
+        self._lists.passed(self._position, outcome)
         told = (each for each in outcome.warnings if each.startswith(UNKNOWN_WARNINGS))
         self._warnings = (*self._warnings, *(f"step {self._position + 1}: {each}" for each in told))[:WARNINGS_KEPT]
         if outcome.content_key:
@@ -272,12 +277,10 @@ class BrowserTask:
         self._position += 1
 
     def _attempt(self, position: int, previous: str, previous_outcome: str) -> Attempt:
-        step = self._plan[position]
-        plain = fingerprint(step, self._run.values, previous, previous_outcome)
+        course = self._lists.course
+        step, values = course.plan[position], course.values_at(position)
+        plain = fingerprint(step, values, previous, previous_outcome)
         mark = begun_anew(plain, self._resuming.restart_of(position))
-        if self._acts_are_of is not self._plan:
-            self._acts, self._acts_are_of = acts_of(self._plan, self._run.values), self._plan
-        following = self._plan[position + 1] if position + 1 < len(self._plan) else None
         attempt = Attempt(
             self._browser,
             self._run,
@@ -285,16 +288,18 @@ class BrowserTask:
             sequence=position,
             step=step,
             mark=mark,
-            next_step=following,
+            next_step=course.following(position),
             previous=previous,
-            act=self._acts[position],
+            act=course.act_at(position),
+            values=values,
+            item=course.said_at(position),
         )
         attempt.checkpoint, attempt.earlier = self._recovery.is_due(position), self._recovery.newest
         return attempt
 
     async def _perform(self, attempt: Attempt) -> StepOutcome:
         """Perform; repeat once what may be repeated; on a miss ask the model for this one element."""
-        outcome = await self._tried(attempt)
+        outcome = await self._lists.needless(attempt, await self._tried(attempt), self._doubts.read)
         if is_out_of_sight(outcome) and await self._reopened(attempt):
             attempt.again("reopened", outcome)
             outcome = await self._tried(attempt)
@@ -332,7 +337,10 @@ class BrowserTask:
         True if all of it was done; False also if there is nothing of the kind just before the step.
         """
         first = attempt.sequence
+        passed_over = self._lists.left_out
         while first > self._last_commit + 1 and isinstance(self._plan[first - 1], Expand | Hover):
+            if first - 1 in passed_over:
+                break
             first -= 1
         openers = [self._attempt(position, "", "") for position in range(first, attempt.sequence)]
         if not (openers and all(opener.may_repeat for opener in openers) and workflow.patched("reopened")):
@@ -418,13 +426,14 @@ class BrowserTask:
 
     async def _replanned(self, attempt: Attempt, outcome: StepOutcome) -> StepOutcome | None:
         """None when the planner revised the plan from this step on; else the outcome, with why it did not."""
-        if not self._planning.is_for_the_planner(outcome):
+        in_list = self._lists.course.iteration_at(attempt.sequence) is not None
+        if in_list or not self._planning.is_for_the_planner(outcome):
             return outcome
         if limit := self._planning.no_more_plans(self._totals.usage):
             return out_of_budget(outcome, limit)
         self._board.doing = f"{attempt.title}: asking the planner"
         self._show()
-        revision = await self._planning.revise(attempt, outcome, self._plan, self._commits)
+        revision = await self._planning.revise(attempt, outcome, self._lists.course, self._commits)
         plans, usage = self._totals.plans + bool(revision.steps), self._totals.usage.plus(revision.usage)
         self._totals = self._totals.model_copy(update={"plans": plans, "usage": usage})
         self._board.note_plan(attempt, revision)
@@ -433,7 +442,7 @@ class BrowserTask:
             return outcome.model_copy(update={"message": said[:MESSAGE_LIMIT]})
         if outcome.status is not Status.MISSED and not outcome.effect.repeatable:
             self._leave_epoch(outcome)
-        self._plan = (*self._plan[: self._position], *revision.steps)
+        self._lists.revised(self._position, revision.steps)
         return None
 
     @property
@@ -441,7 +450,10 @@ class BrowserTask:
         return (self._run.on_failure or self._run.task.on_failure) == "ask"
 
     async def _by_person(self, attempt: Attempt, outcome: StepOutcome) -> StepOutcome:
-        """What a person makes of a step that failed, if the task says so; else the run ends here."""
+        """What a person makes of a step that failed, if the task says so; or its item is left, or the run ends here."""
+        if self._lists.skips_item(attempt.sequence, outcome):
+            self._leave_epoch(outcome)
+            return await self._lists.leave_out(attempt, ITEM_SKIPPED, explained(attempt, outcome))
         if not self._asks_on_failure:
             raise TaskFailed(outcome.reason or outcome.status, explained(attempt, outcome), outcome.artifacts)
         answers = ("retry", "done", *(("skip",) if outcome.effect.repeatable else ()), "abandon")
@@ -480,7 +492,11 @@ class BrowserTask:
 
     @property
     def _place(self) -> Place:
-        return Place(self._plan, self._position, self._last_commit)
+        return Place(self._lists.course, self._position, self._last_commit, self._lists.left_out)
+
+    @property
+    def _plan(self) -> tuple[Step, ...]:
+        return self._lists.course.plan
 
     async def _clear_away(self, rule: Due, position: int) -> None:
         for step in self._overrides.attempts(rule, position, self._previous):
@@ -553,7 +569,8 @@ class BrowserTask:
         return RunResult(
             succeeded=succeeded,
             totals=self._totals,
-            extracted=self._extracted,
+            extracted=self._lists.extracted,
+            skipped=self._lists.skipped,
             files=self._files,
             warnings=self._warnings,
         )
@@ -569,12 +586,11 @@ class BrowserTask:
             last_commit=self._last_commit,
             totals=self._totals,
             content_keys=tuple(self._content_keys),
-            extracted=self._extracted,
             files=self._files,
             due=self._due,
             override_counts=self._overrides.counts,
             override_spent=self._overrides.spent,
-            plan=self._plan if self._planning.revised_from else (),
+            plan=self._lists.course.rolled if self._planning.revised_from else (),
             revised_from=self._planning.revised_from,
             commits=self._commits,
             warnings=self._warnings,
@@ -582,6 +598,7 @@ class BrowserTask:
             resumed=self._run.resume is not None,
             checkpoints=self._recovery.checkpoints,
             page_from=self._recovery.page_from,
+            **self._lists.state(),
         )
 
     # ------------------------------------------------------------------------- what people see and say

@@ -4,13 +4,24 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from replaywright.domain.steps import ExtractField
+from replaywright.domain.loops import items_of
+from replaywright.domain.steps import ITEMS_FIELD, Extract, ExtractField, ForEach
 from replaywright.domain.text import normalise, shorten
 from replaywright.errors import ActionFailed
 
 _NUMBER = re.compile(r"[-+−]?\d[\d\s.,'’\u00a0\u202f]*")
 _YES = frozenset({"true", "yes", "on", "1", "checked", "ja", "✓", "✔", "enabled"})
 _NO = frozenset({"false", "no", "off", "0", "", "unchecked", "nein", "✗", "✘", "disabled"})
+
+
+def read(step: Extract | ForEach, told: Mapping[str, Any] | None) -> dict[str, Any]:
+    """What the step has read: its fields, or the items of a list.
+
+    Raises:
+        ActionFailed: a value is missing or of another type, or a list has other items than it may have.
+    """
+    values = typed(step.fields, told)
+    return {ITEMS_FIELD: list(items_of(step, values))} if isinstance(step, ForEach) else values
 
 
 def told_fields(fields: Mapping[str, ExtractField]) -> dict[str, Any]:
@@ -42,7 +53,7 @@ def _wanted(field: ExtractField) -> str:
 
 
 def _converted(name: str, field: ExtractField, value: Any) -> Any:
-    if field.take == "table":
+    if field.take in ("table", "texts"):
         return value
     text = str(value).strip()
     converted: Any = None

@@ -31,6 +31,7 @@ from replaywright.domain.steps import (
     Expand,
     Extract,
     Fill,
+    ForEach,
     GoBack,
     Goto,
     Hover,
@@ -83,6 +84,7 @@ _NEEDS = {
     Upload: "upload",
     Scroll: "scroll",
     Extract: "read",
+    ForEach: "read",
 }
 """What the page agent is to make an element ready for."""
 
@@ -139,8 +141,8 @@ class StepRun:
         if isinstance(result, Missed):
             return self._missed(result)
         context.frame = result.frame
-        if isinstance(step, Extract):
-            self._extracted = extraction.typed(step.fields, result.ready.extracted)
+        if isinstance(step, Extract | ForEach):
+            self._extracted = extraction.read(step, result.ready.extracted)
             return await self._already_there(result, acted=True)
         if result.ready.state.get("already") or self._held_before():
             return await self._already_there(result, acted=False)
@@ -204,7 +206,7 @@ class StepRun:
             **choosing.spec_of(step),
             **pointer.spec_of(step),
             "wanted": isinstance(step, Check | Expand) if isinstance(step, Switch) else None,
-            "fields": extraction.told_fields(step.fields) if isinstance(step, Extract) else None,
+            "fields": extraction.told_fields(step.fields) if isinstance(step, Extract | ForEach) else None,
             "files": {"count": len(step.files), "drop": bool(step.drop)} if isinstance(step, Upload) else None,
             "always": step.always,
             "hold": context.before_dispatch is not None,
@@ -277,7 +279,9 @@ class StepRun:
             case WaitFor():
                 if step.answers:  # it waits for what comes after the dialog
                     context.arm()
-            case Extract():
+            case ForEach(values=tuple()):
+                self._extracted = extraction.read(step, None)
+            case Extract() | ForEach():
                 self._extracted = await self._read_page(step)
             case SwitchTab():
                 await page_steps.switch_tab(context, step)
@@ -292,12 +296,12 @@ class StepRun:
         self._acted_at = time.monotonic()
         return await self._verified(Lookup(hit=True), None, acted=not isinstance(step, WaitFor))
 
-    async def _read_page(self, step: Extract) -> dict[str, Any]:
+    async def _read_page(self, step: Extract | ForEach) -> dict[str, Any]:
         context, tab = self._context, self._context.tab
         await context.session.until(lambda: bool(tab.main.context), context.deadline.left())
         script = script_for("extract", context.attempt.token, extraction.told_fields(step.fields))
         told = await tab.call(tab.main, script, timeout_s=max(1.0, context.deadline.left()))
-        return extraction.typed(step.fields, told)
+        return extraction.read(step, told)
 
     # ----------------------------------------------------------------------------------------- afterwards
 

@@ -4,6 +4,7 @@ import asyncio
 import secrets
 import time
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -28,10 +29,13 @@ from replaywright.domain.outcomes import Evidence
 from replaywright.domain.overrides import OverrideRule
 from replaywright.domain.predicates import Predicate
 from replaywright.domain.snapshots import Snapshot
+from replaywright.domain.steps import ForEach
 from replaywright.errors import ActionFailed, SessionLost
 from replaywright.ports import BeforeDispatch, Capture, Download, Report, SiteAnswer, Work
 
 TAB_TIMEOUT_S = 10.0
+READING_MS = 1_000
+"""What is left at least for reading a list when its page has used up the time of the step."""
 _FIRST_LOOK_S = 1.0
 """After which predicates are looked at again that have had no time counted yet, because the page was not at rest."""
 BLANK = ("about:blank", "chrome://newtab/", "chrome://new-tab-page/", "")
@@ -268,6 +272,8 @@ class ChromiumSession:
 
     async def perform(self, work: Work, before_dispatch: BeforeDispatch | None = None) -> Report:
         """See `BrowserSession.perform`."""
+        if isinstance(work.step, ForEach):
+            work = await self._with_its_list(work)
         entered = (work.text, work.dialog_text or "") if work.sensitive else ()
         self.typed += [text for text in entered if len(text) >= SECRET_LIMIT and text not in self.typed]
         self.dialogs.declare(work)
@@ -288,6 +294,14 @@ class ChromiumSession:
                 self._context.remove_listener("request", self._on_request)
             self.recorder = None
             self.attempt = None
+
+    async def _with_its_list(self, work: Work) -> Work:
+        """The work that is left when the list is there: what is expected of it holds before its items are read."""
+        begun = time.monotonic()
+        if work.expect:
+            await self.check(work.expect, work.timeout_ms)
+        left_ms = work.timeout_ms - int(1000 * (time.monotonic() - begun))
+        return replace(work, timeout_ms=max(left_ms, READING_MS))
 
     async def release(self, downloads: Sequence[Download]) -> None:
         """See `BrowserSession.release`."""

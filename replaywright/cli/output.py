@@ -149,6 +149,7 @@ def totals_line(totals: Totals) -> str:
     ]
     parts += [f"{totals.learned} learned"] if totals.learned else []
     parts += [f"{totals.from_ledger} done before"] if totals.from_ledger else []
+    parts += [f"{totals.skipped} skipped"] if totals.skipped else []
     parts += [count(totals.recoveries, "recovery", "recoveries")] if totals.recoveries else []
     parts += [count(totals.overrides, "override")] if totals.overrides else []
     parts += [f"{totals.overruled} overruled"] if totals.overruled else []
@@ -182,7 +183,9 @@ def is_stand_in(name: str) -> bool:
 def step_text(line: StepLine, console: Console) -> Text:
     """A finished step as one line."""
     text = Text.assemble(mark(line.status, console), f" {line.sequence + 1:04d} {plain(line.title)}")
-    if how := how_found(line.lookup, from_ledger=line.from_ledger, already_done=line.already_done):
+    if line.left_out:
+        text.append(f"  (skipped: {plain(line.message)})", style="dim")
+    elif how := how_found(line.lookup, from_ledger=line.from_ledger, already_done=line.already_done):
         text.append(f"  ({plain(how)})", style="yellow" if line.lookup.healed or line.lookup.from_model else "dim")
     if line.override:
         text.append(f"  [override {line.override}]", style="cyan")

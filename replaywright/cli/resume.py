@@ -196,16 +196,17 @@ async def planned(here: Place, wish: Wish) -> Planned:
     values = bind_parameters(task, kept | (wish.values or {}))
     run = before.model_copy(update={"task": task, "values": values})
     plan = plan_of(run)
-    if wish.first is not None and wish.first > len(plan):
-        raise InputInvalid(f"--from {wish.first}: the task has {len(plan)} steps")
     old = {} if before.resume is None else before.resume.restarts
     async with opened_store(redis_url_of(here.settings)) as store:
         scope = {"tenant": tenant, "lineage": lineage}
         await _require_whole(store, scope, histories)
         found = await standing(store, **scope, plan=plan, values=values, restarts=old)
-        restarts = _restarts(wish, plan, found, old, new_id)
+        if wish.first is not None and wish.first > len(found.course.plan):
+            raise InputInvalid(f"--from {wish.first}: the task has {len(found.course.plan)} steps")
+        restarts = _restarts(wish, found.course.plan, found, old, new_id)
         if restarts != old:
             found = await standing(store, **scope, plan=plan, values=values, restarts=restarts)
+    plan = found.course.plan
     done = tuple(one.fingerprint for one in found.earlier if one.is_done)
     order = Order(
         task,

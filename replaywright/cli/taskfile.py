@@ -13,7 +13,8 @@ from urllib.parse import urlsplit
 import yaml
 
 from replaywright.domain.runs import SECRET_PREFIX, Heal, Mode, step_title
-from replaywright.domain.tasks import Task, parse_task
+from replaywright.domain.steps import ForEach, Step
+from replaywright.domain.tasks import Several, Task, parse_task
 from replaywright.domain.templates import fill
 from replaywright.errors import InputInvalid, ReplaywrightError
 from replaywright.yaml_files import parse_yaml, read_text
@@ -50,17 +51,19 @@ def read_data(path: str) -> tuple[Any, str]:
 
 
 def read_parameters(given: Sequence[str], path: str | None) -> dict[str, str]:
-    """Values from a file (`--params`) and from `name=value` pairs (`--param`), which win.
+    """Values from a file (`--params`) and from `name=value` pairs (`--param`), which win; repeated, one is a list.
 
     Raises:
         InputInvalid: unreadable file, a pair without `=`, or a value that is a list or a mapping.
     """
     values = _parameters_from(path) if path is not None else {}
+    pairs: dict[str, list[str]] = {}
     for pair in given:
         name, equals, value = pair.partition("=")
         if not equals or not name:
             raise InputInvalid(f"--param {pair!r}: expected name=value")
-        values[name.strip()] = value
+        pairs.setdefault(name.strip(), []).append(value)
+    values |= {name: each[0] if len(each) == 1 else Several(each) for name, each in pairs.items()}
     for name, value in values.items():
         if "\x00" in value or not _is_text(value):
             raise InputInvalid(f"parameter {name!r} holds bytes that are no UTF-8 text")
@@ -109,12 +112,18 @@ def summary_of(task: Task) -> str:
 def plan_of(task: Task, mode: Mode, heal: Heal) -> str:
     """The plan as Markdown: steps with their templates, names of parameters and secrets, never a value."""
     lines = [f"**{task.task}**: {_inert(task.goal) or 'no goal given'}", ""]
-    lines += [f"{number}. {_code(step_title(step))}" for number, step in enumerate(task.steps, 1)]
+    for number, step in enumerate(task.steps, 1):
+        lines.append(f"{number}. {_told(step)}")
+        lines += [f"    - {_told(inner)}" for inner in (step.steps if isinstance(step, ForEach) else ())]
     lines += ["", f"- mode: {mode.value}, heal: {heal.value}"]
     lines += [f"- parameters: {', '.join(map(_code, task.parameters))}"] if task.parameters else []
     lines += [f"- secrets: {', '.join(map(_code, task.secrets))}"] if task.secrets else []
     lines += [f"- verified at the end: {len(task.verify)} conditions"] if task.verify else []
     return _cut("\n".join(lines), _DETAILS_BYTES)
+
+
+def _told(step: Step) -> str:
+    return _code(step_title(step)) + (" (under a condition)" if step.when else "")
 
 
 def _is_json(path: str, text: str) -> bool:
@@ -168,6 +177,8 @@ def _as_text(value: Any, name: str, source: str) -> str:
             return value
         case bool():
             return "true" if value else "false"
+        case list() if all(isinstance(each, str) for each in value):
+            return Several(value)
         case _:
             raise InputInvalid(f"{source}: {name}: expected one value, found {type(value).__name__}")
 

@@ -27,6 +27,7 @@ class Action(StrEnum):
     SWITCH_TAB = "switch_tab"
     CLOSE_TAB = "close_tab"
     EXTRACT = "extract"
+    FOR_EACH = "for_each"
 
 
 class Effect(StrEnum):
@@ -79,6 +80,7 @@ _DERIVED = {
     Action.SCROLL: Effect.READ,
     Action.WAIT_FOR: Effect.READ,
     Action.EXTRACT: Effect.READ,
+    Action.FOR_EACH: Effect.READ,
     Action.SWITCH_TAB: Effect.READ,
     Action.CLOSE_TAB: Effect.IDEMPOTENT,
     Action.GO_BACK: Effect.COMMIT,

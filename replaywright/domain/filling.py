@@ -1,14 +1,17 @@
 """Steps and recorded targets as templates: today's values put in, and taken out again when something is recorded."""
 
+import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
 from replaywright.domain.identity import TEST_IDS
+from replaywright.domain.lists import list_parameter
 from replaywright.domain.predicates import fill_predicate, fill_query
-from replaywright.domain.steps import Drag, Extract, ExtractField, SelectOption, Step, Upload
+from replaywright.domain.steps import CellTest, Drag, Extract, ExtractField, ForEach, SelectOption, Step, Upload
 from replaywright.domain.targets import Target
-from replaywright.domain.templates import fill, generalise, parameters_in
+from replaywright.domain.templates import fill, generalise, lone_parameter, parameters_in
 from replaywright.domain.text import normalise
+from replaywright.errors import InputInvalid
 
 _TELLING = ("placeholder", "href", "title", "alt", "name", "value", "data-testid", "data-test", "data-test-id")
 """Attributes that are compared when an element is found again, so that a parameter in one of them is enough."""
@@ -23,7 +26,10 @@ def filled_step(step: Step, values: Mapping[str, str]) -> Step:
     Raises:
         InputInvalid: a parameter has no value, or nothing is left of a query because its parameters are all empty.
     """
-    changes: dict[str, Any] = {"expect": tuple(fill_predicate(predicate, values) for predicate in step.expect)}
+    changes: dict[str, Any] = {
+        "expect": tuple(fill_predicate(predicate, values) for predicate in step.expect),
+        "when": tuple(fill_predicate(predicate, values) for predicate in step.when),
+    }
     for name in ("instruction", "url", "keys", "url_contains", "title_contains"):
         if isinstance(text := getattr(step, name, None), str):
             changes[name] = fill(text, values)
@@ -39,6 +45,8 @@ def filled_step(step: Step, values: Mapping[str, str]) -> Step:
             changes["to"] = fill_query(to, values)
         case Extract(fields=fields):
             changes["fields"] = {key: _filled_field(field, values) for key, field in fields.items()}
+        case ForEach():
+            changes |= _filled_items(step, values)
         case _:
             pass
     return step.model_copy(update=changes)
@@ -131,6 +139,31 @@ def changed_target(target: Target, change: Callable[[str], str]) -> Target:
             "css": change(target.css),
         }
     )
+
+
+def _filled_items(step: ForEach, values: Mapping[str, str]) -> dict[str, Any]:
+    changes: dict[str, Any] = {"where": {column: _filled_test(test, values) for column, test in step.where.items()}}
+    if step.elements is not None:
+        changes["elements"] = fill_query(step.elements, values)
+    match step.values:
+        case str() as template:
+            name = lone_parameter(template) or ""
+            if name not in values:
+                raise InputInvalid(f"parameter {name!r} has no value; pass it with --param {name}=…")
+            changes["values"] = list_parameter(values[name])
+        case tuple() as texts:
+            changes["values"] = tuple(fill(text, values) for text in texts)
+    return changes
+
+
+def _filled_test(test: CellTest, values: Mapping[str, str]) -> CellTest:
+    given = {name: re.escape(value) for name, value in values.items()} if test.matches is not None else values
+    told = test.model_dump(exclude_none=True)
+    filled = {
+        key: fill(one, given) if isinstance(one, str) else [fill(each, given) for each in one]
+        for key, one in told.items()
+    }
+    return CellTest.model_validate(filled)
 
 
 def _filled_field(field: ExtractField, values: Mapping[str, str]) -> ExtractField:

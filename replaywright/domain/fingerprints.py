@@ -63,11 +63,14 @@ def fingerprint(step: Step, values: Mapping[str, str], previous: str, previous_o
     """The step's idempotency key within its lineage.
 
     Parameter values are in; secrets only by name; effect and time-outs are out. `previous` is the fingerprint of
-    the step before ("" for the first), `previous_outcome` the digest of its outcome.
+    the step before ("" for the first), `previous_outcome` the digest of its outcome. Of a `for_each` it is what the
+    items are: what is done with each are steps of their own.
     """
     target = getattr(step, "target", None)
+    when = [_filled(meaning_of(predicate), values) for predicate in step.when]
     return digest(
         {
+            **({"when": when} if when else {}),
             "v": VERSION,
             "action": step.action,
             "instruction": _filled(step.instruction, values),
@@ -162,5 +165,5 @@ def entered_parameters(step: Step) -> frozenset[str]:
 def instruction_parameters(step: Step) -> frozenset[str]:
     """Parameters that the step's own texts name: only these may occur in its recorded target."""
     return frozenset().union(
-        *(parameters_in(text) for text in texts_of(step.model_dump(mode="json", exclude={"reconcile"})))
+        *(parameters_in(text) for text in texts_of(step.model_dump(mode="json", exclude={"reconcile", "steps"})))
     )

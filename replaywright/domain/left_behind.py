@@ -68,7 +68,9 @@ def _checkpoints(
         for position, one in sorted(taken.items())
         if 0 < position <= len(answered) and marks.get(position - 1) == answered[position - 1].fingerprint
     ]
-    return tuple(same), page_of.get(len(answered), 0)
+    return tuple(same), page_of[
+        max(at for at in page_of if at <= len(answered))
+    ]  # steps left out have no page of their own
 
 
 def _keep(taken: dict[int, Checkpoint], one: Checkpoint | None, position: int, page_from: int) -> None:

@@ -119,6 +119,14 @@ DOUBT_BEFORE = "doubt_before"
 """The same, but nobody knows yet whether it took effect."""
 UNPROVEN = "unproven"
 """Reason, or warning, of a step of which nothing shows that it did its work."""
+WHEN = "when"
+"""Reason of a step that was skipped because its `when` did not hold."""
+ITEM_SKIPPED = "item_skipped"
+"""Reason of a step of a list that failed, and whose item was left with it."""
+ITEM_LEFT = "item_left"
+"""Reason of the further steps of such an item: they were not performed."""
+LEFT_OUT = frozenset({WHEN, ITEM_SKIPPED, ITEM_LEFT})
+"""Reasons of steps that count as done without having been performed."""
 ARTIFACT_KINDS: dict[str, str] = {
     "expectations": ".json",
     "diff": ".txt",

@@ -26,7 +26,7 @@ RUN_LIMIT = 20
 """How often rules are performed in one run, all of them together."""
 
 _SITE = re.compile(r"[\w*.-]+(:\d+)?")
-_REFUSED = ("goto", "go_back", "upload", "extract")
+_REFUSED = ("goto", "go_back", "upload", "extract", "for_each")
 """Actions that a rule cannot have: it clears the way on the page, and leads nowhere else."""
 
 _NOT_OF_PAGES = {model.__name__ for model in (Custom, DialogSeen, Downloaded, ResponseStatus)}
@@ -114,6 +114,8 @@ class OverrideRule(Authored):
         for number, step in enumerate(steps, 1):
             if step.action in _REFUSED:
                 raise ValueError(f"step {number} is a {step.action}; a rule only acts on the page that is there")
+            if step.when:
+                raise ValueError(f"step {number} has a when; the rule's own says when it is done: make it another rule")
             if step.effect is not None and not step.effect.repeatable:
                 raise ValueError(
                     f"step {number} has the effect {step.effect.value!r}; a rule may only do what may be repeated: "

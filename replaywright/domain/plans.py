@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 
 from replaywright.domain.actions import Action, Effect
 from replaywright.domain.base import Record
-from replaywright.domain.steps import Extract, Goto, Step, arguments_of
+from replaywright.domain.steps import Extract, ForEach, Goto, Step, arguments_of
 from replaywright.domain.tasks import Task, parse_task
 from replaywright.domain.templates import fill, parameters_in, texts_of
 from replaywright.domain.text import normalise
@@ -38,7 +38,7 @@ PLANNED_ACTIONS: tuple[Action, ...] = (
 """What a model may plan. Files are given, and data is read, only by steps that the task's author wrote."""
 _FIELDS = frozenset(
     {
-        *("action", "instruction", "expect", "effect", "always"),
+        *("action", "instruction", "when", "expect", "effect", "always"),
         *("url", "value", "values", "keys", "to", "tab", "url_contains", "title_contains"),
     }
 )
@@ -141,9 +141,13 @@ def _loses_nothing(kept: Sequence[int], rules: PlanRules) -> None:
     """What only the plan can show must stay in it: data to read, and all of it if nothing is verified at the end."""
     for index in range(rules.position, len(rules.plan)):
         step = rules.plan[index]
-        if index in kept or (rules.task.verify and not isinstance(step, Extract)):
+        if index in kept or (rules.task.verify and not isinstance(step, Extract | ForEach)):
             continue
-        why = "it reads data" if rules.task.verify else "the task has no final verification"
+        why = (
+            "it reads data, or is done for each item of a list"
+            if rules.task.verify
+            else "the task has no final verification"
+        )
         raise PlanRefused(f"step {index + 1} must be kept ({{keep: {index + 1}}}): {why}")
 
 

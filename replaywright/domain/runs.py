@@ -8,6 +8,7 @@ from pydantic import Field
 from replaywright.domain.base import Record
 from replaywright.domain.budgets import Limits
 from replaywright.domain.checkpoints import Checkpoint
+from replaywright.domain.loops import ItemLine, Loop
 from replaywright.domain.observed import PredicateResult
 from replaywright.domain.outcomes import DownloadedFile, Lookup, Status, StepOutcome
 from replaywright.domain.overrides import Due
@@ -15,7 +16,7 @@ from replaywright.domain.predicates import Predicate
 from replaywright.domain.probing import SiteProbe
 from replaywright.domain.sessions import SessionRef
 from replaywright.domain.skills import SkillRef
-from replaywright.domain.steps import Step
+from replaywright.domain.steps import ForEach, Step
 from replaywright.domain.targets import Target
 from replaywright.domain.tasks import Task
 
@@ -129,6 +130,25 @@ class ActionRequest(Record):
     rule."""
     redo: str = ""
     """The fingerprint under which the lineage did the same before; a person wants it done again."""
+    item: str = ""
+    """Which item of a list it is done for, without its value: `invoice 2/5`; for the trace. Empty outside of lists."""
+
+
+class LeaveOutRequest(Record):
+    """Input of `step.leave_out`: the step counts as done without being performed."""
+
+    action: ActionRequest
+    reason: str
+    """One of `outcomes.LEFT_OUT`."""
+    message: str = ""
+
+
+class Decision(Record):
+    """What `step.decide` answers: whether the step is to be performed."""
+
+    performs: bool
+    outcome: StepOutcome | None = None
+    """Of a step that is not: recorded as done, with the reason `when`."""
 
 
 class ProposeRequest(Record):
@@ -152,11 +172,13 @@ class ReviseRequest(Record):
     lineage: str
     tenant: str
     sequence: int
-    """Index of the step that failed."""
+    """Index of the step that failed, in `plan`."""
+    position: int | None = None
+    """The same in the plan as it is written out, for the trace; None where there is no list before it."""
     task: Task
     values: dict[str, str] = Field(default_factory=dict)
     plan: tuple[Step, ...]
-    """As of now, with the steps that were done and that remain."""
+    """As of now, with the steps that were done and that remain; lists are not written out."""
     commits: tuple[int, ...] = ()
     """Indexes of the steps done that must not be done again."""
     failed: str
@@ -350,6 +372,8 @@ class Totals(Record):
     warnings: int = 0
     """Steps that were done and warned of something, such as `unproven`."""
     recoveries: int = 0
+    skipped: int = 0
+    """Steps that were left out: their `when` did not hold, or their item of a list was skipped."""
     overrides: int = 0
     """Override rules performed."""
     overruled: int = 0
@@ -383,7 +407,15 @@ class RunState(Record):
     override_spent: tuple[str, ...] = ()
     """Those that were performed as often as they may be."""
     plan: tuple[Step, ...] = ()
-    """The plan, once it was revised; empty while it is the task's own."""
+    """The plan, once it was revised, its lists not written out; empty while it is the task's own."""
+    loops: tuple[Loop, ...] = ()
+    """The lists of the plan whose items are known."""
+    left_until: int = 0
+    """Steps before this index are left out: their item was skipped."""
+    left_out: tuple[int, ...] = ()
+    """Indexes of the steps that were left out."""
+    skipped: tuple[ItemLine, ...] = ()
+    """Of the result to come."""
     revised_from: tuple[int, ...] = ()
     """For each revision, the index of the step that it began at."""
     commits: tuple[int, ...] = ()
@@ -436,6 +468,7 @@ class ResumeRequest(Record):
     tenant: str
     task: str
     plan: tuple[Step, ...]
+    """As written; which items its lists have is in the ledger."""
     values: dict[str, str] = Field(default_factory=dict)
     resume: Resume
 
@@ -509,6 +542,8 @@ class StepLine(Record):
     """The override rule that the step belongs to; empty for the task's own."""
     overruled: str = ""
     """How a preference rule changed the model's pick."""
+    left_out: str = ""
+    """Why the step was not performed: one of `outcomes.LEFT_OUT`."""
     kind: Literal["step", "plan", "browser"] = "step"
     """`plan`: not a step, but a revision of the plan from that step on. `browser`: a new browser from that step on."""
 
@@ -543,6 +578,8 @@ class RunResult(Record):
     artifacts: dict[str, str] = Field(default_factory=dict)
     """What is kept of the step that failed: digests in the artifact store, by kind."""
     extracted: dict[str, Any] = Field(default_factory=dict)
+    skipped: tuple[ItemLine, ...] = ()
+    """Items of lists that were left before all their steps were done (`on_failure: skip_item`)."""
     files: tuple[DownloadedFile, ...] = ()
     """What was downloaded and is kept, at most `FILES_KEPT`; the trace has all of them."""
     verification: tuple[PredicateResult, ...] = ()
@@ -558,11 +595,13 @@ class RunResult(Record):
         return self.totals.heals > 0
 
 
-def step_title(step: Step) -> str:
+def step_title(step: Step) -> str:  # noqa: PLR0911 - one for each way in which steps read
     """How a step reads in the Temporal UI and in progress lines, templates as written: never a value."""
     match step.action:
         case "goto":
             return f"goto {step.url}"
+        case "for_each":
+            return f"for_each {step.item} of {_items_said(step)}: {len(step.steps)} steps"
         case "press":
             return f"press {step.keys}" + (f" on {step.instruction}" if step.instruction else "")
         case "select_option":
@@ -578,3 +617,8 @@ def step_title(step: Step) -> str:
             return f"{step.action} {step.instruction} ({how})"
         case _:
             return f"{step.action} {step.instruction}".strip()
+
+
+def _items_said(step: ForEach) -> str:
+    """Where the items come from."""
+    return step.instruction or ("values" if step.values is not None else "elements" if step.elements else "the table")

@@ -1,5 +1,7 @@
 """The steps of a task as people write them: one class for each action, and what can be asked of any."""
 
+import re
+from collections.abc import Mapping
 from typing import Annotated, Any, Literal, TypeAlias
 
 from pydantic import Field, field_validator, model_validator
@@ -11,11 +13,13 @@ from replaywright.domain.predicates import (
     Downloaded,
     Focused,
     Predicate,
+    PredicateBase,
     ResponseStatus,
     kind_of,
     parts_of,
 )
 from replaywright.domain.targets import ElementQuery
+from replaywright.domain.templates import ITEM_NAME, lone_parameter
 
 OnUnknown: TypeAlias = Literal["ask", "fail", "assume_done", "retry"]
 """What becomes of a step of which nothing can tell whether it took effect."""
@@ -28,6 +32,8 @@ class StepBase(Authored):
 
     effect: Effect | None = None
     """Declared effect; None lets the action and what is observed decide."""
+    when: tuple[Predicate, ...] = ()
+    """What must hold before the step; if it does not, the step is skipped, and nothing fails."""
     expect: tuple[Predicate, ...] = ()
     """What must hold after the step."""
     timeout_ms: int = Field(10_000, ge=100, le=300_000)
@@ -42,6 +48,21 @@ class StepBase(Authored):
     """How to find out on the site whether the step took effect, when nothing else tells."""
     on_unknown: OnUnknown | None = None
     """What to do when not even that tells; None asks a person."""
+
+    @field_validator("when", mode="before")
+    @classmethod
+    def _one_or_several(cls, given: Any) -> Any:
+        return (given,) if isinstance(given, Mapping | PredicateBase) else given
+
+    @field_validator("when")
+    @classmethod
+    def _is_about_the_page(cls, when: tuple[Predicate, ...]) -> tuple[Predicate, ...]:
+        for predicate in when:
+            if kind := _of_what_was_done(predicate):
+                raise ValueError(f"{kind} tells of a step that was done; say what the page must show instead")
+            if not predicate.is_required:
+                raise ValueError("required: false would let the step be done whatever holds; leave it out")
+        return when
 
     @field_validator("always")
     @classmethod
@@ -383,8 +404,8 @@ class CloseTab(PageStep):
 class ExtractField(Authored):
     """One named value to read."""
 
-    take: Literal["text", "value", "attribute", "table", "count"] = "text"
-    """`table` gives a list of rows, each a mapping from column header to cell text."""
+    take: Literal["text", "texts", "value", "attribute", "table", "count"] = "text"
+    """`table` gives a list of rows, each a mapping from column header to cell text; `texts` those of all that match."""
     find: ElementQuery | None = None
     """Which element inside the step's element; None for the step's element itself."""
     attribute: str | None = None
@@ -405,6 +426,128 @@ class Extract(StepBase):
     """The element to read from; empty for the whole page."""
     target: ElementQuery | None = None
     fields: dict[str, ExtractField] = Field(min_length=1)
+
+
+ITEMS_LIMIT = 500
+"""Items that a `for_each` may have at most."""
+BODY_LIMIT = 20
+"""Steps that a `for_each` may have for each item."""
+ITEMS_FIELD = "items"
+"""Under which a `for_each` has in its outcome what it read."""
+
+
+class CellTest(Authored):
+    """A condition on the text of a cell; a text alone is what the cell must be, after normalisation."""
+
+    equals: str | None = None
+    contains: str | None = Field(None, min_length=1)
+    one_of: tuple[str, ...] | None = Field(None, min_length=1)
+    none_of: tuple[str, ...] | None = Field(None, min_length=1)
+    matches: str | None = Field(None, min_length=1)
+    """A regular expression, searched for anywhere in the text."""
+
+    @field_validator("matches")
+    @classmethod
+    def _compiles(cls, pattern: str | None) -> str | None:
+        try:
+            re.compile(pattern or "")
+        except re.error as exc:
+            raise ValueError(f"not a regular expression ({exc})") from exc
+        return pattern
+
+    @model_validator(mode="before")
+    @classmethod
+    def _a_text_alone(cls, given: Any) -> Any:
+        return {"equals": given} if isinstance(given, str) else given
+
+    @model_validator(mode="after")
+    def _says_one_thing(self) -> "CellTest":
+        if len(self.model_dump(exclude_none=True)) != 1:
+            raise ValueError(
+                "a cell is tested by a text, or exactly one of: equals, contains, one_of, none_of, matches"
+            )
+        return self
+
+
+class ForEach(StepBase):
+    """Do steps for each item of a list: values that are given, rows of a table, or elements that answer to a query.
+
+    The items are read once. In the steps `{{item}}` is the item's text, and `{{item.Column}}` a cell of its row.
+    """
+
+    action: Literal["for_each"]
+    item: str
+    """What an item is called in the steps: a parameter's name."""
+    instruction: str = ""
+    """The table; with `elements`, what they are in. Empty with `elements` for the whole page."""
+    target: ElementQuery | None = None
+    values: str | tuple[str, ...] | None = None
+    """The items themselves, or `{{parameter}}` of type list."""
+    elements: ElementQuery | None = None
+    """Every element that answers to this is an item: its text."""
+    where: dict[str, CellTest] = Field(default_factory=dict)
+    """Only rows with this in the named columns."""
+    limit: int = Field(50, ge=1, le=ITEMS_LIMIT)
+    on_more: Literal["fail", "stop"] = "fail"
+    """When there are more items than `limit`: fail before any is begun, or take the first ones only."""
+    on_failure: Literal["fail", "skip_item"] = "fail"
+    """When a step of an item failed and nothing mends it: end the run, or go on with the next item."""
+    steps: "tuple[Step, ...]" = Field(min_length=1, max_length=BODY_LIMIT)
+
+    @field_validator("item")
+    @classmethod
+    def _is_a_name(cls, item: str) -> str:
+        if not re.fullmatch(ITEM_NAME, item) or item == "secret":
+            raise ValueError(f"{item!r} is no name for an item: use letters, digits and underscores, such as invoice")
+        return item
+
+    @field_validator("values")
+    @classmethod
+    def _names_a_parameter(cls, values: str | tuple[str, ...] | None) -> str | tuple[str, ...] | None:
+        if isinstance(values, str) and lone_parameter(values) is None:
+            raise ValueError(
+                f"expected a list of texts, or {{{{parameter}}}} of type list and nothing else, found {values!r}"
+            )
+        return values
+
+    @field_validator("steps")
+    @classmethod
+    def _is_flat(cls, steps: "tuple[Step, ...]") -> "tuple[Step, ...]":
+        for index, step in enumerate(steps):
+            if isinstance(step, ForEach):
+                raise ValueError(  # noqa: TRY004 - a wrong file, not a wrong call
+                    f"steps[{index}] is a for_each inside a for_each, which is not done: give the rows of both to one, "
+                    "or make a task of the inner one and run it for each item"
+                )
+        return steps
+
+    @model_validator(mode="after")
+    def _has_one_source(self) -> "ForEach":
+        is_named = bool(self.instruction or self.target)
+        if sum((self.values is not None, self.elements is not None or is_named)) != 1:
+            raise ValueError(
+                "say what the items are by one of: values (a list), elements (a query), or an instruction or target "
+                "that names a table"
+            )
+        if self.where and not self.is_table:
+            raise ValueError("where tests columns, which only the rows of a table have; describe elements more closely")
+        if self.effect is not None and self.effect is not Effect.READ:
+            raise ValueError(f"effect {self.effect.value!r} belongs to the steps; reading the items changes nothing")
+        return self
+
+    @property
+    def is_table(self) -> bool:
+        """Whether its items are the rows of a table."""
+        return self.values is None and self.elements is None
+
+    @property
+    def fields(self) -> dict[str, ExtractField]:
+        """What is read from the page; nothing when the items are given."""
+        if self.values is not None:
+            return {}
+        if self.elements is not None:
+            return {ITEMS_FIELD: ExtractField(take="texts", find=self.elements)}
+        return {ITEMS_FIELD: ExtractField(take="table")}
 
 
 Step: TypeAlias = Annotated[
@@ -428,7 +571,8 @@ Step: TypeAlias = Annotated[
     | GoBack
     | SwitchTab
     | CloseTab
-    | Extract,
+    | Extract
+    | ForEach,
     Field(discriminator="action"),
 ]
 
@@ -474,6 +618,8 @@ def _why_no_probe(step: ProbeStep) -> str:
         return f"has effect {step.effect}; finding out must only read: use a goto to the page itself"
     if names_element(step) and getattr(step, "target", None) is None:
         return "has no target; no model is asked while finding out: add one (role, name, …)"
+    if step.when:
+        return "has a when; finding out is always done as a whole: take it out"
     if step.reconcile is not None or step.on_unknown is not None:
         return "cannot itself be in doubt: take reconcile and on_unknown out of it"
     return ""
@@ -481,9 +627,16 @@ def _why_no_probe(step: ProbeStep) -> str:
 
 def _of_a_step(predicate: Predicate) -> str:
     """The kind of a condition on what a step did, the predicate's own or inside it; empty if there is none."""
-    if isinstance(predicate, Downloaded | ResponseStatus | DialogSeen | Focused):
+    if isinstance(predicate, Focused):
         return kind_of(predicate)
-    return next(filter(None, map(_of_a_step, parts_of(predicate))), "")
+    return _of_what_was_done(predicate) or next(filter(None, map(_of_a_step, parts_of(predicate))), "")
+
+
+def _of_what_was_done(predicate: Predicate) -> str:
+    """The same of what only the evidence of a step can tell, never a page."""
+    if isinstance(predicate, Downloaded | ResponseStatus | DialogSeen):
+        return kind_of(predicate)
+    return next(filter(None, map(_of_what_was_done, parts_of(predicate))), "")
 
 
 for _model in StepBase.__subclasses__():
@@ -500,14 +653,18 @@ def names_element(step: Step) -> bool:
     match step:
         case ElementStep():
             return True
-        case Paste() | Press() | Extract() | Scroll():
+        case Paste() | Press() | Extract() | Scroll() | ForEach():
             return bool(step.instruction or step.target)
         case _:
             return False
 
 
 def arguments_of(step: Step) -> dict[str, Any]:
-    """What the action is done with, as templates: everything but instruction, target, effect, expectation and time."""
-    skip = {"action", "instruction", "target", "effect", "expect", "timeout_ms", "reconcile", "on_unknown"}
+    """What the action is done with, as templates: everything but instruction, target, effect, conditions and time.
+
+    Of a `for_each` that is what the items are; what is done with them are steps of their own.
+    """
+    skip = {"action", "instruction", "target", "effect", "when", "expect", "timeout_ms", "reconcile", "on_unknown"}
+    skip |= {"steps", "on_failure"} if isinstance(step, ForEach) else set()
     arguments: dict[str, Any] = step.model_dump(mode="json", exclude=skip, exclude_none=True)
     return arguments

@@ -1,8 +1,8 @@
 """What people write: a task with its parameters; read from a file's data, and given its parameters' values."""
 
 import re
-from collections.abc import Iterable, Mapping
-from typing import Any, Literal, TypeVar
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, Literal, Self, TypeAlias, TypeVar
 
 from pydantic import Field, ValidationError, field_validator, model_validator
 from pydantic_core import ErrorDetails
@@ -10,12 +10,14 @@ from pydantic_core import ErrorDetails
 from replaywright.domain.actions import Action
 from replaywright.domain.base import Authored
 from replaywright.domain.budgets import Budget
+from replaywright.domain.lists import list_of, list_value
 from replaywright.domain.predicates import KINDS, Predicate
-from replaywright.domain.steps import Fill, Goto, Paste, Step, Type
-from replaywright.domain.templates import malformed_in, parameters_in, secrets_in, texts_of
+from replaywright.domain.steps import Extract, Fill, ForEach, Goto, Paste, Step, Type, Upload
+from replaywright.domain.templates import lone_parameter, malformed_in, parameters_in, secrets_in, texts_of
 from replaywright.errors import InputInvalid
 
 _Authored = TypeVar("_Authored", bound=Authored)
+_Written: TypeAlias = "tuple[str, Step, ForEach | None]"
 
 VALUES_LIMIT = 256 * 1024
 """Bytes of all parameters' values of a run: they are told to every step, and Temporal takes 2 MB at a time."""
@@ -24,13 +26,20 @@ VALUES_LIMIT = 256 * 1024
 class Parameter(Authored):
     """One value that a caller may or must give."""
 
-    type: Literal["text", "email", "number", "date", "choice"] = "text"
+    type: Literal["text", "email", "number", "date", "choice", "list"] = "text"
+    """A `list` is for the `values` of a `for_each`: its value is the JSON of several texts."""
     description: str = ""
     example: str = ""
     default: str | None = None
     """None means that the caller must give a value."""
     choices: tuple[str, ...] = ()
     """For `type: choice`: the values allowed."""
+
+    @field_validator("default", mode="before")
+    @classmethod
+    def _several_texts(cls, default: Any) -> Any:
+        is_list = isinstance(default, list | tuple) and all(isinstance(each, str) for each in default)
+        return list_value(default) if is_list else default
 
     @model_validator(mode="after")
     def _choices_fit(self) -> "Parameter":
@@ -85,33 +94,104 @@ class Task(Authored):
         return self
 
     @model_validator(mode="after")
+    def _lists_fit(self) -> "Task":
+        lists = {name for name, parameter in self.parameters.items() if parameter.type == "list"}
+        for place, step, _ in _written(self.steps):
+            if isinstance(step, ForEach):
+                _check_list(place, step, self)
+            used = step.model_dump(mode="json", exclude={"steps", *(("values",) if isinstance(step, ForEach) else ())})
+            if several := frozenset().union(*map(parameters_in, texts_of(used))) & lists:
+                raise ValueError(
+                    f"{place} uses {min(several)!r}, which is a list, where one text is wanted: make it a step of a "
+                    f"for_each with values: '{{{{{min(several)}}}}}'"
+                )
+        return self
+
+    @model_validator(mode="after")
     def _uses_only_what_it_declares(self) -> "Task":
-        places: list[tuple[str, Any]] = [
-            (f"steps[{index}]", step.model_dump(mode="json")) for index, step in enumerate(self.steps)
+        verify = [predicate.model_dump(mode="json") for predicate in self.verify]
+        written = tuple(_written(self.steps))
+        places: list[tuple[str, Any, ForEach | None]] = [
+            (place, step.model_dump(mode="json", exclude={"steps"}), loop) for place, step, loop in written
         ]
-        places += [("url", self.url), ("verify", [predicate.model_dump(mode="json") for predicate in self.verify])]
-        for place, value in places:
+        places += [("url", self.url, None), ("verify", verify, None)]
+        for place, value, loop in places:
             for text in texts_of(value):
                 if typo := malformed_in(text):
                     raise ValueError(
                         f"{place} has {typo!r}, which is neither {{{{parameter}}}} nor {{{{secret:NAME}}}}; "
                         "to enter such characters as they are, pass them as a parameter's value"
                     )
-                if unknown := parameters_in(text) - set(self.parameters):
-                    raise ValueError(f"{place} uses undeclared parameter {min(unknown)!r}; add it under parameters")
+                named = frozenset(name for name in parameters_in(text) if not _is_of_item(name, loop))
+                if unknown := named - set(self.parameters):
+                    raise ValueError(f"{place} uses {_unknown(min(unknown), written)}")
                 if unknown := secrets_in(text) - set(self.secrets):
                     raise ValueError(f"{place} uses undeclared secret {min(unknown)!r}; add it to secrets")
-        for place, value in places:
+        for place, value, _ in places:
             if place in ("url", "verify") and any(secrets_in(text) for text in texts_of(value)):
                 raise ValueError(f"{place} uses a secret; secrets may only be entered into fields (fill, type, paste)")
-        for index, step in enumerate(self.steps):
-            entered = {"dialog_text", *(("value",) if isinstance(step, Fill | Type | Paste) else ())}
+        for place, step, _ in written:
+            entered = {"steps", "dialog_text", *(("value",) if isinstance(step, Fill | Type | Paste) else ())}
             outside = step.model_dump(mode="json", exclude=entered)
             if any(secrets_in(text) for text in texts_of(outside)):
                 raise ValueError(
-                    f"steps[{index}] uses a secret outside the value of a fill, type or paste step, or a dialog_text"
+                    f"{place} uses a secret outside the value of a fill, type or paste step, or a dialog_text"
                 )
         return self
+
+
+def _written(steps: Iterable[Step], within: str = "", loop: ForEach | None = None) -> Iterator[_Written]:
+    """All steps with their places in the file, those of lists with their `for_each`."""
+    for index, step in enumerate(steps):
+        place = f"{within}steps[{index}]"
+        yield place, step, loop
+        if isinstance(step, ForEach):
+            yield from _written(step.steps, f"{place}.", step)
+
+
+def _is_of_item(name: str, loop: ForEach | None) -> bool:
+    """Whether `{{name}}` means the item of the list, or a column of it."""
+    if loop is None:
+        return False
+    item, _, column = name.partition(".")
+    return item == loop.item and (not column or loop.is_table)
+
+
+def _unknown(name: str, written: Iterable[_Written]) -> str:
+    """What is wrong with a parameter that nobody declares."""
+    item, dot, _ = name.partition(".")
+    for place, step, _loop in written:
+        if isinstance(step, ForEach) and step.item == item:
+            if dot and not step.is_table:
+                return f"{name!r}, but the items of {place} have no columns: write {item!r}"
+            return f"{name!r}, which only the steps of {place} know: move it there"
+    if dot:
+        return f"{name!r}, and nothing is called {item!r}; name the item of a for_each around it"
+    return f"undeclared parameter {name!r}; add it under parameters"
+
+
+def _check_list(place: str, step: ForEach, task: "Task") -> None:
+    """See that a list fits the task.
+
+    Raises:
+        ValueError: says what does not.
+    """
+    if step.item in task.parameters:
+        raise ValueError(f"{place} calls its items {step.item!r}, which is a parameter; give them another name")
+    if any(isinstance(other, Extract) and step.item in other.fields for other in task.steps):
+        raise ValueError(f"{place} calls its items {step.item!r}, which is a field that is extracted; rename one")
+    if isinstance(step.values, str):
+        name = lone_parameter(step.values)
+        if name in task.parameters and task.parameters[name].type != "list":
+            raise ValueError(
+                f"{place}: values takes a parameter of type list, and {name!r} is of type {task.parameters[name].type}"
+            )
+    for index, inner in enumerate(step.steps):
+        files = inner.files if isinstance(inner, Upload) else ()
+        if step.values is None and any(_is_of_item(name, step) for file in files for name in parameters_in(file)):
+            raise ValueError(
+                f"{place}.steps[{index}] uploads what the page names; files are chosen by the task or its parameters"
+            )
 
 
 def _remedy(error: ErrorDetails) -> str:
@@ -182,6 +262,20 @@ def parse_authored(model: type[_Authored], data: Any, source: str, fields: str) 
         raise InputInvalid(f"{source}: {_place(first['loc'])}: {_remedy(first)}{more}") from exc
 
 
+class Several(str):
+    """Several texts that were given for one parameter: `each` of them, and the last as its text."""
+
+    __slots__ = ("each",)
+
+    each: tuple[str, ...]
+
+    def __new__(cls, each: Sequence[str]) -> Self:
+        """All that was given, in its order."""
+        one = super().__new__(cls, each[-1] if each else "")
+        one.each = tuple(each)
+        return one
+
+
 def bind_parameters(task: Task, given: Mapping[str, str]) -> dict[str, str]:
     """All parameters' values: given, else default.
 
@@ -219,6 +313,10 @@ def _checked(name: str, parameter: Parameter, value: str) -> str:
         "number": (r"[+-]?(\d+([.,]\d*)?|[.,]\d+)", "a number"),
         "date": (r"\d{4}-\d{2}-\d{2}", "a date as YYYY-MM-DD"),
     }
+    if parameter.type == "list":
+        return _checked_list(name, value)
+    if isinstance(value, Several):
+        raise InputInvalid(f"parameter {name!r} was given {len(value.each)} values, and takes one: it is no list")
     if parameter.type == "choice" and value not in parameter.choices:
         raise InputInvalid(f"parameter {name!r} is {value!r}; expected one of: {', '.join(parameter.choices)}")
     if parameter.type in patterns:
@@ -226,3 +324,16 @@ def _checked(name: str, parameter: Parameter, value: str) -> str:
         if not re.fullmatch(pattern, value.strip()):
             raise InputInvalid(f"parameter {name!r} is {value!r}; expected {expected}")
     return value
+
+
+def _checked_list(name: str, value: str) -> str:
+    try:
+        texts = value.each if isinstance(value, Several) else list_of(value)
+    except ValueError as exc:
+        raise InputInvalid(
+            f"parameter {name!r} is {value[:60]!r}; expected a list: a JSON array of texts, texts separated by commas, "
+            f"or --param {name}=… once for each"
+        ) from exc
+    if not texts:
+        raise InputInvalid(f"parameter {name!r} is an empty list; give at least one text")
+    return list_value(texts)

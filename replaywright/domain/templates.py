@@ -1,4 +1,4 @@
-"""`{{parameter}}` and `{{secret:NAME}}` in texts.
+"""`{{parameter}}`, `{{item.Column}}` and `{{secret:NAME}}` in texts.
 
 Filling is one pass: a parameter's value is never read as a template again, so a value that contains
 `{{secret:PASSWORD}}` stays those characters and reaches no secret.
@@ -10,7 +10,9 @@ from typing import Any, TypeAlias
 
 from replaywright.errors import InputInvalid
 
-_PLACE = re.compile(r"\{\{\s*(?:(secret):\s*)?([A-Za-z_][A-Za-z0-9_]*)\s*\}\}")
+ITEM_NAME = r"[A-Za-z_][A-Za-z0-9_]*"
+"""What a parameter, and an item of a list, may be called."""
+_PLACE = re.compile(rf"\{{\{{\s*(?:(secret):\s*)?({ITEM_NAME}(?:\.[^{{}}]*[^{{}}\s])?)\s*\}}\}}")
 
 _BRACES = re.compile(r"\{\{[^{}]*\}\}")
 
@@ -29,6 +31,12 @@ def parameters_in(text: str) -> frozenset[str]:
 def secrets_in(text: str) -> frozenset[str]:
     """Names of the secrets that `text` uses."""
     return frozenset(match[2] for match in _PLACE.finditer(text) if match[1] is not None)
+
+
+def lone_parameter(text: str) -> str | None:
+    """The parameter that is all of `text`; None for any other text."""
+    found = _PLACE.fullmatch(text.strip())
+    return None if found is None or found[1] is not None else found[2]
 
 
 def with_secrets(value: Any, secret: Callable[[str], str]) -> Any:

@@ -17,7 +17,7 @@ from pydantic import Field
 
 from replaywright.domain.base import Record
 from replaywright.domain.fingerprints import digest
-from replaywright.domain.outcomes import Status, StepOutcome
+from replaywright.domain.outcomes import LEFT_OUT, Status, StepOutcome
 from replaywright.domain.runs import Usage
 from replaywright.domain.steps import Step
 from replaywright.domain.templates import parameters_in, texts_of
@@ -130,7 +130,7 @@ _KINDS: Final[Mapping[str, type[Line]]] = {"step": StepLine, "person": PersonLin
 
 def verdict_of(outcome: StepOutcome) -> Verdict:
     """The outcome in one of five words; `skipped` is a step that was done and did not have to be performed."""
-    if outcome.status is Status.DONE and (outcome.from_ledger or outcome.already_done):
+    if outcome.status is Status.DONE and (outcome.from_ledger or outcome.already_done or outcome.reason in LEFT_OUT):
         return "skipped"
     return _VERDICTS[outcome.status]
 

@@ -31,6 +31,7 @@ class PlannedStep(BaseModel):
     to: Literal["top", "bottom", "element"] | None = Field(None, description="For scroll.")
     tab: Literal["latest", "first"] | None = Field(None, description="For switch_tab.")
     effect: Literal["commit", "irreversible"] | None = Field(None, description="If it sends, pays, orders or deletes.")
+    when: list[dict[str, Any]] | None = Field(None, description="What must hold before it; else it is skipped.")
     expect: list[dict[str, Any]] | None = Field(None, description="What must hold after the step.")
 
 

@@ -53,7 +53,7 @@ def test_a_value_on_the_command_line_wins_over_the_file(tmp_path: Path) -> None:
     assert taskfile.read_parameters(["a=x=y"], str(file)) == {"a": "x=y", "b": "file"}
 
 
-@pytest.mark.parametrize("text", ["a: [1, 2]", "a: {b: c}", "- a", "just text"])
+@pytest.mark.parametrize("text", ["a: [{b: c}]", "a: {b: c}", "- a", "just text"])
 def test_values_that_are_no_single_text_are_refused(tmp_path: Path, text: str) -> None:
     file = tmp_path / "values.yaml"
     file.write_text(text)

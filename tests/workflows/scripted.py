@@ -13,11 +13,13 @@ from temporalio.worker import Worker
 
 from replaywright.domain.actions import Action, Effect
 from replaywright.domain.checkpoints import CheckCheckpoint, Checkpoint, RestoreCheckpoint, Restored, TakeCheckpoint
-from replaywright.domain.outcomes import Lookup, Status, StepOutcome
+from replaywright.domain.outcomes import WHEN, Lookup, Status, StepOutcome
 from replaywright.domain.runs import (
     ActionRequest,
+    Decision,
     Finished,
     FinishRequest,
+    LeaveOutRequest,
     Proposal,
     ProposedProbe,
     ProposeProbeRequest,
@@ -77,6 +79,8 @@ class Script:
         verdict="undecidable", reason="not_seen"
     )
     resume: Callable[[ResumeRequest], Resumption] = lambda _request: Resumption()
+    decide: Callable[[ActionRequest], bool] = lambda _request: True
+    """Whether the condition of a step holds."""
     finish: Callable[[FinishRequest], Finished] = lambda _request: Finished(promoted=1)
     count: Callable[[NoteSkillRun], None] = lambda _request: None
     adopt: bool = True
@@ -85,6 +89,9 @@ class Script:
     revised: list[ReviseRequest] = field(default_factory=list)
     verified: list[ResolveRequest] = field(default_factory=list)
     settled: list[SettleRequest] = field(default_factory=list)
+    asked: list[ActionRequest] = field(default_factory=list)
+    """Steps of which it was to be decided whether they are performed."""
+    left_out: list[LeaveOutRequest] = field(default_factory=list)
     resumed: list[ResumeRequest] = field(default_factory=list)
     opened: list[OpenSession] = field(default_factory=list)
     full: Callable[[str], bool] = lambda _name: False
@@ -175,6 +182,23 @@ def _probes(script: Script) -> tuple[Callable[..., object], Callable[..., object
     return propose_probe, try_probe
 
 
+def _skipping(script: Script) -> tuple[Callable[..., object], Callable[..., object]]:
+    @activity.defn(name="step.decide")
+    async def decide(request: ActionRequest) -> Decision:
+        script.asked.append(request)
+        if script.decide(request):
+            return Decision(performs=True)
+        return Decision(performs=False, outcome=done(request, effect=Effect.READ, reason=WHEN))
+
+    @activity.defn(name="step.leave_out")
+    async def leave_out(request: LeaveOutRequest) -> StepOutcome:
+        script.left_out.append(request)
+        said = {"reason": request.reason, "message": request.message}
+        return done(request.action, effect=Effect.READ, **said)
+
+    return decide, leave_out
+
+
 def _activities(script: Script, queue: str) -> tuple[list[Callable[..., object]], list[Callable[..., object]]]:
     session = SessionRef(session_id="s1", queue=f"{queue}-own", host_queue=f"{queue}-own", host="h")
 
@@ -236,8 +260,10 @@ def _activities(script: Script, queue: str) -> tuple[list[Callable[..., object]]
         return script.revise(request)
 
     propose_probe, try_probe = _probes(script)
-    own = [*(named(action) for action in Action), recover, close, verify, finish, try_probe, *_checkpoints(script)]
-    return own, [opened, recover, settle, resume, _note_run(script), propose, revise, propose_probe]
+    decide, leave_out = _skipping(script)
+    actions = [named(action) for action in Action]
+    own = [*actions, decide, recover, close, verify, finish, try_probe, *_checkpoints(script)]
+    return own, [opened, recover, settle, leave_out, resume, _note_run(script), propose, revise, propose_probe]
 
 
 @asynccontextmanager
@@ -248,8 +274,8 @@ async def scripted(client: Client, script: Script) -> AsyncIterator[str]:
     async with (
         Worker(client, task_queue=queue),
         Worker(client, task_queue=f"{queue}-own", activities=own, workflows=[]),
-        Worker(client, task_queue=browser_queue(queue), activities=shared[:5]),
-        Worker(client, task_queue=model_queue(queue), activities=shared[5:]),
+        Worker(client, task_queue=browser_queue(queue), activities=shared[:6]),
+        Worker(client, task_queue=model_queue(queue), activities=shared[6:]),
     ):
         yield queue
 

@@ -293,7 +293,7 @@ function findWithin(scope, query, reading) {
 
 /**
  * Values of the named fields. A field whose element is missing, or not the only one, is null: taking the first of
- * several would be a guess. `count` and `table` say what there is.
+ * several would be a guess. `count`, `texts` and `table` say what there is.
  */
 function extractFields(scope, fields, reading) {
   const values = {};
@@ -305,6 +305,7 @@ function extractField(scope, field, reading) {
   const take = field.take ?? "text";
   const found = field.find ? findWithin(scope, field.find, reading) : [scope ?? bodyOf(document) ?? rootElementOf(document)];
   if (take === "count") return found.length;
+  if (take === "texts") return found.map((element) => collapse(readText(element, reading)));
   if (found.length !== 1) return null;
   const [element] = found;
   switch (take) {

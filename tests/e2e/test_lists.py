@@ -1,0 +1,209 @@
+"""A task over the rows of a table, on the real stack and in a real browser: learned on one row, done once for each."""
+
+import threading
+from collections.abc import AsyncIterator, Iterator
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+import pytest
+
+from demo.stage import Stage
+from replaywright.cli.follow import Ending
+from replaywright.cli.resume import Wish, planned
+from replaywright.cli.run import Order
+from replaywright.cli.taskfile import new_run_id
+from replaywright.domain.tasks import Task, bind_parameters, parse_task
+from replaywright.settings import Settings
+from tests.e2e.lab import FREEZE, Lab
+
+pytestmark = [pytest.mark.slow, pytest.mark.long]
+
+NOTICE = """<section aria-label=Notice>New opening hours.
+<button onclick="document.cookie='known=1'; this.parentElement.remove()">Acknowledge</button></section>"""
+
+
+@dataclass
+class Office:
+    """Invoices with their states; what was downloaded is noted, and shown as such."""
+
+    url: str = ""
+    rows: dict[str, tuple[str, str]] = field(default_factory=dict)
+    """Number to customer and state."""
+    downloads: list[str] = field(default_factory=list)
+    has_notice: bool = False
+    refuses: str = ""
+    """The invoice that cannot be downloaded."""
+
+    def page(self, known: bool) -> str:
+        rows = "".join(
+            f"<tr><td>{number}<td>{customer}<td>{'downloaded' if number in self.downloads else state}"
+            f"<td><button form=get formaction=/invoices/{number}>Download</button>"
+            for number, (customer, state) in self.rows.items()
+        )
+        heads = "<tr><th>Invoice no.<th>Customer<th>State<th>Action"
+        notice = NOTICE if self.has_notice and not known else ""
+        table = f"<table aria-label=Invoices>{heads}{rows}</table>"
+        return f"<title>Office</title><h1>Invoices</h1>{notice}<form id=get method=post></form>{table}"
+
+
+@pytest.fixture
+def office() -> Iterator[Office]:
+    site = Office()
+
+    class Handler(BaseHTTPRequestHandler):
+        def answer(self, status: int, body: bytes, **headers: str) -> None:
+            self.send_response(status)
+            self.send_header("Content-Length", str(len(body)))
+            for name, value in headers.items():
+                self.send_header(name.replace("_", "-"), value)
+            self.end_headers()
+            self.wfile.write(body)
+
+        def do_GET(self) -> None:
+            page = site.page("known" in self.headers.get("Cookie", ""))
+            self.answer(200, page.encode(), Content_Type="text/html; charset=utf-8")
+
+        def do_POST(self) -> None:
+            self.rfile.read(int(self.headers["Content-Length"]))
+            number = self.path.rpartition("/")[2]
+            if number == site.refuses:
+                self.answer(404, b"<title>Office</title><h1>No such invoice</h1>", Content_Type="text/html")
+                return
+            site.downloads.append(number)
+            name = f'attachment; filename="{number}.pdf"'
+            self.answer(200, number.encode(), Content_Type="application/pdf", Content_Disposition=name)
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05})
+        thread.start()
+        site.url = f"http://127.0.0.1:{server.server_port}/"
+        yield site
+        server.shutdown()
+        thread.join()
+
+
+@pytest.fixture(scope="module")
+async def lab(lab_settings: Settings, tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Lab]:
+    """A stage on which nothing is learned yet."""
+    with pytest.MonkeyPatch.context() as environment:
+        environment.delenv("REPLAYWRIGHT_MODEL", raising=False)
+        environment.setenv(FREEZE, str(tmp_path_factory.mktemp("lists") / "freeze"))
+        async with Stage(lab_settings, tell=lambda _text: None) as stage:
+            yield Lab(stage)
+
+
+def download(**fields: Any) -> dict[str, Any]:
+    return {
+        "action": "click",
+        "instruction": "the download button of {{invoice.Invoice no.}}",
+        "effect": "commit",
+        "expect": [{"downloaded": "{{invoice.Invoice no.}}.pdf"}],
+        "timeout_ms": 5000,
+        **fields,
+    }
+
+
+def task_at(office: Office, *body: dict[str, Any], **fields: Any) -> Task:
+    """Acknowledge what is told, if anything is, then download every open invoice."""
+    reconcile = {
+        "steps": [{"action": "goto", "url": office.url}],
+        "expect": [{"text_contains": "{{invoice.Invoice no.}} {{invoice.Customer}} downloaded"}],
+    }
+    steps = [
+        {"action": "goto", "url": office.url},
+        {
+            "action": "click",
+            "instruction": "the acknowledge button",
+            "when": {"exists": {"role": "button", "name": "Acknowledge"}},
+        },
+        {
+            "action": "for_each",
+            "item": "invoice",
+            "target": {"role": "table", "name": "Invoices"},
+            "where": {"State": "open"},
+            "steps": list(body or (download(reconcile=reconcile),)),
+            **fields,
+        },
+    ]
+    data = {"task": "invoices", "steps": steps, "site_lag_ms": 0, "verify": [{"title_contains": "Office"}]}
+    return parse_task(data, "test")
+
+
+def order_of(task: Task) -> Order:
+    return Order(task, bind_parameters(task, {}), new_run_id(task, {}))
+
+
+async def test_each_open_invoice_is_downloaded_once_although_the_worker_is_killed_and_the_next_run_asks_no_model(
+    lab: Lab, office: Office
+) -> None:
+    office.has_notice = True
+    office.rows = {
+        "A107": ("Acme", "open"),
+        "A108": ("Bolt", "paid"),
+        "A109": ("Acme", "open"),
+        "A110": ("Crux", "open"),
+        "A111": ("Dune", "open"),
+    }
+    first = order_of(task_at(office))
+
+    await lab.killed_at("acted", 5, first)  # the third open invoice: its request has left
+    ending = await lab.follow(first)
+
+    assert ending.status == "done", ending
+    assert office.downloads == ["A107", "A109", "A110", "A111"]
+    assert ending.result.totals.usage.calls == 2  # the notice's button, and the button of the first row
+    assert await lab.audited(first) == ()
+
+    office.has_notice = False
+    office.rows = {"B120": ("Echo", "open"), "B121": ("Foxx", "paid"), "B122": ("Acme", "open")}
+    second = order_of(task_at(office))
+    ending = await lab.run(second)
+
+    assert ending.status == "done", ending
+    assert office.downloads[4:] == ["B120", "B122"]
+    assert (ending.result.totals.usage.calls, ending.result.totals.hits) == (0, 3)  # the table, and two buttons
+    assert ending.result.totals.skipped == 1
+    assert [file.name for file in ending.result.files] == ["B120.pdf", "B122.pdf"]
+    assert [(line["sequence"], line.get("reason", "")) for line in await lines(lab, second)] == [
+        *((0, ""), (1, "when"), (2, ""), (3, ""), (4, "")),
+    ]
+
+
+async def lines(lab: Lab, order: Order) -> list[dict[str, Any]]:
+    return [line for line in await lab.trace(order) if line["kind"] == "step"]
+
+
+async def failed(lab: Lab, office: Office, task: Task) -> tuple[Order, Ending]:
+    office.rows = dict.fromkeys(("A101", "A102", "A103"), ("Acme", "open"))
+    office.refuses = "A102"
+    order = order_of(task)
+    return order, await lab.run(order)
+
+
+async def test_an_item_that_cannot_be_done_is_skipped_and_told(lab: Lab, office: Office) -> None:
+    back = {"action": "goto", "url": office.url}
+    _, ending = await failed(lab, office, task_at(office, back, download(), on_failure="skip_item"))
+
+    assert ending.status == "done", ending
+    assert office.downloads == ["A101", "A103"]
+    assert [(one.item, one.number, one.value["Invoice no."]) for one in ending.result.skipped] == [  # type: ignore[index]
+        ("invoice", 2, "A102")
+    ]
+
+
+async def test_a_resumed_run_goes_on_with_the_item_that_it_failed_at(lab: Lab, office: Office) -> None:
+    back = {"action": "goto", "url": office.url}
+    order, ending = await failed(lab, office, task_at(office, back, download()))
+    assert (ending.status, ending.result.failed_step) == ("failed", 6), ending
+
+    office.refuses = ""
+    office.rows = {"A104": ("Late", "open"), **office.rows}  # what is shown by now does not change the list
+    found = await planned(lab.place, Wish(order.run_id))
+    ending = await lab.run(found.order)
+
+    assert ending.status == "done", ending
+    assert office.downloads == ["A101", "A102", "A103"]
