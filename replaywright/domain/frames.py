@@ -1,0 +1,574 @@
+"""What a skill's sentences say, and whether another sentence says the same of other values.
+
+A sentence is read when *every* part of it is accounted for: as a word that the skill's own sentences have (or one that
+means the same), as a word that says nothing, or as the value of a parameter. What is left over is a further demand, and
+nobody has learned how to meet it. Where a value belongs is told by the words beside it, as in the skill's sentences, and
+by its type; where both leave a choice, the sentence is ambiguous.
+"""
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TypeAlias
+
+from rapidfuzz.distance import OSA
+
+from replaywright.domain import goal_lists as lists
+from replaywright.domain.goals import (
+    VALUES,
+    Concept,
+    Kind,
+    Sort,
+    Token,
+    folded,
+    has_type,
+    is_listed,
+    meanings_of,
+    tokens_of,
+    words_for,
+)
+from replaywright.domain.skills import Skill
+from replaywright.domain.tasks import Parameter
+
+LEAST_MARGIN = 0.75
+"""Of the evidence for where the values belong: with less between two readings, the sentence is ambiguous."""
+LONGEST_VALUE = 16
+"""Words of a value that has no quotes."""
+FREE = frozenset((Sort.DIRECTION, word) for word in lists.FREE.split())
+_NEVER_FIRST = frozenset(lists.NEVER_FIRST.split())
+_STOPS = frozenset(",;.!?，；。！？、()（）")
+_COLONS = frozenset(":：")
+VERBAL = frozenset({(Sort.THING, "mail"), (Sort.THING, "comment"), (Sort.THING, "review")})
+"""Things whose noun is the verb as well, where it begins the sentence: "Email bob", "Review the kettle"."""
+_LONG_TEXT = frozenset({(Sort.ATTRIBUTE, "body"), (Sort.ATTRIBUTE, "description")})
+_TYPED = {
+    "email": frozenset({Kind.EMAIL, Kind.QUOTED}),
+    "date": frozenset({Kind.DATE, Kind.QUOTED}),
+    "number": frozenset({Kind.NUMBER, Kind.QUOTED}),
+    "choice": VALUES,
+}
+_SELDOM = frozenset({Kind.NUMBER, Kind.DATE, Kind.EMAIL, Kind.URL})
+"""Values that are taken for free text only where the words beside them say so."""
+
+Span: TypeAlias = tuple[str, int, int]
+"""A parameter's name, and the first and last but one token of its value."""
+
+
+@dataclass(frozen=True)
+class Slot:
+    """A parameter, and the words that stand beside its value in the skill's sentences."""
+
+    name: str
+    parameter: Parameter
+    left: frozenset[Concept]
+    right: frozenset[Concept]
+    names: frozenset[Concept]
+    """What the parameter is called: by its own name, and by the words beside it."""
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What one of a skill's sentences says that must not be left out."""
+
+    objects: frozenset[Concept]
+    """Of these at least half."""
+    words: tuple[frozenset[Concept], ...]
+    """Of each of these one meaning."""
+
+
+@dataclass(frozen=True)
+class Frame:
+    """All that a skill's sentences say."""
+
+    slots: tuple[Slot, ...]
+    acts: frozenset[Concept]
+    objects: frozenset[Concept]
+    allowed: frozenset[Concept]
+    """What may be said beside the values."""
+    asked: tuple["Asked", ...]
+    """What each of the skill's sentences has that another one must have, too."""
+
+    @cached_property
+    def spellings(self) -> tuple[tuple[str, Concept], ...]:
+        """Words of Latin letters that may be said, for those that are spelt nearly the same."""
+        found = {
+            (word, concept)
+            for concept in self.allowed
+            for word in (words_for(concept) or (concept[1],))
+            if len(word) > 3 and word.isascii() and word.isalpha()
+        }
+        return tuple(sorted(found))
+
+
+@dataclass(frozen=True)
+class Reading:
+    """The best account of a sentence by a frame."""
+
+    values: Mapping[str, str] = field(default_factory=dict)
+    missing: tuple[str, ...] = ()
+    """Parameters without a value."""
+    left_over: tuple[Token, ...] = ()
+    """What the frame does not account for."""
+    is_ambiguous: bool = False
+    said: frozenset[Concept] = frozenset()
+    """What was said beside the values."""
+    begins_with: frozenset[Concept] = frozenset()
+
+
+def frame_of(skill: Skill) -> Frame:
+    """What a skill's sentences say."""
+    patterns = skill.patterns or ((skill.task.goal,) if skill.task.goal else ())
+    acts = _of_sort(skill.verbs, Sort.ACT)
+    objects = _of_sort(skill.objects, Sort.THING)
+    read = [tokens_of(pattern) for pattern in patterns]
+    if not acts:
+        acts = frozenset(_first_acts(read))
+    left: dict[str, set[Concept]] = {}
+    right: dict[str, set[Concept]] = {}
+    said: list[list[frozenset[Concept]]] = []
+    for tokens in read:
+        words: list[frozenset[Concept]] = []
+        for index, token in enumerate(tokens):
+            if token.kind is Kind.SLOT:
+                left.setdefault(token.text, set()).update(_beside(tokens, index, -1))
+                right.setdefault(token.text, set()).update(_beside(tokens, index, 1))
+            elif token.concepts:
+                words.append(_resolved(token, acts | objects))
+        said.append(words)
+    slots = tuple(
+        Slot(
+            name,
+            parameter,
+            frozenset(left.get(name, ())),
+            frozenset(right.get(name, ())),
+            _names(name) | _attributes(left.get(name, ()), right.get(name, ())),
+        )
+        for name, parameter in skill.task.parameters.items()
+    )
+    cues = frozenset[Concept]().union(*(slot.left | slot.right for slot in slots))
+    hints = frozenset(concept for concept in cues if concept[0] in {Sort.DIRECTION, Sort.ATTRIBUTE, Sort.UNKNOWN})
+    named = frozenset[Concept]().union(*(slot.names for slot in slots))
+    everything = frozenset[Concept]().union(*(word for words in said for word in words))
+    implied = frozenset((Sort.ACT, name) for _, act in acts for name in lists.IMPLIED.get(act, ()))
+    excused = acts | objects | hints | named
+    asked = tuple(
+        Asked(
+            objects=objects & frozenset[Concept]().union(*words),
+            words=tuple(
+                word
+                for word in words
+                if any(sort is Sort.QUALIFIER for sort, _ in word)
+                or (not word & excused and any(sort in {Sort.UNKNOWN, Sort.ACT} for sort, _ in word))
+            ),
+        )
+        for words in said
+    )
+    allowed = acts | objects | hints | named | everything | implied
+    return Frame(slots, acts, objects, allowed, asked)
+
+
+def _of_sort(words: Iterable[str], sort: Sort) -> frozenset[Concept]:
+    found: set[Concept] = set()
+    for word in words:
+        for token in tokens_of(word):
+            of_sort = [concept for concept in token.concepts if concept[0] is sort]
+            found |= {*(of_sort or token.concepts)[:1]}
+    return frozenset(found)
+
+
+def _first_acts(read: Iterable[tuple[Token, ...]]) -> Iterable[Concept]:
+    for tokens in read:
+        for token in tokens:
+            acts = [concept for concept in token.concepts if concept[0] is Sort.ACT]
+            if acts:
+                yield acts[0]
+                break
+
+
+def _resolved(token: Token, known: frozenset[Concept]) -> frozenset[Concept]:
+    """What a word of a pattern means: what the skill is known to do, else its likeliest meaning."""
+    meanings = frozenset(token.concepts)
+    return meanings & known or frozenset(c for c in meanings if c[0] is not Sort.ACT) or meanings
+
+
+def _names(name: str) -> frozenset[Concept]:
+    words = re.sub(r"([a-z])([A-Z])", r"\1 \2", name).replace("_", " ").lower()
+    found: set[Concept] = set()
+    for word in (words, *words.split()):
+        found |= {concept for concept in meanings_of(word) if concept[0] is not Sort.ACT}
+    return frozenset(found)
+
+
+def _attributes(*beside: Iterable[Concept]) -> frozenset[Concept]:
+    """Words that name a value on whichever side of it they stand: "2026-05-01 入住", "入住日期 2026-05-01"."""
+    return frozenset(concept for words in beside for concept in words if concept[0] is Sort.ATTRIBUTE)
+
+
+def _beside(tokens: tuple[Token, ...], index: int, step: int) -> frozenset[Concept]:
+    """What is said next to a value: words that say nothing are passed over, free directions taken along."""
+    found: set[Concept] = set()
+    at = index + step
+    while 0 <= at < len(tokens):
+        token = tokens[at]
+        at += step
+        if token.kind is Kind.MARK or token.is_filler or token.is_measure:
+            if token.text in _STOPS or (step > 0 and token.text in _COLONS):
+                break
+            continue
+        if token.kind is not Kind.WORD:
+            break
+        found |= set(token.concepts)
+        if not set(token.concepts) & FREE:
+            break
+    return frozenset(found)
+
+
+# ------------------------------------------------------------------------------------------------------ reading
+
+_Parse: TypeAlias = tuple[float, tuple[Span, ...], tuple[int, ...]]
+"""Evidence, where the values are, and the tokens that are left over."""
+
+_LEFT_OVER = -10.0
+_MISSING = -6.0
+
+
+class _Reader:
+    """One sentence read by one frame."""
+
+    def __init__(self, tokens: tuple[Token, ...], frame: Frame, fixed: Mapping[tuple[int, int], str]) -> None:
+        self.tokens = tokens
+        self.frame = frame
+        self.fixed = fixed
+        self.known: dict[tuple[int, int, int], tuple[_Parse, ...]] = {}
+        self.meant = tuple(self._meant(token) for token in tokens)
+
+    def _meant(self, token: Token) -> frozenset[Concept]:
+        """What of the frame a word stands for; a typing error of a longer word is that word."""
+        if token.kind is not Kind.WORD or token.is_negation:
+            return frozenset(token.concepts)
+        meant = frozenset(token.concepts)
+        if not meant & self.frame.allowed and token.concepts and token.concepts[0][0] is Sort.UNKNOWN:
+            meant |= _nearly(token.word, self.frame.spellings)
+        return meant
+
+    def best(self) -> tuple[_Parse, ...]:
+        return self._from(0, 0, 0)
+
+    def _from(self, at: int, taken: int, since: int) -> tuple[_Parse, ...]:
+        """The best accounts of the tokens from `at`, where the slots `taken` have a value, the last before `since`."""
+        if at == len(self.tokens):
+            missing = [
+                slot
+                for index, slot in enumerate(self.frame.slots)
+                if not taken >> index & 1 and slot.parameter.default is None
+            ]
+            return ((_MISSING * len(missing), (), ()),)
+        key = (at, taken, since)
+        if key not in self.known:
+            self.known[key] = _few(self._options(at, taken, since))
+        return self.known[key]
+
+    def _options(self, at: int, taken: int, since: int) -> Iterable[_Parse]:
+        token = self.tokens[at]
+        if token.kind is Kind.MARK or token.is_filler or self._is_counted(at):
+            yield from self._from(at + 1, taken, since)
+        elif self.meant[at] & self.frame.allowed or token.is_soft or set(token.concepts) & FREE:
+            for score, spans, left in self._from(at + 1, taken, since):
+                yield score + 0.2, spans, left
+        else:
+            for score, spans, left in self._from(at + 1, taken, since):
+                yield score + _LEFT_OVER, spans, (at, *left)
+        for index, slot in enumerate(self.frame.slots):
+            if taken >> index & 1:
+                continue
+            for end, evidence in self._ends(at, since, slot):
+                for score, spans, left in self._from(end, taken | 1 << index, end):
+                    yield score + evidence, ((slot.name, at, end), *spans), left
+
+    def _is_counted(self, at: int) -> bool:
+        """A measure word after a number, or after what is done ("发封邮件")."""
+        if not self.tokens[at].is_measure or not at:
+            return False
+        before = self.tokens[at - 1]
+        return before.kind is Kind.NUMBER or any(sort is Sort.ACT for sort, _ in before.concepts)
+
+    def _ends(self, at: int, since: int, slot: Slot) -> Iterable[tuple[int, float]]:
+        """Where a value of the slot that begins at a token may end, with the evidence for it."""
+        token = self.tokens[at]
+        if token.kind is Kind.FIXED:
+            if self.fixed.get((token.start, token.end)) == slot.name:
+                yield at + 1, 3.0
+            return
+        if slot.parameter.type == "choice":
+            yield from self._choices(at, since, slot)
+            return
+        if token.kind in VALUES:
+            evidence = self._single(at, since, slot)
+            if evidence is not None:
+                yield at + 1, evidence
+        elif slot.parameter.type == "text" and token.kind is Kind.WORD:
+            yield from self._unquoted(at, since, slot)
+
+    def _choices(self, at: int, since: int, slot: Slot) -> Iterable[tuple[int, float]]:
+        for end in range(at + 1, min(at + 5, len(self.tokens)) + 1):
+            said = "".join(token.word for token in self.tokens[at:end])
+            if any(said == folded(choice).replace(" ", "") for choice in slot.parameter.choices):
+                yield end, 2.0 + self._cues(at, end, since, slot)
+
+    def _single(self, at: int, since: int, slot: Slot) -> float | None:
+        token, kind = self.tokens[at], slot.parameter.type
+        cues = self._cues(at, at + 1, since, slot)
+        if kind == "text":
+            if token.kind in _SELDOM and cues <= 0:
+                return None
+            return cues + {Kind.QUOTED: 1.0}.get(token.kind, 0.5)
+        if token.kind not in _TYPED[kind] or not has_type(token.text, kind):
+            return None
+        return cues + (1.5 if token.kind is not Kind.QUOTED else 0.5)
+
+    def _cues(self, at: int, end: int, since: int, slot: Slot) -> float:
+        """What the words beside a value say for its being the slot's; negative when they name another one."""
+        before = self._left_of(at, since)
+        after = self._right_of(end)
+        evidence = max(_weight(before & (slot.left | slot.names)), 0.0)
+        evidence += 0.6 * _weight(after & slot.right)
+        others = [other for other in self.frame.slots if other is not slot]
+        if not before & (slot.left | slot.names) and any(
+            before & (other.left | other.names) - FREE and _weight(before & (other.left | other.names)) >= 2
+            for other in others
+        ):
+            evidence -= 2
+        return evidence
+
+    def _left_of(self, at: int, since: int) -> frozenset[Concept]:
+        found: set[Concept] = set()
+        for index in range(at - 1, since - 1, -1):
+            token = self.tokens[index]
+            if token.kind is Kind.MARK and token.text in _STOPS:
+                break
+            if token.kind is Kind.MARK or token.is_filler or token.is_measure:
+                continue
+            if token.kind is not Kind.WORD:
+                break
+            found |= self.meant[index]
+            if not self.meant[index] & FREE:
+                break
+        return frozenset(found)
+
+    def _right_of(self, end: int) -> frozenset[Concept]:
+        found: set[Concept] = set()
+        for index in range(end, len(self.tokens)):
+            token = self.tokens[index]
+            if token.kind is Kind.MARK and token.text in _STOPS | _COLONS:
+                break
+            if token.kind is Kind.MARK or token.is_filler or token.is_measure:
+                continue
+            if token.kind is not Kind.WORD:
+                break
+            found |= self.meant[index]
+            if not self.meant[index] & FREE:
+                break
+        return frozenset(found)
+
+    def _unquoted(self, at: int, since: int, slot: Slot) -> Iterable[tuple[int, float]]:
+        """Values of several words without quotes: only where words beside them say so, and never across a demand."""
+        if (self._says_nothing(at) and not self._is_long(slot)) or not self._is_clear_of(at, slot):
+            return
+        for end in range(at + 1, min(at + LONGEST_VALUE, len(self.tokens)) + 1):
+            token = self.tokens[end - 1]
+            if token.kind in {Kind.MARK, Kind.QUOTED, Kind.EMAIL, Kind.DATE, Kind.FIXED}:
+                if token.kind is Kind.MARK and token.text in "-_/&+.'" and end - at > 1:
+                    continue
+                return
+            if not self._is_clear_of(end - 1, slot):
+                return
+            if (self._says_nothing(end - 1) and not self._is_long(slot)) or not self._names_something(at, end):
+                continue
+            evidence = self._cues(at, end, since, slot)
+            if evidence > 0:
+                yield end, evidence + 0.02 * (end - at) - self._torn(at, slot) - self._owned(at, end)
+
+    def _says_nothing(self, index: int) -> bool:
+        """Whether a value without quotes does not begin or end here."""
+        token = self.tokens[index]
+        return token.word in _NEVER_FIRST or (
+            token.text.isascii() and (token.is_filler or bool(set(token.concepts) & FREE))
+        )
+
+    def _names_something(self, at: int, end: int) -> bool:
+        """Whether it is more than words that the skill's sentences have anyway."""
+        return any(
+            not self.tokens[index].is_filler and not self.meant[index] & self.frame.allowed for index in range(at, end)
+        )
+
+    def _owned(self, at: int, end: int) -> float:
+        """Evidence against a value that has words of the skill's own sentences in it."""
+        return float(sum(bool(self.meant[index] & self.frame.allowed - FREE) for index in range(at, end)))
+
+    def _torn(self, at: int, slot: Slot) -> float:
+        """Evidence against a value that begins within a run of signs, after one that tells nothing of its place."""
+        before = self.tokens[at - 1] if at else None
+        if before is None or before.kind is not Kind.WORD or before.end != self.tokens[at].start or len(before.text) > 1:
+            return 0.0
+        return 0.0 if self.meant[at - 1] & (slot.left | slot.names) else 1.0
+
+    @staticmethod
+    def _is_long(slot: Slot) -> bool:
+        return bool((slot.left | slot.names) & _LONG_TEXT)
+
+    def _is_clear_of(self, index: int, slot: Slot) -> bool:
+        """Whether a token may be part of a value without quotes."""
+        token = self.tokens[index]
+        if token.is_negation or token.is_join:
+            return False
+        concepts = self.meant[index]
+        if self._is_long(slot) and token.text.isascii():
+            return not concepts & self.frame.acts
+        if token.text[0].isupper() and token.text.isascii() and index > 0:
+            return True
+        sorts = {sort for sort, _ in concepts}
+        if Sort.ACT in sorts and sorts <= {Sort.ACT, Sort.UNKNOWN}:
+            return False
+        return Sort.QUALIFIER not in sorts and not (Sort.DIRECTION in sorts and not concepts & FREE)
+
+
+def _few(options: Iterable[_Parse]) -> tuple[_Parse, ...]:
+    """The best, and those that put the values elsewhere."""
+    best: dict[tuple[Span, ...], _Parse] = {}
+    for option in options:
+        if option[1] not in best or option[0] > best[option[1]][0]:
+            best[option[1]] = option
+    return tuple(sorted(best.values(), key=lambda parse: -parse[0])[:4])
+
+
+def _weight(concepts: frozenset[Concept]) -> float:
+    """How much a word beside a value says about where it belongs."""
+    weights = [
+        1.5 if concept in FREE else 1.0 if concept[0] in {Sort.ACT, Sort.THING} else 3.0 for concept in concepts
+    ]
+    return max(weights, default=0.0)
+
+
+def _nearly(word: str, spellings: Iterable[tuple[str, Concept]]) -> frozenset[Concept]:
+    """Meanings of the words that a typing error makes of this one; it says so only of words on no list."""
+    if len(word) < 4 or not word.isascii() or is_listed(word):
+        return frozenset()
+    found: set[Concept] = set()
+    for spelling, concept in spellings:
+        if spelling[0] != word[0] or word.startswith(spelling):
+            continue
+        is_swap = len(spelling) == len(word) and sorted(spelling) == sorted(word)
+        if (is_swap or len(spelling) > 5) and OSA.distance(word, spelling, score_cutoff=1) <= 1:
+            found.add(concept)
+    return frozenset(found)
+
+
+def read(sentence: str, frame: Frame, values: Mapping[str, str] | None = None) -> Reading:
+    """The best account of a sentence by a frame.
+
+    Args:
+        sentence: As it was given.
+        frame: What a skill's sentences say.
+        values: Those of the parameters, if something else has read them: each must stand in the sentence.
+    """
+    fixed: dict[tuple[int, int], str] = {}
+    if values is not None:
+        for name, (start, end) in places_of(sentence, values).items():
+            is_quoted = _is_quote(sentence, start, end)
+            fixed[(start - 1, end + 1) if is_quoted else (start, end)] = name
+    tokens = tokens_of(sentence, tuple(sorted(fixed)))
+    reader = _Reader(tokens, frame, fixed)
+    parses = reader.best()
+    _, spans, left = parses[0]
+    given = _values(sentence, tokens, spans)
+    is_ambiguous = any(
+        parses[0][0] - score < LEAST_MARGIN and _values(sentence, tokens, other) != given
+        for score, other, _ in parses[1:]
+    )
+    inside = {index for _, start, end in spans for index in range(start, end)}
+    beside = [index for index in range(len(tokens)) if index not in inside]
+    spoken = [index for index in beside if tokens[index].concepts]
+    for slot in frame.slots:
+        if slot.name not in given and slot.parameter.default is not None:
+            given[slot.name] = slot.parameter.default
+    return Reading(
+        values=given,
+        missing=tuple(slot.name for slot in frame.slots if slot.name not in given),
+        left_over=tuple(tokens[index] for index in left),
+        is_ambiguous=is_ambiguous,
+        said=frozenset[Concept]().union(*(reader.meant[index] for index in beside)),
+        begins_with=reader.meant[spoken[0]] if spoken else frozenset(),
+    )
+
+
+def _values(sentence: str, tokens: tuple[Token, ...], spans: Iterable[Span]) -> dict[str, str]:
+    found = {}
+    for name, start, end in spans:
+        alone = tokens[start]
+        if alone.kind is Kind.FIXED and _is_quote(sentence, alone.start + 1, alone.end - 1):
+            found[name] = sentence[alone.start + 1 : alone.end - 1]
+        else:
+            found[name] = alone.text if end == start + 1 else sentence[alone.start : tokens[end - 1].end]
+    return found
+
+
+def places_of(sentence: str, values: Mapping[str, str]) -> dict[str, tuple[int, int]]:
+    """Where the values stand in a sentence, the longest first; equal ones in the order of their names' mention.
+
+    A value that does not stand there (but for letter case and width) has no place. Quotes around it belong to it.
+    """
+    plain = folded(sentence)
+    taken: list[tuple[int, int]] = []
+    found: dict[str, tuple[int, int]] = {}
+    for name, value in sorted(values.items(), key=lambda item: -len(item[1])):
+        wanted = folded(value)
+        candidates = [
+            (match.start(), match.end())
+            for match in re.finditer(re.escape(wanted), plain)
+            if wanted and _stands_alone(plain, match.start(), match.end())
+        ]
+        free = [
+            place for place in candidates if all(place[1] <= start or end <= place[0] for start, end in taken)
+        ]
+        quoted = [(start, end) for start, end in free if _is_quote(plain, start, end)]
+        if free:
+            place = (quoted or free)[0]
+            taken.append(place)
+            found[name] = place
+    return found
+
+
+def _stands_alone(text: str, start: int, end: int) -> bool:
+    """Whether no letter or digit of the same word goes on beside it; signs of scripts without spaces may."""
+    before = text[start - 1] if start else " "
+    after = text[end] if end < len(text) else " "
+    left = before.isascii() and before.isalnum() and text[start].isascii() and text[start].isalnum()
+    right = after.isascii() and after.isalnum() and text[end - 1].isascii() and text[end - 1].isalnum()
+    return not (left or right)
+
+
+_QUOTES = {'"': '"', "'": "'", "“": "”", "‘": "'", "「": "」", "『": "』", "《": "》", "«": "»", "„": "“"}
+
+
+def _is_quote(text: str, start: int, end: int) -> bool:
+    return 0 < start < end < len(text) and _QUOTES.get(text[start - 1]) == text[end]
+
+
+def pattern_of(goal: str, values: Mapping[str, str]) -> str:
+    """The sentence pattern of a goal: each value replaced by its parameter's name in double braces.
+
+    Longest values first, and each once, where it stands as a word of its own; in quotes rather than without. Parameters
+    of the same value take its occurrences in their own order; one whose value does not stand in the goal (or no more)
+    has no place in the pattern. Secrets are no parameters, and `{{…}}` in the goal is left as it is.
+    """
+    closed = [(match.start(), match.end()) for match in re.finditer(r"\{\{[^{}]*\}\}", goal)]
+    places = {
+        name: place
+        for name, place in places_of(goal, values).items()
+        if all(place[1] <= start or end <= place[0] for start, end in closed)
+    }
+    text = goal
+    for name, (start, end) in sorted(places.items(), key=lambda item: -item[1][0]):
+        text = text[:start] + "{{" + name + "}}" + text[end:]
+    return text

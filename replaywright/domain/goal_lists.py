@@ -1,0 +1,245 @@
+"""Common words of task sentences in Chinese and English, and what they mean.
+
+General knowledge of how people ask for things: nothing here is of a site or of a skill. A word that is not listed is
+compared letter by letter with the words of the skill's own sentences. The first meaning of a word is the one that it
+has in a skill's sentence; in the sentence that is asked about, any of its meanings will do.
+"""
+
+ACTS = """
+send: send, mail out, 发送, 发, 发出, 寄, 寄出, 發送, 發
+transfer: transfer, wire, remit, send, 转账, 转帐, 汇款, 转入, 转出, 转, 划转, 汇
+create: create, add, make, new, set up, open, register, file, raise, 创建, 新建, 新增, 添加, 建立, 增加, 建, 加, 创建新的, 加入, 加到, 放入, 放进, 新
+insert: put, insert, place, add, 加入, 加到, 添加, 放入, 放进, 加进
+write: write, compose, post, leave, publish, 写, 撰写, 发表, 发布
+delete: delete, remove, erase, trash, get rid of, throw away, 删除, 删掉, 删, 移除, 刪除, 清除, 去掉
+forward: forward, pass on, 转发, 轉發
+reply: reply, answer, respond, write back, 回复, 回覆, 答复, 回, 回信
+archive: archive, 归档, 存档, 歸檔
+mark: mark, flag, set, 标记, 标为, 标成, 标记为, 设为, 设置为
+search: search, find, look for, look up, seek, 搜索, 搜寻, 查找, 寻找, 搜, 找, 检索, 搜尋
+query: query, check, look up, track, see, find out, search, find, 查询, 查看, 查, 看, 看看, 查查, 跟踪, 追踪, 搜索, 查找
+search: 查询, 查
+view: view, show, display, see, look at, 查看, 显示, 看, 看看, 浏览
+read: read, 阅读, 读取, 读
+cancel: cancel, call off, 取消, 退订
+revoke: withdraw, revoke, recall, retract, take back, unsend, undo, revert, 撤回, 撤销, 撤消, 收回, 作废
+return: return, send back, 退货, 退回, 退
+restore: restore, recover, undelete, bring back, 恢复, 还原, 找回
+repeat: repeat, reorder, 重复, 再次
+apply: apply, use, redeem, 使用, 应用, 用, 兑换
+download: download, get, fetch, 下载, 获取, 下載
+upload: upload, 上传, 上傳
+print: print, 打印, 列印
+freeze: freeze, block, lock, suspend, 冻结, 锁定, 停用
+unfreeze: unfreeze, unblock, unlock, reactivate, 解冻, 解锁, 解除, 启用
+report_loss: report lost, 挂失
+deregister: deregister, unregister, 注销, 销户
+book: book, reserve, 预订, 预定, 订, 预约, 預訂
+schedule: schedule, plan, postpone, 安排, 定时, 推迟, 延后
+invite: invite, 邀请, 請來
+uninvite: uninvite, disinvite
+close: close, shut, 关闭, 关掉, 关, 结束
+open: open, reopen, 打开, 重新打开, 开启
+assign: assign, allocate, hand over, give, 分配, 指派, 分派, 分, 派, 指定
+comment: comment, remark, 评论
+request: request, apply for, ask for, put in for, 申请, 请求, 请, 申請
+submit: submit, hand in, file, 提交, 递交, 上报
+approve: approve, accept, grant, agree to, 批准, 同意, 通过, 核准, 审批通过
+reject: reject, decline, refuse, deny, 拒绝, 驳回, 否决, 退回
+update: update, change, modify, edit, set, correct, alter, 修改, 更改, 改, 更新, 变更, 改为, 编辑, 修正, 设为
+rename: rename, 重命名, 改名, 更名
+move: move, shift, 移动, 移, 移到, 挪, 改期
+copy: copy, duplicate, 复制, 拷贝
+share: share, 分享, 共享, 分享出
+export: export, 导出, 輸出
+import: import, 导入, 引入
+merge: merge, combine, join, 合并
+save: save, store, keep, 保存, 存, 存为
+buy: buy, purchase, check out, checkout, 购买, 买, 下单, 结算, 结账, 订购
+pay: pay, 支付, 付款, 付, 缴, 缴纳
+sort: sort, order by, 排序
+filter: filter, narrow, 筛选, 过滤, 只看
+attach: attach, enclose, include, 附上, 附加, 附带
+login: log in, login, sign in, 登录, 登入
+logout: log out, logout, sign out, 退出登录, 登出
+stop: end, quit, halt, 停止, 终止, 停
+start: start, begin, run, launch, 启动, 开始, 运行
+follow: follow, subscribe, 关注, 订阅
+unfollow: unfollow, unsubscribe, 取消关注
+like: like, upvote, 点赞
+call: call, ring, phone, dial, 打电话, 拨打, 致电
+translate: translate, 翻译
+select: select, choose, pick, 选择, 选, 挑选
+confirm: confirm, verify, 确认, 核实
+release: release, 释放
+clear: clear, empty, 清空
+"""
+"""What is done."""
+
+THINGS = """
+mail: mail, email, e-mail, message, letter, 邮件, 电子邮件, 信, 信件, 郵件, 邮, 电邮
+sms: sms, text message, 短信, 简讯
+draft: draft, 草稿
+folder: folder, directory, 文件夹, 目录
+file: file, document, 文件, 文档, 檔案
+attachment: attachment, 附件
+product: product, article, goods, 商品, 产品, 货品
+item: item, items
+cart: cart, shopping cart, basket, 购物车, 購物車
+wishlist: wishlist, wish list, favourites, favorites, 收藏夹, 收藏, 心愿单
+order: order, purchase order, 订单, 訂單
+subscription: subscription, 订阅
+shipping: shipping, delivery, shipment, logistics, 物流, 快递, 配送, 发货
+status: status, state, progress, 状态, 进度, 情况
+price: price, cost, 价格, 价钱, 费用
+address: address, 地址
+coupon: coupon, voucher, coupon code, discount code, promo code, voucher code, 优惠码, 优惠券, 折扣码, 优惠卷
+gift_card: gift card, 礼品卡
+review: review, rating, 评价, 点评
+star: star, 星, 星级, 颗星
+comment: comment, remark, 评论, 留言
+money: money, funds, 钱, 款
+account: account, 账户, 帐户, 账号
+statement: statement, bank statement, account statement, 对账单, 账单, 流水
+bill: bill, invoice, 发票
+card: card, bank card, credit card, debit card, 银行卡, 卡, 信用卡, 借记卡
+event: event, appointment, meeting, calendar entry, calendar event, 日程, 活动, 会议, 事件, 约会, 行程
+reminder: reminder, alarm, 提醒, 闹钟
+room: room, meeting room, conference room, 会议室, 房间
+issue: issue, ticket, bug, bug report, 工单, 问题, 缺陷, 议题, 任务单
+milestone: milestone, 里程碑
+task: task, to-do, todo, 任务, 待办
+project: project, 项目
+annual_leave: annual leave, vacation, paid leave, holiday, 年假, 年休假
+sick_leave: sick leave, 病假
+leave: leave, absence, time off, 请假, 休假, 假期
+request: request, application, 申请, 请求, 申请单
+expense: expense, expense claim, expenses, expense report, reimbursement, 报销, 费用报销, 报销单, 开支
+receipt: receipt, 收据, 小票
+contact: contact, 联系人, 联络人
+customer: customer, client, 客户, 顾客, 客戶
+supplier: supplier, vendor, 供应商
+employee: employee, colleague, 员工, 同事
+user: user, member, 用户, 成员
+group: group, team, 组, 群, 分组, 团队
+list: list, 列表, 名单, 清单
+report: report, 报告, 报表
+flight: flight, plane, 航班, 机票, 飞机
+train: train, 火车, 高铁, 列车
+hotel: hotel, hotel room, 酒店, 宾馆, 旅馆
+ticket: 门票, 车票
+trip: trip, journey, 旅行
+photo: photo, picture, image, 照片, 图片
+video: video, 视频
+page: page, 页面, 网页
+post: post, article, blog post, 帖子, 文章, 博客
+profile: profile, 个人资料, 资料
+password: password, 密码
+setting: setting, settings, 设置
+table: table, 表格, 表
+row: row, record, entry, 记录, 条目
+payment: payment, 付款单
+job: job, 作业
+form: form, 表单
+fax: fax, 传真
+"""
+"""What it is done to."""
+
+ATTRIBUTES = """
+title: subject, title, titled, entitled, subject line, headline, 主题, 标题, 题目, 主旨, 題目
+body: body, text, content, contents, message, saying, that says, wording, reading, 内容, 正文, 內容, 文字, 正文内容
+name: name, named, called, 名为, 名叫, 叫做, 叫, 名称, 名字, 姓名, 命名为, 取名, 名
+description: description, details, describing, 描述, 说明, 详情
+priority: priority, 优先级, 优先
+category: category, type, kind, 类别, 分类, 类型, 种类
+reference: reference, memo, note, purpose, 附言, 备注, 用途, 摘要
+phone: phone, telephone, phone number, mobile, mobile number, tel, cell phone, 电话, 手机, 电话号码, 手机号, 手机号码, 联系电话
+email: email, e-mail, email address, mail address, 邮箱, 电子邮箱, 邮箱地址, 邮件地址, 邮件
+quantity: quantity, qty, count, 数量, 件数
+amount: amount, sum, 金额, 数额
+format: format, file format, 格式
+month: month, 月份
+recipient: recipient, addressee, 收件人, 收信人, 收款人, 接收人
+sender: sender, 发件人, 寄件人
+code: code, 代码, 码
+ending: ending in, ending with, ends in, last four digits, last digits, 尾号, 后四位
+checkin: check-in, checkin, check in, checking in, arrival, arriving, 入住
+checkout: check-out, checkout, check out, checking out, departure, departing, leaving, 退房, 离店
+city: city, town, 城市
+assignee: assignee, owner, 负责人, 处理人, 经办人
+colour: colour, color, 颜色
+size: size, 尺寸, 尺码
+language: language, 语言
+"""
+"""What of it is given."""
+
+DIRECTIONS = """
+to: to, until, till, up to, towards, toward, onto, through, 给, 到, 至, 向, 往, 对, 给到, 飞往, 前往, 去, 直到, 止, 截止, 結束
+into: to, into, as, 为, 成, 作为, 成为, 改为
+for: for, 给, 为, 为了, 关于, 就
+with: with, 给, 跟, 与, 同, 用
+from: from, 从, 来自, 由, 自, 发来, 起, starting, starting from, beginning, sent by, came from, 寄来, 開始, 开始
+by: by, 由, 被
+in: in, at, inside, within, 在, 里, 里面, 位于, 中
+on: on, 在, 于
+of: of, 的
+about: about, regarding, concerning, 关于, 有关
+"""
+"""Where to, where from, with what."""
+
+FREE = "into with in on of for by"
+"""Directions that say nothing by themselves: they may stand anywhere. The others must stand in the skill's sentences."""
+
+QUALIFIERS = """
+all: all, every, each, everything, everyone, all of, 所有, 全部, 每个, 每封, 所有人, 每个人, 每, 全, 全体, 一切
+eur: eur, euro, euros, €, 欧元
+usd: usd, dollar, dollars, $, 美元, 美金
+gbp: gbp, pound, pounds, £, 英镑
+cny: cny, rmb, yuan, ¥, ￥, 元, 人民币, 块, 块钱
+jpy: jpy, yen, 日元
+read_state: read, 已读
+unread_state: unread, 未读
+"""
+"""What must not be left out and not be added."""
+
+FILLERS = """
+a an the this that these those it its my our your his her their me us i we you mine and
+is are was be being am has have had having please pls plz kindly just now there here
+want wants need needs like wish would could can will shall may might
+do does so well ok okay hi hello hey i'd i'll i'm let's it's there's number date
+piece pieces pcs unit units
+的 地 得 了 着 把 将 將 是 请 請 请你 麻烦 麻烦你 劳烦 劳驾 帮 帮我 帮忙 给我 替我 我 我的 我们 我想 我要 我想要 我需要 你 您 你好 您好
+一下 一封 一个 一条 一笔 一份 一张 一则 一项 一篇 一件 一 个新的 新的 这封 这个 这条 那封 那个 该 此 这 那
+可以 能 能不能 可不可以 可否 能否 是否可以 好吗 行吗 吗 吧 呢 啊 呀 哦 哈 谢谢 多谢 感谢 谢了 谢谢你 需要 想 想要 要 希望 请问
+日期 时间 号 编号 号码 日 掉 出 好 并且 以及 和 及 现在 它 所 于
+"""
+"""Words that say nothing by themselves."""
+
+MEASURES = "封 个 条 笔 份 张 件 只 台 间 本 部 篇 项 则 位"
+"""They say nothing after a number; elsewhere they may be part of a name."""
+
+NEVER_FIRST = "a an the is are was to be 是 的 为 了 于 请 把 将 一个 一封 一条 以及 and"
+"""A value without quotes does not begin or end with them."""
+
+PHRASES = """
+want to, would like to, would like you to, i'd like to, i'd like you to, need to, like to, like you to, can you, could you, will you, would you
+can you please, could you please, would you please, would you mind, go ahead and, thank you, thanks, thanks a lot, many thanks, thx
+help me, help me to, for me, i want you to, want you to, need you to, would you kindly, in advance, right now
+"""
+"""Phrases that say nothing by themselves."""
+
+IMPLIED = {"send": ("write",), "create": ("write",)}
+"""Acts that go without saying where another one is asked for: who sends a mail has written it."""
+
+NEGATIONS = """
+not don't dont doesn't didn't never no without cannot can't won't shouldn't mustn't neither nor except unless stop
+不 不要 不用 不必 别 别再 勿 请勿 没 没有 未 无需 无须 千万别 先别 不想 不再 不可 不能 不得 不准 不许 不批准 不同意 不需要 莫 甭 先不要 除了 除非
+"""
+"""Words that turn a sentence into its opposite."""
+
+JOINS = """
+and then after before afterwards but or if when while once also plus else instead cc bcc because
+unless until without except only under over below above sorted attach attached
+和 与 及 或 或者 并 并且 而且 然后 再 接着 之后 以后 之前 以前 如果 若 但 但是 同时 顺便 还有 另外 抄送 密送 且 只 仅 超过 以下 以上 先 最后 、
+"""
+"""Words that begin a further demand: a value without quotes does not reach across them."""

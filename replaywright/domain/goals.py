@@ -1,0 +1,326 @@
+"""Task sentences in Chinese, English or both, taken apart into words, phrases and values.
+
+Positions are those of the sentence as it was given, so that a value is exactly what stands there.
+"""
+
+import re
+import unicodedata
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from functools import cache, lru_cache
+from typing import TypeAlias
+
+from replaywright.domain import goal_lists as lists
+
+
+class Kind(StrEnum):
+    """What a token is."""
+
+    WORD = "word"
+    MARK = "mark"
+    """Punctuation."""
+    SLOT = "slot"
+    """`{{parameter}}` of a pattern."""
+    FIXED = "fixed"
+    """A value whose place is known already."""
+    QUOTED = "quoted"
+    EMAIL = "email"
+    URL = "url"
+    DATE = "date"
+    MONTH = "month"
+    TIME = "time"
+    PHONE = "phone"
+    NUMBER = "number"
+    CODE = "code"
+    """Letters and digits together, or a file's name."""
+
+
+VALUES = frozenset(Kind) - {Kind.WORD, Kind.MARK, Kind.SLOT}
+
+
+class Sort(StrEnum):
+    """What a concept is."""
+
+    ACT = "act"
+    THING = "thing"
+    ATTRIBUTE = "attribute"
+    DIRECTION = "direction"
+    QUALIFIER = "qualifier"
+    UNKNOWN = "unknown"
+    """A word that is on no list; its concept is the word itself."""
+
+
+Concept: TypeAlias = tuple[Sort, str]
+
+
+@dataclass(frozen=True)
+class Token:
+    """A word or phrase, a value or a mark."""
+
+    kind: Kind
+    text: str
+    """As it stands in the sentence; of a quotation what is between the quotes; of a slot its parameter's name."""
+    start: int
+    end: int
+    concepts: tuple[Concept, ...] = ()
+    """What a word may mean, likeliest first; empty for one that says nothing by itself."""
+    is_negation: bool = False
+    is_join: bool = False
+    is_measure: bool = False
+    is_soft: bool = False
+    """It may say nothing, whatever else it may mean: "please", "ask for" (请)."""
+
+    @property
+    def is_filler(self) -> bool:
+        """Whether it says nothing by itself."""
+        return self.kind is Kind.WORD and not self.concepts and not self.is_measure
+
+    @property
+    def word(self) -> str:
+        """In small letters."""
+        return folded(self.text)
+
+
+def folded(text: str) -> str:
+    """`text` in small letters and half width, character by character: positions stay."""
+    return "".join(map(_folded_character, text))
+
+
+@lru_cache(maxsize=4096)
+def _folded_character(character: str) -> str:
+    plain = unicodedata.normalize("NFKC", character).lower()
+    if len(plain) != 1:
+        return character
+    return {"’": "'", "＇": "'", "`": "'", "‑": "-", "–": "-"}.get(plain, plain)
+
+
+_MONTHS = "jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?"  # noqa: E501
+_HAN = "\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af"
+_B = r"(?<![a-z0-9])"
+_E = r"(?![a-z0-9])"
+_EXTENSIONS = "[a-z]{2,4}[0-9]?"
+_DATE = (
+    rf"{_B}\d{{4}}[-/.]\d{{1,2}}[-/.]\d{{1,2}}{_E}|{_B}\d{{1,2}}[./]\d{{1,2}}[./]\d{{4}}{_E}"
+    r"|(?:(?<!\d)\d{4}\s*年\s*)?(?<!\d)\d{1,2}\s*月\s*\d{1,2}\s*[日号]"
+    rf"|{_B}(?:{_MONTHS})\.?\s+\d{{1,2}}(?:st|nd|rd|th)?(?!\d)(?:,?\s+\d{{4}})?{_E}"
+    rf"|{_B}\d{{1,2}}(?:st|nd|rd|th)?\s+(?:of\s+)?(?:{_MONTHS})\.?(?:,?\s+\d{{4}})?{_E}"
+)
+_NUMBER = r"\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:[.,]\d+)?"
+
+_PARTS = re.compile(
+    "|".join(
+        f"(?P<{kind}>{pattern})"
+        for kind, pattern in (
+            (Kind.SLOT, r"""['"“”「」『』‘]?\{\{\s*(?:secret:\s*)?[a-z_][a-z0-9_]*\s*\}\}['"“”「」『』]?"""),
+            ("double", r'"[^"]+"'),
+            ("single", r"(?<![a-z0-9])'(?:[^']|(?<=[a-z])'(?=[a-z]))+'(?![a-z0-9])"),
+            ("paired", r"“[^”]+”|「[^」]+」|『[^』]+』|《[^》]+》|„[^“”]+[“”]|«[^»]+»|‘(?:[^'’]|(?<=[a-z])['’](?=[a-z]))+['’]"),
+            (Kind.EMAIL, r"[a-z0-9][a-z0-9._%+\-]*@[a-z0-9\-]+(?:\.[a-z0-9\-]+)*\.[a-z]{2,}"),
+            (Kind.URL, rf"https?://[^\s{_HAN}，。、]+"),
+            (Kind.DATE, _DATE),
+            (Kind.MONTH, rf"(?<!\d)\d{{4}}\s*年\s*\d{{1,2}}\s*月|{_B}(?:{_MONTHS})\.?\s+\d{{4}}{_E}"),
+            (Kind.TIME, rf"{_B}\d{{1,2}}:\d{{2}}(?::\d{{2}})?(?:\s?[ap]m)?{_E}|{_B}\d{{1,2}}\s?[ap]m{_E}|\d{{1,2}}点(?:半|\d{{1,2}}分)?"),
+            (Kind.PHONE, rf"\+\d[\d\s\-()]{{5,}}\d{_E}|{_B}\d{{2,4}}(?:[\-\s]\d{{3,8}}){{1,3}}{_E}"),
+            (
+                Kind.CODE,
+                rf"{_B}[a-z0-9][a-z0-9_\-]*(?:\.[a-z0-9_\-]+)*\.{_EXTENSIONS}{_E}"
+                rf"|(?<=\s)[{_HAN}\w\-]+\.{_EXTENSIONS}{_E}"
+                rf"|{_B}(?=[a-z0-9\-_/]*\d)(?=[a-z0-9\-_/]*[a-z])[a-z0-9]+(?:[\-_/][a-z0-9]+)*{_E}",
+            ),
+            (Kind.NUMBER, rf"(?<![\d.,])(?:{_NUMBER})(?![\d])"),
+            ("han", f"[{_HAN}]+"),
+            ("latin", r"[^\W\d_]+(?:['\-][^\W\d_]+)*"),
+            ("sign", r"[€$£¥]"),
+            (Kind.MARK, r"\S"),
+        )
+    )
+)
+_SHAPES = {
+    "email": re.compile(r"[a-z0-9][a-z0-9._%+\-]*@[a-z0-9\-]+(?:\.[a-z0-9\-]+)*\.[a-z]{2,}"),
+    "date": re.compile(_DATE),
+    "number": re.compile(rf"[-+]?(?:{_NUMBER})"),
+}
+
+
+def has_type(value: str, kind: str, choices: Iterable[str] = ()) -> bool:
+    """Whether a value is what a parameter of this type takes; a date is a day, in any common notation."""
+    if kind == "choice":
+        return folded(value) in {folded(choice) for choice in choices}
+    shape = _SHAPES.get(kind)
+    return bool(value.strip()) if shape is None else bool(shape.fullmatch(folded(value)))
+
+
+# ------------------------------------------------------------------------------------------------------ words
+
+
+def _entries(text: str) -> Iterable[tuple[str, list[str]]]:
+    for line in text.strip().splitlines():
+        meaning, _, words = line.partition(":")
+        yield meaning, [word.strip() for word in words.split(",") if word.strip()]
+
+
+@dataclass(frozen=True)
+class _Lexicon:
+    meanings: Mapping[str, tuple[Concept, ...]]
+    words: Mapping[Concept, tuple[str, ...]]
+    negations: frozenset[str]
+    joins: frozenset[str]
+    measures: frozenset[str]
+    fillers: frozenset[str]
+    longest_phrase: int
+    """In words."""
+    longest_han: int
+    """In characters."""
+
+
+@cache
+def _lexicon() -> _Lexicon:
+    found: dict[str, list[Concept]] = {}
+    words: dict[Concept, list[str]] = {}
+    for sort, text in (
+        (Sort.THING, lists.THINGS),
+        (Sort.ACT, lists.ACTS),
+        (Sort.ATTRIBUTE, lists.ATTRIBUTES),
+        (Sort.DIRECTION, lists.DIRECTIONS),
+        (Sort.QUALIFIER, lists.QUALIFIERS),
+    ):
+        for meaning, listed in _entries(text):
+            for word in listed:
+                concept = (sort, meaning)
+                if concept not in found.setdefault(word, []):
+                    found[word].append(concept)
+                words.setdefault(concept, []).append(word)
+    fillers = lists.FILLERS.split() + [word.strip() for word in re.split("[,\n]", lists.PHRASES) if word.strip()]
+    for word in fillers:
+        found.setdefault(word, [])
+    negations, joins = frozenset(lists.NEGATIONS.split()), frozenset(lists.JOINS.split())
+    for word in negations:
+        found[word] = [(Sort.UNKNOWN, word)]
+    for word in joins | frozenset(lists.MEASURES.split()):
+        found.setdefault(word, [(Sort.UNKNOWN, word)])
+    return _Lexicon(
+        meanings={word: tuple(concepts) for word, concepts in found.items()},
+        words={concept: tuple(listed) for concept, listed in words.items()},
+        negations=negations,
+        joins=joins,
+        measures=frozenset(lists.MEASURES.split()),
+        fillers=frozenset(fillers),
+        longest_phrase=max(word.count(" ") + 1 for word in found),
+        longest_han=max(len(word) for word in found if re.fullmatch(f"[{_HAN}]+", word)),
+    )
+
+
+def words_for(concept: Concept) -> tuple[str, ...]:
+    """The listed words that mean it."""
+    return _lexicon().words.get(concept, ())
+
+
+def is_listed(word: str) -> bool:
+    """Whether the lists know this word."""
+    return word in _lexicon().meanings
+
+
+def meanings_of(word: str) -> tuple[Concept, ...]:
+    """What a word may mean, likeliest first; its plural means the same. One on no list is its own concept."""
+    known = _lexicon().meanings
+    if word in known:
+        return known[word]
+    for ending, instead in (("ies", "y"), ("es", ""), ("s", "")):
+        if word.endswith(ending) and (single := word.removesuffix(ending) + instead) in known and len(single) > 2:
+            return known[single]
+    return ((Sort.UNKNOWN, word),)
+
+
+def _word(text: str, start: int, end: int, word: str) -> Token:
+    lexicon = _lexicon()
+    is_measure = word in lexicon.measures
+    return Token(
+        Kind.WORD,
+        text[start:end],
+        start,
+        end,
+        () if is_measure else meanings_of(word),
+        is_negation=word in lexicon.negations or word.endswith("n't"),
+        is_join=word in lexicon.joins,
+        is_measure=is_measure,
+        is_soft=word in lexicon.fillers,
+    )
+
+
+def _han(text: str, start: int, end: int) -> Iterable[Token]:
+    """The words of a run of signs: the longest that is listed, else a single sign."""
+    lexicon = _lexicon()
+    at = start
+    while at < end:
+        for length in range(min(lexicon.longest_han, end - at), 0, -1):
+            if length == 1 or text[at : at + length] in lexicon.meanings:
+                yield _word(text, at, at + length, text[at : at + length])
+                at += length
+                break
+
+
+@lru_cache(maxsize=4096)
+def tokens_of(sentence: str, fixed: tuple[tuple[int, int], ...] = ()) -> tuple[Token, ...]:
+    """The tokens of a sentence or a pattern in order; what lies in one of the `fixed` places is one value."""
+    if not fixed:
+        return tuple(_joined(sentence, list(_read(sentence, 0, len(sentence)))))
+    found: list[Token] = []
+    at = 0
+    for start, end in sorted(fixed):
+        found += _read(sentence, at, start)
+        found.append(Token(Kind.FIXED, sentence[start:end], start, end))
+        at = end
+    found += _read(sentence, at, len(sentence))
+    return tuple(_joined(sentence, found))
+
+
+def _read(sentence: str, begin: int, finish: int) -> Iterable[Token]:
+    plain = folded(sentence)
+    for match in _PARTS.finditer(plain, begin, finish):
+        start, end = match.span()
+        match match.lastgroup:
+            case "double" | "single" | "paired":
+                yield Token(Kind.QUOTED, sentence[start + 1 : end - 1], start, end)
+            case "han":
+                yield from _han_of(sentence, plain, start, end)
+            case "latin":
+                yield from _latin(sentence, plain, start, end)
+            case "sign":
+                yield _word(sentence, start, end, plain[start:end])
+            case Kind.SLOT:
+                name = re.search(r"\{\{\s*(.*?)\s*\}\}", sentence[start:end])
+                yield Token(Kind.SLOT, name[1] if name else "", start, end)
+            case str(kind):
+                yield Token(Kind(kind), sentence[start:end], start, end)
+
+
+def _han_of(sentence: str, plain: str, start: int, end: int) -> Iterable[Token]:
+    for token in _han(plain, start, end):
+        yield _word(sentence, token.start, token.end, plain[token.start : token.end])
+
+
+def _latin(sentence: str, plain: str, start: int, end: int) -> Iterable[Token]:
+    word = plain[start:end]
+    if "-" not in word or is_listed(word):
+        yield _word(sentence, start, end, word)
+        return
+    for part in re.finditer("[^-]+", word):
+        yield _word(sentence, start + part.start(), start + part.end(), part[0])
+
+
+def _joined(sentence: str, tokens: list[Token]) -> Iterable[Token]:
+    """Listed phrases of several words as one token."""
+    lexicon = _lexicon()
+    at = 0
+    while at < len(tokens):
+        for length in range(min(lexicon.longest_phrase, len(tokens) - at), 1, -1):
+            several = tokens[at : at + length]
+            phrase = " ".join(token.word for token in several)
+            if all(token.kind is Kind.WORD for token in several) and phrase in lexicon.meanings:
+                yield _word(sentence, several[0].start, several[-1].end, phrase)
+                at += length
+                break
+        else:
+            yield tokens[at]
+            at += 1

@@ -1,0 +1,302 @@
+"""Which skill a sentence means, and with what values; or why none is taken.
+
+Similarity only ranks. A skill is accepted if it is of the site, may be run in these circumstances, does what the
+sentence asks for and nothing else, and every part of the sentence is accounted for; see `replaywright.domain.frames`.
+What the page has to show before the first step (the skill's precondition) is checked where there is a page: by the run.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Literal, TypeAlias
+from urllib.parse import urlsplit
+
+from replaywright.domain.base import Record
+from replaywright.domain.frames import VERBAL, Frame, Reading, frame_of, places_of, read
+from replaywright.domain.goals import VALUES, Kind, Sort, has_type, tokens_of
+from replaywright.domain.similarity import Ranked, SkillIndex
+from replaywright.domain.skills import Considered, Recall, Skill, SkillContext, SkillStatus
+
+LOOKED_AT = 8
+"""Skills that are looked at, the most similar ones."""
+LEAST_SCORE = 0.3
+LEAST_SCORE_BOUNDS = (0.2, 0.7)
+"""Between these the least score moves with what became of earlier recalls."""
+LEAST_MARGIN = 0.08
+"""By so much the best of several skills that all account for the sentence has to be more similar than the next."""
+RECORDS_COUNTED = 200
+"""Recalls of a skill that its least score is learned from, the newest."""
+
+Outcome: TypeAlias = Literal["", "succeeded", "failed", "rejected"]
+
+
+class RecallRequest(Record):
+    """Input of `skill.recall`."""
+
+    tenant: str
+    goal: str
+    """The sentence."""
+    url: str
+    """Where the run would start."""
+    run_id: str = ""
+    lineage: str = ""
+    """Whose trace gets a line; empty for none."""
+    secrets: tuple[str, ...] = ()
+    """Names of those that the run may use."""
+    context: SkillContext = SkillContext()
+    may_ask: bool = True
+    """Whether a model may be asked for the values."""
+
+
+class RecallRecord(Record):
+    """What was decided on one goal, and what became of it. Holds no value of the goal."""
+
+    run_id: str = ""
+    at: float = 0.0
+    """Unix time in seconds."""
+    site: str = ""
+    sentence: str = ""
+    """The goal with its values masked."""
+    decision: Literal["accept", "abstain"]
+    reason: str = ""
+    skill: str = ""
+    """The accepted one, else the most similar one."""
+    version: int = 0
+    score: float = 0.0
+    outcome: Outcome = ""
+    """`failed`: the final verification of the run did not hold. `rejected`: a person said that it was the wrong one."""
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A skill that was looked at, and what speaks for or against it."""
+
+    ranked: Ranked
+    reason: str
+    details: str = ""
+    values: Mapping[str, str] = field(default_factory=dict)
+    is_readable: bool = False
+    """Nothing speaks against it but that the values could not be read."""
+
+
+def origin_of(url: str) -> str:
+    """Scheme, host and port of a URL, in small letters and without a port that goes without saying."""
+    parts = urlsplit(url.strip())
+    host = (parts.hostname or "").lower()
+    usual = {"http": 80, "https": 443}.get(parts.scheme.lower())
+    port = f":{parts.port}" if parts.port and parts.port != usual else ""
+    return f"{parts.scheme.lower()}://{host}{port}" if host else ""
+
+
+def masked(goal: str) -> str:
+    """A sentence without its values: what stands in quotes, addresses, numbers and dates become their type's name."""
+    text = goal
+    for token in reversed(tokens_of(goal)):
+        if token.kind in VALUES or token.kind is Kind.SLOT:
+            text = f"{text[: token.start]}<{token.kind}>{text[token.end :]}"
+    return text
+
+
+# ---------------------------------------------------------------------------------------------- considering
+
+
+class Recaller:
+    """Looks a sentence up among skills. Belongs to one state of the knowledge base."""
+
+    def __init__(self, index: SkillIndex) -> None:
+        self.index = index
+        self._frames: dict[tuple[str, int], Frame] = {}
+
+    def consider(
+        self,
+        request: RecallRequest,
+        *,
+        records: Sequence[RecallRecord] = (),
+        embedding: Sequence[float] | None = None,
+        explain: bool = False,
+    ) -> list[Candidate]:
+        """The most similar skills, best first, each with what speaks against it; `explain` takes other sites along."""
+        site = origin_of(request.url)
+        ranked = self.index.rank(request.goal, None if explain else site, LOOKED_AT, embedding)
+        if explain:
+            of_site = self.index.rank(request.goal, site, LOOKED_AT, embedding)
+            ranked = (*of_site, *(each for each in ranked if each.skill.site not in {site, ""}))
+        found = [self._candidate(request, each, records) for each in ranked]
+        return [
+            replace(one, reason="other_object", details="another skill of the site does the same to something else")
+            if one.reason == "accepted" and self._is_vague(one, found, request)
+            else one
+            for one in found
+        ]
+
+    def with_values(self, request: RecallRequest, candidate: Candidate, values: Mapping[str, str]) -> Candidate:
+        """The candidate with values that a model has read: each must stand in the sentence and have its type."""
+        skill = candidate.ranked.skill
+        if wrong := _unfit(request.goal, skill, values):
+            return replace(candidate, reason="values_refused", details=wrong, is_readable=False)
+        reading = read(request.goal, self._frame(skill), values)
+        reason, details, _ = _judged(self._frame(skill), reading)
+        if reason == "accepted" and {**values} != {name: reading.values.get(name) for name in values}:
+            reason, details = "values_refused", "the sentence does not bear them out"
+        return replace(candidate, reason=reason, details=details, values=reading.values, is_readable=False)
+
+    def _frame(self, skill: Skill) -> Frame:
+        key = skill.name, skill.version
+        if key not in self._frames:
+            self._frames[key] = frame_of(skill)
+        return self._frames[key]
+
+    def _candidate(self, request: RecallRequest, ranked: Ranked, records: Sequence[RecallRecord]) -> Candidate:
+        skill = ranked.skill
+        reason, details = _barred(request, skill)
+        if reason:
+            return Candidate(ranked, reason, details, {})
+        frame = self._frame(skill)
+        reading = read(request.goal, frame)
+        reason, details, is_readable = _judged(frame, reading)
+        least = least_score(records, skill.name)
+        if ranked.score < least and (reason == "accepted" or is_readable):
+            reason, details, is_readable = "low_score", f"{ranked.score:.2f} is below {least:.2f}", False
+        return Candidate(ranked, reason, details, reading.values, is_readable)
+
+    def _is_vague(self, one: Candidate, all_of_them: Iterable[Candidate], request: RecallRequest) -> bool:
+        """Whether the sentence names no object where another skill of the site does the same act to another one."""
+        frame = self._frame(one.ranked.skill)
+        said = read(request.goal, frame).said
+        if any(not asked.objects or asked.objects & said for asked in frame.asked):
+            return False
+        return any(
+            other is not one
+            and other.ranked.skill.site == one.ranked.skill.site
+            and self._frame(other.ranked.skill).acts & frame.acts
+            for other in all_of_them
+        )
+
+
+def _barred(request: RecallRequest, skill: Skill) -> tuple[str, str]:
+    """What speaks against a skill whatever the sentence says; empty if nothing does."""
+    if skill.site and origin_of(skill.site) != origin_of(request.url):
+        return "other_site", skill.site
+    if skill.status is not SkillStatus.ACTIVE:
+        return "not_active", skill.status.value
+    if lacking := sorted(set(skill.task.secrets) - set(request.secrets)):
+        return "missing_secret", ", ".join(lacking)
+    return _other_context(skill.context, request.context)
+
+
+def _other_context(learned: SkillContext, now: SkillContext) -> tuple[str, str]:
+    if learned.device and now.device and learned.device != now.device:
+        return "other_context", f"learned on {learned.device}"
+    if learned.locale and now.locale and _language(learned.locale) != _language(now.locale):
+        return "other_context", f"learned in {learned.locale}"
+    if None not in (learned.signed_in, now.signed_in) and learned.signed_in != now.signed_in:
+        return "other_context", f"learned signed {'in' if learned.signed_in else 'out'}"
+    return "", ""
+
+
+def _language(locale: str) -> str:
+    return locale.replace("_", "-").partition("-")[0].lower()
+
+
+def _judged(frame: Frame, reading: Reading) -> tuple[str, str, bool]:
+    """Reason, details, and whether a model could still help by reading the values."""
+    over = reading.left_over
+    if any(token.is_negation for token in over):
+        return "negated", _quoted(token.text for token in over if token.is_negation), False
+    other_acts = [token.text for token in over if any(sort is Sort.ACT for sort, _ in token.concepts)]
+    is_act_said = bool(reading.said & frame.acts or reading.begins_with & frame.objects & VERBAL)
+    if not is_act_said:
+        return "other_act", _quoted(other_acts) or "the sentence does not say what to do", False
+    if other_acts:
+        return "further_demand", _quoted(other_acts), False
+    if reason := _unsaid(frame, reading):
+        return (*reason, False)
+    if reading.missing:
+        return "missing_parameter", ", ".join(reading.missing), bool(over)
+    if over:
+        is_unknown = all(sort is Sort.UNKNOWN for token in over for sort, _ in token.concepts)
+        return "left_over", _quoted(token.text for token in over), is_unknown
+    if reading.is_ambiguous:
+        return "ambiguous", "the values could belong to the parameters in more than one way", True
+    return "accepted", "", False
+
+
+def _unsaid(frame: Frame, reading: Reading) -> tuple[str, str] | None:
+    """What the skill's sentences say and this one does not, by the one that is nearest; None for nothing."""
+    found: tuple[str, str] | None = None
+    for asked in frame.asked:
+        lacking = [word for word in asked.words if not word & reading.said]
+        named = asked.objects & reading.said
+        if lacking:
+            found = "other_meaning", "not said: " + _quoted(sorted(min(word)[1] for word in lacking))
+        elif asked.objects and 2 * len(named) < len(asked.objects) and (named or len(frame.slots) < 2):
+            found = "other_object", "the sentence does not say what to do it to"
+        else:
+            return None
+    return found
+
+
+def _quoted(words: Iterable[str]) -> str:
+    return " ".join(f"“{word}”" for word in words)
+
+
+def _unfit(goal: str, skill: Skill, values: Mapping[str, str]) -> str:
+    """Why values that were read cannot be those of the skill's parameters; empty if they can."""
+    if unknown := sorted(set(values) - set(skill.task.parameters)):
+        return f"no parameter {unknown[0]}"
+    if absent := sorted(set(values) - set(places_of(goal, values))):
+        return f"{absent[0]}: the value does not stand in the sentence"
+    for name, value in values.items():
+        parameter = skill.task.parameters[name]
+        if not has_type(value, parameter.type, parameter.choices):
+            return f"{name}: the value is no {parameter.type}"
+    return ""
+
+
+# ------------------------------------------------------------------------------------------------ deciding
+
+
+def decided(candidates: Sequence[Candidate], *, has_skills: bool = True) -> Recall:
+    """The one skill that is accepted, or why there is none."""
+    considered = tuple(
+        Considered(
+            name=one.ranked.skill.name,
+            version=one.ranked.skill.version,
+            score=round(one.ranked.score, 4),
+            reason=one.reason,
+            details=one.details,
+        )
+        for one in candidates
+    )
+    accepted = sorted((one for one in candidates if one.reason == "accepted"), key=lambda one: -one.ranked.score)
+    if not accepted:
+        reason = candidates[0].reason if candidates else "no_skills" if not has_skills else "other_site"
+        return Recall(decision="abstain", reason=reason, considered=considered)
+    best = accepted[0]
+    if len(accepted) > 1 and best.ranked.score - accepted[1].ranked.score < LEAST_MARGIN:
+        return Recall(decision="abstain", reason="low_margin", considered=considered)
+    return Recall(
+        decision="accept",
+        reason="accepted",
+        skill=best.ranked.skill,
+        values=dict(best.values),
+        pattern=best.ranked.pattern,
+        considered=considered,
+    )
+
+
+def least_score(records: Iterable[RecallRecord], skill: str) -> float:
+    """The similarity below which a skill is not accepted, learned from what became of its earlier recalls.
+
+    One that turned out wrong raises it above its own score, one that went well near the limit lowers it a little;
+    within bounds, so that neither a run of luck nor one bad day decides for good.
+    """
+    lowest, highest = LEAST_SCORE_BOUNDS
+    least = LEAST_SCORE
+    counted = [record for record in records if record.skill == skill and record.decision == "accept"]
+    for record in sorted(counted, key=lambda record: record.at)[-RECORDS_COUNTED:]:
+        if record.outcome in ("failed", "rejected"):
+            least = min(highest, max(least, record.score) + 0.02)
+        elif record.outcome == "succeeded":
+            least = max(lowest, least - 0.01)
+    return least
+
