@@ -39,7 +39,8 @@ def load() -> tuple[list[Skill], list[Sentence]]:
     skills = [_skill(name, sites[data["site"]], data) for name, data in given["skills"].items()]
     sentences = [
         Sentence(sites[site], entry[0], entry[1], *_answer(entry))
-        for site, entries in _yaml("sentences.yaml").items()
+        for name in ("sentences.yaml", "sentences_more.yaml")
+        for site, entries in _yaml(name).items()
         for entry in entries
     ]
     return skills, sentences

@@ -37,10 +37,16 @@ LONGEST_VALUE = 16
 """Words of a value that has no quotes."""
 FREE = frozenset((Sort.DIRECTION, word) for word in lists.FREE.split())
 _NEVER_FIRST = frozenset(lists.NEVER_FIRST.split())
+_PARTS_OF_SPEECH = frozenset("的地得了着把将被")
 _STOPS = frozenset(",;.!?，；。！？、()（）")
 _COLONS = frozenset(":：")
-VERBAL = frozenset({(Sort.THING, "mail"), (Sort.THING, "comment"), (Sort.THING, "review")})
-"""Things whose noun is the verb as well, where it begins the sentence: "Email bob", "Review the kettle"."""
+_QUESTIONS = frozenset(lists.QUESTIONS.split())
+_POLITE = frozenset(lists.POLITE_QUESTIONS.split())
+_PARTICLES = frozenset(lists.PARTICLES.split())
+_LIST = (Sort.THING, "list")
+_HAN = re.compile("[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
+LONGEST_NAME = 4
+"""Signs of a value without quotes in a script without spaces, where nothing marks its ends."""
 _LONG_TEXT = frozenset({(Sort.ATTRIBUTE, "body"), (Sort.ATTRIBUTE, "description")})
 _TYPED = {
     "email": frozenset({Kind.EMAIL, Kind.QUOTED}),
@@ -86,6 +92,8 @@ class Frame:
     objects: frozenset[Concept]
     allowed: frozenset[Concept]
     """What may be said beside the values."""
+    plurals: frozenset[Concept]
+    """Things that its sentences name in the plural: elsewhere a plural asks for more than one."""
     asked: tuple["Asked", ...]
     """What each of the skill's sentences has that another one must have, too."""
 
@@ -114,6 +122,7 @@ class Reading:
     said: frozenset[Concept] = frozenset()
     """What was said beside the values."""
     begins_with: frozenset[Concept] = frozenset()
+    is_question: bool = False
 
 
 def frame_of(skill: Skill) -> Frame:
@@ -127,6 +136,7 @@ def frame_of(skill: Skill) -> Frame:
     left: dict[str, set[Concept]] = {}
     right: dict[str, set[Concept]] = {}
     said: list[list[frozenset[Concept]]] = []
+    plurals: set[Concept] = set()
     for tokens in read:
         words: list[frozenset[Concept]] = []
         for index, token in enumerate(tokens):
@@ -135,6 +145,7 @@ def frame_of(skill: Skill) -> Frame:
                 right.setdefault(token.text, set()).update(_beside(tokens, index, 1))
             elif token.concepts:
                 words.append(_resolved(token, acts | objects))
+                plurals |= set(token.concepts if token.is_plural else ())
         said.append(words)
     slots = tuple(
         Slot(
@@ -165,7 +176,7 @@ def frame_of(skill: Skill) -> Frame:
         for words in said
     )
     allowed = acts | objects | hints | named | everything | implied
-    return Frame(slots, acts, objects, allowed, asked)
+    return Frame(slots, acts, objects, allowed, frozenset(plurals), asked)
 
 
 def _of_sort(words: Iterable[str], sort: Sort) -> frozenset[Concept]:
@@ -273,7 +284,7 @@ class _Reader:
         token = self.tokens[at]
         if token.kind is Kind.MARK or token.is_filler or self._is_counted(at):
             yield from self._from(at + 1, taken, since)
-        elif self.meant[at] & self.frame.allowed or token.is_soft or set(token.concepts) & FREE:
+        elif self._is_explained(at):
             for score, spans, left in self._from(at + 1, taken, since):
                 yield score + 0.2, spans, left
         else:
@@ -285,6 +296,12 @@ class _Reader:
             for end, evidence in self._ends(at, since, slot):
                 for score, spans, left in self._from(end, taken | 1 << index, end):
                     yield score + evidence, ((slot.name, at, end), *spans), left
+
+    def _is_explained(self, at: int) -> bool:
+        token = self.tokens[at]
+        if token.is_plural and not set(token.concepts) & self.frame.plurals and _LIST not in self.frame.objects:
+            return at > 0 and self.tokens[at - 1].kind is Kind.NUMBER and bool(self.meant[at] & self.frame.allowed)
+        return bool(self.meant[at] & self.frame.allowed or token.is_soft or set(token.concepts) & FREE)
 
     def _is_counted(self, at: int) -> bool:
         """A measure word after a number, or after what is done ("发封邮件")."""
@@ -373,21 +390,30 @@ class _Reader:
 
     def _unquoted(self, at: int, since: int, slot: Slot) -> Iterable[tuple[int, float]]:
         """Values of several words without quotes: only where words beside them say so, and never across a demand."""
-        if (self._says_nothing(at) and not self._is_long(slot)) or not self._is_clear_of(at, slot):
+        is_long = self._is_long(slot)
+        if (self._says_nothing(at) and not is_long) or not self._is_clear(at, at, slot):
             return
         for end in range(at + 1, min(at + LONGEST_VALUE, len(self.tokens)) + 1):
             token = self.tokens[end - 1]
-            if token.kind in {Kind.MARK, Kind.QUOTED, Kind.EMAIL, Kind.DATE, Kind.FIXED}:
-                if token.kind is Kind.MARK and token.text in "-_/&+.'" and end - at > 1:
-                    continue
+            if token.kind is Kind.MARK and token.text in "-_/&+.'" and end - at > 1:
+                continue
+            if not self._is_clear(end - 1, at, slot):
                 return
-            if not self._is_clear_of(end - 1, slot):
-                return
-            if (self._says_nothing(end - 1) and not self._is_long(slot)) or not self._names_something(at, end):
+            if (self._says_nothing(end - 1) and not is_long) or not self._names_something(at, end):
+                continue
+            if not is_long and self._is_unmarked(at, end):
                 continue
             evidence = self._cues(at, end, since, slot)
             if evidence > 0:
                 yield end, evidence + 0.02 * (end - at) - self._torn(at, slot) - self._owned(at, end)
+
+    def _is_unmarked(self, at: int, end: int) -> bool:
+        """Whether a value is too long to be a name, and nothing marks its end."""
+        text = "".join(token.text for token in self.tokens[at:end])
+        if len(text) <= LONGEST_NAME or not _HAN.search(text):
+            return False
+        after = self.tokens[end] if end < len(self.tokens) else None
+        return after is not None and after.kind is not Kind.MARK and after.start == self.tokens[end - 1].end
 
     def _says_nothing(self, index: int) -> bool:
         """Whether a value without quotes does not begin or end here."""
@@ -417,20 +443,28 @@ class _Reader:
     def _is_long(slot: Slot) -> bool:
         return bool((slot.left | slot.names) & _LONG_TEXT)
 
-    def _is_clear_of(self, index: int, slot: Slot) -> bool:
-        """Whether a token may be part of a value without quotes."""
+    def _is_clear(self, index: int, first: int, slot: Slot) -> bool:
+        """Whether a token may be part of a value without quotes that begins with the token `first`."""
         token = self.tokens[index]
+        if token.kind in {Kind.MARK, Kind.QUOTED, Kind.EMAIL, Kind.DATE, Kind.FIXED}:
+            return False
+        if token.kind is not Kind.WORD:
+            return True
         if token.is_negation or token.is_join:
             return False
         concepts = self.meant[index]
+        sorts = {sort for sort, _ in concepts}
         if self._is_long(slot) and token.text.isascii():
             return not concepts & self.frame.acts
-        if token.text[0].isupper() and token.text.isascii() and index > 0:
-            return True
-        sorts = {sort for sort, _ in concepts}
-        if Sort.ACT in sorts and sorts <= {Sort.ACT, Sort.UNKNOWN}:
+        if not token.text.isascii():
+            return token.word not in _PARTS_OF_SPEECH and sorts <= {Sort.UNKNOWN, Sort.DIRECTION}
+        begins = self.tokens[first]
+        if begins.text[0].isupper() and first:
+            # A name in capitals ends with its last one: "Madrid economy class" is more than a name.
+            return token.text[0].isupper() or (index > first and token.word in _PARTICLES)
+        if sorts & {Sort.QUALIFIER, Sort.DIRECTION} and token.word != "of":
             return False
-        return Sort.QUALIFIER not in sorts and not (Sort.DIRECTION in sorts and not concepts & FREE)
+        return not (Sort.ACT in sorts and sorts <= {Sort.ACT, Sort.UNKNOWN})
 
 
 def _few(options: Iterable[_Parse]) -> tuple[_Parse, ...]:
@@ -499,7 +533,14 @@ def read(sentence: str, frame: Frame, values: Mapping[str, str] | None = None) -
         is_ambiguous=is_ambiguous,
         said=frozenset[Concept]().union(*(reader.meant[index] for index in beside)),
         begins_with=reader.meant[spoken[0]] if spoken else frozenset(),
+        is_question=_is_question([tokens[index] for index in beside if tokens[index].kind is Kind.WORD]),
     )
+
+
+def _is_question(words: list[Token]) -> bool:
+    said = [token.word for token in words]
+    asks = "吗" in said and not _POLITE & set(said)
+    return asks or bool(said and said[0] in _QUESTIONS)
 
 
 def _values(sentence: str, tokens: tuple[Token, ...], spans: Iterable[Span]) -> dict[str, str]:

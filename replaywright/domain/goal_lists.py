@@ -8,9 +8,9 @@ has in a skill's sentence; in the sentence that is asked about, any of its meani
 ACTS = """
 send: send, mail out, 发送, 发, 发出, 寄, 寄出, 發送, 發
 transfer: transfer, wire, remit, send, 转账, 转帐, 汇款, 转入, 转出, 转, 划转, 汇
-create: create, add, make, new, set up, open, register, file, raise, 创建, 新建, 新增, 添加, 建立, 增加, 建, 加, 创建新的, 加入, 加到, 放入, 放进, 新
+create: create, add, make, new, set up, open a new, open new, open an issue, open a ticket, open a bug, file a, file an, file a new, raise a, raise an, 创建, 新建, 新增, 添加, 建立, 增加, 建, 加, 创建新的, 加入, 加到, 放入, 放进, 新
 insert: put, insert, place, add, 加入, 加到, 添加, 放入, 放进, 加进
-write: write, compose, post, leave, publish, 写, 撰写, 发表, 发布
+write: write, compose, post, leave a, publish, 写, 撰写, 发表, 发布
 delete: delete, remove, erase, trash, get rid of, throw away, 删除, 删掉, 删, 移除, 刪除, 清除, 去掉
 forward: forward, pass on, 转发, 轉發
 reply: reply, answer, respond, write back, 回复, 回覆, 答复, 回, 回信
@@ -27,7 +27,7 @@ return: return, send back, 退货, 退回, 退
 restore: restore, recover, undelete, bring back, 恢复, 还原, 找回
 repeat: repeat, reorder, 重复, 再次
 apply: apply, use, redeem, 使用, 应用, 用, 兑换
-download: download, get, fetch, 下载, 获取, 下載
+download: download, fetch, 下载, 获取, 下載
 upload: upload, 上传, 上傳
 print: print, 打印, 列印
 freeze: freeze, block, lock, suspend, 冻结, 锁定, 停用
@@ -43,7 +43,7 @@ open: open, reopen, 打开, 重新打开, 开启
 assign: assign, allocate, hand over, give, 分配, 指派, 分派, 分, 派, 指定
 comment: comment, remark, 评论
 request: request, apply for, ask for, put in for, 申请, 请求, 请, 申請
-submit: submit, hand in, file, 提交, 递交, 上报
+submit: submit, hand in, 提交, 递交, 上报
 approve: approve, accept, grant, agree to, 批准, 同意, 通过, 核准, 审批通过
 reject: reject, decline, refuse, deny, 拒绝, 驳回, 否决, 退回
 update: update, change, modify, edit, set, correct, alter, 修改, 更改, 改, 更新, 变更, 改为, 编辑, 修正, 设为
@@ -100,12 +100,15 @@ star: star, 星, 星级, 颗星
 comment: comment, remark, 评论, 留言
 money: money, funds, 钱, 款
 account: account, 账户, 帐户, 账号
-statement: statement, bank statement, account statement, 对账单, 账单, 流水
-bill: bill, invoice, 发票
-card: card, bank card, credit card, debit card, 银行卡, 卡, 信用卡, 借记卡
+statement: statement, bank statement, account statement, 对账单, 流水
+bill: bill, invoice, 发票, 账单
+card: card, bank card, 银行卡, 卡
+credit_card: credit card, 信用卡
+debit_card: debit card, 借记卡
 event: event, appointment, meeting, calendar entry, calendar event, 日程, 活动, 会议, 事件, 约会, 行程
 reminder: reminder, alarm, 提醒, 闹钟
-room: room, meeting room, conference room, 会议室, 房间
+room: room, 房间
+meeting_room: meeting room, conference room, 会议室
 issue: issue, ticket, bug, bug report, 工单, 问题, 缺陷, 议题, 任务单
 milestone: milestone, 里程碑
 task: task, to-do, todo, 任务, 待办
@@ -206,7 +209,7 @@ FILLERS = """
 a an the this that these those it its my our your his her their me us i we you mine and
 is are was be being am has have had having please pls plz kindly just now there here
 want wants need needs like wish would could can will shall may might
-do does so well ok okay hi hello hey i'd i'll i'm let's it's there's number date
+do does so well ok okay hi hello hey i'd i'll i'm let's it's there's number date get
 piece pieces pcs unit units
 的 地 得 了 着 把 将 將 是 请 請 请你 麻烦 麻烦你 劳烦 劳驾 帮 帮我 帮忙 给我 替我 我 我的 我们 我想 我要 我想要 我需要 你 您 你好 您好
 一下 一封 一个 一条 一笔 一份 一张 一则 一项 一篇 一件 一 个新的 新的 这封 这个 这条 那封 那个 该 此 这 那
@@ -228,6 +231,18 @@ help me, help me to, for me, i want you to, want you to, need you to, would you 
 """
 """Phrases that say nothing by themselves."""
 
+QUESTIONS = "is are was were do does did has have had am who what when where why which how whose 谁 什么 为什么 怎么 如何 哪 是否 有没有 何时"
+"""A sentence that begins with one of these asks something, and nothing is to be done."""
+
+POLITE_QUESTIONS = "可以 能 能不能 可不可以 可否 能否 好 行"
+"""With these, 吗 only makes a wish polite."""
+
+VERBAL = {"mail": ("send",), "comment": ("create", "insert", "write", "comment"), "review": ("write", "create")}
+"""Things whose noun says what to do, where it begins the sentence: "Email bob", "Review the kettle"."""
+
+PARTICLES = "of the de la le van von der den di da du del al bin"
+"""Small words inside of names."""
+
 IMPLIED = {"send": ("write",), "create": ("write",)}
 """Acts that go without saying where another one is asked for: who sends a mail has written it."""
 
@@ -241,5 +256,6 @@ JOINS = """
 and then after before afterwards but or if when while once also plus else instead cc bcc because
 unless until without except only under over below above sorted attach attached
 和 与 及 或 或者 并 并且 而且 然后 再 接着 之后 以后 之前 以前 如果 若 但 但是 同时 顺便 还有 另外 抄送 密送 且 只 仅 超过 以下 以上 先 最后 、
+今天 明天 后天 昨天 下周 上周 每天 每周 每月 每年 立即 立刻 马上 永久 临时 再次 下个月 上个月 其他 其它 之内 以内 之外 以外 是否 有没有 最新 最近 最早 第一 第二 上一 下一
 """
 """Words that begin a further demand: a value without quotes does not reach across them."""

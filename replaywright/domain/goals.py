@@ -68,6 +68,8 @@ class Token:
     is_negation: bool = False
     is_join: bool = False
     is_measure: bool = False
+    is_plural: bool = False
+    """Of a word whose single form is listed."""
     is_soft: bool = False
     """It may say nothing, whatever else it may mean: "please", "ask for" (请)."""
 
@@ -221,15 +223,22 @@ def is_listed(word: str) -> bool:
     return word in _lexicon().meanings
 
 
+@lru_cache(maxsize=65536)
 def meanings_of(word: str) -> tuple[Concept, ...]:
     """What a word may mean, likeliest first; its plural means the same. One on no list is its own concept."""
     known = _lexicon().meanings
-    if word in known:
-        return known[word]
+    single = word if word in known else _single(word)
+    return known[single] if single else ((Sort.UNKNOWN, word),)
+
+
+def _single(word: str) -> str:
+    """The listed word that this one is the plural of; empty if there is none."""
+    known = _lexicon().meanings
     for ending, instead in (("ies", "y"), ("es", ""), ("s", "")):
-        if word.endswith(ending) and (single := word.removesuffix(ending) + instead) in known and len(single) > 2:
-            return known[single]
-    return ((Sort.UNKNOWN, word),)
+        single = word.removesuffix(ending) + instead
+        if word.endswith(ending) and single in known and len(single) > 2:
+            return single if any(sort is not Sort.DIRECTION for sort, _ in known[single]) else ""
+    return ""
 
 
 def _word(text: str, start: int, end: int, word: str) -> Token:
@@ -244,6 +253,7 @@ def _word(text: str, start: int, end: int, word: str) -> Token:
         is_negation=word in lexicon.negations or word.endswith("n't"),
         is_join=word in lexicon.joins,
         is_measure=is_measure,
+        is_plural=word.isascii() and word not in lexicon.meanings and bool(_single(word)),
         is_soft=word in lexicon.fillers,
     )
 

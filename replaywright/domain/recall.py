@@ -11,8 +11,9 @@ from typing import Literal, TypeAlias
 from urllib.parse import urlsplit
 
 from replaywright.domain.base import Record
-from replaywright.domain.frames import VERBAL, Frame, Reading, frame_of, places_of, read
-from replaywright.domain.goals import VALUES, Kind, Sort, has_type, tokens_of
+from replaywright.domain.frames import Frame, Reading, frame_of, places_of, read
+from replaywright.domain.goal_lists import VERBAL
+from replaywright.domain.goals import VALUES, Concept, Kind, Sort, has_type, tokens_of
 from replaywright.domain.similarity import Ranked, SkillIndex
 from replaywright.domain.skills import Considered, Recall, Skill, SkillContext, SkillStatus
 
@@ -203,7 +204,9 @@ def _judged(frame: Frame, reading: Reading) -> tuple[str, str, bool]:
     if any(token.is_negation for token in over):
         return "negated", _quoted(token.text for token in over if token.is_negation), False
     other_acts = [token.text for token in over if any(sort is Sort.ACT for sort, _ in token.concepts)]
-    is_act_said = bool(reading.said & frame.acts or reading.begins_with & frame.objects & VERBAL)
+    if reading.is_question:
+        return "question", "the sentence asks something", False
+    is_act_said = bool(reading.said & frame.acts or _verbal(reading.begins_with & frame.objects) & frame.acts)
     if not is_act_said:
         return "other_act", _quoted(other_acts) or "the sentence does not say what to do", False
     if other_acts:
@@ -218,6 +221,10 @@ def _judged(frame: Frame, reading: Reading) -> tuple[str, str, bool]:
     if reading.is_ambiguous:
         return "ambiguous", "the values could belong to the parameters in more than one way", True
     return "accepted", "", False
+
+
+def _verbal(things: Iterable[Concept]) -> frozenset[Concept]:
+    return frozenset((Sort.ACT, act) for _, thing in things for act in VERBAL.get(thing, ()))
 
 
 def _unsaid(frame: Frame, reading: Reading) -> tuple[str, str] | None:
