@@ -16,6 +16,7 @@ from rapidfuzz.distance import OSA
 
 from replaywright.domain import goal_lists as lists
 from replaywright.domain.goals import (
+    FREE,
     VALUES,
     Concept,
     Kind,
@@ -35,7 +36,6 @@ LEAST_MARGIN = 0.75
 """Of the evidence for where the values belong: with less between two readings, the sentence is ambiguous."""
 LONGEST_VALUE = 16
 """Words of a value that has no quotes."""
-FREE = frozenset((Sort.DIRECTION, word) for word in lists.FREE.split())
 _NEVER_FIRST = frozenset(lists.NEVER_FIRST.split())
 _PARTS_OF_SPEECH = frozenset("的地得了着把将被")
 _STOPS = frozenset(",;.!?，；。！？、()（）")
@@ -45,6 +45,8 @@ _POLITE = frozenset(lists.POLITE_QUESTIONS.split())
 _PARTICLES = frozenset(lists.PARTICLES.split())
 _LIST = (Sort.THING, "list")
 _HAN = re.compile("[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
+LEAST_EVIDENCE = 1.0
+"""Of the words beside a value without quotes."""
 LONGEST_NAME = 4
 """Signs of a value without quotes in a script without spaces, where nothing marks its ends."""
 _LONG_TEXT = frozenset({(Sort.ATTRIBUTE, "body"), (Sort.ATTRIBUTE, "description")})
@@ -153,7 +155,7 @@ def frame_of(skill: Skill) -> Frame:
             parameter,
             frozenset(left.get(name, ())),
             frozenset(right.get(name, ())),
-            _names(name) | _attributes(left.get(name, ()), right.get(name, ())),
+            _called(_names(name) | _attributes(left.get(name, ()), right.get(name, ())), left.get(name, ())),
         )
         for name, parameter in skill.task.parameters.items()
     )
@@ -216,6 +218,16 @@ def _attributes(*beside: Iterable[Concept]) -> frozenset[Concept]:
     return frozenset(concept for words in beside for concept in words if concept[0] is Sort.ATTRIBUTE)
 
 
+def _called(names: frozenset[Concept], left: Iterable[Concept]) -> frozenset[Concept]:
+    """With what goes along: where to is the recipient, where from the sender, and a place is where something is in."""
+    beside = {name for _, name in (*names, *left)}
+    found = set(names)
+    for direction, attribute in lists.GOES_ALONG:
+        if beside & {direction, attribute}:
+            found |= {(Sort.DIRECTION, direction), (Sort.ATTRIBUTE, attribute)}
+    return frozenset(found)
+
+
 def _beside(tokens: tuple[Token, ...], index: int, step: int) -> frozenset[Concept]:
     """What is said next to a value: words that say nothing are passed over, free directions taken along."""
     found: set[Concept] = set()
@@ -230,7 +242,7 @@ def _beside(tokens: tuple[Token, ...], index: int, step: int) -> frozenset[Conce
         if token.kind is not Kind.WORD:
             break
         found |= set(token.concepts)
-        if not set(token.concepts) & FREE:
+        if not token.is_free:
             break
     return frozenset(found)
 
@@ -242,6 +254,7 @@ _Parse: TypeAlias = tuple[float, tuple[Span, ...], tuple[int, ...]]
 
 _LEFT_OVER = -10.0
 _MISSING = -6.0
+_OPPOSED = -100.0
 
 
 class _Reader:
@@ -301,7 +314,7 @@ class _Reader:
         token = self.tokens[at]
         if token.is_plural and not set(token.concepts) & self.frame.plurals and _LIST not in self.frame.objects:
             return at > 0 and self.tokens[at - 1].kind is Kind.NUMBER and bool(self.meant[at] & self.frame.allowed)
-        return bool(self.meant[at] & self.frame.allowed or token.is_soft or set(token.concepts) & FREE)
+        return bool(self.meant[at] & self.frame.allowed or token.is_soft or token.is_free)
 
     def _is_counted(self, at: int) -> bool:
         """A measure word after a number, or after what is done ("发封邮件")."""
@@ -331,11 +344,15 @@ class _Reader:
         for end in range(at + 1, min(at + 5, len(self.tokens)) + 1):
             said = "".join(token.word for token in self.tokens[at:end])
             if any(said == folded(choice).replace(" ", "") for choice in slot.parameter.choices):
-                yield end, 2.0 + self._cues(at, end, since, slot)
+                cues = self._cues(at, end, since, slot)
+                if cues != _OPPOSED:
+                    yield end, 2.0 + cues
 
     def _single(self, at: int, since: int, slot: Slot) -> float | None:
         token, kind = self.tokens[at], slot.parameter.type
         cues = self._cues(at, at + 1, since, slot)
+        if cues == _OPPOSED:
+            return None
         if kind == "text":
             if token.kind in _SELDOM and cues <= 0:
                 return None
@@ -350,6 +367,8 @@ class _Reader:
         after = self._right_of(end)
         evidence = max(_weight(before & (slot.left | slot.names)), 0.0)
         evidence += 0.6 * _weight(after & slot.right)
+        if _is_opposite(before, slot.left | slot.names):
+            return _OPPOSED
         others = [other for other in self.frame.slots if other is not slot]
         if not before & (slot.left | slot.names) and any(
             before & (other.left | other.names) - FREE and _weight(before & (other.left | other.names)) >= 2
@@ -369,7 +388,7 @@ class _Reader:
             if token.kind is not Kind.WORD:
                 break
             found |= self.meant[index]
-            if not self.meant[index] & FREE:
+            if not token.is_free:
                 break
         return frozenset(found)
 
@@ -384,7 +403,7 @@ class _Reader:
             if token.kind is not Kind.WORD:
                 break
             found |= self.meant[index]
-            if not self.meant[index] & FREE:
+            if not token.is_free:
                 break
         return frozenset(found)
 
@@ -404,8 +423,9 @@ class _Reader:
             if not is_long and self._is_unmarked(at, end):
                 continue
             evidence = self._cues(at, end, since, slot)
-            if evidence > 0:
-                yield end, evidence + 0.02 * (end - at) - self._torn(at, slot) - self._owned(at, end)
+            evidence -= self._torn(at, slot) + self._owned(at, end)
+            if evidence >= LEAST_EVIDENCE:
+                yield end, evidence + 0.02 * (end - at)
 
     def _is_unmarked(self, at: int, end: int) -> bool:
         """Whether a value is too long to be a name, and nothing marks its end."""
@@ -419,7 +439,7 @@ class _Reader:
         """Whether a value without quotes does not begin or end here."""
         token = self.tokens[index]
         return token.word in _NEVER_FIRST or (
-            token.text.isascii() and (token.is_filler or bool(set(token.concepts) & FREE))
+            token.text.isascii() and (token.is_filler or token.is_free)
         )
 
     def _names_something(self, at: int, end: int) -> bool:
@@ -446,10 +466,8 @@ class _Reader:
     def _is_clear(self, index: int, first: int, slot: Slot) -> bool:
         """Whether a token may be part of a value without quotes that begins with the token `first`."""
         token = self.tokens[index]
-        if token.kind in {Kind.MARK, Kind.QUOTED, Kind.EMAIL, Kind.DATE, Kind.FIXED}:
-            return False
         if token.kind is not Kind.WORD:
-            return True
+            return token.kind is Kind.NUMBER
         if token.is_negation or token.is_join:
             return False
         concepts = self.meant[index]
@@ -465,6 +483,16 @@ class _Reader:
         if sorts & {Sort.QUALIFIER, Sort.DIRECTION} and token.word != "of":
             return False
         return not (Sort.ACT in sorts and sorts <= {Sort.ACT, Sort.UNKNOWN})
+
+
+def _is_opposite(beside: frozenset[Concept], learned: frozenset[Concept]) -> bool:
+    """Whether a value stands where to, when it is one of where from, or the other way round."""
+    said, known = ({name for _, name in concepts} for concepts in (beside, learned))
+    one, other = lists.OPPOSITE
+    return any(
+        known & mine and not known & theirs and said & theirs and not said & mine
+        for mine, theirs in ((one, other), (other, one))
+    )
 
 
 def _few(options: Iterable[_Parse]) -> tuple[_Parse, ...]:

@@ -8,15 +8,15 @@ has in a skill's sentence; in the sentence that is asked about, any of its meani
 ACTS = """
 send: send, mail out, 发送, 发, 发出, 寄, 寄出, 發送, 發
 transfer: transfer, wire, remit, send, 转账, 转帐, 汇款, 转入, 转出, 转, 划转, 汇
-create: create, add, make, new, set up, open a new, open new, open an issue, open a ticket, open a bug, file a, file an, file a new, raise a, raise an, 创建, 新建, 新增, 添加, 建立, 增加, 建, 加, 创建新的, 加入, 加到, 放入, 放进, 新
+create: create, add, make, make a, make an, new, set up, open a new, open new, open an issue, open a ticket, open a bug, file a, file an, file a new, raise a, raise an, 创建, 新建, 新增, 添加, 建立, 增加, 建, 加, 创建新的, 加入, 加到, 放入, 放进, 新
 insert: put, insert, place, add, 加入, 加到, 添加, 放入, 放进, 加进
-write: write, compose, post, leave a, publish, 写, 撰写, 发表, 发布
+write: write, write a, write an, compose, post, post a, leave a, give a, publish, 写, 撰写, 发表, 发布
 delete: delete, remove, erase, trash, get rid of, throw away, 删除, 删掉, 删, 移除, 刪除, 清除, 去掉
 forward: forward, pass on, 转发, 轉發
 reply: reply, answer, respond, write back, 回复, 回覆, 答复, 回, 回信
 archive: archive, 归档, 存档, 歸檔
 mark: mark, flag, set, 标记, 标为, 标成, 标记为, 设为, 设置为
-search: search, find, look for, look up, seek, 搜索, 搜寻, 查找, 寻找, 搜, 找, 检索, 搜尋
+search: search, find, look for, looking for, searching for, look up, seek, 搜索, 搜寻, 查找, 寻找, 搜, 找, 检索, 搜尋
 query: query, check, look up, track, see, find out, search, find, 查询, 查看, 查, 看, 看看, 查查, 跟踪, 追踪, 搜索, 查找
 search: 查询, 查
 view: view, show, display, see, look at, 查看, 显示, 看, 看看, 浏览
@@ -73,6 +73,8 @@ select: select, choose, pick, 选择, 选, 挑选
 confirm: confirm, verify, 确认, 核实
 release: release, 释放
 clear: clear, empty, 清空
+create: write, post, put, schedule a, schedule an, leave a, place
+write: add, create, make
 """
 """What is done."""
 
@@ -152,6 +154,7 @@ ATTRIBUTES = """
 title: subject, title, titled, entitled, subject line, headline, 主题, 标题, 题目, 主旨, 題目
 body: body, text, content, contents, message, saying, that says, wording, reading, 内容, 正文, 內容, 文字, 正文内容
 name: name, named, called, 名为, 名叫, 叫做, 叫, 名称, 名字, 姓名, 命名为, 取名, 名
+title: named, called, 叫, 名为, 名称
 description: description, details, describing, 描述, 说明, 详情
 priority: priority, 优先级, 优先
 category: category, type, kind, 类别, 分类, 类型, 种类
@@ -168,7 +171,7 @@ code: code, 代码, 码
 ending: ending in, ending with, ends in, last four digits, last digits, 尾号, 后四位
 checkin: check-in, checkin, check in, checking in, arrival, arriving, 入住
 checkout: check-out, checkout, check out, checking out, departure, departing, leaving, 退房, 离店
-city: city, town, 城市
+city: city, town, location, place, country, 城市, 地点
 assignee: assignee, owner, 负责人, 处理人, 经办人
 colour: colour, color, 颜色
 size: size, 尺寸, 尺码
@@ -193,6 +196,12 @@ about: about, regarding, concerning, 关于, 有关
 FREE = "into with in on of for by"
 """Directions that say nothing by themselves: they may stand anywhere. The others must stand in the skill's sentences."""
 
+OPPOSITE = (frozenset({"from", "sender"}), frozenset({"to", "recipient"}))
+"""Where from and where to: a value of one is not the other's."""
+
+GOES_ALONG = (("to", "recipient"), ("from", "sender"), ("in", "city"))
+"""Directions, and what a value that they stand before is called."""
+
 QUALIFIERS = """
 all: all, every, each, everything, everyone, all of, 所有, 全部, 每个, 每封, 所有人, 每个人, 每, 全, 全体, 一切
 eur: eur, euro, euros, €, 欧元
@@ -209,12 +218,12 @@ FILLERS = """
 a an the this that these those it its my our your his her their me us i we you mine and
 is are was be being am has have had having please pls plz kindly just now there here
 want wants need needs like wish would could can will shall may might
-do does so well ok okay hi hello hey i'd i'll i'm let's it's there's number date get
+do does so well ok okay hi hello hey whose which should i'd i'll i'm let's it's there's number date get
 piece pieces pcs unit units
 的 地 得 了 着 把 将 將 是 请 請 请你 麻烦 麻烦你 劳烦 劳驾 帮 帮我 帮忙 给我 替我 我 我的 我们 我想 我要 我想要 我需要 你 您 你好 您好
 一下 一封 一个 一条 一笔 一份 一张 一则 一项 一篇 一件 一 个新的 新的 这封 这个 这条 那封 那个 该 此 这 那
 可以 能 能不能 可不可以 可否 能否 是否可以 好吗 行吗 吗 吧 呢 啊 呀 哦 哈 谢谢 多谢 感谢 谢了 谢谢你 需要 想 想要 要 希望 请问
-日期 时间 号 编号 号码 日 掉 出 好 并且 以及 和 及 现在 它 所 于
+用 日期 时间 号 编号 号码 日 掉 出 好 并且 以及 和 及 现在 它 所 于
 """
 """Words that say nothing by themselves."""
 
@@ -227,7 +236,7 @@ NEVER_FIRST = "a an the is are was to be 是 的 为 了 于 请 把 将 一个 
 PHRASES = """
 want to, would like to, would like you to, i'd like to, i'd like you to, need to, like to, like you to, can you, could you, will you, would you
 can you please, could you please, would you please, would you mind, go ahead and, thank you, thanks, thanks a lot, many thanks, thx
-help me, help me to, for me, i want you to, want you to, need you to, would you kindly, in advance, right now
+help me, help me to, for me, i want you to, want you to, need you to, would you kindly, in advance, right now, make a, make an, do a, write a, write an, give a
 """
 """Phrases that say nothing by themselves."""
 

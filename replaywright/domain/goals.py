@@ -53,6 +53,9 @@ class Sort(StrEnum):
 
 Concept: TypeAlias = tuple[Sort, str]
 
+FREE = frozenset((Sort.DIRECTION, word) for word in lists.FREE.split())
+"""Directions that say nothing by themselves."""
+
 
 @dataclass(frozen=True)
 class Token:
@@ -77,6 +80,11 @@ class Token:
     def is_filler(self) -> bool:
         """Whether it says nothing by itself."""
         return self.kind is Kind.WORD and not self.concepts and not self.is_measure
+
+    @property
+    def is_free(self) -> bool:
+        """Whether it is a direction that may stand anywhere."""
+        return bool(self.concepts) and self.concepts[0] in FREE
 
     @property
     def word(self) -> str:
@@ -115,6 +123,7 @@ _PARTS = re.compile(
         f"(?P<{kind}>{pattern})"
         for kind, pattern in (
             (Kind.SLOT, r"""['"“”「」『』‘]?\{\{\s*(?:secret:\s*)?[a-z_][a-z0-9_]*\s*\}\}['"“”「」『』]?"""),
+            ("owner", r"(?<=[a-z0-9])'s(?![a-z0-9'])"),
             ("double", r'"[^"]+"'),
             ("single", r"(?<![a-z0-9])'(?:[^']|(?<=[a-z])'(?=[a-z]))+'(?![a-z0-9])"),
             ("paired", r"“[^”]+”|「[^」]+」|『[^』]+』|《[^》]+》|„[^“”]+[“”]|«[^»]+»|‘(?:[^'’]|(?<=[a-z])['’](?=[a-z]))+['’]"),
@@ -124,12 +133,14 @@ _PARTS = re.compile(
             (Kind.MONTH, rf"(?<!\d)\d{{4}}\s*年\s*\d{{1,2}}\s*月|{_B}(?:{_MONTHS})\.?\s+\d{{4}}{_E}"),
             (Kind.TIME, rf"{_B}\d{{1,2}}:\d{{2}}(?::\d{{2}})?(?:\s?[ap]m)?{_E}|{_B}\d{{1,2}}\s?[ap]m{_E}|\d{{1,2}}点(?:半|\d{{1,2}}分)?"),
             (Kind.PHONE, rf"\+\d[\d\s\-()]{{5,}}\d{_E}|{_B}\d{{2,4}}(?:[\-\s]\d{{3,8}}){{1,3}}{_E}"),
+            ("counted", r"(?<![a-z0-9])\d+(?=-[a-z]{3,}(?![a-z0-9\-.]))"),
             (
                 Kind.CODE,
                 rf"{_B}[a-z0-9][a-z0-9_\-]*(?:\.[a-z0-9_\-]+)*\.{_EXTENSIONS}{_E}"
                 rf"|(?<=\s)[{_HAN}\w\-]+\.{_EXTENSIONS}{_E}"
                 rf"|{_B}(?=[a-z0-9\-_/]*\d)(?=[a-z0-9\-_/]*[a-z])[a-z0-9]+(?:[\-_/][a-z0-9]+)*{_E}",
             ),
+            ("signed", rf"(?<!\S)[-−+](?:{_NUMBER})(?!\d)"),
             (Kind.NUMBER, rf"(?<![\d.,])(?:{_NUMBER})(?![\d])"),
             ("han", f"[{_HAN}]+"),
             ("latin", r"[^\W\d_]+(?:['\-][^\W\d_]+)*"),
@@ -296,6 +307,12 @@ def _read(sentence: str, begin: int, finish: int) -> Iterable[Token]:
                 yield from _han_of(sentence, plain, start, end)
             case "latin":
                 yield from _latin(sentence, plain, start, end)
+            case "owner":
+                yield Token(Kind.WORD, sentence[start:end], start, end, ((Sort.DIRECTION, "of"),))
+            case "counted":
+                yield Token(Kind.NUMBER, sentence[start:end], start, end)
+            case "signed":
+                yield Token(Kind.CODE, sentence[start:end], start, end)
             case "sign":
                 yield _word(sentence, start, end, plain[start:end])
             case Kind.SLOT:
@@ -312,6 +329,10 @@ def _han_of(sentence: str, plain: str, start: int, end: int) -> Iterable[Token]:
 
 def _latin(sentence: str, plain: str, start: int, end: int) -> Iterable[Token]:
     word = plain[start:end]
+    if word.endswith("'s") and not is_listed(word):
+        yield from _latin(sentence, plain, start, end - 2)
+        yield Token(Kind.WORD, sentence[end - 2 : end], end - 2, end, ((Sort.DIRECTION, "of"),))
+        return
     if "-" not in word or is_listed(word):
         yield _word(sentence, start, end, word)
         return

@@ -19,8 +19,8 @@ from replaywright.domain.skills import Considered, Recall, Skill, SkillContext, 
 
 LOOKED_AT = 8
 """Skills that are looked at, the most similar ones."""
-LEAST_SCORE = 0.3
-LEAST_SCORE_BOUNDS = (0.2, 0.7)
+LEAST_SCORE = 0.2
+LEAST_SCORE_BOUNDS = (0.15, 0.7)
 """Between these the least score moves with what became of earlier recalls."""
 LEAST_MARGIN = 0.08
 """By so much the best of several skills that all account for the sentence has to be more similar than the next."""
