@@ -80,7 +80,7 @@ class Asked:
     """What one of a skill's sentences says that must not be left out."""
 
     objects: frozenset[Concept]
-    """Of these at least half."""
+    """All of these, or none where the values tell enough."""
     words: tuple[frozenset[Concept], ...]
     """Of each of these one meaning."""
 

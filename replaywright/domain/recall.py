@@ -235,8 +235,9 @@ def _unsaid(frame: Frame, reading: Reading) -> tuple[str, str] | None:
         named = asked.objects & reading.said
         if lacking:
             found = "other_meaning", "not said: " + _quoted(sorted(min(word)[1] for word in lacking))
-        elif asked.objects and 2 * len(named) < len(asked.objects) and (named or len(frame.slots) < 2):
-            found = "other_object", "the sentence does not say what to do it to"
+        elif asked.objects - named and (named or len(frame.slots) < 2):
+            lost = _quoted(sorted(word for _, word in asked.objects - named))
+            found = "other_object", f"the sentence does not name {lost}"
         else:
             return None
     return found
