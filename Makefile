@@ -3,7 +3,7 @@
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
 .PHONY: help setup demo test test-long mutants check format lock record-histories clean
-.PHONY: chaos chaos-long bench-locate bench-miniwob bench-recovery bench-replay bench-snapshot bench-verify bench-widgets
+.PHONY: chaos chaos-long bench-locate bench-miniwob bench-recall bench-recovery bench-replay bench-snapshot bench-verify bench-widgets
 
 BIN := .venv/bin
 ARGS ?=
@@ -73,6 +73,9 @@ bench-widgets: setup ## work widgets of component frameworks (Quasar, Streamlit,
 
 bench-miniwob: setup ## record and replay tasks of MiniWoB++, judged by their own rewards
 	$(BIN)/python -m bench.miniwob $(ARGS)
+
+bench-recall: setup ## put 530 sentences to 36 skills: right, wrong and missed recalls, exact parameters, and the time it takes
+	$(BIN)/python -m bench.recall $(ARGS)
 
 bench-recovery: setup ## measure the seconds from a killed worker, or worker and browser, to the next step
 	$(BIN)/python -m bench.recovery $(ARGS)

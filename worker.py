@@ -30,12 +30,14 @@ from activities.knowledge import KnowledgeActivities
 from activities.model import ModelActivities
 from activities.plans import PlanActivities
 from activities.probing import ProbeProposals, ProbeTrials
+from activities.recall import RecallActivities
 from activities.resuming import ResumeActivities
 from activities.sessions import Attachments, SessionActivities
 from activities.skill_runs import SkillRunActivities
 from activities.skipping import Skipping
 from cache.connection import open_redis, ping
 from cache.overrides import CachedOverrides, RedisOverrides
+from cache.recalls import RedisRecalls
 from cache.skills import RedisSkills
 from cache.steps import RedisStepStore
 from cache.watch import StoreWatch
@@ -47,9 +49,11 @@ from replaywright.keeper.client import reap
 from replaywright.keeper.identity import host_name
 from replaywright.keeper.local import LocalKeepers
 from replaywright.keeper.places import most_places
+from replaywright.llm.embedder import HttpEmbedder
 from replaywright.llm.executor import ModelExecutor
 from replaywright.llm.planner import ModelPlanner
 from replaywright.llm.prober import ModelProber
+from replaywright.llm.reader import ModelParameterReader
 from replaywright.overrides import rules_in, shipped_rules
 from replaywright.settings import READY_FILE_VARIABLE, Settings, load_settings
 from replaywright.stack.chromium import find_chromium
@@ -184,6 +188,19 @@ def _model_worker(
         price=settings.planner_model_price,
     )
     exits.push_async_callback(prober.close)
+    reader = None
+    if settings.model:
+        reader = ModelParameterReader(
+            settings.model,
+            base_url=settings.model_base_url,
+            timeout_s=settings.model_timeout_s,
+            price=settings.model_price,
+        )
+        exits.push_async_callback(reader.close)
+    embedder = None
+    if settings.embedding_model:
+        embedder = HttpEmbedder(settings.embedding_model, base_url=settings.embedding_model_base_url)
+        exits.push_async_callback(embedder.close)
     redis = open_redis(_redis_url(settings), client_name="replaywright-model")
     exits.push_async_callback(redis.aclose)
     store = RedisStepStore(redis)
@@ -194,6 +211,7 @@ def _model_worker(
             ModelActivities(executor, artifacts, overrides, store).propose_target,
             PlanActivities(planner, artifacts, store).revise_plan,
             ProbeProposals(prober, artifacts, store).propose_probe,
+            RecallActivities(RedisSkills(redis), RedisRecalls(redis), store, reader, embedder).recall,
         ],
         max_concurrent_activities=20,
         max_heartbeat_throttle_interval=BEAT_FLUSH,

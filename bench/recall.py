@@ -14,7 +14,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from bench.recall_set import Sentence, load
-from replaywright.domain.recall import Recaller, RecallRequest, decided
+from replaywright.domain.recall import RecallRequest
+from replaywright.domain.recalling import Recaller, decided
 from replaywright.domain.similarity import SkillIndex
 from replaywright.domain.skills import Recall, Skill
 
@@ -32,18 +33,22 @@ class Answer:
 
     @property
     def is_accepted(self) -> bool:
+        """Whether a skill was taken."""
         return self.recall.decision == "accept"
 
     @property
     def is_right_skill(self) -> bool:
+        """Whether it is the one that was meant."""
         return self.recall.skill is not None and self.recall.skill.name == self.sentence.skill
 
     @property
     def is_exact(self) -> bool:
+        """Whether its values are right as well."""
         return self.is_right_skill and tuple(sorted(self.recall.values.items())) == self.sentence.values
 
     @property
     def score(self) -> float:
+        """Similarity of the skill that was taken."""
         name = self.recall.skill.name if self.recall.skill else ""
         return next((one.score for one in self.recall.considered if one.name == name), 0.0)
 
@@ -97,7 +102,24 @@ def synthetic(count: int, seed: int = 7) -> list[Skill]:
     return made[:count]
 
 
-_SYLLABLES = ("ba", "ko", "lim", "tar", "ves", "nu", "pro", "quel", "shi", "zen", "dor", "fax", "gul", "hap", "jor", "wix")
+_SYLLABLES = (
+    "ba",
+    "ko",
+    "lim",
+    "tar",
+    "ves",
+    "nu",
+    "pro",
+    "quel",
+    "shi",
+    "zen",
+    "dor",
+    "fax",
+    "gul",
+    "hap",
+    "jor",
+    "wix",
+)
 
 
 def timing(sizes: Iterable[int]) -> dict[int, tuple[float, float]]:
@@ -121,8 +143,12 @@ def timing(sizes: Iterable[int]) -> dict[int, tuple[float, float]]:
 
 
 def report(name: str, answers: Sequence[Answer]) -> None:
-    print(f"\n{name}: {len(answers)} sentences, {sum(bool(one.sentence.skill) for one in answers)} of them mean a skill")
-    print(f"  {'category':12} {'count':>5} {'wrong accepts':>14} {'right accepts':>14} {'exact':>7} {'for a model':>12}")
+    print(
+        f"\n{name}: {len(answers)} sentences, {sum(bool(one.sentence.skill) for one in answers)} of them mean a skill"
+    )
+    print(
+        f"  {'category':12} {'count':>5} {'wrong accepts':>14} {'right accepts':>14} {'exact':>7} {'for a model':>12}"
+    )
     categories = Counter(one.sentence.category for one in answers)
     for category in (*sorted(categories), "all"):
         of_it = [one for one in answers if category in (one.sentence.category, "all")]

@@ -73,6 +73,11 @@ def skill_history_key(tenant: str, name: str) -> str:
     return _skills_key(tenant, "skill-history", name)
 
 
+def recalls_key(tenant: str) -> str:
+    """List: what was recalled and what became of it, JSON, oldest first."""
+    return _key((tenant,), "recalls")
+
+
 def _skills_key(tenant: str, what: str, *name: str) -> str:
     """A tenant's skills lie in one slot: a skill, its place in the index and the stamps change together."""
     return _key((tenant, "skills"), what, *map(_escaped, name))

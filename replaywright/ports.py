@@ -18,12 +18,14 @@ from replaywright.domain.outcomes import DownloadedFile, Evidence, Lookup, Proof
 from replaywright.domain.overrides import OverrideRule
 from replaywright.domain.predicates import Predicate
 from replaywright.domain.probing import SiteProbe
+from replaywright.domain.recall import Outcome, RecallRecord
 from replaywright.domain.runs import Revision, Usage
 from replaywright.domain.sessions import SessionRef, Wear
 from replaywright.domain.skills import Skill, SkillRecord, SkillRun, SkillStatistics, SkillStatus
 from replaywright.domain.snapshots import Snapshot
 from replaywright.domain.steps import Step
 from replaywright.domain.targets import ElementQuery, Target
+from replaywright.domain.tasks import Parameter
 
 # --------------------------------------------------------------------------------------------- browser
 
@@ -589,6 +591,22 @@ class Skills(Protocol):
         """Give a claim up; nothing if it is another run's."""
 
 
+class Recalls(Protocol):
+    """What was recalled, and what became of it: the newest two thousand of each tenant.
+
+    Every method may raise `StoreUnavailable`.
+    """
+
+    async def note(self, tenant: str, record: RecallRecord) -> None:
+        """Keep one decision; the same run's last one on a skill counts."""
+
+    async def note_outcome(self, tenant: str, run_id: str, outcome: Outcome) -> None:
+        """Keep what became of the recall that a run began with; nothing if there is none."""
+
+    async def recent(self, tenant: str) -> Sequence[RecallRecord]:
+        """Oldest first, each with what became of it. What is damaged is left out."""
+
+
 class Artifacts(Protocol):
     """Content-addressed store for large values."""
 
@@ -653,6 +671,39 @@ class PlanQuestion(Record):
     remaining: dict[int, str]
     """Titles by number, counted from 1; the failed step is the first."""
     page: str
+
+
+class ReadValues(Record):
+    """What the text-only model read out of a sentence."""
+
+    values: dict[str, str] = Field(default_factory=dict)
+    """By parameter; without those that it did not find."""
+    usage: Usage = Usage()
+    stand_in: bool = False
+
+
+class ParameterReader(Protocol):
+    """The text-only model: a sentence and a skill's parameters in, their values out."""
+
+    async def read(self, *, goal: str, pattern: str, parameters: Mapping[str, Parameter]) -> ReadValues:
+        """The values as they stand in `goal`; `pattern` is a sentence of the skill with its parameters in braces.
+
+        Whether they do stand there, and have their types, is for the caller to check.
+
+        Raises:
+            ModelFailed: one of its kinds; only `ModelRateLimited` and `ModelUnavailable` are worth a retry.
+        """
+
+
+class Embedder(Protocol):
+    """A model that places sentences by their meaning."""
+
+    async def embed(self, texts: Sequence[str]) -> list[list[float]]:
+        """One vector for each text, all of the same length.
+
+        Raises:
+            ModelFailed: one of its kinds; only `ModelRateLimited` and `ModelUnavailable` are worth a retry.
+        """
 
 
 class Planner(Protocol):

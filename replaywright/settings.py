@@ -120,6 +120,11 @@ class Settings(BaseSettings):
     propose_probes: bool = True
     """Ask the planner, once for a commit step that is learned, how the site can be asked whether it took effect. False:
     only what tasks declare (`reconcile`) is asked."""
+    embedding_model: str | None = None
+    """Model that helps to rank skills by meaning, as `text-embedding-3-small`. None: words alone rank."""
+
+    embedding_model_base_url: str | None = None
+    """Where `/embeddings` in OpenAI's dialect is. None: OpenAI."""
 
     chromium: Path | None = None
     """The browser to use. None: the first that is found, see `replaywright.stack.chromium`."""

@@ -7,6 +7,7 @@ from replaywright.cli import (
     doctor,
     importing,
     overrides,
+    recall,
     resume,
     run,
     runs,
@@ -22,7 +23,7 @@ from replaywright.cli.app import app
 __all__ = ["COMMANDS", "app"]
 
 COMMANDS = (
-    *(demo, doctor, up, run, resume, runs, skills, skill_run, skill_changes),
+    *(demo, doctor, up, run, resume, runs, recall, skills, skill_run, skill_changes),
     *(artifacts, cache, overrides, trace, importing, schema),
 )
 """Imported for what they register."""

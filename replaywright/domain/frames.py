@@ -1,7 +1,7 @@
 """What a skill's sentences say, and whether another sentence says the same of other values.
 
 A sentence is read when *every* part of it is accounted for: as a word that the skill's own sentences have (or one that
-means the same), as a word that says nothing, or as the value of a parameter. What is left over is a further demand, and
+means the same), as a word that says nothing, or as the value of a parameter. What is left over is one more demand, and
 nobody has learned how to meet it. Where a value belongs is told by the words beside it, as in the skill's sentences, and
 by its type; where both leave a choice, the sentence is ambiguous.
 """
@@ -438,9 +438,7 @@ class _Reader:
     def _says_nothing(self, index: int) -> bool:
         """Whether a value without quotes does not begin or end here."""
         token = self.tokens[index]
-        return token.word in _NEVER_FIRST or (
-            token.text.isascii() and (token.is_filler or token.is_free)
-        )
+        return token.word in _NEVER_FIRST or (token.text.isascii() and (token.is_filler or token.is_free))
 
     def _names_something(self, at: int, end: int) -> bool:
         """Whether it is more than words that the skill's sentences have anyway."""
@@ -455,7 +453,12 @@ class _Reader:
     def _torn(self, at: int, slot: Slot) -> float:
         """Evidence against a value that begins within a run of signs, after one that tells nothing of its place."""
         before = self.tokens[at - 1] if at else None
-        if before is None or before.kind is not Kind.WORD or before.end != self.tokens[at].start or len(before.text) > 1:
+        if (
+            before is None
+            or before.kind is not Kind.WORD
+            or before.end != self.tokens[at].start
+            or len(before.text) > 1
+        ):
             return 0.0
         return 0.0 if self.meant[at - 1] & (slot.left | slot.names) else 1.0
 
@@ -506,9 +509,7 @@ def _few(options: Iterable[_Parse]) -> tuple[_Parse, ...]:
 
 def _weight(concepts: frozenset[Concept]) -> float:
     """How much a word beside a value says about where it belongs."""
-    weights = [
-        1.5 if concept in FREE else 1.0 if concept[0] in {Sort.ACT, Sort.THING} else 3.0 for concept in concepts
-    ]
+    weights = [1.5 if concept in FREE else 1.0 if concept[0] in {Sort.ACT, Sort.THING} else 3.0 for concept in concepts]
     return max(weights, default=0.0)
 
 
@@ -597,9 +598,7 @@ def places_of(sentence: str, values: Mapping[str, str]) -> dict[str, tuple[int, 
             for match in re.finditer(re.escape(wanted), plain)
             if wanted and _stands_alone(plain, match.start(), match.end())
         ]
-        free = [
-            place for place in candidates if all(place[1] <= start or end <= place[0] for start, end in taken)
-        ]
+        free = [place for place in candidates if all(place[1] <= start or end <= place[0] for start, end in taken)]
         quoted = [(start, end) for start, end in free if _is_quote(plain, start, end)]
         if free:
             place = (quoted or free)[0]

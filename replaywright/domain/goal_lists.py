@@ -5,6 +5,8 @@ compared letter by letter with the words of the skill's own sentences. The first
 has in a skill's sentence; in the sentence that is asked about, any of its meanings will do.
 """
 
+# ruff: noqa: E501 - a line is one meaning with its words
+
 ACTS = """
 send: send, mail out, 发送, 发, 发出, 寄, 寄出, 發送, 發
 transfer: transfer, wire, remit, send, 转账, 转帐, 汇款, 转入, 转出, 转, 划转, 汇

@@ -45,8 +45,7 @@ def features_of(sentence: str, types: Mapping[str, str] | None = None) -> dict[s
             found.update({f"{sort}:{meaning}" for sort, meaning in token.concepts[:2]})
             found["w:" + token.word] += 1
     return {
-        name: (1 + math.log(count)) * (_VALUE_WEIGHT if name.startswith("v:") else 1.0)
-        for name, count in found.items()
+        name: (1 + math.log(count)) * (_VALUE_WEIGHT if name.startswith("v:") else 1.0) for name, count in found.items()
     }
 
 
@@ -90,9 +89,7 @@ class SkillIndex:
     def similarities(self, sentence: str, embedding: Sequence[float] | None = None) -> Vector:
         """Of every row (a pattern of a skill), 0 to 1."""
         bag = features_of(sentence)
-        weighted = {
-            name: weight * self._idf.get(name, self._most * _UNSEEN_WEIGHT) for name, weight in bag.items()
-        }
+        weighted = {name: weight * self._idf.get(name, self._most * _UNSEEN_WEIGHT) for name, weight in bag.items()}
         norm = math.sqrt(sum(weight * weight for weight in weighted.values())) or 1.0
         scores = np.zeros(len(self._rows), dtype=np.float32)
         for name, weight in weighted.items():
@@ -137,4 +134,4 @@ def _unit_rows(given: Sequence[Sequence[float] | None]) -> tuple[Vector, npt.NDA
             rows[number] = row
             has[number] = True
     norms = np.linalg.norm(rows, axis=1, keepdims=True)
-    return rows / np.where(norms > 0, norms, 1), has
+    return (rows / np.where(norms > 0, norms, 1)).astype(np.float32), has
