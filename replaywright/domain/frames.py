@@ -1,7 +1,7 @@
 """What a skill's sentences say, and whether another sentence says the same of other values.
 
 A sentence is read when *every* part of it is accounted for: as a word that the skill's own sentences have (or one that
-means the same), as a word that says nothing, or as the value of a parameter. What is left over is one more demand, and
+means so), as a word that says nothing, or as the value of a parameter. What is left over is one more demand, and
 nobody has learned how to meet it. Where a value belongs is told by the words beside it, as in the skill's sentences, and
 by its type; where both leave a choice, the sentence is ambiguous.
 """
@@ -276,7 +276,14 @@ class _Reader:
             meant |= _nearly(token.word, self.frame.spellings)
         return meant
 
+    @property
+    def may_act(self) -> bool:
+        """Whether any word could be what the skill does; else the sentence need not be read."""
+        known = self.frame.acts | self.frame.objects
+        return any(meant & known for meant in self.meant)
+
     def best(self) -> tuple[_Parse, ...]:
+        """The best accounts of the whole sentence."""
         return self._from(0, 0, 0)
 
     def _from(self, at: int, taken: int, since: int) -> tuple[_Parse, ...]:
@@ -488,6 +495,10 @@ class _Reader:
         return not (Sort.ACT in sorts and sorts <= {Sort.ACT, Sort.UNKNOWN})
 
 
+def _is_act(token: Token) -> bool:
+    return any(sort is Sort.ACT for sort, _ in token.concepts)
+
+
 def _is_opposite(beside: frozenset[Concept], learned: frozenset[Concept]) -> bool:
     """Whether a value stands where to, when it is one of where from, or the other way round."""
     said, known = ({name for _, name in concepts} for concepts in (beside, learned))
@@ -542,6 +553,9 @@ def read(sentence: str, frame: Frame, values: Mapping[str, str] | None = None) -
             fixed[(start - 1, end + 1) if is_quoted else (start, end)] = name
     tokens = tokens_of(sentence, tuple(sorted(fixed)))
     reader = _Reader(tokens, frame, fixed)
+    if not reader.may_act:
+        words = (token for token in tokens if token.kind is Kind.WORD)
+        return Reading(left_over=tuple(token for token in words if token.is_negation or _is_act(token)))
     parses = reader.best()
     _, spans, left = parses[0]
     given = _values(sentence, tokens, spans)

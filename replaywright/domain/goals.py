@@ -187,6 +187,8 @@ class _Lexicon:
     joins: frozenset[str]
     measures: frozenset[str]
     fillers: frozenset[str]
+    phrase_starts: frozenset[str]
+    """First words of phrases."""
     longest_phrase: int
     """In words."""
     longest_han: int
@@ -225,6 +227,7 @@ def _lexicon() -> _Lexicon:
         joins=joins,
         measures=frozenset(lists.MEASURES.split()),
         fillers=frozenset(fillers),
+        phrase_starts=frozenset(word.partition(" ")[0] for word in found if " " in word),
         longest_phrase=max(word.count(" ") + 1 for word in found),
         longest_han=max(len(word) for word in found if re.fullmatch(f"[{_HAN}]+", word)),
     )
@@ -351,6 +354,10 @@ def _joined(sentence: str, tokens: list[Token]) -> Iterable[Token]:
     lexicon = _lexicon()
     at = 0
     while at < len(tokens):
+        if tokens[at].kind is not Kind.WORD or tokens[at].word not in lexicon.phrase_starts:
+            yield tokens[at]
+            at += 1
+            continue
         for length in range(min(lexicon.longest_phrase, len(tokens) - at), 1, -1):
             several = tokens[at : at + length]
             phrase = " ".join(token.word for token in several)

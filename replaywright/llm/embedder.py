@@ -56,9 +56,7 @@ class HttpEmbedder:
         if status >= httpx.codes.INTERNAL_SERVER_ERROR or status in _TEMPORARY:
             raise ModelUnavailable(where)
         if status != httpx.codes.OK:
-            raise ModelMisconfigured(
-                f"{where}: check REPLAYWRIGHT_EMBEDDING_MODEL, its _BASE_URL and {_KEY_VARIABLE}"
-            )
+            raise ModelMisconfigured(f"{where}: check REPLAYWRIGHT_EMBEDDING_MODEL, its _BASE_URL and {_KEY_VARIABLE}")
         return _vectors(response, len(texts), where)
 
     async def close(self) -> None:
