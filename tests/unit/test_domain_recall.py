@@ -1,3 +1,5 @@
+from typing import Any
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -49,7 +51,7 @@ def skill(
     )
 
 
-def recalled(sentence: str, *skills: Skill, url: str = MAIL + "/inbox", **fields: object) -> Recall:
+def recalled(sentence: str, *skills: Skill, url: str = MAIL + "/inbox", **fields: Any) -> Recall:
     request = RecallRequest.model_validate({"tenant": "t", "goal": sentence, "url": url, **fields})
     recaller = Recaller(SkillIndex(skills or (skill(),)))
     return decided(recaller.consider(request, explain=True))
@@ -111,7 +113,7 @@ def test_what_is_nearly_the_skill_is_refused_with_its_reason(sentence: str, reas
     ],
 )
 def test_a_skill_that_may_not_be_run_here_is_refused_with_its_reason(
-    known: Skill, fields: dict[str, object], reason: str
+    known: Skill, fields: dict[str, Any], reason: str
 ) -> None:
     found = recalled(SENTENCE, known, **fields)
 
