@@ -1,8 +1,8 @@
 """What a skill's sentences say, and whether another sentence says the same of other values.
 
 A sentence is read when *every* part of it is accounted for: as a word of the skill's own sentences (or one that means
-the same), as a word that says nothing, or as the value of a parameter. What is left over is a further demand, and nobody
-has learned how to meet that. Where a value belongs is told by the words beside it, as in the skill's sentences, and by
+the same), as a word that says nothing, or as the value of a parameter. What is left over is a further demand, which
+nobody has learned to meet. Where a value belongs is told by the words beside it, as in the skill's sentences, and by
 its type; where both leave a choice, the sentence is ambiguous.
 """
 
