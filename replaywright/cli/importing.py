@@ -1,5 +1,6 @@
 """`replaywright import`: a recording of another tool as a task file."""
 
+import asyncio
 import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -10,8 +11,11 @@ import yaml
 
 from replaywright.cli import output
 from replaywright.cli.app import Command, app, options_of
+from replaywright.cli.skill_store import add_candidates, require_no_secrets, said_of_candidate
 from replaywright.domain.runs import SECRET_PREFIX
+from replaywright.domain.skill_files import imported_skill
 from replaywright.domain.tasks import Task
+from replaywright.domain.text import shorten
 from replaywright.errors import InputInvalid
 from replaywright.imports import Imported, Note, read_recording, task_name
 from replaywright.yaml_files import read_text
@@ -19,6 +23,8 @@ from replaywright.yaml_files import read_text
 _MEANS: Final = {"left_out": "left out", "changed": "changed", "check": "to check"}
 _MANY: Final = 12
 """Places that one row names."""
+_NOTE_LIMIT: Final = 500
+"""Characters of what a skill's history says of the recording."""
 _NOT_IN_YAML: Final = re.compile("[^\\t\\x20-\\x7e\\xa0-\\ud7ff\\ue000-\\ufffd\\U00010000-\\U0010ffff]")
 """Characters that YAML allows nowhere, not even in a comment."""
 
@@ -35,6 +41,10 @@ Out = Annotated[
     typer.Option("--out", metavar="TASK", help="Where to write it; `-` is standard output. (default: NAME.yaml)"),
 ]
 Force = Annotated[bool, typer.Option("--force", help="Overwrite the file if it is there.")]
+AsSkill = Annotated[
+    bool,
+    typer.Option("--skill", help="Write no file: keep it as a candidate skill until a run verifies it."),
+]
 Json = Annotated[bool, typer.Option("--json", help="Report as one JSON object.")]
 
 
@@ -46,6 +56,7 @@ def import_recording(  # noqa: PLR0917 - a command line
     name: Name = None,
     out: Out = None,
     force: Force = False,
+    skill: AsSkill = False,
     json: Json = False,
 ) -> None:
     """Make a task file of a recording: Chrome DevTools Recorder, HyperAgent, browser-use, Playwright codegen (Python).
@@ -58,11 +69,16 @@ def import_recording(  # noqa: PLR0917 - a command line
     source = "standard input" if file == "-" else file
     if json and out == "-":
         raise InputInvalid("--json and --out - both want standard output; name a file for the task")
+    if skill and (out or force):
+        raise InputInvalid("--skill writes no file: leave out --out and --force")
     text = read_text(file, source)
     try:
         imported = read_recording(text, name or task_name("imported" if file == "-" else _stem(file)), kind)
     except InputInvalid as exc:
         raise InputInvalid(f"{source}: {exc}") from exc
+    if skill:
+        _keep(imported, source, json=json)
+        return
     written = out or f"{imported.task.task}.yaml"
     content = task_file(imported, source)
     if written == "-":
@@ -73,6 +89,20 @@ def import_recording(  # noqa: PLR0917 - a command line
         output.print_json(_report(imported, written))
     else:
         _tell(imported, written)
+
+
+def _keep(imported: Imported, source: str, *, json: bool) -> None:
+    """As a candidate skill; what was not taken over stands in its history."""
+    left_out = ", ".join(note.what for note in imported.notes if note.kind == "left_out")
+    note = f"recorded by {imported.kind}, in {Path(source).name}" + (f"; left out: {left_out}" if left_out else "")
+    candidate = imported_skill(imported.task, note=shorten(note, _NOTE_LIMIT))
+    require_no_secrets([candidate])
+    [(kept, before, new)] = asyncio.run(add_candidates([candidate]))
+    if json:
+        output.print_json({**_report(imported, ""), "skill": {"name": kept.name, "version": kept.version, "new": new}})
+        return
+    _tell(imported, "")
+    output.print_line(said_of_candidate(kept, before, new=new))
 
 
 def task_file(imported: Imported, source: str) -> str:
@@ -128,7 +158,7 @@ def _report(imported: Imported, written: str) -> dict[str, Any]:
 
 
 def _tell(imported: Imported, written: str) -> None:
-    """The parameters, the notes, and how to run it; beside the task itself when that has standard output."""
+    """The parameters, the notes, and how to run a file; beside the task itself when that has standard output."""
     console = output.standard_error() if written == "-" else output.standard_output()
     task = imported.task
     if task.parameters or task.secrets:
@@ -145,9 +175,10 @@ def _tell(imported: Imported, written: str) -> None:
             rows.add_row(*output.cells(*row))
         output.print_table(rows, console)
     counts = ", ".join(f"{_count(imported.notes, kind)} {said}" for kind, said in _MEANS.items())
-    output.print_line(f"{written}: {output.count(len(task.steps), 'step')}; {counts}", console=console)
+    told = written or task.task
+    output.print_line(f"{told}: {output.count(len(task.steps), 'step')}; {counts}", console=console)
     needed = " ".join(f"-p {name}=…" for name, parameter in task.parameters.items() if parameter.default is None)
-    if written != "-":
+    if written not in ("-", ""):
         output.print_line(f"replaywright run {written} {needed}".rstrip(), style="dim", console=console)
 
 

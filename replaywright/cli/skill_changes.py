@@ -13,9 +13,11 @@ from replaywright.cli.skill_store import (
     Json,
     KnowledgeBase,
     Name,
+    add_candidates,
     as_yaml,
     lasting_knowledge_base,
     require_no_secrets,
+    said_of_candidate,
 )
 from replaywright.cli.skills import differences, print_diff, skills_app
 from replaywright.domain.skill_files import edited_skill, skills_in, written
@@ -122,18 +124,13 @@ def import_skills(
                 raise InputInvalid(f"{source}: the skill {skill.name!r} is in these files twice: leave one out")
             skills.append(skill)
     require_no_secrets(skills)
-    imported = asyncio.run(_import(skills))
+    imported = asyncio.run(add_candidates(skills))
     if json:
         told = [{"name": skill.name, "version": skill.version, "imported": new} for skill, _, new in imported]
         output.print_json({"skills": told})
         return
     for skill, before, new in imported:
-        if not new:
-            output.print_line(f"{skill.name}: version {skill.version} says the same: left alone")
-            continue
-        run = f"`replaywright skills run {skill.name}" + (f" --version {skill.version}`" if before else "`")
-        also = f"; until then version {before} is run" if before else ""
-        output.print_line(f"{skill.name}: imported as version {skill.version}, a candidate: {run} verifies it{also}")
+        output.print_line(said_of_candidate(skill, before, new=new))
 
 
 @skills_app.command("delete", cls=Command)
@@ -240,24 +237,6 @@ async def _of_status(base: KnowledgeBase, name: str, statuses: set[SkillStatus])
     versions = (await base.record(name)).versions
     found = [await base.skills.get(base.tenant, name, version) for version in versions]
     return [skill.version for skill in found if skill is not None and skill.status in statuses]
-
-
-async def _import(skills: list[Skill]) -> list[tuple[Skill, int, bool]]:
-    """Each skill as it is now, the version that is run meanwhile (0: itself), and whether it was written."""
-    done = []
-    async with lasting_knowledge_base() as base:
-        for skill in skills:
-            chosen = await base.skills.get(base.tenant, skill.name)
-            record = await base.skills.record(base.tenant, skill.name)
-            newest = None if record is None else await base.skills.get(base.tenant, skill.name, record.versions[-1])
-            same = next((old for old in (newest, chosen) if old is not None and written(old) == written(skill)), None)
-            if same is not None:
-                done.append((same, 0, False))
-                continue
-            saved = await base.skills.save(base.tenant, skill, who=who_asks(), reason=skill.note)
-            before = chosen.version if chosen is not None and chosen.status is SkillStatus.ACTIVE else 0
-            done.append((saved, before, True))
-    return done
 
 
 def _say_saved(saved: Skill, *, json: bool) -> None:

@@ -13,9 +13,10 @@ import yaml
 from cache.connection import check_store, open_redis
 from cache.skills import RedisSkills
 from replaywright.cli import output
+from replaywright.cli.runs import who_asks
 from replaywright.cli.store import some_redis
 from replaywright.domain.skill_files import written, written_file
-from replaywright.domain.skills import Skill, SkillRecord
+from replaywright.domain.skills import Skill, SkillRecord, SkillStatus
 from replaywright.errors import InputInvalid
 from replaywright.settings import Settings, load_settings
 from replaywright.vault.environment import EnvironmentSecrets
@@ -130,3 +131,34 @@ def require_no_secrets(skills: Sequence[Skill]) -> None:
                 f"skill {skill.name!r} holds the value of a secret: {line.strip()!r}; write its name there, as "
                 "{{secret:NAME}}, or take it for a parameter"
             )
+
+
+async def add_candidates(skills: list[Skill]) -> list[tuple[Skill, int, bool]]:
+    """Write those that are not there in the same words.
+
+    Returns:
+        Each skill as it is now, the version that is run meanwhile (0: itself), and whether it was written.
+    """
+    done = []
+    async with lasting_knowledge_base() as base:
+        for skill in skills:
+            chosen = await base.skills.get(base.tenant, skill.name)
+            record = await base.skills.record(base.tenant, skill.name)
+            newest = None if record is None else await base.skills.get(base.tenant, skill.name, record.versions[-1])
+            same = next((old for old in (newest, chosen) if old is not None and written(old) == written(skill)), None)
+            if same is not None:
+                done.append((same, 0, False))
+                continue
+            saved = await base.skills.save(base.tenant, skill, who=who_asks(), reason=skill.note)
+            before = chosen.version if chosen is not None and chosen.status is SkillStatus.ACTIVE else 0
+            done.append((saved, before, True))
+    return done
+
+
+def said_of_candidate(skill: Skill, before: int, *, new: bool) -> str:
+    """What became of a skill that was added, and what to do next; `before` is the version that is run meanwhile."""
+    if not new:
+        return f"{skill.name}: version {skill.version} says the same: left alone"
+    run = f"`replaywright skills run {skill.name}" + (f" --version {skill.version}`" if before else "`")
+    also = f"; until then version {before} is run" if before else ""
+    return f"{skill.name}: imported as version {skill.version}, a candidate: {run} verifies it{also}"

@@ -342,3 +342,21 @@ def test_a_retired_skill_is_run_only_when_its_version_is_asked_for(base: Base) -
     with pytest.raises(InputInvalid, match=r"was retired \(wrong folder\): `replaywright skills restore send-mail`"):
         found(None)
     assert found(1).version == 1
+
+
+def test_a_recording_becomes_a_candidate_that_says_what_was_left_out(base: Base) -> None:
+    def imported(*more: str) -> Any:
+        file = str(Path(__file__).parents[1] / "imports" / "recordings" / "devtools_webmail.json")
+        return CliRunner().invoke(app, ["import", file, "--name", "mail", "--skill", *more], env={"COLUMNS": "300"})
+
+    first, again, refused = imported(), imported("--json"), imported("--out", "mail.yaml")
+    record = base.record("mail")
+
+    assert first.exit_code == 0, first.output
+    assert "mail: imported as version 1, a candidate: `replaywright skills run mail` verifies it" in first.stdout
+    assert record is not None
+    assert (record.skill.status, record.skill.origin, record.versions) == (SkillStatus.CANDIDATE, "imported", (1,))
+    assert set(record.skill.task.parameters) == {"user_name", "to", "priority", "subject", "message"}
+    assert "customStep lighthouse" in record.skill.note
+    assert json.loads(again.stdout)["skill"] == {"name": "mail", "version": 1, "new": False}
+    assert (refused.exit_code, "--skill writes no file" in refused.stderr) == (2, True)
