@@ -26,7 +26,9 @@ from temporalio.worker import Worker
 from activities.actions import Actions
 from activities.checkpoints import CheckpointActivities
 from activities.effects import EffectActivities
+from activities.goals import GoalActivities
 from activities.knowledge import KnowledgeActivities
+from activities.looking import LookActivities
 from activities.model import ModelActivities
 from activities.plans import PlanActivities
 from activities.probing import ProbeProposals, ProbeTrials
@@ -34,6 +36,7 @@ from activities.recall import RecallActivities
 from activities.resuming import ResumeActivities
 from activities.sessions import Attachments, SessionActivities
 from activities.skill_runs import SkillRunActivities
+from activities.skills import SkillActivities
 from activities.skipping import Skipping
 from cache.connection import open_redis, ping
 from cache.overrides import CachedOverrides, RedisOverrides
@@ -51,6 +54,7 @@ from replaywright.keeper.local import LocalKeepers
 from replaywright.keeper.places import most_places
 from replaywright.llm.embedder import HttpEmbedder
 from replaywright.llm.executor import ModelExecutor
+from replaywright.llm.labeller import ModelLabeller
 from replaywright.llm.planner import ModelPlanner
 from replaywright.llm.prober import ModelProber
 from replaywright.llm.reader import ModelParameterReader
@@ -154,7 +158,7 @@ async def activity_workers(
                 settings, client, artifacts, secrets=secrets, overrides=overrides, exits=exits
             )
         if role in ("all", "model"):
-            built.append(_model_worker(settings, client, artifacts, overrides, exits))
+            built.append(_model_worker(settings, client, artifacts, secrets, overrides=overrides, exits=exits))
         for worker in built:
             await exits.enter_async_context(worker)
         yield
@@ -164,6 +168,8 @@ def _model_worker(
     settings: Settings,
     client: Client,
     artifacts: ArtifactStore,
+    secrets: EnvironmentSecrets,
+    *,
     overrides: CachedOverrides | None,
     exits: contextlib.AsyncExitStack,
 ) -> Worker:
@@ -174,12 +180,8 @@ def _model_worker(
         price=settings.model_price,
     )
     exits.push_async_callback(executor.close)
-    planner = ModelPlanner(
-        settings.planner_model,
-        base_url=settings.planner_model_base_url,
-        timeout_s=settings.planner_model_timeout_s,
-        price=settings.planner_model_price,
-    )
+    plans, labels = settings.goal_planner, settings.labeller
+    planner = ModelPlanner(plans.model, base_url=plans.base_url, timeout_s=plans.timeout_s, price=plans.price)
     exits.push_async_callback(planner.close)
     prober = ModelProber(
         settings.planner_model,
@@ -201,9 +203,13 @@ def _model_worker(
     if settings.embedding_model:
         embedder = HttpEmbedder(settings.embedding_model, base_url=settings.embedding_model_base_url)
         exits.push_async_callback(embedder.close)
+    labeller = ModelLabeller(labels.model, base_url=labels.base_url, timeout_s=labels.timeout_s, price=labels.price)
+    exits.push_async_callback(labeller.close)
     redis = open_redis(_redis_url(settings), client_name="replaywright-model")
     exits.push_async_callback(redis.aclose)
     store = RedisStepStore(redis)
+    goals = GoalActivities(labeller, planner, artifacts, secrets, store)
+    skills = SkillActivities(RedisSkills(redis), secrets, RedisRecalls(redis))
     return Worker(
         client,
         task_queue=model_queue(settings.task_queue),
@@ -212,6 +218,12 @@ def _model_worker(
             PlanActivities(planner, artifacts, store).revise_plan,
             ProbeProposals(prober, artifacts, store).propose_probe,
             RecallActivities(RedisSkills(redis), RedisRecalls(redis), store, reader, embedder).recall,
+            goals.label_goal,
+            goals.plan_goal,
+            skills.claim_goal,
+            skills.release_goal,
+            skills.judge_recall,
+            skills.learn_skill,
         ],
         max_concurrent_activities=20,
         max_heartbeat_throttle_interval=BEAT_FLUSH,
@@ -293,6 +305,7 @@ async def _browser_workers(
         effects.resolve_step,
         ProbeTrials(attachments, store).try_probe,
         knowledge.finish_run,
+        LookActivities(attachments, artifacts, secrets).look,
         sessions.close_session,
     ]
     shared: list[Callable[..., Any]] = [

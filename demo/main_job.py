@@ -90,6 +90,8 @@ class Row(BaseModel):
     recoveries: int
     mails: int
     """That the site really received during the run."""
+    skill: str = ""
+    """What the run had to do with which version of a skill; empty for a task of its own steps."""
 
 
 class Figures(BaseModel):
@@ -102,6 +104,16 @@ class Figures(BaseModel):
     model: str
     stand_in: bool
     seconds: float
+
+    def and_also(self, other: "Figures") -> "Figures":
+        """Both, one after the other."""
+        return self.model_copy(
+            update={
+                "rows": (*self.rows, *other.rows),
+                "claims": (*self.claims, *other.claims),
+                "seconds": round(self.seconds + other.seconds, 2),
+            }
+        )
 
     @property
     def failed(self) -> tuple[Claim, ...]:

@@ -13,6 +13,8 @@ from replaywright.domain.base import Record
 from replaywright.domain.checkpoints import PageState
 from replaywright.domain.deriving import Seen
 from replaywright.domain.entries import ActionCacheEntry, EntryInfo
+from replaywright.domain.goal_plans import GoalPlan
+from replaywright.domain.goal_runs import Labels
 from replaywright.domain.observed import PredicateResult
 from replaywright.domain.outcomes import DownloadedFile, Evidence, Lookup, Proof, StepOutcome
 from replaywright.domain.overrides import OverrideRule
@@ -665,10 +667,10 @@ class PlanQuestion(Record):
     """Names."""
     done: tuple[str, ...] = ()
     """Titles of the steps that were done."""
-    failed: str
-    """The step that failed, and why."""
+    failed: str = ""
+    """The step that failed, and why; empty where none did."""
     tried: tuple[str, ...] = ()
-    remaining: dict[int, str]
+    remaining: dict[int, str] = Field(default_factory=dict)
     """Titles by number, counted from 1; the failed step is the first."""
     page: str
 
@@ -706,8 +708,22 @@ class Embedder(Protocol):
         """
 
 
+CheckGoalPlan = Callable[[Sequence[Mapping[str, Any]], bool, Sequence[Mapping[str, Any]], bool], GoalPlan]
+"""Makes a plan of steps, of whether it is complete, and of what is verified; the last argument says that the planner
+will not be asked again. Raises `PlanRefused`."""
+
+
 class Planner(Protocol):
     """The planner model: goal, what was done and what failed in, the rest of the plan out."""
+
+    async def plan(self, question: PlanQuestion, check: CheckGoalPlan) -> Revision:
+        """How to reach a goal from the page: all of it, or the part that can be seen from here.
+
+        `check` is as for `revise`.
+
+        Raises:
+            ModelFailed: one of its kinds; only `ModelRateLimited` and `ModelUnavailable` are worth a retry.
+        """
 
     async def revise(
         self, question: PlanQuestion, check: Callable[[Sequence[Mapping[str, Any]]], tuple[Step, ...]]
@@ -745,6 +761,25 @@ class Prober(Protocol):
         """A probe that passed `check`, else why there is none; and what that cost.
 
         `check` makes a probe of an address and texts, or raises `ProbeRefused`; the model is not asked again.
+
+        Raises:
+            ModelFailed: one of its kinds; only `ModelRateLimited` and `ModelUnavailable` are worth a retry.
+        """
+
+
+class Labelled(Record):
+    """What the labeller answered."""
+
+    labels: Labels
+    usage: Usage = Usage()
+    stand_in: bool = False
+
+
+class Labeller(Protocol):
+    """The labeller model: a goal in, what it is about and which of its words are values out."""
+
+    async def label(self, goal: str, check: Callable[[Mapping[str, Any]], Labels]) -> Labelled:
+        """The labels that `check` makes of what the model wrote.
 
         Raises:
             ModelFailed: one of its kinds; only `ModelRateLimited` and `ModelUnavailable` are worth a retry.

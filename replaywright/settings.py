@@ -8,6 +8,7 @@ model providers keep the names that the providers gave them (`OPENAI_API_KEY`, â
 import difflib
 import os
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self, cast
 
@@ -45,6 +46,16 @@ def default_home(environment: Mapping[str, str]) -> Path:
     # The specification says that a relative path is invalid and to be ignored.
     state = Path(base) if base and Path(base).is_absolute() else Path.home() / ".local" / "state"
     return state / "replaywright"
+
+
+@dataclass(frozen=True)
+class ModelSettings:
+    """How one of the models is reached."""
+
+    model: str | None
+    base_url: str | None
+    timeout_s: float
+    price: Price | None
 
 
 class Settings(BaseSettings):
@@ -103,7 +114,8 @@ class Settings(BaseSettings):
     """US dollars for a million tokens that the model writes."""
 
     planner_model: str | None = None
-    """`provider:name` of the model that revises the rest of a plan when a step fails. None: plans are not revised."""
+    """`provider:name` of the model that plans for goals and revises the rest of a plan when a step fails. None: the
+    model plans for goals, and the plans of task files are not revised."""
 
     planner_model_base_url: str | None = None
     """Another server that speaks the provider's dialect, for the planner."""
@@ -125,6 +137,21 @@ class Settings(BaseSettings):
 
     embedding_model_base_url: str | None = None
     """Where `/embeddings` in OpenAI's dialect is. None: OpenAI."""
+
+    labeller_model: str | None = None
+    """`provider:name` of the model that says what a goal is about and what its values are. None: the model."""
+
+    labeller_model_base_url: str | None = None
+    """Another server that speaks the provider's dialect, for the labeller."""
+
+    labeller_model_timeout_s: Seconds = 60
+    """Limit of one request to the labeller."""
+
+    labeller_model_input_price: Dollars | None = None
+    """US dollars for a million tokens that the labeller reads."""
+
+    labeller_model_output_price: Dollars | None = None
+    """US dollars for a million tokens that the labeller writes."""
 
     chromium: Path | None = None
     """The browser to use. None: the first that is found, see `replaywright.stack.chromium`."""
@@ -193,7 +220,7 @@ class Settings(BaseSettings):
                 raise ValueError(
                     f"upload_roots: expected absolute folders that exist, joined by {os.pathsep!r}, got {str(root)!r}"
                 )
-        for name in ("model", "planner_model"):
+        for name in ("model", "planner_model", "labeller_model"):
             value = getattr(self, name)
             if value is not None and not all(value.partition(":")):
                 raise ValueError(f"{name}: expected provider:name, for example openai:gpt-5-mini, got {value!r}")
@@ -231,6 +258,26 @@ class Settings(BaseSettings):
     def planner_model_price(self) -> Price | None:
         """What the planner costs; None when that is not known."""
         return _price(self.planner_model_input_price, self.planner_model_output_price)
+
+    @property
+    def goal_planner(self) -> ModelSettings:
+        """The model that plans; the executor's where no other is named."""
+        if self.planner_model is None:
+            return ModelSettings(self.model, self.model_base_url, self.planner_model_timeout_s, self.model_price)
+        return ModelSettings(
+            self.planner_model,
+            self.planner_model_base_url,
+            self.planner_model_timeout_s,
+            self.planner_model_price,
+        )
+
+    @property
+    def labeller(self) -> ModelSettings:
+        """The model that labels goals; the executor's where no other is named."""
+        if self.labeller_model is None:
+            return ModelSettings(self.model, self.model_base_url, self.labeller_model_timeout_s, self.model_price)
+        price = _price(self.labeller_model_input_price, self.labeller_model_output_price)
+        return ModelSettings(self.labeller_model, self.labeller_model_base_url, self.labeller_model_timeout_s, price)
 
     @property
     def overrides_folder(self) -> Path:

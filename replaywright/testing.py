@@ -14,6 +14,7 @@ from replaywright.domain.actions import Action, Cause
 from replaywright.domain.checkpoints import PageState
 from replaywright.domain.entries import ActionCacheEntry, EntryInfo, EntryStatus
 from replaywright.domain.evaluation import evaluate, failing, text_matches
+from replaywright.domain.goal_runs import Labels
 from replaywright.domain.loops import items_of
 from replaywright.domain.matching import Candidate, Decision, decide_identified, decide_similar
 from replaywright.domain.observed import (
@@ -56,9 +57,11 @@ from replaywright.errors import (
 from replaywright.ports import (
     BeforeDispatch,
     Capture,
+    CheckGoalPlan,
     Choice,
     Download,
     Known,
+    Labelled,
     PlanQuestion,
     ProbeQuestion,
     Recording,
@@ -471,12 +474,48 @@ class FakeProposer:
         return Choice(element_id=answer, usage=Usage(calls=1, input_tokens=100, output_tokens=5, model="fake"))
 
 
-class FakePlanner:
-    """A `Planner` by script: the items of a plan, why it gives up, or an error to raise, for each question."""
+class FakeLabeller:
+    """A `Labeller` by script: what the model wrote, or an error to raise, for each goal."""
 
-    def __init__(self, script: Iterable[Sequence[Mapping[str, Any]] | str | ReplaywrightError]) -> None:
+    def __init__(self, script: Iterable[Mapping[str, Any] | ReplaywrightError]) -> None:
+        self.asked: list[str] = []
+        self._script = list(script)
+
+    async def label(self, goal: str, check: Callable[[Mapping[str, Any]], Labels]) -> Labelled:
+        """The next answer of the script."""
+        self.asked.append(goal)
+        answer = self._script.pop(0)
+        if isinstance(answer, ReplaywrightError):
+            raise answer
+        return Labelled(labels=check(answer), usage=Usage(calls=1, input_tokens=50, output_tokens=20, model="fake"))
+
+
+class FakePlanner:
+    """A `Planner` by script: the items of a plan, why it gives up, or an error to raise, for each question.
+
+    The plan of a goal is a mapping with `steps`, `complete` and `verify`.
+    """
+
+    def __init__(
+        self, script: Iterable[Sequence[Mapping[str, Any]] | Mapping[str, Any] | str | ReplaywrightError]
+    ) -> None:
         self.asked: list[PlanQuestion] = []
         self._script = list(script)
+
+    async def plan(self, question: PlanQuestion, check: CheckGoalPlan) -> Revision:
+        """The next answer of the script; a plan that is refused is not made again."""
+        self.asked.append(question)
+        answer = self._script.pop(0)
+        usage = Usage(calls=1, input_tokens=200, output_tokens=20, model="fake")
+        if isinstance(answer, ReplaywrightError):
+            raise answer
+        if not isinstance(answer, Mapping):
+            return Revision(gave_up=str(answer), complete=False, usage=usage)
+        try:
+            plan = check(answer.get("steps", ()), answer.get("complete", False), answer.get("verify", ()), True)
+        except PlanRefused as exc:
+            return Revision(gave_up=f"the plan was refused: {exc}", complete=False, usage=usage)
+        return Revision(steps=plan.steps, complete=plan.complete, verify=plan.verify, usage=usage)
 
     async def revise(
         self, question: PlanQuestion, check: Callable[[Sequence[Mapping[str, Any]]], tuple[Step, ...]]
@@ -489,6 +528,7 @@ class FakePlanner:
             raise answer
         if isinstance(answer, str):
             return Revision(gave_up=answer, usage=usage)
+        assert not isinstance(answer, Mapping), "a goal's plan is asked for with `plan`"
         try:
             return Revision(steps=check(answer), usage=usage)
         except PlanRefused as exc:

@@ -71,6 +71,11 @@ class Board:
         line = StepLine(sequence=told.sequence, title=title, status=status, message=told.kept, kind="browser")
         self._lines = [*self._lines, line][-LINES_KEPT:]
 
+    def note_text(self, text: str) -> None:
+        """Add a line that belongs to no step."""
+        line = StepLine(sequence=0, title=text, status=Status.DONE, kind="note")
+        self._lines = [*self._lines, line][-LINES_KEPT:]
+
     def progress(self, *, step: int, steps: int, revised_from: tuple[int, ...], totals: Totals) -> Progress:
         """Where the run is."""
         return Progress(

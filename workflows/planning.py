@@ -22,7 +22,9 @@ class Planning:
     def __init__(self, run: RunInput, lineage: str) -> None:
         self._run = run
         self._lineage = lineage
-        self._limits = run.budget or Limits.of(run.task.budget, steps=len(run.task.steps), planner=False)
+        self._limits = run.budget or Limits.of(
+            run.task.budget, steps=len(run.task.steps), planner=run.state.goal is not None
+        )
         self.revised_from = run.state.revised_from
         """For each revision, the index of the step that it began at."""
         self.begun = run.state.begun or workflow.now().timestamp()
@@ -44,8 +46,13 @@ class Planning:
         """Whether another plan may help: it is known what became of the step, and how the page looks."""
         if self._run.mode is Mode.REPLAY or not self._run.task.goal or not self._limits.plans:
             return False
+        return self.is_of_the_page(outcome) and bool(snapshot_of(outcome))
+
+    @staticmethod
+    def is_of_the_page(outcome: StepOutcome) -> bool:
+        """Whether a step failed because the page is not as it was taken to be."""
         failed = outcome.status in (Status.MISSED, Status.UNMET, Status.REFUSED)
-        return failed and outcome.reason not in WITHOUT_PAGE and bool(snapshot_of(outcome))
+        return failed and outcome.reason not in WITHOUT_PAGE
 
     async def propose(self, attempt: Attempt, outcome: StepOutcome) -> Proposal:
         """Which element of the page the model takes for the step's.

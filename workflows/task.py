@@ -11,6 +11,7 @@ from workflows.board import Board
 from workflows.browser import Browser
 from workflows.doubts import UNKNOWN_WARNINGS, Doubts
 from workflows.failures import TaskFailed
+from workflows.goals import Goals
 from workflows.lists import Lists
 from workflows.overrides import Overrides
 from workflows.person import Person
@@ -69,7 +70,7 @@ SKIPPED = "skipped"
 def plan_of(run: RunInput) -> tuple[Step, ...]:
     """The task's own steps, with the start URL opened first when they do not do so themselves."""
     steps = run.task.steps
-    if run.task.url and not isinstance(steps[0], Goto):
+    if run.task.url and not (steps and isinstance(steps[0], Goto)):
         return (Goto(action="goto", url=run.task.url), *steps)
     return steps
 
@@ -121,6 +122,7 @@ class BrowserTask:
         self._recycler = Recycler(
             self._browser, self._recovery, self._board, run, lineage=self._lineage, show=self._show_doing
         )
+        self._goals = Goals(run, self._lineage, self._browser, self._planning, self._board)
         self._person = Person(
             self._board,
             self._planning,
@@ -138,11 +140,13 @@ class BrowserTask:
             ApplicationError: type `TaskFailed`; its details hold the `RunResult`.
         """
         try:
+            if self._goals.is_undecided:
+                workflow.continue_as_new(await self._goals.decided(self._show_doing))
             if self._resuming.is_due:
                 await self._resume()
             await self._browser.open()
             begun_at = self._position
-            while self._position < len(self._plan):
+            while self._position < len(self._plan) or await self._planned_on():
                 if self._position - begun_at >= run.steps_per_history:
                     await workflow.wait_condition(workflow.all_handlers_finished)
                     workflow.continue_as_new(run.model_copy(update={"lineage": self._lineage, "state": self._state()}))
@@ -152,13 +156,14 @@ class BrowserTask:
             result = self._failed(failure.reason, str(failure)).model_copy(update={"artifacts": failure.artifacts})
         except ActivityError as error:
             if isinstance(error.cause, CancelledError):
-                await asyncio.shield(self._browser.close())
+                await asyncio.shield(self._left())
                 raise
             kind = error.cause.type if isinstance(error.cause, ApplicationError) else None
             result = self._failed(kind or type(error.cause).__name__, str(error.cause or error))
         except asyncio.CancelledError:
-            await asyncio.shield(self._browser.close())
+            await asyncio.shield(self._left())
             raise
+        result = await self._goals.ended(result, self._lists.course.rolled)
         self._board.doing = "closing the browser"
         await self._browser.close()
         if run.skill is not None:
@@ -177,6 +182,11 @@ class BrowserTask:
             message = f"{step}{result.message or result.reason}"
             raise ApplicationError(message, result, type="TaskFailed", non_retryable=True)
         return result
+
+    async def _left(self) -> None:
+        """Give back what others wait for."""
+        await self._browser.close()
+        await self._goals.release()
 
     # ------------------------------------------------------------------- going on after another run
 
@@ -259,6 +269,16 @@ class BrowserTask:
         await self._recovery.complete(outcome, self._position)
         self._passed(attempt, outcome)
 
+    async def _planned_on(self) -> bool:
+        """Whether there is more to do: where the plan of a goal ends, the planner says how it goes on."""
+        while self._goals.is_unfinished and self._position == len(self._plan):
+            self._show()
+            course = self._lists.course
+            revision = await self._goals.next_part(course, self._commits, self._totals.usage, self._doubts.read)
+            self._totals = self._totals.model_copy(update={"usage": self._totals.usage.plus(revision.usage)})
+            self._lists.revised(self._position, revision.steps)
+        return self._position < len(self._plan)
+
     def _passed(self, attempt: Attempt, outcome: StepOutcome) -> None:
         """Go on after a step that is done."""
         self._totals = counted(self._totals, outcome)
@@ -320,7 +340,8 @@ class BrowserTask:
                 kind = error.cause.type or "ModelFailed"
                 return outcome.model_copy(update={"reason": kind, "message": str(error.cause)})
             if proposal.target is None:
-                said = f"{outcome.reason or 'missed'}, and the model names no single element for this"
+                why = proposal.overruled or "the model names no single element for this"
+                said = f"{outcome.reason or 'missed'}, and {why}"
                 return outcome.model_copy(update={"message": said})
             attempt.again("model", outcome, proposal=proposal)
             self._totals = self._totals.model_copy(
@@ -370,7 +391,7 @@ class BrowserTask:
 
     async def _propose(self, attempt: Attempt, outcome: StepOutcome) -> Proposal:
         self._board.doing = f"{attempt.title}: asking the model"
-        proposal = await self._planning.propose(attempt, outcome)
+        proposal = self._goals.allowed(attempt, await self._planning.propose(attempt, outcome))
         self._totals = self._totals.model_copy(update={"usage": self._totals.usage.plus(proposal.usage)})
         return proposal
 
@@ -426,6 +447,7 @@ class BrowserTask:
 
     async def _replanned(self, attempt: Attempt, outcome: StepOutcome) -> StepOutcome | None:
         """None when the planner revised the plan from this step on; else the outcome, with why it did not."""
+        await self._goals.note_failure(attempt, outcome, self._lists.course)
         in_list = self._lists.course.iteration_at(attempt.sequence) is not None
         if in_list or not self._planning.is_for_the_planner(outcome):
             return outcome
@@ -433,7 +455,8 @@ class BrowserTask:
             return out_of_budget(outcome, limit)
         self._board.doing = f"{attempt.title}: asking the planner"
         self._show()
-        revision = await self._planning.revise(attempt, outcome, self._lists.course, self._commits)
+        planner = self._goals if self._goals.is_one else self._planning
+        revision = await planner.revise(attempt, outcome, self._lists.course, self._commits)
         plans, usage = self._totals.plans + bool(revision.steps), self._totals.usage.plus(revision.usage)
         self._totals = self._totals.model_copy(update={"plans": plans, "usage": usage})
         self._board.note_plan(attempt, revision)
@@ -460,6 +483,7 @@ class BrowserTask:
         question = f"step {attempt.sequence + 1} failed: {explained(attempt, outcome)}"
         verdict = await self._person.asked(question, answers)
         self._leave_epoch(outcome)
+        self._goals.note_person()
         await self._person.settled(attempt, SettleRequest(action=attempt.request(), verdict=verdict, failed=True))
         who = verdict.who or "a person"
         done = outcome.model_copy(
@@ -513,7 +537,7 @@ class BrowserTask:
         self._totals = self._totals.model_copy(update={"usage": self._totals.usage.plus(usage)})
         self._board.doing = "final verification"
         self._show()
-        verify = tuple(fill_predicate(predicate, self._run.values) for predicate in self._run.task.verify)
+        verify = tuple(fill_predicate(predicate, self._run.values) for predicate in self._goals.verify)
         finished = await self._verified(verify)
         if not finished.verified:
             unmet = next(result for result in finished.predicates if result.fails)
@@ -590,7 +614,8 @@ class BrowserTask:
             due=self._due,
             override_counts=self._overrides.counts,
             override_spent=self._overrides.spent,
-            plan=self._lists.course.rolled if self._planning.revised_from else (),
+            plan=self._lists.course.rolled if self._planning.revised_from or self._goals.is_one else (),
+            goal=self._goals.state,
             revised_from=self._planning.revised_from,
             commits=self._commits,
             warnings=self._warnings,

@@ -13,6 +13,7 @@ from demo.standin.reading import Choice, choose, parse_listing
 
 MODEL_NAME: Final = "stand-in"
 _PLAN_SECTIONS: Final = ("goal", "failed", "remaining")
+_MORE_SECTIONS: Final = ("parameters", "secrets", "done")
 _CHARACTERS_PER_TOKEN: Final = 4
 _ELEMENT_PROPERTY: Final = re.compile(r"(^|_)(element|target|ref|id)(_|$)", re.IGNORECASE)
 _REASON_PROPERTY: Final = re.compile(r"reason|why|explanation|comment|note", re.IGNORECASE)
@@ -51,9 +52,10 @@ def plan_sections(request: Json) -> dict[str, str] | None:
         if message.get("role") != "user" or page is None:
             continue
         around = text[: page.start()] + text[page.end() :]
-        found = {name: re.search(f"<{name}>(.*?)</{name}>", around, re.DOTALL) for name in _PLAN_SECTIONS}
+        names = (*_PLAN_SECTIONS, *_MORE_SECTIONS)
+        found = {name: re.search(f"<{name}>(.*?)</{name}>", around, re.DOTALL) for name in names}
         sections = {name: match[1] for name, match in found.items() if match is not None}
-        return {**sections, "page": page[1]} if len(sections) == len(_PLAN_SECTIONS) else None
+        return {**sections, "page": page[1]} if sections.keys() >= set(_PLAN_SECTIONS) else None
     return None
 
 
@@ -62,18 +64,47 @@ def asks_for_a_probe(request: Json) -> bool:
     return any("<links>" in _text(message.get("content")) for message in _messages(request))
 
 
-def plan_message(request: Json, plan: Json, field: str = "steps") -> dict[str, Any]:
-    """The assistant message that tells a plan in the form that `request` asks for.
+def asks_for(request: Json, field: str) -> bool:
+    """Whether the answer that is asked for has such a field."""
+    return any(field in _properties(tool) for tool in _tools(request)) or field in _schema_in(request).get(
+        "properties", {}
+    )
+
+
+def goal_in(request: Json) -> str:
+    """The goal of a labeller's message.
 
     Raises:
-        NotUnderstoodError: the form asked for has no place for steps, or for the `field` that is there instead.
+        NotUnderstoodError: there is none.
     """
-    for tool in request.get("tools") or ():
-        if tool.get("type") == "function" and field in tool["function"].get("parameters", {}).get("properties", {}):
-            return _call(tool["function"]["name"], json.dumps(plan))
+    for message in reversed(_messages(request)):
+        found = re.search(r"<goal>\n(.*)\n</goal>", _text(message.get("content")), re.DOTALL)
+        if message.get("role") == "user" and found is not None:
+            return found[1]
+    raise NotUnderstoodError("the user message has no <goal>…</goal>")
+
+
+def told_message(request: Json, answer: Json, field: str) -> dict[str, Any]:
+    """The assistant message that tells `answer`, of which one part is `field`, in the form that `request` asks for.
+
+    Raises:
+        NotUnderstoodError: the form asked for has no such field.
+    """
+    for tool in _tools(request):
+        if field in _properties(tool):
+            return _call(tool["name"], json.dumps(answer))
     if field not in _schema_in(request).get("properties", {}):
         raise NotUnderstoodError(f"the output's schema has no {field}")
-    return {"role": "assistant", "content": json.dumps(plan)}
+    return {"role": "assistant", "content": json.dumps(answer)}
+
+
+def _tools(request: Json) -> list[Json]:
+    return [tool["function"] for tool in request.get("tools") or () if tool.get("type") == "function"]
+
+
+def _properties(tool: Json) -> Json:
+    properties: Json = tool.get("parameters", {}).get("properties", {})
+    return properties
 
 
 def answer_message(request: Json, choice: Choice) -> dict[str, Any]:

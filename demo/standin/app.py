@@ -18,13 +18,16 @@ from demo.standin.answers import (
     MODEL_NAME,
     NotUnderstoodError,
     answer_message,
+    asks_for,
     asks_for_a_probe,
     choice_for,
     completion,
     garbled,
-    plan_message,
+    goal_in,
     plan_sections,
+    told_message,
 )
+from demo.standin.goals import goal_plan_for, labels_for
 from demo.standin.plans import plan_for
 from demo.standin.reading import Choice
 
@@ -143,7 +146,10 @@ def _message(request: Mapping[str, Any], failure: Failure | None) -> dict[str, A
         case "refusal":
             return {"role": "assistant", "content": None, "refusal": "I can't help with that."}
         case _ if asks_for_a_probe(request):
-            return plan_message(request, {"shows": [], "gave_up": "stand-in: it knows no such page"}, "shows")
+            return told_message(request, {"shows": [], "gave_up": "stand-in: it knows no such page"}, "shows")
+        case kind if asks_for(request, "verbs"):
+            labels = told_message(request, labels_for(goal_in(request)), "verbs")
+            return garbled(labels) if kind == "malformed" else labels
         case kind if (sections := plan_sections(request)) is not None:
             return _plan_message(request, sections, kind)
         case "null":
@@ -157,15 +163,16 @@ def _message(request: Mapping[str, Any], failure: Failure | None) -> dict[str, A
 
 
 def _plan_message(request: Mapping[str, Any], sections: Mapping[str, str], kind: str | None) -> dict[str, Any]:
+    plan = goal_plan_for(sections) if asks_for(request, "complete") else plan_for(sections)
     match kind:
         case "null":
-            return plan_message(request, {"steps": [], "gave_up": "told to give up"})
+            return told_message(request, {"steps": [], "gave_up": "told to give up"}, "steps")
         case "unknown_id":
-            return plan_message(request, {"steps": [{"keep": 99999}], "gave_up": None})
+            return told_message(request, {"steps": [{"keep": 99999}], "gave_up": None}, "steps")
         case "malformed":
-            return garbled(plan_message(request, plan_for(sections)))
+            return garbled(told_message(request, plan, "steps"))
         case _:
-            return plan_message(request, plan_for(sections))
+            return told_message(request, plan, "steps")
 
 
 def _error(message: str, kind: str, code: str | None) -> dict[str, Any]:

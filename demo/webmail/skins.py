@@ -23,8 +23,12 @@ SKINS: Final[Mapping[str, tuple[str, ...]]] = {
     "shadow": ("shadow", "modern"),
     "identity-swap": ("identity-swap", "classic"),
     "twins": ("twins", "classic"),
+    "two-step": ("two-step", "classic"),
 }
 """Name of a skin to its template directories, the first that has a template wins."""
+
+OTHER_FLOWS: Final = frozenset({"two-step"})
+"""Skins that are more than another look: the same task takes other steps there."""
 
 _ALIASES: Final = {"2006": "classic", "2026": "modern"}
 

@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from demo.goal_scene import GoalScene
 from demo.main_job import Claim, Figures, MainJob
 from demo.stage import Stage
 from replaywright.cli import output
@@ -26,8 +27,10 @@ def demo(
     """Learn, replay, heal and resume a task on a demo webmail, and check every claim against the webmail's own store.
 
     Five runs of `demo/send_mail.yaml`: learned with a model; replayed with other values; replayed after a redesign;
-    one control that only the model can find again; the worker killed with SIGKILL in the middle. Temporal, Redis and
-    Chromium are real. Without a configured model and its key a stand-in answers over HTTP, and says so.
+    one control that only the model can find again; the worker killed with SIGKILL in the middle. Then four runs from
+    sentences: planned and learned; recalled with other values; broken by a redesign and learned again from the step
+    that failed; recalled once more. Temporal, Redis and Chromium are real. Without a configured model and its key a
+    stand-in answers over HTTP, and says so.
 
     The last line is one JSON object with the figures. Exit status 1 when a claim does not hold.
 
@@ -42,6 +45,8 @@ async def _demo(*, keep_open: bool) -> Exit:
         for name, address in (*stage.stack.describe(), ("Webmail", stage.webmail)):
             output.print_line_as_is(f"{name:<11}  {output.plain(address)}")
         figures = await MainJob(stage, output.print_line_as_is).perform()
+        if not figures.failed:
+            figures = figures.and_also(await GoalScene(stage, output.print_line_as_is).perform())
         _print(figures)
         if figures.failed:
             _print_log(stage)
@@ -65,6 +70,9 @@ def _print(figures: Figures) -> None:
             )
         )
     output.print_table(rows)
+    for row in figures.rows:
+        if row.skill:
+            output.print_line_as_is(f"run {row.run:<3} {row.skill}")
     for row in figures.rows:
         output.print_line_as_is(f"run {row.run:<3} {row.url or row.run_id}")
     model = output.model_name(figures.model)

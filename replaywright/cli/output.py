@@ -182,7 +182,8 @@ def is_stand_in(name: str) -> bool:
 
 def step_text(line: StepLine, console: Console) -> Text:
     """A finished step as one line."""
-    text = Text.assemble(mark(line.status, console), f" {line.sequence + 1:04d} {plain(line.title)}")
+    number = "" if line.kind == "note" else f" {line.sequence + 1:04d}"
+    text = Text.assemble(mark(line.status, console), f"{number} {plain(line.title)}")
     if line.left_out:
         text.append(f"  (skipped: {plain(line.message)})", style="dim")
     elif how := how_found(line.lookup, from_ledger=line.from_ledger, already_done=line.already_done):

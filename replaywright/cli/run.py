@@ -25,7 +25,7 @@ from temporalio.common import (
 from temporalio.exceptions import WorkflowAlreadyStartedError
 from temporalio.service import RPCError
 
-from replaywright.cli import output, taskfile
+from replaywright.cli import goal, output, taskfile
 from replaywright.cli.app import Command, Exit, app, options_of
 from replaywright.cli.connect import Place, is_somewhere, require_somewhere, temporal_errors, working_place
 from replaywright.cli.follow import WORKFLOW, Ending, ServerGone, follow
@@ -66,6 +66,9 @@ _REMEDIES = {
     "cancelled": "",
     "terminated": "",
     "abandoned": "",
+    "endless_plan": "put the goal more exactly, or list the steps in a task file",
+    "not_recalled": "without --mode replay the run learns it",
+    "planner_gave_up": "put the goal more exactly; the page and what was planned are in the trace",
     "budget_spent": "",
 }
 
@@ -99,6 +102,10 @@ class Order:
     """With `resume`: what the run before has left."""
     skill: SkillRef | None = None
     """The skill whose task it is."""
+    fresh: bool = False
+    """Of a goal: learn it, whatever skill there is."""
+    wait_for_others: bool = True
+    """Of a goal: while another run learns the same, wait for what it learns."""
 
 
 Begin = Callable[["Place"], Awaitable[Order | None]]
@@ -138,7 +145,19 @@ def _limit(option: str, unit: str, what: str) -> Any:
 def run(
     ctx: typer.Context,
     *,
-    task: Annotated[str, typer.Argument(metavar="TASK", help="Task file, YAML or JSON; `-` is standard input.")],
+    task: Annotated[
+        str,
+        typer.Argument(
+            metavar="TASK", help="Task file, YAML or JSON; `-` is standard input. Or a sentence that says what to do."
+        ),
+    ],
+    url: Annotated[
+        str | None, typer.Option("--url", metavar="URL", help="Of a sentence: the page that the task starts on.")
+    ] = None,
+    secret: Annotated[
+        list[str] | None,
+        typer.Option("--secret", metavar="NAME", help="Of a sentence: a secret that may be entered; repeatable."),
+    ] = None,
     param: Annotated[
         list[str] | None, typer.Option("--param", "-p", metavar="NAME=VALUE", help="A parameter's value; repeatable.")
     ] = None,
@@ -166,6 +185,10 @@ def run(
     max_plans: Annotated[
         int | None, _limit("--max-plans", "N", "How often the planner may revise the rest of the plan.")
     ] = None,
+    fresh: Annotated[bool, typer.Option("--fresh", help="Of a sentence: learn it, whatever skill there is.")] = False,
+    no_wait: Annotated[
+        bool, typer.Option("--no-wait", help="Of a sentence: do not wait for another run that learns the same.")
+    ] = False,
     fail_on_heal: Annotated[bool, typer.Option("--fail-on-heal", help="Exit with 3 when the run healed.")] = False,
     detach: Annotated[bool, typer.Option("--detach", help="Start the run and return at once.")] = False,
     wait: Annotated[bool, typer.Option("--wait", help="Wait on when the run waits for a person.")] = False,
@@ -177,20 +200,24 @@ def run(
         typer.Option("--id", metavar="ID", help="Name the run; a name serves once."),
     ] = None,
 ) -> None:
-    """Run a task and show its progress.
+    """Run a task and show its progress. A sentence is recalled if a skill does what it says, else learned.
 
     Exit status: 0 done, 1 the task failed, 2 bad input, 3 done but healed (`--fail-on-heal`), 4 waits for a person.
 
     Example: `replaywright run demo/send_mail.yaml -p base_url=http://127.0.0.1:8025 -p to=ada@example.com
     -p subject=Minutes -p body=Hello`
+
+    Example: `replaywright run --url http://127.0.0.1:8025 --secret PASSWORD "Send ada@example.com a mail with the
+    subject 'Minutes' and the text 'Hello'"`
     """
     options_of(ctx).json = json
     settings = load_settings()
-    wanted = taskfile.read_task(task)
+    wanted = goal.task_or_goal(task, url=url, secrets=secret or [])
+    goal.refuse_for_steps(wanted, fresh=fresh, no_wait=no_wait)
     values = bind_parameters(wanted, taskfile.read_parameters(param or [], params))
     given = Budget(calls=max_calls, tokens=max_tokens, money=max_money, seconds=max_seconds, plans=max_plans)
     name = checked_id(run_id) or taskfile.new_run_id(wanted, values)
-    order = Order(wanted, values, name, mode, heal, given, on_failure)
+    order = Order(wanted, values, name, mode, heal, given, on_failure, fresh=fresh, wait_for_others=not no_wait)
     if detach:
         require_somewhere(settings)
     if not is_somewhere(settings):
@@ -265,6 +292,8 @@ async def start(here: Place, order: Order) -> WorkflowHandle[Any, RunResult]:
                     propose_probes=here.settings.propose_probes and here.settings.planner_model is not None,
                     resume=order.resume,
                     skill=order.skill,
+                    fresh=order.fresh,
+                    wait_for_others=order.wait_for_others,
                     state=order.state,
                     checkpoint_every=here.settings.checkpoint_every,
                     hibernate_after_s=here.settings.hibernate_after_s,
@@ -297,7 +326,8 @@ async def start(here: Place, order: Order) -> WorkflowHandle[Any, RunResult]:
 def _limits(settings: Settings, order: Order) -> Limits:
     """What the run may spend: what the caller says, else the task, else what is usual."""
     budget = order.budget.over(order.task.budget)
-    return Limits.of(budget, steps=len(order.task.steps), planner=settings.planner_model is not None)
+    planner = settings.planner_model is not None or not order.task.steps
+    return Limits.of(budget, steps=len(order.task.steps), planner=planner)
 
 
 async def _search_attributes(here: Place, order: Order) -> TypedSearchAttributes:
@@ -420,6 +450,8 @@ def report(
         style = "yellow" if healed_fails else "green"
         extra = " (exit 3: it healed, and --fail-on-heal was given)" if healed_fails else ""
         output.print_line(f"done in {took}: {totals}{extra}", style=style, console=console)
+        if result.skill is not None:
+            output.print_line(goal.told(result.skill), console=console)
         if result.note:
             output.print_line(result.note, style="yellow", console=console)
         if result.held:

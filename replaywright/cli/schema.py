@@ -28,6 +28,13 @@ def schema() -> None:
     output.print_json(task_schema(), indent=2)
 
 
+_BEGINNINGS = [
+    {"required": ["steps"], "properties": {"steps": {"minItems": 1}}},
+    {"required": ["goal", "url"], "properties": {"goal": {"minLength": 1}, "url": {"minLength": 1}}},
+]
+"""A task lists its steps, or has a goal and a page to begin on."""
+
+
 def task_schema() -> dict[str, Any]:
     """The schema, with the sentences from the models' source as descriptions."""
     result = Task.model_json_schema()
@@ -36,7 +43,7 @@ def task_schema() -> dict[str, Any]:
         described = result if model is Task else definitions.get(model.__name__)
         if described is not None:
             _describe(described, model)
-    return {"$schema": _DRAFT, **result, "title": "Replaywright task"}
+    return {"$schema": _DRAFT, **result, "anyOf": _BEGINNINGS, "title": "Replaywright task"}
 
 
 def _models(base: type[BaseModel]) -> Iterator[type[BaseModel]]:

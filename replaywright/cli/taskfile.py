@@ -12,6 +12,7 @@ from urllib.parse import urlsplit
 
 import yaml
 
+from replaywright.domain.goal_runs import without_values
 from replaywright.domain.runs import SECRET_PREFIX, Heal, Mode, step_title
 from replaywright.domain.steps import ForEach, Step
 from replaywright.domain.tasks import Several, Task, parse_task
@@ -106,15 +107,17 @@ def site_of(task: Task, values: Mapping[str, str]) -> str:
 
 def summary_of(task: Task) -> str:
     """One line for Temporal's list of runs."""
-    return _cut(" ".join((task.goal or task.task).split()) + f" ({len(task.steps)} steps)", _SUMMARY_BYTES)
+    steps = f" ({len(task.steps)} steps)" if task.steps else ""
+    return _cut(" ".join((_shown_goal(task) or task.task).split()) + steps, _SUMMARY_BYTES)
 
 
 def plan_of(task: Task, mode: Mode, heal: Heal) -> str:
     """The plan as Markdown: steps with their templates, names of parameters and secrets, never a value."""
-    lines = [f"**{task.task}**: {_inert(task.goal) or 'no goal given'}", ""]
+    lines = [f"**{task.task}**: {_inert(_shown_goal(task)) or 'no goal given'}", ""]
     for number, step in enumerate(task.steps, 1):
         lines.append(f"{number}. {_told(step)}")
         lines += [f"    - {_told(inner)}" for inner in (step.steps if isinstance(step, ForEach) else ())]
+    lines += [] if task.steps else ["recalled or learned by the run"]
     lines += ["", f"- mode: {mode.value}, heal: {heal.value}"]
     lines += [f"- parameters: {', '.join(map(_code, task.parameters))}"] if task.parameters else []
     lines += [f"- secrets: {', '.join(map(_code, task.secrets))}"] if task.secrets else []
@@ -124,6 +127,11 @@ def plan_of(task: Task, mode: Mode, heal: Heal) -> str:
 
 def _told(step: Step) -> str:
     return _code(step_title(step)) + (" (under a condition)" if step.when else "")
+
+
+def _shown_goal(task: Task) -> str:
+    """The goal; of a sentence, without the values that stand in it."""
+    return task.goal if task.steps else without_values(task.goal)
 
 
 def _is_json(path: str, text: str) -> bool:

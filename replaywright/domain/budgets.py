@@ -11,6 +11,8 @@ TOKENS = 400_000
 """Tokens for `CALLS` calls, in and out together, unless the run says otherwise."""
 PLANS = 2
 """Revised plans of a run unless it says otherwise; none where no planner is configured."""
+GOAL_PLANS = 6
+"""The same for a run that begins from a goal, in which no person has looked at the steps before."""
 
 
 class Budget(Authored):
@@ -45,7 +47,9 @@ class Limits(Record):
     def of(cls, budget: Budget, *, steps: int, planner: bool) -> "Limits":
         """The limits of a run of so many steps with this budget; without a `planner` no plan is ever revised."""
         calls = max(CALLS, steps * CALLS_PER_STEP)
-        usual = {"calls": calls, "tokens": calls * TOKENS // CALLS, "plans": PLANS if planner else 0}
+        usual = {"calls": calls, "tokens": calls * TOKENS // CALLS, "plans": 0}
+        if planner:
+            usual["plans"] = PLANS if steps else GOAL_PLANS
         given = budget.model_dump(exclude_none=True, exclude=set() if planner else {"plans"})
         return cls(**{**usual, **given})
 

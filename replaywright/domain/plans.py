@@ -62,7 +62,23 @@ class PlanRules(Record):
 
 
 def checked_plan(items: Sequence[Mapping[str, Any]], rules: PlanRules) -> tuple[Step, ...]:
-    """The steps of a plan, in which `{"keep": 3}` stands for the third step of the old plan, as it is.
+    """The steps of a revised plan, in which `{"keep": 3}` stands for the third step of the old plan, as it is.
+
+    Raises:
+        PlanRefused: it breaks a rule.
+    """
+    steps = checked_steps(items, rules)
+    _loses_nothing(kept_in(items), rules)
+    return steps
+
+
+def kept_in(items: Sequence[Mapping[str, Any]]) -> list[int]:
+    """Indexes of the old plan's steps that a plan keeps."""
+    return [item["keep"] - 1 for item in items if item.get("keep") is not None]
+
+
+def checked_steps(items: Sequence[Mapping[str, Any]], rules: PlanRules) -> tuple[Step, ...]:
+    """The steps of any plan: allowed actions, the own site, only what is declared, no commit again.
 
     Raises:
         PlanRefused: it breaks a rule.
@@ -70,12 +86,11 @@ def checked_plan(items: Sequence[Mapping[str, Any]], rules: PlanRules) -> tuple[
     if not 1 <= len(items) <= STEPS_LIMIT:
         raise PlanRefused(f"a plan has 1 to {STEPS_LIMIT} steps; this one has {len(items)}")
     steps = tuple(_step(number, item, rules) for number, item in enumerate(items, 1))
-    kept = [item["keep"] - 1 for item in items if item.get("keep") is not None]
+    kept = kept_in(items)
     if kept != sorted(set(kept)):
         raise PlanRefused("steps of the old plan are kept once each, and in their order")
     if items[0].get("keep") == rules.position + 1:
         raise PlanRefused(f"step {rules.position + 1} failed as it is: begin with what makes it possible")
-    _loses_nothing(kept, rules)
     _repeats_no_commit(steps, rules)
     return steps
 

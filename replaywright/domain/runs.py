@@ -8,6 +8,7 @@ from pydantic import Field
 from replaywright.domain.base import Record
 from replaywright.domain.budgets import Limits
 from replaywright.domain.checkpoints import Checkpoint
+from replaywright.domain.goal_runs import GoalState, SkillUse
 from replaywright.domain.loops import ItemLine, Loop
 from replaywright.domain.observed import PredicateResult
 from replaywright.domain.outcomes import DownloadedFile, Lookup, Status, StepOutcome
@@ -194,6 +195,10 @@ class Revision(Record):
 
     steps: tuple[Step, ...] = ()
     """They replace the plan from the failed step on; empty when it gave up."""
+    complete: bool = True
+    """Whether the goal is reached after these steps; else the planner is asked again then. Of goals only."""
+    verify: tuple[Predicate, ...] = ()
+    """What the planner says must hold at the end, templates. Of goals only."""
     gave_up: str = ""
     """Why there is no plan."""
     usage: Usage = Usage()
@@ -428,6 +433,8 @@ class RunState(Record):
     """Index of the first step that was done in the document that is shown."""
     warnings: tuple[str, ...] = ()
     """Of the result to come."""
+    goal: GoalState | None = None
+    """Of a run that began from a goal, once it is decided how it goes on."""
     begun: float = 0.0
     """When the run began, in seconds since 1970, moved on by the time that it waited for a person; 0 if it begins."""
 
@@ -518,6 +525,10 @@ class RunInput(Record):
     """Whether the planner is asked how the site can be asked about a commit step that was learned."""
     on_failure: Literal["fail", "ask"] | None = None
     """What to do when a step failed and nothing mends it. None: what its task says."""
+    fresh: bool = False
+    """Of a goal: learn it, whatever skill there is."""
+    wait_for_others: bool = True
+    """Of a goal: while another run learns the same, wait for what it learns."""
     resume: Resume | None = None
     """None for a run that begins at the beginning. With it, `state` tells of the run before: its epoch, and the browser
     that it may have left, which is fenced and looked into first."""
@@ -544,8 +555,9 @@ class StepLine(Record):
     """How a preference rule changed the model's pick."""
     left_out: str = ""
     """Why the step was not performed: one of `outcomes.LEFT_OUT`."""
-    kind: Literal["step", "plan", "browser"] = "step"
-    """`plan`: not a step, but a revision of the plan from that step on. `browser`: a new browser from that step on."""
+    kind: Literal["step", "plan", "browser", "note"] = "step"
+    """`plan`: not a step, but a revision of the plan from that step on. `browser`: a new browser from that step on.
+    `note`: what a run from a goal decided."""
 
 
 class Progress(Record):
@@ -586,6 +598,8 @@ class RunResult(Record):
     promoted: int = 0
     held: int = 0
     note: str = ""
+    skill: SkillUse | None = None
+    """The skill that the run was one of, or that it learned."""
     warnings: tuple[str, ...] = ()
     """Steps in doubt that went on because their `on_unknown` says so: nobody knows what became of them."""
 

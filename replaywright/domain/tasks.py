@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Literal, Self, TypeAlias, TypeVar
 
-from pydantic import Field, ValidationError, field_validator, model_validator
+from pydantic import Field, ValidationError, ValidationInfo, field_validator, model_validator
 from pydantic_core import ErrorDetails
 
 from replaywright.domain.actions import Action
@@ -61,7 +61,8 @@ class Task(Authored):
     parameters: dict[str, Parameter] = Field(default_factory=dict)
     secrets: tuple[str, ...] = ()
     """Names of the secrets that steps may use as `{{secret:NAME}}`."""
-    steps: tuple[Step, ...] = Field(min_length=1)
+    steps: tuple[Step, ...] = Field((), validate_default=True)
+    """Empty for a task that begins from its goal, which the run recalls or learns. That needs a goal and a url."""
     verify: tuple[Predicate, ...] = ()
     """What must hold after the last step: the final verification."""
     budget: Budget = Budget()
@@ -87,9 +88,19 @@ class Task(Authored):
                 raise ValueError(f"{name!r} is no secret's name: use letters, digits and underscores")
         return secrets
 
+    @field_validator("steps")
+    @classmethod
+    def _steps_or_a_goal(cls, steps: tuple[Step, ...], info: ValidationInfo) -> tuple[Step, ...]:
+        missing = [name for name in ("goal", "url") if not info.data.get(name)]
+        if not steps and missing:
+            raise ValueError(
+                f"list at least one step, or give goal and url to have the steps worked out ({missing[0]} is missing)"
+            )
+        return steps
+
     @model_validator(mode="after")
     def _opens_a_page(self) -> "Task":
-        if not self.url and not isinstance(self.steps[0], Goto):
+        if not self.url and not (self.steps and isinstance(self.steps[0], Goto)):
             raise ValueError("url is missing: give the page to start on, or make steps[0] a goto")
         return self
 
@@ -292,7 +303,7 @@ def bind_parameters(task: Task, given: Mapping[str, str]) -> dict[str, str]:
         if value is None:
             hint = f", for example {parameter.example!r}" if parameter.example else ""
             raise InputInvalid(f"parameter {name!r} of task {task.task!r} has no value; pass --param {name}=…{hint}")
-        values[name] = _checked(name, parameter, value)
+        values[name] = checked_value(name, parameter, value)
     _check_size(task, values)
     return values
 
@@ -307,7 +318,12 @@ def _check_size(task: Task, values: Mapping[str, str]) -> None:
         )
 
 
-def _checked(name: str, parameter: Parameter, value: str) -> str:
+def checked_value(name: str, parameter: Parameter, value: str) -> str:
+    """`value`, if it is of the declared type.
+
+    Raises:
+        InputInvalid: it is not.
+    """
     patterns = {
         "email": (r"[^@\s]+@[^@\s]+\.[^@\s]+|[^@\s]+@localhost", "an e-mail address"),
         "number": (r"[+-]?(\d+([.,]\d*)?|[.,]\d+)", "a number"),

@@ -8,12 +8,13 @@ from pydantic import BaseModel, ConfigDict, Field
 from pydantic_ai import Agent, ModelRetry, RunContext
 
 from replaywright.domain.budgets import Price
+from replaywright.domain.goal_plans import GoalPlan
 from replaywright.domain.runs import Revision, Usage
 from replaywright.domain.steps import Step
 from replaywright.errors import PlanRefused
 from replaywright.llm import prompts
 from replaywright.llm.client import STAND_IN, ModelClient
-from replaywright.ports import PlanQuestion
+from replaywright.ports import CheckGoalPlan, PlanQuestion
 
 
 class PlannedStep(BaseModel):
@@ -42,6 +43,24 @@ class PlanAnswer(BaseModel):
 
     steps: list[PlannedStep] = Field(default_factory=list)
     gave_up: str | None = Field(None, description="Why the goal cannot be reached from here; then there are no steps.")
+
+
+class GoalAnswer(BaseModel):
+    """What to do next for the goal, or why it cannot be reached."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    steps: list[PlannedStep] = Field(default_factory=list)
+    complete: bool = Field(False, description="Whether the goal is reached after these steps.")
+    verify: list[dict[str, Any]] = Field(default_factory=list, description="With complete: what holds at the end.")
+    gave_up: str | None = Field(None, description="Why the goal cannot be reached from here; then there are no steps.")
+
+
+@dataclass
+class _CheckedGoal:
+    check: CheckGoalPlan
+    plan: GoalPlan | None = None
+    refused: str = ""
 
 
 @dataclass
@@ -80,6 +99,14 @@ class ModelPlanner:
             name="planner",
         )
         self._agent.output_validator(_must_pass)
+        self._goals = Agent(
+            output_type=GoalAnswer,
+            deps_type=_CheckedGoal,
+            instructions=prompts.GOAL_PLANNER,
+            retries=1,
+            name="goal planner",
+        )
+        self._goals.output_validator(_must_serve)
 
     @property
     def spent(self) -> Usage:
@@ -95,6 +122,17 @@ class ModelPlanner:
         refused = checked.refused and f"the plan was refused: {checked.refused}"
         gave_up = refused or ("" if checked.steps else answer.gave_up or "no reason given")
         return Revision(steps=checked.steps, gave_up=gave_up, usage=usage, stand_in=usage.model == STAND_IN)
+
+    async def plan(self, question: PlanQuestion, check: CheckGoalPlan) -> Revision:
+        """Ask how to reach the goal from the page; see `Planner`."""
+        checked = _CheckedGoal(check)
+        answer, usage = await self._client.ask(self._goals, prompts.planner_message(question), checked)
+        plan, stand_in = checked.plan, usage.model == STAND_IN
+        if plan is None:
+            gave_up = checked.refused and f"the plan was refused: {checked.refused}"
+            gave_up = gave_up or answer.gave_up or "no reason given"
+            return Revision(gave_up=gave_up, complete=False, usage=usage, stand_in=stand_in)
+        return Revision(steps=plan.steps, complete=plan.complete, verify=plan.verify, usage=usage, stand_in=stand_in)
 
     async def close(self) -> None:
         """Close the connections to the provider."""
@@ -116,6 +154,22 @@ def _must_pass(ctx: RunContext[_Checked], answer: PlanAnswer) -> PlanAnswer:
         checked.steps = checked.check([step.model_dump(exclude_none=True) for step in answer.steps])
     except PlanRefused as exc:
         if ctx.retry < ctx.max_retries:
+            raise ModelRetry(prompts.refused_plan(str(exc))) from exc
+        checked.refused = str(exc)
+    return answer
+
+
+def _must_serve(ctx: RunContext[_CheckedGoal], answer: GoalAnswer) -> GoalAnswer:
+    """The same for a goal."""
+    checked = ctx.deps
+    if answer.gave_up and not answer.steps:
+        return answer
+    last = ctx.retry >= ctx.max_retries
+    try:
+        steps = [step.model_dump(exclude_none=True) for step in answer.steps]
+        checked.plan = checked.check(steps, answer.complete, answer.verify, last)
+    except PlanRefused as exc:
+        if not last:
             raise ModelRetry(prompts.refused_plan(str(exc))) from exc
         checked.refused = str(exc)
     return answer

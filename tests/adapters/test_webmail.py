@@ -297,6 +297,8 @@ async def send_by_hand(page: Page, url: str, skin: str) -> None:
     await form.get_by_role("textbox", name="To", exact=True).fill("ada@example.com")
     await form.get_by_role("textbox", name="Subject").fill(f"By hand, {skin}")
     await form.get_by_role("combobox", name="Priority").select_option("High")
+    if skin == "two-step":
+        await form.get_by_role("button", name="Continue").click()
     await form.get_by_role("textbox", name="Message").fill("Dear Ada,\nall is well.")
     await form.get_by_role("button", name=SEND_NAMES.get(skin, "Send")).first.click()
 

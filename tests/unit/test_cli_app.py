@@ -86,11 +86,16 @@ def test_the_schema_accepts_the_demo_task() -> None:
     jsonschema.validate(task, schema())
 
 
+def test_the_schema_accepts_a_task_of_a_goal_and_a_page() -> None:
+    jsonschema.validate({"task": "greet", "goal": "Greet Ada", "url": "http://site/"}, schema())
+
+
 @pytest.mark.parametrize(
     "wrong",
     [
         {"colour": "red"},
         {"steps": []},
+        {"steps": [], "goal": "Greet somebody"},
         {"steps": [{"action": "clik", "instruction": "x"}]},
         {"steps": [{"action": "click", "instruction": "x", "timeout": 1}]},
         {"task": "Not A Name"},

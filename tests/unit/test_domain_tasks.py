@@ -45,7 +45,7 @@ REFUSALS: list[tuple[object, str]] = [
         task(task="Send mail"),
         r"mail.yaml: task: String should match pattern '^[a-z0-9][a-z0-9-]{0,62}$', found 'Send mail'",
     ),
-    (task(steps=[]), "mail.yaml: steps: Tuple should have at least 1 item"),
+    (task(steps=[]), "mail.yaml: steps: list at least one step, or give goal and url"),
     (task(steps="click"), "mail.yaml: steps: should be a valid tuple, found 'click'"),
     (task(stepz=[]), "mail.yaml: stepz: unknown field; see `replaywright schema`"),
     (task({"action": "clik"}), f"mail.yaml: steps[0]: unknown action 'clik'; expected one of: {ACTIONS}"),

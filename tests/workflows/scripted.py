@@ -13,7 +13,20 @@ from temporalio.worker import Worker
 
 from replaywright.domain.actions import Action, Effect
 from replaywright.domain.checkpoints import CheckCheckpoint, Checkpoint, RestoreCheckpoint, Restored, TakeCheckpoint
+from replaywright.domain.goal_runs import (
+    ClaimRequest,
+    JudgeRequest,
+    LabelRequest,
+    Labels,
+    Learned,
+    LearnRequest,
+    Looked,
+    LookRequest,
+    PlanRequest,
+    SkillUse,
+)
 from replaywright.domain.outcomes import WHEN, Lookup, Status, StepOutcome
+from replaywright.domain.recall import Recalled, RecallRequest
 from replaywright.domain.runs import (
     ActionRequest,
     Decision,
@@ -41,6 +54,7 @@ from replaywright.domain.sessions import CloseSession, OpenSession, RecoverSessi
 from replaywright.domain.skill_runs import NoteSkillRun
 from replaywright.domain.targets import Target
 from replaywright.domain.tasks import parse_task
+from replaywright.ports import Labelled
 from workflows.policies import browser_queue, model_queue
 from workflows.task import BrowserTask
 
@@ -83,6 +97,22 @@ class Script:
     """Whether the condition of a step holds."""
     finish: Callable[[FinishRequest], Finished] = lambda _request: Finished(promoted=1)
     count: Callable[[NoteSkillRun], None] = lambda _request: None
+    recall: Callable[[RecallRequest], Recalled] = lambda _request: Recalled(decision="abstain", reason="no_skills")
+    claim: Callable[[ClaimRequest, int], str] = lambda request, _call: request.run_id
+    label: Callable[[LabelRequest], Labelled] = lambda _request: Labelled(
+        labels=Labels(name="send-mail", label="Send a mail"), usage=Usage(calls=1)
+    )
+    plan: Callable[[PlanRequest, int], Revision] = lambda _request, _call: Revision(gave_up="no script")
+    learn: Callable[[LearnRequest], Learned] = lambda request: Learned(
+        skill=SkillUse(name=request.labels.name, version=1, how="learned")
+    )
+    of_goal: list[str] = field(default_factory=list)
+    """The activities of a goal, in their order."""
+    planned: list[PlanRequest] = field(default_factory=list)
+    learned: list[LearnRequest] = field(default_factory=list)
+    released: list[ClaimRequest] = field(default_factory=list)
+    judged: list[JudgeRequest] = field(default_factory=list)
+    claimed: list[ClaimRequest] = field(default_factory=list)
     adopt: bool = True
     performed: list[ActionRequest] = field(default_factory=list)
     proposed: list[ProposeRequest] = field(default_factory=list)
@@ -162,6 +192,7 @@ def _checkpoints(script: Script) -> list[Callable[..., object]]:
 def _note_run(script: Script) -> Callable[..., object]:
     @activity.defn(name="skill.note_run")
     async def note_run(request: NoteSkillRun) -> None:
+        script.of_goal.append("note")
         script.counted.append(request)
         script.count(request)
 
@@ -197,6 +228,52 @@ def _skipping(script: Script) -> tuple[Callable[..., object], Callable[..., obje
         return done(request.action, effect=Effect.READ, **said)
 
     return decide, leave_out
+
+
+@activity.defn(name="session.look")
+async def _look(_request: LookRequest) -> Looked:
+    return Looked(snapshot="page", dom="dom")
+
+
+def _of_goals(script: Script) -> list[Callable[..., object]]:
+    @activity.defn(name="skill.recall")
+    async def recall(request: RecallRequest) -> Recalled:
+        script.of_goal.append("recall")
+        return script.recall(request)
+
+    @activity.defn(name="skill.claim")
+    async def claim(request: ClaimRequest) -> str:
+        script.of_goal.append("claim")
+        script.claimed.append(request)
+        return script.claim(request, len(script.claimed) - 1)
+
+    @activity.defn(name="skill.release")
+    async def release(request: ClaimRequest) -> None:
+        script.of_goal.append("release")
+        script.released.append(request)
+
+    @activity.defn(name="skill.judge")
+    async def judge(request: JudgeRequest) -> None:
+        script.judged.append(request)
+
+    @activity.defn(name="skill.learn")
+    async def learn(request: LearnRequest) -> Learned:
+        script.of_goal.append("learn")
+        script.learned.append(request)
+        return script.learn(request)
+
+    @activity.defn(name="model.label")
+    async def label(request: LabelRequest) -> Labelled:
+        script.of_goal.append("label")
+        return script.label(request)
+
+    @activity.defn(name="model.plan")
+    async def plan(request: PlanRequest) -> Revision:
+        script.of_goal.append("plan")
+        script.planned.append(request)
+        return script.plan(request, len(script.planned) - 1)
+
+    return [recall, claim, release, judge, learn, label, plan]
 
 
 def _activities(script: Script, queue: str) -> tuple[list[Callable[..., object]], list[Callable[..., object]]]:
@@ -262,8 +339,9 @@ def _activities(script: Script, queue: str) -> tuple[list[Callable[..., object]]
     propose_probe, try_probe = _probes(script)
     decide, leave_out = _skipping(script)
     actions = [named(action) for action in Action]
-    own = [*actions, decide, recover, close, verify, finish, try_probe, *_checkpoints(script)]
-    return own, [opened, recover, settle, leave_out, resume, _note_run(script), propose, revise, propose_probe]
+    own = [*actions, decide, recover, close, verify, finish, try_probe, _look, *_checkpoints(script)]
+    of_models: list[Callable[..., object]] = [propose, revise, propose_probe, *_of_goals(script)]
+    return own, [opened, recover, settle, leave_out, resume, _note_run(script), *of_models]
 
 
 @asynccontextmanager
@@ -278,6 +356,12 @@ async def scripted(client: Client, script: Script) -> AsyncIterator[str]:
         Worker(client, task_queue=model_queue(queue), activities=shared[6:]),
     ):
         yield queue
+
+
+def run_from(goal: str, *, secrets: tuple[str, ...] = (), **fields: object) -> RunInput:
+    """A run that begins from a sentence."""
+    task = parse_task({"task": "goal", "goal": goal, "url": "http://site/", "secrets": list(secrets)}, "test")
+    return RunInput.model_validate({"task": task, **fields})
 
 
 def run_of(*steps: Mapping[str, object], goal: str = "", **fields: object) -> RunInput:

@@ -1,0 +1,109 @@
+"""What a run does with the knowledge base: who learns what, and what a run has learned."""
+
+from temporalio import activity
+
+from replaywright.domain.goal_runs import CLAIM_S, ClaimRequest, JudgeRequest, Learned, LearnRequest, SkillUse
+from replaywright.domain.personalising import refusal, settled
+from replaywright.domain.predicates import Exists, Predicate
+from replaywright.domain.recall import origin_of
+from replaywright.domain.skills import Skill, SkillStatus
+from replaywright.domain.targets import ElementQuery, Target
+from replaywright.domain.tasks import Task
+from replaywright.domain.templates import fill, generalise
+from replaywright.ports import Recalls, Secrets, Skills
+
+_NAMES_TRIED = 100
+
+
+class SkillActivities:
+    """Activities `skill.claim`, `skill.release`, `skill.judge` and `skill.learn`."""
+
+    def __init__(self, skills: Skills, secrets: Secrets, recalls: Recalls | None = None) -> None:
+        """Without `recalls` it is not kept what became of them."""
+        self._recalls = recalls
+        self._skills = skills
+        self._secrets = secrets
+
+    @activity.defn(name="skill.claim")
+    async def claim_goal(self, request: ClaimRequest) -> str:
+        """The run that learns this now: the one that asks, if no other does.
+
+        Promise on a retry: the same answer, unless the other run has ended meanwhile.
+        """
+        return await self._skills.claim(request.tenant, request.key, request.run_id, CLAIM_S)
+
+    @activity.defn(name="skill.release")
+    async def release_goal(self, request: ClaimRequest) -> None:
+        """This run does not learn that any more."""
+        await self._skills.release(request.tenant, request.key, request.run_id)
+
+    @activity.defn(name="skill.judge")
+    async def judge_recall(self, request: JudgeRequest) -> None:
+        """Keep whether the skill that was recalled did what the goal says: later recalls are more or less strict."""
+        if self._recalls is not None:
+            await self._recalls.note_outcome(request.tenant, request.run_id, request.outcome)
+
+    @activity.defn(name="skill.learn")
+    async def learn_skill(self, request: LearnRequest) -> Learned:
+        """Write down what a verified run did, as an active version of a skill; or say why it cannot be one.
+
+        Promise on a retry: one version, as the store knows the run that it is from.
+        """
+        task = settled(request.task, request.values)
+        if why := refusal(task.steps):
+            return Learned(refused=why)
+        old = None
+        if request.replaces is not None:
+            old = await self._skills.get(request.tenant, request.replaces.name, request.replaces.version)
+        name = old.name if old is not None else await self._free_name(request, task)
+        known = await self._skills.get(request.tenant, name) if old is None else old
+        labels = request.labels
+        skill = Skill(
+            name=name,
+            label=labels.label if known is None else known.label,
+            description=labels.description if known is None else known.description,
+            site=origin_of(fill(task.url, request.values)),
+            verbs=labels.verbs if known is None else known.verbs,
+            objects=labels.objects if known is None else known.objects,
+            task=task.model_copy(update={"task": name}),
+            patterns=tuple(dict.fromkeys((task.goal, *(() if known is None else known.patterns)))),
+            precondition=_precondition(request.first, task, request.values),
+            context=request.context if known is None else known.context,
+            origin="learned" if old is None else "relearned",
+            run_id=request.run_id,
+            note=self._secrets.redact(request.reason),
+        )
+        written = skill.model_dump(mode="json")
+        if self._secrets.redact_data(written) != written:
+            return Learned(refused="what was done holds the value of a secret")
+        saved = await self._skills.save(request.tenant, skill, who=request.run_id, reason=skill.note)
+        await self._skills.set_status(
+            request.tenant,
+            saved.name,
+            saved.version,
+            SkillStatus.ACTIVE,
+            who=request.run_id,
+            reason="verified by the run that learned it",
+        )
+        used = SkillUse(name=saved.name, version=saved.version, how="learned" if old is None else "relearned")
+        return Learned(skill=used)
+
+    async def _free_name(self, request: LearnRequest, task: Task) -> str:
+        """The labels' name; one with a number where another skill has that."""
+        wanted = request.labels.name
+        for number in range(1, _NAMES_TRIED):
+            name = wanted if number == 1 else f"{wanted}-{number}"
+            other = await self._skills.get(request.tenant, name)
+            if other is None or other.run_id == request.run_id:
+                return name
+            if other.site == origin_of(fill(task.url, request.values)) and task.goal in other.patterns:
+                return name
+        return f"{wanted}-{request.run_id[-8:].lower()}"
+
+
+def _precondition(first: Target | None, task: Task, values: dict[str, str]) -> tuple[Predicate, ...]:
+    """That the first element is there, as far as it has a name."""
+    if first is None or not (first.role and first.name) or first.frame:
+        return ()
+    name = generalise(first.name, values, task.parameters)
+    return (Exists(exists=ElementQuery(role=first.role, name=name)),)

@@ -1,0 +1,191 @@
+"""What a model plans for a goal becomes steps of templates here, or is refused.
+
+Values of the goal stand in the planner's answer as they are, or as `{{name}}`. A skill needs the name, so values are
+replaced by code; where two parameters have the same value, the field's own words decide, and where these do not either,
+the planner is asked which it meant.
+"""
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from replaywright.domain.actions import Action, Effect
+from replaywright.domain.base import Record
+from replaywright.domain.goal_runs import STEPS
+from replaywright.domain.plans import PlanRules, checked_steps
+from replaywright.domain.predicates import Predicate
+from replaywright.domain.steps import Step
+from replaywright.domain.tasks import parse_task
+from replaywright.domain.templates import fill, generalise, parameters_in, texts_of
+from replaywright.domain.text import normalise
+from replaywright.domain.weighty import deeds_in, objection
+from replaywright.domain.wording import meaning_of
+from replaywright.errors import InputInvalid, PlanRefused
+
+_PLACES = re.compile(r"(\{\{[^{}]*\}\})")
+_AS_WRITTEN = frozenset({"action", "effect", "keep", "to", "tab", "role", "css", "test_id", "required", "within_ms"})
+"""Fields that name a kind of thing, not a thing of the goal."""
+_PRESSING = frozenset({Action.CLICK, Action.DOUBLE_CLICK, Action.PRESS, Action.CHECK, Action.EXPAND})
+_WHOLE = frozenset({"value", "values", "value_equals", "text_equals"})
+"""Fields that may be a parameter's value from end to end, however short that is."""
+
+_ENTERED = ("value", "values")
+_LONG = 3
+"""Characters from which on `generalise` replaces a value inside a text."""
+
+
+class GoalRules(Record):
+    """What a plan for a goal is checked against."""
+
+    plan: PlanRules
+    asked: frozenset[str] = frozenset()
+    """Deeds that the goal asks for."""
+
+
+class GoalPlan(Record):
+    """A part of a plan that may be carried out."""
+
+    steps: tuple[Step, ...] = ()
+    complete: bool = False
+    verify: tuple[Predicate, ...] = ()
+
+
+def checked_goal_plan(
+    items: Sequence[Mapping[str, Any]],
+    rules: GoalRules,
+    *,
+    complete: bool,
+    verify: Sequence[Mapping[str, Any]],
+    last: bool,
+) -> GoalPlan:
+    """The plan as steps of templates.
+
+    Args:
+        items: Steps as the planner wrote them.
+        rules: What the plan is checked against.
+        complete: Whether the goal is reached after them.
+        verify: What shall hold at the end, as the planner wrote it.
+        last: The planner will not be asked again: what is only wanted for a later skill is done without.
+
+    Raises:
+        PlanRefused: it breaks a rule.
+    """
+    plan = rules.plan
+    if not (items or complete):
+        raise PlanRefused("there are no steps: give some, or say that the plan is complete, or why you give up")
+    if plan.position + len(items) > STEPS:
+        raise PlanRefused(
+            f"a goal may take {STEPS} steps, and {plan.position} are done: {len(items)} more are too many"
+        )
+    templates = [_templated(f"step {number}", item, plan) for number, item in enumerate(items, 1)]
+    steps = checked_steps(templates, plan) if templates else ()
+    _does_what_was_asked(steps, rules, last=last)
+    ends = tuple(_verified(verify, plan)) if complete else ()
+    if complete and (unused := _unused((*plan.plan[: plan.position], *steps), plan, last=last)):
+        raise PlanRefused(f"no step uses {{{{{unused[0]}}}}}, which is a value of the goal: use it, or give up")
+    if complete and not ends and not last:
+        raise PlanRefused("the plan is complete, but verify is empty: say what the page shows when the goal is reached")
+    return GoalPlan(steps=steps, complete=complete, verify=ends)
+
+
+def _does_what_was_asked(steps: Sequence[Step], rules: GoalRules, *, last: bool) -> None:
+    plan = rules.plan
+    for index, step in enumerate(steps):
+        said = (step.instruction, getattr(step, "keys", "")) if step.action in _PRESSING else ()
+        if why := objection(said, rules.asked):
+            raise PlanRefused(f"step {index + 1} is not done: {why}")
+        weighty = step.effect in (Effect.COMMIT, Effect.IRREVERSIBLE) or any(map(deeds_in, said))
+        used_until = (*plan.plan[: plan.position], *steps[: index + 1])
+        tolerant = last and not _enters_something_else(used_until, plan)
+        if weighty and (unused := _unused(used_until, plan, last=tolerant)):
+            raise PlanRefused(
+                f"step {index + 1} cannot be taken back, and {{{{{unused[0]}}}}}, a value of the goal, has not "
+                "been used by then: enter it before"
+            )
+
+
+def _enters_something_else(steps: Iterable[Step], rules: PlanRules) -> bool:
+    """Whether something is entered that does not stand in the goal: it may be there in the place of what does."""
+    goal = normalise(fill(rules.task.goal, rules.values)).casefold()
+    entered = (text for step in steps for key in _ENTERED for text in texts_of(getattr(step, key, None)))
+    literals = (part.strip() for text in entered for part in _PLACES.split(text) if not _PLACES.fullmatch(part))
+    return any(literal and normalise(literal).casefold() not in goal for literal in literals)
+
+
+def _unused(steps: Iterable[Step], rules: PlanRules, *, last: bool) -> list[str]:
+    """Parameters that no step uses, in what it does; at last, plain text that nobody needed is let go.
+
+    What a step expects is no use of a value: nothing is done with it.
+    """
+    done = (step.model_dump(mode="json", exclude={"expect", "reconcile"}) for step in steps)
+    used = frozenset().union(*(parameters_in(text) for data in done for text in texts_of(data)))
+    wanted = (name for name, one in rules.task.parameters.items() if not last or one.type != "text")
+    return [name for name in wanted if name not in used]
+
+
+def _verified(verify: Sequence[Mapping[str, Any]], rules: PlanRules) -> tuple[Predicate, ...]:
+    data = {
+        "task": rules.task.task,
+        "goal": "verify",
+        "url": "http://localhost",
+        "parameters": {name: one.model_dump() for name, one in rules.task.parameters.items()},
+        "verify": [_templated("verify", item, rules) for item in verify],
+    }
+    try:
+        return parse_task(data, "the plan").verify
+    except InputInvalid as exc:
+        raise PlanRefused(str(exc)) from exc
+
+
+def _templated(place: str, item: Mapping[str, Any], rules: PlanRules) -> dict[str, Any]:
+    """What the planner wrote with names in the place of values."""
+    about = str(item.get("instruction") or "")
+
+    def replaced(value: Any, key: str) -> Any:
+        match value:
+            case str() if key not in _AS_WRITTEN:
+                return _named(place, value, about, rules, whole=key in _WHOLE)
+            case Mapping():
+                return {inner: replaced(one, inner) for inner, one in value.items()}
+            case list() | tuple():
+                return [replaced(one, key) for one in value]
+            case _:
+                return value
+
+    return {key: replaced(value, key) for key, value in item.items()}
+
+
+def _named(place: str, text: str, about: str, rules: PlanRules, *, whole: bool) -> str:
+    values = {name: value for name, value in rules.values.items() if name in rules.task.parameters and value}
+    if whole and (same := [name for name, value in values.items() if value == text]):
+        return "{{" + _meant(place, text, same, about) + "}}"
+    return "".join(
+        part if _PLACES.fullmatch(part) else _in_part(place, part, about, values) for part in _PLACES.split(text)
+    )
+
+
+def _in_part(place: str, part: str, about: str, values: Mapping[str, str]) -> str:
+    """`part` with names for the values in it; of several with one value, the one that is meant."""
+    names: dict[str, list[str]] = {}
+    for name, value in values.items():
+        if value in part:
+            names.setdefault(value, []).append(name)
+    meant = [
+        found[0] if len(found) == 1 or len(value) < _LONG else _meant(place, value, found, about)
+        for value, found in names.items()
+    ]
+    return generalise(part, values, meant)
+
+
+def _meant(place: str, value: str, names: Sequence[str], about: str) -> str:
+    """The one of the parameters with this value that the field's words speak of."""
+    if len(names) == 1:
+        return names[0]
+    said = frozenset(meaning_of(about)[0])
+    shared = {name: len(said & frozenset(meaning_of(name.replace("_", " "))[0])) for name in names}
+    best = max(shared.values())
+    ranked = [name for name in names if shared[name] == best]
+    if best == 0 or len(ranked) > 1:
+        ways = " or ".join("{{" + name + "}}" for name in names)
+        raise PlanRefused(f"{place}: {value[:60]!r} is the value of {len(names)} parameters: write {ways}")
+    return ranked[0]

@@ -1,0 +1,192 @@
+"""A run that begins from a goal in words: what it decides on the way, and what crosses to its activities."""
+
+import re
+from typing import Literal, TypeAlias
+
+from pydantic import Field
+
+from replaywright.domain.base import Record
+from replaywright.domain.fingerprints import digest
+from replaywright.domain.plans import origin_of
+from replaywright.domain.predicates import Predicate
+from replaywright.domain.sessions import SessionRef
+from replaywright.domain.skills import SkillContext, SkillRef
+from replaywright.domain.steps import Step
+from replaywright.domain.targets import Target
+from replaywright.domain.tasks import Task
+from replaywright.domain.text import normalise
+
+ROUNDS = 12
+"""How often the planner is asked for the next part of the plan of one run."""
+STEPS = 60
+"""Steps that a goal may take; a plan that wants more is endless."""
+CLAIM_S = 900.0
+"""How long a run may learn before another one begins to learn the same."""
+LOOK_S = 2.0
+"""How often a run that waits for another looks whether that one has learned."""
+WAIT_S = 600.0
+"""How long a run waits for another at most before it learns by itself."""
+
+How: TypeAlias = Literal["recalled", "learned", "relearned"]
+"""The run was one of the skill; it learned it; it was one of it, failed, and learned a new version."""
+
+
+class SkillUse(SkillRef):
+    """The skill of a run, and what the run had to do with it."""
+
+    how: How
+
+
+class GoalParameter(Record):
+    """One value that the labeller found in the goal."""
+
+    name: str
+    type: Literal["text", "email", "number", "date"] = "text"
+    value: str
+
+
+class Labels(Record):
+    """What a goal is about, in the labeller's words; checked by code."""
+
+    name: str = ""
+    """Short, lower case with dashes; empty when there are no labels, and then nothing is learned from the run."""
+    label: str = ""
+    description: str = ""
+    verbs: tuple[str, ...] = ()
+    objects: tuple[str, ...] = ()
+    parameters: tuple[GoalParameter, ...] = ()
+    refused: tuple[str, ...] = ()
+    """What the labeller said and code did not accept, and why."""
+
+
+class GoalState(Record):
+    """How a run from a goal goes on, once that is decided."""
+
+    sentence: str = ""
+    """The goal as it was given, values in it."""
+    labels: Labels = Labels()
+    learning: bool = False
+    """The planner has yet to say the rest of the plan."""
+    rounds: int = 0
+    """How often it was asked."""
+    verify: tuple[Predicate, ...] = ()
+    """What it says must hold at the end, templates."""
+    first: Target | None = None
+    """The first element that the run acted on."""
+    claim: str = ""
+    """Key of what this run learns; empty if it does not, or the claim is another run's."""
+    helped: bool = False
+    """A person did a part of it."""
+    failed: str = ""
+    """Where and why the recalled skill failed; empty as long as it did not."""
+    notes: tuple[str, ...] = ()
+    """What was decided, for people."""
+
+
+class LabelRequest(Record):
+    """Input of `label_goal`."""
+
+    run_id: str
+    lineage: str
+    tenant: str
+    goal: str
+    secrets: tuple[str, ...] = ()
+
+
+class ClaimRequest(Record):
+    """Input of `claim_goal` and `release_goal`."""
+
+    run_id: str
+    tenant: str
+    key: str
+
+
+class LookRequest(Record):
+    """Input of `look`: which session's page to read."""
+
+    session: SessionRef
+    epoch: int
+
+
+class Looked(Record):
+    """A page that was read: digests in the artifact store."""
+
+    snapshot: str
+    dom: str = ""
+    """Empty when it could not be had."""
+
+
+class PlanRequest(Record):
+    """Input of `plan_goal`: how to reach the goal from the page as it is."""
+
+    run_id: str
+    lineage: str
+    tenant: str
+    task: Task
+    """With the parameters; its goal is a template."""
+    values: dict[str, str] = Field(default_factory=dict)
+    verbs: tuple[str, ...] = ()
+    """What the goal asks for, in the labeller's words: it has seen no page."""
+    plan: tuple[Step, ...] = ()
+    """Steps done, and those that remain where one failed."""
+    position: int = 0
+    """How many of them are done."""
+    commits: tuple[int, ...] = ()
+    """Indexes of the steps done that must not be done again."""
+    failed: str = ""
+    """Why the step at `position` failed; empty where none did."""
+    tried: tuple[str, ...] = ()
+    snapshot: str
+    """Digest in the artifact store."""
+    dom: str = ""
+    """Digest of the document as it was before it was pruned; empty when it is not known."""
+
+
+class JudgeRequest(Record):
+    """Input of `judge_recall`: what became of the recall that a run began with."""
+
+    run_id: str
+    tenant: str
+    outcome: Literal["succeeded", "failed"]
+
+
+class LearnRequest(Record):
+    """Input of `learn_skill`: write down what a verified run did."""
+
+    run_id: str
+    tenant: str
+    task: Task
+    """As it is run: parameters, steps that were really done, final verification; templates."""
+    values: dict[str, str] = Field(default_factory=dict)
+    labels: Labels = Labels()
+    sentence: str = ""
+    first: Target | None = None
+    replaces: SkillRef | None = None
+    """The version that had failed in this run."""
+    reason: str = ""
+    context: SkillContext = SkillContext()
+
+
+class Learned(Record):
+    """What came of writing down a run."""
+
+    skill: SkillUse | None = None
+    refused: str = ""
+    """Why it is no skill."""
+
+
+_VALUES = re.compile(
+    r"\"[^\"]*\"|“[^”]*”|„[^“”]*[“”]|«[^»]*»|『[^』]*』|「[^」]*」|(?<![A-Za-z0-9])'[^']*'(?![A-Za-z0-9])|‘[^’]*’"
+    r"|https?://\S+|[^\s@,;，；]+@[^\s@,;，；]+|\d+(?:[.,:/-]\d+)*"
+)
+"""What differs between two sentences of one meaning: quoted text, addresses, numbers and dates."""
+
+
+def claim_key(url: str, goal: str) -> str:
+    """Digest of the site and of the goal without its values: what two runs learn that must not be learned twice."""
+    return digest({"site": origin_of(url), "goal": normalise(without_values(goal)).casefold()})
+
+
+def without_values(goal: str) -> str:
+    """The goal with a sign for each quotation, address, number and date."""
+    return _VALUES.sub("…", goal)

@@ -1,0 +1,78 @@
+"""What a labeller says of a goal, checked: only what stands in the goal is taken over, and no secret."""
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Literal, cast
+
+from replaywright.domain.goal_runs import GoalParameter, Labels
+from replaywright.domain.tasks import Parameter, checked_value
+from replaywright.domain.text import shorten
+from replaywright.errors import InputInvalid
+
+PARAMETERS_LIMIT = 20
+WORDS_LIMIT = 12
+_TEXT_LIMIT = 200
+_TYPES = ("text", "email", "number", "date")
+
+
+def checked_labels(
+    answer: Mapping[str, Any], goal: str, *, secrets: Sequence[str], is_secret: Callable[[str], bool]
+) -> Labels:
+    """The labels, without values that do not stand in `goal` word for word, that hold a secret, or that are of no use.
+
+    Args:
+        answer: What the labeller wrote.
+        goal: What it was told.
+        secrets: Names that are no parameters.
+        is_secret: Whether a text holds a secret's value.
+    """
+    refused: list[str] = []
+    found: dict[str, GoalParameter] = {}
+    for item in answer.get("parameters", ()):
+        name, value = re.sub(r"\W+", "_", str(item.get("name", ""))).strip("_"), str(item.get("value", ""))
+        why = _refusal(name, value, goal, known=(*found, *secrets), is_secret=is_secret)
+        if why:
+            refused.append(f"{name or 'a parameter without a name'}: {why}")
+        else:
+            found[name] = GoalParameter(name=name, type=_type(str(item.get("type", "")), value), value=value)
+    return Labels(
+        name=_slug(str(answer.get("name", "")) or str(answer.get("label", ""))),
+        label=shorten(str(answer.get("label", "")), _TEXT_LIMIT),
+        description=shorten(str(answer.get("description", "")), _TEXT_LIMIT),
+        verbs=_words(answer.get("verbs", ())),
+        objects=_words(answer.get("objects", ())),
+        parameters=tuple(found.values()),
+        refused=tuple(refused[:PARAMETERS_LIMIT]),
+    )
+
+
+def _refusal(name: str, value: str, goal: str, *, known: Sequence[str], is_secret: Callable[[str], bool]) -> str:
+    if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name):
+        return "is no parameter name"
+    if name in known or len(known) >= PARAMETERS_LIMIT:
+        return "is there already" if name in known else f"more than {PARAMETERS_LIMIT} are too many"
+    if value.strip() == goal.strip():
+        return "its value is the whole goal"
+    if is_secret(value) or "{{" in value:
+        return "secrets are no parameters"
+    return "" if value.strip() and value in goal else "its value does not stand in the goal"
+
+
+def _type(said: str, value: str) -> Literal["text", "email", "number", "date"]:
+    """The type that was said, if the value is of it."""
+    if said not in _TYPES:
+        return "text"
+    kind = cast("Literal['text', 'email', 'number', 'date']", said)
+    try:
+        checked_value("value", Parameter(type=kind), value)
+    except InputInvalid:
+        return "text"
+    return kind
+
+
+def _slug(text: str) -> str:
+    return re.sub(r"[^a-z0-9]+", "-", text.casefold()).strip("-")[:50].strip("-") or "task"
+
+
+def _words(given: Sequence[Any]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(shorten(str(word), 60) for word in given if str(word).strip()))[:WORDS_LIMIT]

@@ -1,0 +1,149 @@
+"""What a verified run leaves in the knowledge base, and what cannot be a skill."""
+
+from typing import Any
+
+import pytest
+
+from activities.skills import SkillActivities
+from replaywright.domain.actions import Action
+from replaywright.domain.goal_runs import ClaimRequest, Labels, Learned, LearnRequest
+from replaywright.domain.personalising import PERSONALISED, refusal
+from replaywright.domain.skills import SkillRef, SkillStatus
+from replaywright.domain.targets import Target
+from replaywright.domain.tasks import Task, parse_task
+from replaywright.testing import FakeSecrets
+from replaywright.testing_skills import FakeSkills
+
+GOTO = {"action": "goto", "url": "http://site/"}
+FILL = {"action": "fill", "instruction": "the To field", "value": "{{to}}"}
+VALUES = {"to": "ada@example.com", "site": "Harbor"}
+
+
+def task(*steps: dict[str, Any], goal: str = "Send {{to}} a mail with {{site}}", **fields: Any) -> Task:
+    data = {
+        "task": "send-mail",
+        "goal": goal,
+        "url": "http://site/",
+        "parameters": {"to": {"type": "email"}, "site": {}},
+        "secrets": ["PASSWORD"],
+        "steps": [GOTO, *(steps or (FILL,))],
+        "verify": [{"text_contains": "Sent to {{to}}"}],
+        **fields,
+    }
+    return parse_task(data, "test")
+
+
+async def learn(skills: FakeSkills, *, run_id: str = "run-1", **fields: Any) -> Learned:
+    told = {"task": task(), "values": VALUES, "labels": Labels(name="send-mail", label="Send a mail"), **fields}
+    request = LearnRequest(run_id=run_id, tenant="default", **told)
+    return await SkillActivities(skills, FakeSecrets({"PASSWORD": "hunter22"})).learn_skill(request)
+
+
+async def test_what_a_run_did_is_an_active_skill_of_templates() -> None:
+    skills = FakeSkills()
+    first = Target(tag="a", role="link", name="Mail to ada@example.com")
+
+    learned = await learn(skills, first=first)
+
+    skill = await skills.get("default", "send-mail")
+    assert skill is not None
+    assert learned.skill is not None
+    assert (learned.skill.name, learned.skill.version, learned.skill.how) == ("send-mail", 1, "learned")
+    assert (skill.status, skill.site, skill.run_id) == (SkillStatus.ACTIVE, "http://site", "run-1")
+    assert skill.precondition[0].model_dump(exclude_none=True)["exists"]["name"] == "Mail to {{to}}"
+    assert "ada@example.com" not in skill.model_dump_json()
+
+
+async def test_a_value_that_no_step_uses_is_no_parameter() -> None:
+    skills = FakeSkills()
+
+    await learn(skills)
+
+    skill = await skills.get("default", "send-mail")
+    assert skill is not None
+    assert skill.patterns == ("Send {{to}} a mail with Harbor",)
+    assert list(skill.task.parameters) == ["to"]
+
+
+async def test_a_retry_writes_one_version() -> None:
+    skills = FakeSkills()
+
+    await learn(skills)
+    again = await learn(skills)
+
+    assert again.skill is not None
+    assert again.skill.version == 1
+
+
+async def test_another_skill_of_that_name_is_left_alone() -> None:
+    skills = FakeSkills()
+    await learn(skills)
+
+    other = await learn(skills, run_id="run-2", task=task(goal="Send a letter to {{to}} of {{site}}"))
+
+    assert other.skill is not None
+    assert (other.skill.name, other.skill.version) == ("send-mail-2", 1)
+
+
+async def test_a_version_that_was_learned_again_replaces_the_one_that_failed() -> None:
+    skills = FakeSkills()
+    await learn(skills)
+
+    mended = task({"action": "click", "instruction": "the Next button"}, FILL)
+    again = await learn(
+        skills, run_id="run-2", task=mended, replaces=SkillRef(name="send-mail", version=1), reason="step 2: missed"
+    )
+
+    record = await skills.record("default", "send-mail")
+    old = await skills.get("default", "send-mail", 1)
+    assert record is not None
+    assert old is not None
+    assert (again.skill and again.skill.how, record.skill.version, record.skill.origin) == ("relearned", 2, "relearned")
+    assert (record.skill.status, old.status) == (SkillStatus.ACTIVE, SkillStatus.RETIRED)
+    assert record.skill.note == "step 2: missed"
+    assert len(record.skill.task.steps) == 3
+
+
+async def test_what_holds_a_secret_is_not_kept() -> None:
+    skills = FakeSkills()
+
+    learned = await learn(skills, task=task({**FILL, "expect": [{"text_contains": "hunter22"}]}))
+
+    assert (learned.skill, await skills.get("default", "send-mail")) == (None, None)
+    assert "secret" in learned.refused
+
+
+async def test_a_file_of_its_own_is_refused_with_the_action_s_name() -> None:
+    upload = {"action": "upload", "instruction": "the file field", "files": ["/tmp/a.pdf"]}
+
+    learned = await learn(FakeSkills(), task=task(upload, FILL))
+
+    assert learned.refused.startswith("step 2: upload cannot be in a skill")
+
+
+@pytest.mark.parametrize("action", Action)
+def test_how_each_action_is_done_in_another_run_is_known(action: Action) -> None:
+    assert action in PERSONALISED
+
+
+def test_an_action_that_is_not_known_is_refused_by_its_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    known = {action: how for action, how in PERSONALISED.items() if action is not Action.FILL}
+    monkeypatch.setattr("replaywright.domain.personalising.PERSONALISED", known)
+
+    assert refusal(task().steps) == "step 2: fill cannot be in a skill"
+
+
+async def test_one_run_of_many_learns() -> None:
+    activities = SkillActivities(FakeSkills(), FakeSecrets())
+
+    def asked(run_id: str) -> ClaimRequest:
+        return ClaimRequest(run_id=run_id, tenant="default", key="k")
+
+    holders = [await activities.claim_goal(asked(f"run-{number}")) for number in range(10)]
+    await activities.release_goal(asked("run-1"))
+    still = await activities.claim_goal(asked("run-5"))
+    await activities.release_goal(asked("run-0"))
+
+    assert set(holders) == {"run-0"}
+    assert still == "run-0"
+    assert await activities.claim_goal(asked("run-5")) == "run-5"

@@ -1,0 +1,349 @@
+"""Runs from a goal: recalled, learned part by part, waited for, broken and learned again; on a real Temporal server."""
+
+import asyncio
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from pydantic import TypeAdapter
+from temporalio.client import Client, WorkflowFailureError
+from temporalio.exceptions import ApplicationError
+from temporalio.testing import WorkflowEnvironment
+from temporalio.worker import Replayer
+
+from replaywright.domain.goal_runs import ROUNDS, ClaimRequest, GoalParameter, Labels, PlanRequest
+from replaywright.domain.outcomes import StepOutcome
+from replaywright.domain.predicates import TextContains
+from replaywright.domain.recall import Recalled
+from replaywright.domain.runs import ActionRequest, Mode, Proposal, Revision, RunResult, Usage
+from replaywright.domain.skills import Skill, SkillStatus
+from replaywright.domain.steps import Step
+from replaywright.domain.targets import Target
+from replaywright.domain.tasks import parse_task
+from replaywright.ports import Labelled
+from tests.workflows.scripted import Script, after_goto, done, missed, run_from, scripted, start
+from workflows.plugin import WorkflowPlugin
+from workflows.task import BrowserTask
+
+STEP: TypeAdapter[Step] = TypeAdapter(Step)
+GOAL = "给 ada@example.com 发送邮件，主题是'Tea'"
+VALUES = {"to": "ada@example.com", "subject": "Tea"}
+LABELS = Labels(
+    name="send-mail",
+    label="Send a mail",
+    verbs=("send",),
+    parameters=(GoalParameter(name="to", type="email", value=VALUES["to"]), GoalParameter(name="subject", value="Tea")),
+)
+SENT = TextContains(text_contains="Sent to {{to}}")
+
+
+def step(action: str, instruction: str, **fields: Any) -> Step:
+    return STEP.validate_python({"action": action, "instruction": instruction, **fields})
+
+
+COMPOSE = step("click", "the Compose link", effect="idempotent")
+TO = step("fill", "the To field", value="{{to}}")
+SUBJECT = step("fill", "the Subject field", value="{{subject}}")
+SEND = step("click", "the Send button", effect="commit")
+NEXT = step("click", "the Next button", effect="idempotent")
+
+
+def skill(**fields: Any) -> Skill:
+    task = parse_task(
+        {
+            "task": "send-mail",
+            "goal": "给 {{to}} 发送邮件，主题是'{{subject}}'",
+            "url": "http://site/",
+            "parameters": {"to": {"type": "email"}, "subject": {}},
+            "steps": [{"action": "goto", "url": "http://site/"}, *(s.model_dump(exclude_defaults=True) for s in STEPS)],
+            "verify": [{"text_contains": "Sent to {{to}}"}],
+            **fields,
+        },
+        "skill",
+    )
+    return Skill(name="send-mail", version=3, status=SkillStatus.ACTIVE, site="http://site", task=task)
+
+
+STEPS = (TO, SUBJECT, SEND)
+
+
+def recalls(one: Skill) -> Callable[..., Recalled]:
+    return lambda _request: Recalled(decision="accept", reason="accepted", skill=one, values=VALUES)
+
+
+def labelled(_request: object) -> Labelled:
+    return Labelled(labels=LABELS, usage=Usage(calls=1))
+
+
+def plans(*parts: tuple[Step, ...]) -> Callable[[PlanRequest, int], Revision]:
+    """The parts of a plan one after the other; the last completes it."""
+
+    def answer(_request: PlanRequest, call: int) -> Revision:
+        last = call == len(parts) - 1
+        return Revision(steps=parts[call], complete=last, verify=(SENT,) if last else (), usage=Usage(calls=1))
+
+    return answer
+
+
+def failed(error: WorkflowFailureError) -> RunResult:
+    assert isinstance(error.cause, ApplicationError)
+    return RunResult.model_validate(error.cause.details[0])
+
+
+@pytest.fixture
+async def client(temporal_env: WorkflowEnvironment) -> Client:
+    address = temporal_env.client.service_client.config.target_host
+    return await Client.connect(address, plugins=[WorkflowPlugin()])
+
+
+async def test_what_is_not_known_is_labelled_planned_part_by_part_verified_and_written_down(client: Client) -> None:
+    script = Script(label=labelled, plan=plans((COMPOSE,), STEPS))
+
+    async with scripted(client, script) as queue:
+        handle = await start(client, queue, run_from(GOAL))
+        result = await handle.result()
+        history = await handle.fetch_history()
+
+    assert script.of_goal == ["recall", "claim", "recall", "label", "plan", "plan", "learn", "release"]
+    assert [request.step.action for request in script.performed] == ["goto", "click", "fill", "fill", "click"]
+    assert script.performed[2].values == VALUES
+    assert [len(request.plan) for request in script.planned] == [1, 2]
+    [learned] = script.learned
+    assert learned.task.goal == "给 {{to}} 发送邮件，主题是'{{subject}}'"
+    assert [one.action for one in learned.task.steps] == ["goto", "click", "fill", "fill", "click"]
+    assert (learned.task.verify, learned.task.parameters["to"].type) == ((SENT,), "email")
+    assert (result.skill and result.skill.how, result.totals.usage.calls) == ("learned", 3)
+    await Replayer(workflows=[], plugins=[WorkflowPlugin()]).replay_workflow(history)
+
+
+async def test_a_recalled_skill_is_run_without_planner_or_executor_and_counted(client: Client) -> None:
+    script = Script(recall=recalls(skill()))
+
+    async with scripted(client, script) as queue:
+        result = await (await start(client, queue, run_from(GOAL))).result()
+
+    assert script.of_goal == ["recall", "note"]
+    assert (script.proposed, result.totals.usage.calls) == ([], 0)
+    assert [request.values for request in script.performed] == [VALUES] * 4
+    [noted], [judged] = script.counted, script.judged
+    assert (noted.run.succeeded, noted.run.version, judged.outcome) == (True, 3, "succeeded")
+    assert result.skill is not None
+    assert (result.skill.name, result.skill.version, result.skill.how) == ("send-mail", 3, "recalled")
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("fields", [{"fresh": True}, {"mode": Mode.LEARN}])
+async def test_a_run_that_is_to_learn_afresh_recalls_nothing(client: Client, fields: dict[str, Any]) -> None:
+    script = Script(recall=recalls(skill()), label=labelled, plan=plans(STEPS))
+
+    async with scripted(client, script) as queue:
+        await (await start(client, queue, run_from(GOAL, **fields))).result()
+
+    assert script.of_goal == ["claim", "label", "plan", "learn", "release"]
+
+
+@pytest.mark.long
+async def test_a_skill_whose_secret_was_not_allowed_is_not_run(client: Client) -> None:
+    steps = [{"action": "fill", "instruction": "the password field", "value": "{{secret:PIN}}"}]
+    script = Script(recall=recalls(skill(secrets=["PIN"], steps=steps)))
+
+    async with scripted(client, script) as queue:
+        with pytest.raises(WorkflowFailureError) as failure:
+            await (await start(client, queue, run_from(GOAL, mode=Mode.REPLAY))).result()
+
+    assert failed(failure.value).reason == "not_recalled"
+    assert "PIN" in failed(failure.value).message
+    assert script.performed == []
+
+
+async def test_who_learns_the_same_is_waited_for_and_then_recalled(client: Client) -> None:
+    def recall(_request: object) -> Recalled:
+        return (
+            recalls(skill())(None) if script.of_goal.count("recall") > 1 else Recalled(decision="abstain", reason="no")
+        )
+
+    def claim(request: ClaimRequest, call: int) -> str:
+        return "other-run" if call == 0 else request.run_id
+
+    script = Script(recall=recall, claim=claim)
+
+    async with scripted(client, script) as queue:
+        handle = await start(client, queue, run_from(GOAL))
+        result = await handle.result()
+        progress = await handle.query(BrowserTask.progress)
+
+    assert script.of_goal == ["recall", "claim", "claim", "recall", "release", "note"]
+    assert result.totals.usage.calls == 0
+    notes = [line.title for line in progress.lines if line.kind == "note"]
+    assert "waited for other-run, which learned the same" in notes
+    assert notes[-1] == "recalled skill send-mail, version 3"
+
+
+@pytest.mark.long
+async def test_who_does_not_wait_learns_beside_the_other(client: Client) -> None:
+    script = Script(claim=lambda _request, _call: "other-run", label=labelled, plan=plans(STEPS))
+
+    async with scripted(client, script) as queue:
+        result = await (await start(client, queue, run_from(GOAL, wait_for_others=False))).result()
+
+    assert script.of_goal.count("claim") == 1
+    assert result.succeeded
+
+
+def needs_next(script: Script) -> Callable[[ActionRequest, int], StepOutcome]:
+    """The subject field is only there once Next was clicked."""
+
+    def perform(request: ActionRequest, _call: int) -> StepOutcome:
+        clicked = any(one.step.instruction == NEXT.instruction for one in script.performed[:-1])
+        return done(request) if clicked or request.step.instruction != SUBJECT.instruction else missed("not_found")
+
+    return after_goto(perform)
+
+
+async def test_a_skill_that_breaks_is_suspect_and_learned_again_from_the_step_that_failed(client: Client) -> None:
+    script = Script(recall=recalls(skill()), plan=plans((NEXT, SUBJECT, SEND)), propose=lambda _: Proposal())
+    script.perform = needs_next(script)
+
+    async with scripted(client, script) as queue:
+        handle = await start(client, queue, run_from(GOAL))
+        result = await handle.result()
+        history = await handle.fetch_history()
+
+    assert script.of_goal[:4] == ["recall", "note", "plan", "learn"]
+    [noted, *_], [asked], [learned] = script.counted, script.planned, script.learned
+    assert (noted.run.succeeded, noted.run.failed_step) == (False, 2)
+    assert "the Subject field" in noted.run.reason
+    assert (asked.position, asked.failed.startswith("missed"), len(asked.plan)) == (2, True, 4)
+    assert learned.replaces is not None
+    assert learned.replaces.version == 3
+    assert [one.instruction for one in learned.task.steps[1:]] == [s.instruction for s in (TO, NEXT, SUBJECT, SEND)]
+    assert sum(one.step.action == "goto" for one in script.performed) == 1
+    assert result.skill is not None
+    await Replayer(workflows=[], plugins=[WorkflowPlugin()]).replay_workflow(history)
+
+
+@pytest.mark.long
+async def test_a_skill_that_breaks_and_cannot_be_learned_again_fails_with_both_reasons(client: Client) -> None:
+    script = Script(
+        recall=recalls(skill()),
+        plan=lambda _request, _call: Revision(gave_up="the page is closed", complete=False),
+        propose=lambda _: Proposal(),
+    )
+    script.perform = needs_next(script)
+
+    async with scripted(client, script) as queue:
+        with pytest.raises(WorkflowFailureError) as failure:
+            await (await start(client, queue, run_from(GOAL))).result()
+
+    said = failed(failure.value).message
+    assert "not_found" in said
+    assert "the page is closed" in said
+    assert script.of_goal[:3] == ["recall", "note", "plan"]
+    assert [noted.run.succeeded for noted in script.counted] == [False, False]
+
+
+@pytest.mark.long
+async def test_a_skill_is_not_blamed_for_what_is_not_the_page_s_doing(client: Client) -> None:
+    def perform(request: ActionRequest, _call: int) -> StepOutcome:
+        raise ApplicationError("no such variable", type="SecretMissing", non_retryable=True)
+
+    script = Script(recall=recalls(skill()), perform=after_goto(perform))
+
+    async with scripted(client, script) as queue:
+        with pytest.raises(WorkflowFailureError):
+            await (await start(client, queue, run_from(GOAL))).result()
+
+    assert [noted.run.outside for noted in script.counted] == [True]
+
+
+async def test_a_plan_without_end_ends_with_its_reason(client: Client) -> None:
+    def plan(_request: PlanRequest, _call: int) -> Revision:
+        return Revision(steps=(NEXT,), complete=False, usage=Usage(calls=1))
+
+    script = Script(label=labelled, plan=plan)
+
+    async with scripted(client, script) as queue:
+        with pytest.raises(WorkflowFailureError) as failure:
+            await (await start(client, queue, run_from(GOAL))).result()
+
+    assert failed(failure.value).reason == "endless_plan"
+    assert (len(script.planned), script.learned) == (ROUNDS, [])
+    assert script.of_goal[-1] == "release"
+
+
+@pytest.mark.long
+async def test_a_planner_that_gives_up_ends_the_run_with_its_words(client: Client) -> None:
+    script = Script(label=labelled, plan=lambda *_: Revision(gave_up="there is no such page", complete=False))
+
+    async with scripted(client, script) as queue:
+        with pytest.raises(WorkflowFailureError) as failure:
+            await (await start(client, queue, run_from(GOAL))).result()
+
+    assert failed(failure.value).reason == "planner_gave_up"
+    assert "there is no such page" in failed(failure.value).message
+
+
+@pytest.mark.long
+async def test_without_a_final_verification_nothing_becomes_a_skill(client: Client) -> None:
+    script = Script(label=labelled, plan=lambda *_: Revision(steps=STEPS, complete=True))
+
+    async with scripted(client, script) as queue:
+        result = await (await start(client, queue, run_from(GOAL))).result()
+
+    assert (result.succeeded, result.skill, script.learned) == (True, None, [])
+
+
+@pytest.mark.long
+async def test_a_goal_without_labels_is_done_and_not_learned(client: Client) -> None:
+    def label(_request: object) -> Labelled:
+        raise ApplicationError("no usable answer", type="ModelRefused", non_retryable=True)
+
+    sent = TextContains(text_contains="Sent")
+    script = Script(label=label, plan=lambda *_: Revision(steps=(COMPOSE, SEND), complete=True, verify=(sent,)))
+
+    async with scripted(client, script) as queue:
+        result = await (await start(client, queue, run_from(GOAL))).result()
+
+    assert (result.succeeded, script.learned) == (True, [])
+
+
+async def test_an_element_that_does_what_the_goal_does_not_ask_for_is_not_clicked(client: Client) -> None:
+    delete = Target(tag="button", role="button", name="Delete all")
+    script = Script(
+        label=labelled,
+        plan=plans((step("click", "the third button"),), STEPS),
+        propose=lambda _: Proposal(target=delete),
+        perform=after_goto(lambda r, _: done(r) if r.proposed or r.step.action == "fill" else missed("no_entry")),
+    )
+    script.plan = lambda request, call: (
+        Revision(gave_up="not that one", complete=False)
+        if request.failed
+        else plans((step("click", "the third button"),), STEPS)(request, call)
+    )
+
+    async with scripted(client, script) as queue:
+        with pytest.raises(WorkflowFailureError) as failure:
+            await (await start(client, queue, run_from(GOAL))).result()
+
+    assert all(request.proposed is None for request in script.performed)
+    assert "Delete all" in failed(failure.value).message
+
+
+@pytest.mark.long
+async def test_a_run_that_is_cancelled_while_it_learns_lets_others_learn(client: Client) -> None:
+    held = asyncio.Event()
+    script = Script(label=labelled, plan=lambda *_: Revision(steps=(COMPOSE,), complete=False))
+
+    def perform(request: ActionRequest, _call: int) -> StepOutcome:
+        held.set()
+        raise ApplicationError("the store is away", type="StoreUnavailable")
+
+    script.perform = after_goto(perform)
+    async with scripted(client, script) as queue:
+        handle = await start(client, queue, run_from(GOAL))
+        await held.wait()
+        await handle.cancel()
+        with pytest.raises(WorkflowFailureError):
+            await handle.result()
+
+    assert (script.of_goal[-1], script.learned) == ("release", [])

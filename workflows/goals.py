@@ -1,0 +1,481 @@
+"""Runs that begin from a goal: recalled or learned, planned part by part, and written down at the end."""
+
+from collections.abc import Awaitable, Callable
+from datetime import timedelta
+from typing import Literal, TypeVar
+
+from temporalio import workflow
+from temporalio.exceptions import ActivityError, CancelledError
+
+from workflows import policies
+from workflows.attempts import Attempt, why_of
+from workflows.board import Board
+from workflows.browser import Browser
+from workflows.failures import TaskFailed
+from workflows.planning import Planning, snapshot_of
+
+with workflow.unsafe.imports_passed_through():
+    from replaywright.domain.base import Record
+    from replaywright.domain.frames import pattern_of
+    from replaywright.domain.goal_runs import (
+        LOOK_S,
+        ROUNDS,
+        STEPS,
+        WAIT_S,
+        ClaimRequest,
+        GoalState,
+        JudgeRequest,
+        LabelRequest,
+        Labels,
+        Learned,
+        LearnRequest,
+        Looked,
+        LookRequest,
+        PlanRequest,
+        SkillUse,
+        claim_key,
+        without_values,
+    )
+    from replaywright.domain.loops import Course
+    from replaywright.domain.outcomes import StepOutcome
+    from replaywright.domain.predicates import Predicate
+    from replaywright.domain.recall import Recalled, RecallRequest
+    from replaywright.domain.runs import Mode, Proposal, Revision, RunInput, RunResult, Usage
+    from replaywright.domain.skill_runs import NoteSkillRun
+    from replaywright.domain.skills import SkillRef, SkillRun
+    from replaywright.domain.spending import BUDGET_SPENT
+    from replaywright.domain.steps import Goto, Step
+    from replaywright.domain.tasks import Parameter, Task, bind_parameters
+    from replaywright.domain.templates import fill
+    from replaywright.domain.weighty import deeds_asked, objection
+    from replaywright.errors import InputInvalid
+    from replaywright.ports import Labelled
+
+_Result = TypeVar("_Result")
+
+_PRESSING = frozenset({"click", "double_click", "press", "check", "expand"})
+_SAID = 500
+"""Characters of a reason that is written down."""
+
+
+class Goals:
+    """What a run from a goal knows and decides; of a run of a task's own steps, nothing."""
+
+    def __init__(self, run: RunInput, lineage: str, browser: Browser, planning: Planning, board: Board) -> None:
+        self._run = run
+        self._lineage = lineage
+        self._browser = browser
+        self._planning = planning
+        self._board = board
+        self._run_id = workflow.info().workflow_id
+        self._usage = Usage()
+        """Of what was asked before it was decided how the run goes on."""
+        self.state = run.state.goal
+        for note in self.state.notes if self.state is not None else ():
+            board.note_text(note)
+
+    @property
+    def is_undecided(self) -> bool:
+        """Whether it is to be decided how this run goes on."""
+        return self.state is None and not self._run.task.steps
+
+    @property
+    def is_one(self) -> bool:
+        """Whether the run began from a goal."""
+        return self.state is not None
+
+    @property
+    def is_unfinished(self) -> bool:
+        """Whether the planner has yet to say how the plan goes on."""
+        return self.state is not None and self.state.learning
+
+    # ------------------------------------------------------------------------------------ the beginning
+
+    async def decided(self, show: Callable[[str], None]) -> RunInput:
+        """The same run, as one of the skill that was recalled, or as one that learns.
+
+        Raises:
+            TaskFailed: nothing was recalled, and the run may ask no model.
+        """
+        run, task = self._run, self._run.task
+        goal = fill(task.goal, run.values)
+        notes: list[str] = []
+        recalled: RunInput | None = None
+        if not (run.fresh or run.mode is Mode.LEARN):
+            show("recalling")
+            recalled = await self._recalled(goal, notes)
+        if recalled is not None:
+            return recalled
+        if run.mode is Mode.REPLAY:
+            raise TaskFailed("not_recalled", f"{notes[-1]}; in mode replay nothing is learned")
+        key = claim_key(fill(task.url, run.values), goal)
+        await self._claimed(key, show, notes)
+        if not (run.fresh or run.mode is Mode.LEARN):
+            # Again: another run may have learned it since, and have given its claim up.
+            recalled = await self._recalled(goal, notes)
+            if recalled is not None:
+                await self._released(key)
+                return recalled
+        show("asking the labeller")
+        return await self._to_learn(goal, key, notes)
+
+    async def _recalled(self, goal: str, notes: list[str]) -> RunInput | None:
+        run = self._run
+        request = RecallRequest(
+            run_id=self._run_id,
+            lineage=self._lineage,
+            tenant=run.tenant,
+            url=fill(run.task.url, run.values),
+            goal=goal,
+            secrets=run.task.secrets,
+            may_ask=run.mode is not Mode.REPLAY,
+        )
+        what = f"recall {without_values(goal)!r}"
+        recall = await self._remembering("skill.recall", request, Recalled, f"recall{len(notes)}", what)
+        self._usage = self._usage.plus(recall.usage)
+        skill = recall.skill
+        if recall.decision == "abstain" or skill is None:
+            said = f"no skill recalled: {recall.reason.replace('_', ' ')}"
+            notes += [said] if said not in notes else []
+            return None
+        if missing := set(skill.task.secrets) - set(run.task.secrets):
+            notes.append(f"skill {skill.name} is not run: it needs the secret {min(missing)}, which was not allowed")
+            return None
+        try:
+            values = bind_parameters(skill.task, recall.values)
+        except InputInvalid as exc:
+            notes.append(f"skill {skill.name} is not run: {exc}")
+            return None
+        ref = SkillRef(name=skill.name, version=skill.version)
+        notes.append(f"recalled skill {skill.name}, version {skill.version}")
+        labels = Labels(name=skill.name, label=skill.label, verbs=skill.verbs, objects=skill.objects)
+        state = GoalState(sentence=goal, labels=labels, notes=tuple(notes))
+        return self._as(skill.task, values, state).model_copy(update={"skill": ref})
+
+    async def _claimed(self, key: str, show: Callable[[str], None], notes: list[str]) -> None:
+        """Wait until nobody else learns the same."""
+        request = ClaimRequest(run_id=self._run_id, tenant=self._run.tenant, key=key)
+        waits = self._run.wait_for_others and not self._run.fresh
+        waited = 0.0
+        while True:
+            holder = await self._remembering(
+                "skill.claim", request, str, f"claim{int(waited / LOOK_S)}", "does another run learn the same?"
+            )
+            if holder == self._run_id or not waits or waited >= WAIT_S:
+                break
+            if not waited:
+                notes.append(f"waited for {holder}, which learned the same")
+            show(f"waits for {holder}, which learns the same")
+            await workflow.sleep(timedelta(seconds=LOOK_S))
+            waited += LOOK_S
+
+    async def _to_learn(self, goal: str, key: str, notes: list[str]) -> RunInput:
+        run, task = self._run, self._run.task
+        labels = Labels()
+        try:
+            labelled = await self._remembering(
+                "model.label",
+                LabelRequest(
+                    run_id=self._run_id,
+                    lineage=self._lineage,
+                    tenant=run.tenant,
+                    goal=goal,
+                    secrets=task.secrets,
+                ),
+                Labelled,
+                "label",
+                "what is this about?",
+            )
+            labels = labelled.labels
+            self._usage = self._usage.plus(labelled.usage)
+            notes += [f"label: {refused}" for refused in labels.refused]
+        except ActivityError as error:
+            if isinstance(error.cause, CancelledError):
+                raise
+            notes.append(f"nothing will be learned from this run, as the goal has no labels: {error.cause}")
+        values = dict(run.values)
+        parameters = dict(task.parameters)
+        for found in labels.parameters:
+            if found.name not in parameters and found.value not in run.values.values():
+                parameters[found.name] = Parameter(type=found.type)
+                values[found.name] = found.value
+        learned = task.model_copy(
+            update={
+                "task": labels.name or task.task,
+                "goal": pattern_of(goal, values),
+                "parameters": parameters,
+            }
+        )
+        notes.append(f"learns {labels.label or 'what the goal says'}")
+        state = GoalState(sentence=goal, labels=labels, learning=True, claim=key, notes=tuple(notes))
+        return self._as(learned, values, state)
+
+    def _as(self, task: Task, values: dict[str, str], goal: GoalState) -> RunInput:
+        state = self._run.state
+        totals = state.totals.model_copy(update={"usage": state.totals.usage.plus(self._usage)})
+        told = {"goal": goal, "totals": totals, "begun": self._planning.begun}
+        changes = {"task": task, "values": values, "lineage": self._lineage, "state": state.model_copy(update=told)}
+        return self._run.model_copy(update=changes)
+
+    # --------------------------------------------------------------------------------------- the plan
+
+    async def next_part(
+        self,
+        course: Course,
+        commits: tuple[int, ...],
+        usage: Usage,
+        read: Callable[[Callable[[], Awaitable[Looked]]], Awaitable[Looked]],
+    ) -> Revision:
+        """How the plan goes on from the page as it is; `read` repeats what was lost with the browser.
+
+        Raises:
+            TaskFailed: the planner gave up, may not be asked any more, or has no end.
+            ActivityError: it cannot be asked.
+        """
+        state = self._known
+        position = len(course.plan)
+        if state.rounds >= ROUNDS or position >= STEPS:
+            raise TaskFailed("endless_plan", self._endless(position))
+        if limit := self._planning.spent(usage):
+            raise TaskFailed(BUDGET_SPENT, limit)
+        self._board.doing = "asking the planner"
+        looked = await read(
+            lambda: self._browser.call(
+                "session.look",
+                LookRequest(session=self._browser.ref, epoch=self._browser.epoch),
+                Looked,
+                activity_id=f"{position + 1:04d}-look-e{self._browser.epoch}",
+                summary="read the page for the planner",
+                limit=policies.READ_LIMIT,
+                retry_policy=policies.READING,
+            )
+        )
+        revision = await self._planned(
+            self._request(course, position, commits, looked.snapshot).model_copy(update={"dom": looked.dom}),
+            f"{position + 1:04d}-plan{state.rounds + 1}",
+            f"{position + 1:04d} how to reach the goal?",
+        )
+        if revision.gave_up:
+            raise TaskFailed("planner_gave_up", f"the planner gave up: {revision.gave_up}"[:_SAID])
+        return revision
+
+    async def revise(
+        self, attempt: Attempt, outcome: StepOutcome, course: Course, commits: tuple[int, ...]
+    ) -> Revision:
+        """How to go on from a step that failed; that the planner cannot be asked is an answer too."""
+        state = self._known
+        if state.rounds >= ROUNDS:
+            return Revision(gave_up=self._endless(attempt.sequence))
+        request = self._request(course, attempt.sequence, commits, snapshot_of(outcome)).model_copy(
+            update={
+                "failed": why_of(outcome),
+                "tried": (*attempt.tried, why_of(outcome)),
+                "dom": outcome.artifacts.get("dom", ""),
+            }
+        )
+        try:
+            revision = await self._planned(
+                request,
+                attempt.activity_id(f"plan{state.rounds + 1}"),
+                f"{attempt.sequence + 1:04d} how to go on? ({why_of(outcome)})",
+            )
+        except ActivityError as error:
+            if isinstance(error.cause, CancelledError):
+                raise
+            return Revision(gave_up=f"the planner cannot be asked: {error.cause or error}")
+        if revision.steps:
+            self._planning.revised_from = (*self._planning.revised_from, attempt.sequence)
+        return revision
+
+    async def _planned(self, request: PlanRequest, activity_id: str, summary: str) -> Revision:
+        self._change(rounds=self._known.rounds + 1)
+        revision: Revision = await workflow.execute_activity(
+            "model.plan",
+            request,
+            result_type=Revision,
+            activity_id=activity_id,
+            summary=summary[:200],
+            task_queue=policies.model_queue(workflow.info().task_queue),
+            start_to_close_timeout=policies.PLAN_LIMIT,
+            schedule_to_close_timeout=policies.PLAN_TOTAL,
+            heartbeat_timeout=policies.HEARTBEAT * 5,
+            retry_policy=policies.MODEL,
+        )
+        if not revision.gave_up:
+            self._change(learning=not revision.complete, verify=revision.verify or self._known.verify)
+        return revision
+
+    def _request(self, course: Course, position: int, commits: tuple[int, ...], snapshot: str) -> PlanRequest:
+        return PlanRequest(
+            run_id=self._run_id,
+            lineage=self._lineage,
+            tenant=self._run.tenant,
+            task=self._run.task.model_copy(update={"steps": ()}),
+            values=self._run.values,
+            verbs=self._known.labels.verbs,
+            plan=course.rolled,
+            position=course.written(position),
+            commits=tuple(course.written(at) for at in commits if course.iteration_at(at) is None),
+            snapshot=snapshot,
+        )
+
+    def allowed(self, attempt: Attempt, proposal: Proposal) -> Proposal:
+        """The model's choice, unless it does what the goal does not ask for; the first is what a recall looks for."""
+        state, target = self.state, proposal.target
+        if state is None or target is None:
+            return proposal
+        if attempt.step.action in _PRESSING:
+            said = (target.name, target.text, target.label, target.attributes.get("value", ""))
+            if why := objection(said, deeds_asked(state.sentence, state.labels.verbs)):
+                return proposal.model_copy(update={"target": None, "overruled": f"refused: {why}"})
+        if state.first is None and self._run.skill is None:
+            self._change(first=target)
+        return proposal
+
+    # ------------------------------------------------------------------------------- how it went
+
+    async def note_failure(self, attempt: Attempt, outcome: StepOutcome, course: Course) -> None:
+        """The recalled skill does not do any more: nobody shall be given it before it was mended."""
+        state, skill = self.state, self._run.skill
+        if state is None or skill is None or state.failed or not self._planning.is_of_the_page(outcome):
+            return
+        self._change(failed=f"step {attempt.sequence + 1} ({attempt.title}): {why_of(outcome)}"[:_SAID])
+        own = course.place_of(attempt.sequence) - (not isinstance(self._run.task.steps[0], Goto))
+        counted = SkillRun(
+            run_id=self._run_id,
+            version=skill.version,
+            succeeded=False,
+            steps_done=max(own, 0),
+            failed_step=own if own >= 0 else None,
+            reason=self._known.failed,
+        )
+        request = NoteSkillRun(tenant=self._run.tenant, name=skill.name, run=counted)
+        what = f"skill {skill.name} failed"
+        await self._remembering("skill.note_run", request, type(None), "failed", what, queue=policies.browser_queue)
+
+    def note_person(self) -> None:
+        """A person did a part of it: what was done is not what the steps say."""
+        if self.state is not None:
+            self._change(helped=True)
+
+    async def ended(self, result: RunResult, plan: tuple[Step, ...]) -> RunResult:
+        """The result, with the skill of the run, written down if it was learned. Fails nothing."""
+        state = self.state
+        if state is None:
+            return result
+        try:
+            await self._judged(result)
+            used = await self._learned(result, plan)
+            await self.release()
+        except ActivityError as error:
+            if isinstance(error.cause, CancelledError):
+                raise
+            said = f"the knowledge base was not told of this run: {error.cause or error}"
+            return result.model_copy(update={"warnings": (*result.warnings, said)})
+        return result.model_copy(update={"skill": used}) if used is not None else result
+
+    async def _judged(self, result: RunResult) -> None:
+        """Tell recall whether it was right; that the site has changed says nothing of that."""
+        if self._run.skill is None or self._known.failed:
+            return
+        if not result.succeeded and result.reason != "verification_failed":
+            return
+        outcome: Literal["succeeded", "failed"] = "succeeded" if result.succeeded else "failed"
+        request = JudgeRequest(run_id=self._run_id, tenant=self._run.tenant, outcome=outcome)
+        await self._remembering("skill.judge", request, type(None), "judge", f"the recall {outcome}")
+
+    async def release(self) -> None:
+        """Let others learn what this run has learned, or not.
+
+        Raises:
+            ActivityError: the knowledge base cannot be told; the claim ends by itself.
+        """
+        if self.state is not None and self.state.claim:
+            await self._released(self.state.claim)
+
+    async def _released(self, key: str) -> None:
+        request = ClaimRequest(run_id=self._run_id, tenant=self._run.tenant, key=key)
+        await self._remembering("skill.release", request, type(None), "release", "learns it no more")
+
+    async def _learned(self, result: RunResult, plan: tuple[Step, ...]) -> SkillUse | None:
+        state = self._known
+        verify, skill = self.verify, self._run.skill
+        kept = None if skill is None else SkillUse(name=skill.name, version=skill.version, how="recalled")
+        why = ""
+        if not result.succeeded or (skill is not None and not state.failed):
+            return kept
+        if not verify:
+            why = "nothing says how a reached goal shows, so that nothing of it is kept"
+        elif state.helped:
+            why = "a person did a part of it"
+        elif not state.labels.name:
+            why = "the goal has no labels"
+        if why:
+            self._board.note_text(f"no skill was learned: {why}")
+            return kept
+        learned = await self._remembering(
+            "skill.learn",
+            LearnRequest(
+                run_id=self._run_id,
+                tenant=self._run.tenant,
+                task=self._run.task.model_copy(update={"steps": plan, "verify": verify}),
+                values=self._run.values,
+                labels=state.labels,
+                sentence=state.sentence,
+                first=state.first,
+                replaces=skill,
+                reason=state.failed,
+            ),
+            Learned,
+            "learn",
+            "write down what was learned",
+        )
+        if learned.refused:
+            self._board.note_text(f"no skill was learned: {learned.refused}")
+            return kept
+        return learned.skill
+
+    @property
+    def verify(self) -> tuple[Predicate, ...]:
+        """What must hold at the end, templates: the task's own, else what the planner says."""
+        return self._run.task.verify or (self.state.verify if self.state is not None else ())
+
+    # ----------------------------------------------------------------------------------------- the rest
+
+    @property
+    def _known(self) -> GoalState:
+        assert self.state is not None, "only of a run from a goal"
+        return self.state
+
+    def _change(self, **fields: object) -> None:
+        self.state = self._known.model_copy(update=fields)
+
+    def _endless(self, position: int) -> str:
+        return (
+            f"the goal was not reached in {self._known.rounds} plans and {position} steps; {ROUNDS} plans and {STEPS} "
+            "steps are what a run may take: put the goal more exactly, or list the steps in a task file"
+        )
+
+    async def _remembering(
+        self,
+        name: str,
+        request: Record,
+        result_type: type[_Result],
+        activity_id: str,
+        summary: str,
+        *,
+        queue: Callable[[str], str] = policies.model_queue,
+    ) -> _Result:
+        """Ask the knowledge base, or a model about the goal."""
+        result: _Result = await workflow.execute_activity(
+            name,
+            request,
+            result_type=result_type,
+            activity_id=f"skill-{activity_id}",
+            summary=summary[:200],
+            task_queue=queue(workflow.info().task_queue),
+            start_to_close_timeout=policies.MODEL_LIMIT,
+            schedule_to_close_timeout=policies.MODEL_TOTAL,
+            retry_policy=policies.MODEL,
+        )
+        return result
