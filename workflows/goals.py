@@ -298,7 +298,7 @@ class Goals:
             task_queue=policies.model_queue(workflow.info().task_queue),
             start_to_close_timeout=policies.PLAN_LIMIT,
             schedule_to_close_timeout=policies.PLAN_TOTAL,
-            heartbeat_timeout=policies.HEARTBEAT * 5,
+            heartbeat_timeout=policies.HEARTBEAT,
             retry_policy=policies.MODEL,
         )
         if not revision.gave_up:

@@ -78,7 +78,7 @@ class Probing:
             task_queue=policies.model_queue(workflow.info().task_queue),
             start_to_close_timeout=policies.PLAN_LIMIT,
             schedule_to_close_timeout=policies.PLAN_TOTAL,
-            heartbeat_timeout=policies.HEARTBEAT * 5,
+            heartbeat_timeout=policies.HEARTBEAT,
             retry_policy=policies.MODEL,
         )
         if proposed.probe is not None:
