@@ -128,13 +128,12 @@ class RedisSkills:
 
     async def note_run(self, tenant: str, name: str, run: SkillRun) -> None:
         """Count a run; see the port."""
-        step = "" if run.failed_step is None else f"step {run.failed_step + 1}: "
         await self._change(
             NOTE_SKILL_RUN,
             tenant,
             name,
             run.run_id,
-            f"{step}{run.reason or 'the run failed'}",
+            run.why,
             *(run.run_id, run.version, "1" if run.succeeded else "", run.steps_done),
             "" if run.failed_step is None else run.failed_step,
             "1" if run.outside else "",

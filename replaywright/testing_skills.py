@@ -138,9 +138,7 @@ class FakeSkills:
             known.steps[place] = known.steps.get(place, Rate()).with_run(succeeded)
         if not run.succeeded and not run.outside and skill.status is SkillStatus.ACTIVE:
             before = self._all(tenant)
-            step_said = "" if run.failed_step is None else f"step {run.failed_step + 1}: "
-            reason = f"{step_said}{run.reason or 'the run failed'}"
-            self._set(known, run.version, SkillStatus.SUSPECT, who=run.run_id, reason=reason)
+            self._set(known, run.version, SkillStatus.SUSPECT, who=run.run_id, reason=run.why)
             self._stamp(tenant, before)
 
     async def delete(self, tenant: str, name: str, *, who: str) -> bool:

@@ -41,7 +41,7 @@ with workflow.unsafe.imports_passed_through():
     from replaywright.domain.predicates import Predicate
     from replaywright.domain.recall import Recalled, RecallRequest
     from replaywright.domain.runs import Mode, Proposal, Revision, RunInput, RunResult, Usage
-    from replaywright.domain.skill_runs import NoteSkillRun
+    from replaywright.domain.skill_runs import NoteSkillRun, change_of
     from replaywright.domain.skills import SkillRef, SkillRun
     from replaywright.domain.spending import BUDGET_SPENT
     from replaywright.domain.steps import Goto, Step
@@ -339,7 +339,9 @@ class Goals:
         state, skill = self.state, self._run.skill
         if state is None or skill is None or state.failed or not self._planning.is_of_the_page(outcome):
             return
-        self._change(failed=f"step {attempt.sequence + 1} ({attempt.title}): {why_of(outcome)}"[:_SAID])
+        change = change_of(outcome.reason or outcome.status)
+        said = f"{change}: step {attempt.sequence + 1} ({attempt.title}): {why_of(outcome)}"
+        self._change(failed=said[:_SAID])
         own = course.place_of(attempt.sequence) - (not isinstance(self._run.task.steps[0], Goto))
         counted = SkillRun(
             run_id=self._run_id,
@@ -347,7 +349,8 @@ class Goals:
             succeeded=False,
             steps_done=max(own, 0),
             failed_step=own if own >= 0 else None,
-            reason=self._known.failed,
+            reason=f"{attempt.title}: {why_of(outcome)}"[:_SAID],
+            change=change,
         )
         request = NoteSkillRun(tenant=self._run.tenant, name=skill.name, run=counted)
         what = f"skill {skill.name} failed"

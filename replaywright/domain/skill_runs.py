@@ -4,7 +4,7 @@ import re
 
 from replaywright.domain.base import Record
 from replaywright.domain.runs import RunResult
-from replaywright.domain.skills import SkillRun
+from replaywright.domain.skills import Change, SkillRun
 from replaywright.domain.spending import BUDGET_SPENT
 
 _OUTSIDE = frozenset(
@@ -33,6 +33,29 @@ _OUTSIDE = frozenset(
 """Reasons of failed runs that lie with the caller, the installation, or a site that is down or has errors."""
 
 
+PRECONDITION = "precondition"
+"""Reason of a skill's first step that was not begun, as the start page is not the one that it was learned on."""
+_STRUCTURE = frozenset(
+    {
+        PRECONDITION,
+        "ambiguous",
+        "disagrees",
+        "heal_off",
+        "invisible",
+        "low_margin",
+        "low_score",
+        "missed",
+        "no_entry",
+        "not_found",
+    }
+)
+"""Reasons of steps whose element is not there, not the only one, or not to be seen."""
+_NO_CHANGE = re.compile(r"[A-Z]\w*|planner_gave_up|endless_plan|not_recalled|undecidable")
+"""Reasons that tell of no page: types of errors, plans that came to nothing, and doubts."""
+_URL = re.compile(r"url_differs|no_history|http_4\d\d")
+"""Reasons of steps that led elsewhere."""
+
+
 class NoteSkillRun(Record):
     """Input of `note_skill_run`."""
 
@@ -46,6 +69,17 @@ class NoteSkillRun(Record):
 def is_outside(reason: str) -> bool:
     """Whether a run that failed for this says nothing of its skill."""
     return reason in _OUTSIDE or re.fullmatch(r"http_5\d\d", reason) is not None
+
+
+def change_of(reason: str) -> Change:
+    """Which kind of change of a site a failure with this reason shows; for one that lies outside, none."""
+    if not reason or is_outside(reason) or _NO_CHANGE.fullmatch(reason):
+        return ""
+    if reason == "verification_failed":
+        return "goal"
+    if reason in _STRUCTURE:
+        return "structure"
+    return "url" if _URL.fullmatch(reason) else "element"
 
 
 def skill_run(
@@ -71,5 +105,6 @@ def skill_run(
         steps_done=max(0, done - added),
         failed_step=None if stopped is None or stopped < added else stopped - added,
         reason=result.reason,
+        change="" if result.succeeded else change_of(result.reason),
         outside=not result.succeeded and is_outside(result.reason),
     )

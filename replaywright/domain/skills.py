@@ -128,6 +128,12 @@ class SkillStatistics(Record):
     last_failure: float = 0.0
 
 
+Change: TypeAlias = Literal["", "structure", "url", "element", "goal"]
+"""What differs on a site from what a skill was learned on, by how a run of it failed: its element is not there or not
+the only one; it landed elsewhere; it acted, and what was to come of it did not; all was done, and the final
+verification failed. Empty where none of that can be told."""
+
+
 class SkillRun(Record):
     """How one run of a skill went. Noting the same run twice changes nothing."""
 
@@ -138,9 +144,17 @@ class SkillRun(Record):
     """From the first on, by index in the skill's task."""
     failed_step: int | None = None
     reason: str = ""
+    change: Change = ""
+    """Which kind of change of the site the failure shows."""
     outside: bool = False
     """It failed for something that says nothing of the skill, such as a missing secret: it is counted, and neither the
     step nor the version is held to blame."""
+
+    @property
+    def why(self) -> str:
+        """Why it failed, as the skill's history says it: kind of change, step, reason."""
+        step = "" if self.failed_step is None else f"step {self.failed_step + 1}"
+        return ": ".join(filter(None, (self.change, step, self.reason or "the run failed")))
 
 
 class SkillChange(Record):

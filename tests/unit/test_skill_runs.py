@@ -51,6 +51,40 @@ def test_a_skill_is_to_blame_for_what_it_did_not_find_or_reach(reason: str) -> N
     assert not is_outside(reason)
 
 
+@pytest.mark.parametrize(
+    ("reason", "change"),
+    [
+        ("not_found", "structure"),
+        ("ambiguous", "structure"),
+        ("precondition", "structure"),
+        ("url_differs", "url"),
+        ("http_404", "url"),
+        ("value_differs", "element"),
+        ("text_missing", "element"),
+        ("verification_failed", "goal"),
+        ("SecretMissing", ""),
+        ("http_503", ""),
+        ("AgentBroken", ""),
+        ("planner_gave_up", ""),
+    ],
+)
+def test_a_failure_tells_which_kind_of_change_it_shows(reason: str, change: str) -> None:
+    counted = skill_run("r1", 2, failed(2, reason), passed=2, added=1, revised_from=())
+
+    assert counted.change == change
+
+
+async def test_the_history_says_the_kind_of_change_beside_the_step_that_failed() -> None:
+    skills = FakeSkills(skill(status=SkillStatus.ACTIVE), tenant="acme")
+    counted = skill_run("r1", 1, failed(2), passed=2, added=1, revised_from=())
+
+    await skills.note_run("acme", "send-mail", counted)
+
+    record = await skills.record("acme", "send-mail")
+    assert record is not None
+    assert (record.history[-1].what, record.history[-1].reason) == ("suspected", "structure: step 2: not_found")
+
+
 async def test_a_verified_run_makes_a_candidate_active_and_repeating_it_changes_nothing() -> None:
     skills = FakeSkills(skill(), tenant="acme")
     request = NoteSkillRun(tenant="acme", name="send-mail", run=run("r1"), verified=True)

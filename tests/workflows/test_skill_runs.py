@@ -51,7 +51,9 @@ async def test_a_run_that_failed_is_counted_with_the_step_of_the_skill_that_fail
         with pytest.raises(WorkflowFailureError):
             await handle.result()
 
-    counted = SkillRun(run_id=handle.id, version=3, succeeded=False, steps_done=1, failed_step=1, reason="no_entry")
+    counted = SkillRun(
+        run_id=handle.id, version=3, succeeded=False, steps_done=1, failed_step=1, reason="no_entry", change="structure"
+    )
     assert [asked.run for asked in script.counted] == [counted]
     assert not script.counted[0].verified
 
