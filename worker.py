@@ -26,6 +26,7 @@ from temporalio.worker import Worker
 from activities.actions import Actions
 from activities.checkpoints import CheckpointActivities
 from activities.effects import EffectActivities
+from activities.fitting import FitActivities
 from activities.goals import GoalActivities
 from activities.knowledge import KnowledgeActivities
 from activities.looking import LookActivities
@@ -46,12 +47,14 @@ from cache.steps import RedisStepStore
 from cache.watch import StoreWatch
 from replaywright.artifacts.store import ArtifactStore
 from replaywright.browser.attach import ChromiumBrowsers
+from replaywright.domain.skills import SkillContext
 from replaywright.errors import ReplaywrightError, StackFailed
 from replaywright.extensions import custom_predicates
 from replaywright.keeper.client import reap
 from replaywright.keeper.identity import host_name
 from replaywright.keeper.local import LocalKeepers
 from replaywright.keeper.places import most_places
+from replaywright.keeper.protocol import KeeperOptions
 from replaywright.llm.embedder import HttpEmbedder
 from replaywright.llm.executor import ModelExecutor
 from replaywright.llm.labeller import ModelLabeller
@@ -209,7 +212,8 @@ def _model_worker(
     exits.push_async_callback(redis.aclose)
     store = RedisStepStore(redis)
     goals = GoalActivities(labeller, planner, artifacts, secrets, store)
-    skills = SkillActivities(RedisSkills(redis), secrets, RedisRecalls(redis))
+    skills = SkillActivities(RedisSkills(redis), secrets, RedisRecalls(redis), _context())
+    recalling = RecallActivities(RedisSkills(redis), RedisRecalls(redis), store, reader, embedder, context=_context())
     return Worker(
         client,
         task_queue=model_queue(settings.task_queue),
@@ -217,7 +221,7 @@ def _model_worker(
             ModelActivities(executor, artifacts, overrides, store).propose_target,
             PlanActivities(planner, artifacts, store).revise_plan,
             ProbeProposals(prober, artifacts, store).propose_probe,
-            RecallActivities(RedisSkills(redis), RedisRecalls(redis), store, reader, embedder).recall,
+            recalling.recall,
             goals.label_goal,
             goals.plan_goal,
             skills.claim_goal,
@@ -228,6 +232,12 @@ def _model_worker(
         max_concurrent_activities=20,
         max_heartbeat_throttle_interval=BEAT_FLUSH,
     )
+
+
+def _context() -> SkillContext:
+    """How keepers open browsers: under what circumstances skills are learned here."""
+    usual = {name: field.default for name, field in KeeperOptions.model_fields.items()}
+    return SkillContext(viewport=f"{usual['window_width']}x{usual['window_height']}", locale=usual["lang"])
 
 
 def _redis_url(settings: Settings) -> str:
@@ -306,6 +316,7 @@ async def _browser_workers(
         ProbeTrials(attachments, store).try_probe,
         knowledge.finish_run,
         LookActivities(attachments, artifacts, secrets).look,
+        FitActivities(attachments, artifacts, secrets).fits,
         sessions.close_session,
     ]
     shared: list[Callable[..., Any]] = [

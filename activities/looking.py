@@ -7,6 +7,7 @@ from temporalio import activity
 
 from activities.heartbeats import heartbeats
 from activities.sessions import Attachments
+from replaywright.domain.fitting import place_of, signed_in_of
 from replaywright.domain.goal_runs import Looked, LookRequest
 from replaywright.domain.redacted import redacted_snapshot
 from replaywright.errors import ActionFailed, ArtifactsUnavailable
@@ -36,9 +37,15 @@ class LookActivities:
         """
         async with heartbeats("reading the page"):
             held = await self._attachments.hold(request.session, request.epoch)
-            shown = redacted_snapshot(await held.browser.snapshot(), self._secrets)
+            read = await held.browser.snapshot()
+            shown = redacted_snapshot(read, self._secrets)
             snapshot = await self._artifacts.put(shown.model_dump_json(by_alias=True).encode())
-            return Looked(snapshot=snapshot, dom=await self._document(held.browser))
+            return Looked(
+                snapshot=snapshot,
+                dom=await self._document(held.browser),
+                place=self._secrets.redact(place_of(read.url)),
+                signed_in=signed_in_of(read),
+            )
 
     async def _document(self, browser: BrowserSession) -> str:
         try:

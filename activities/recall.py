@@ -13,7 +13,7 @@ from activities.model import passing_on
 from replaywright.domain.recall import Recalled, RecallRecord, RecallRequest, masked, origin_of
 from replaywright.domain.recalling import Candidate, Recaller, decided
 from replaywright.domain.similarity import SkillIndex, patterns_of
-from replaywright.domain.skills import Considered, Recall, Skill
+from replaywright.domain.skills import Considered, Recall, Skill, SkillContext
 from replaywright.errors import ModelFailed, StoreUnavailable, ValueTooLarge
 from replaywright.ports import Embedder, ParameterReader, ReadValues, Recalls, Skills, StepStore
 
@@ -43,8 +43,14 @@ class RecallActivities:
         store: StepStore | None = None,
         reader: ParameterReader | None = None,
         embedder: Embedder | None = None,
+        *,
+        context: SkillContext | None = None,
     ) -> None:
-        """Without a `store` nothing is traced; without a `reader` no model is asked; an `embedder` helps to rank."""
+        """Without a `store` nothing is traced; without a `reader` no model is asked; an `embedder` helps to rank.
+
+        `context` is how browsers are opened here; a request adds whether the run is signed in.
+        """
+        self._context = context
         self._skills = skills
         self._recalls = recalls
         self._store = store
@@ -64,6 +70,9 @@ class RecallActivities:
             StoreUnavailable: the knowledge base cannot be read.
             ModelRateLimited: the provider asks to wait; carries its wait to Temporal's retry.
         """
+        if self._context is not None:
+            context = self._context.model_copy(update={"signed_in": request.context.signed_in})
+            request = request.model_copy(update={"context": context})
         async with heartbeats("recalling"):
             recalled, candidates = await self._recalled(request)
             await self._note(request, recalled, candidates)

@@ -6,7 +6,8 @@ from replaywright.domain.goal_runs import CLAIM_S, ClaimRequest, JudgeRequest, L
 from replaywright.domain.personalising import refusal, settled
 from replaywright.domain.predicates import Exists, Predicate
 from replaywright.domain.recall import origin_of
-from replaywright.domain.skills import Skill, SkillStatus
+from replaywright.domain.recalling import other_context
+from replaywright.domain.skills import Skill, SkillContext, SkillStatus
 from replaywright.domain.targets import ElementQuery, Target
 from replaywright.domain.tasks import Task
 from replaywright.domain.templates import fill, generalise
@@ -18,8 +19,15 @@ _NAMES_TRIED = 100
 class SkillActivities:
     """Activities `skill.claim`, `skill.release`, `skill.judge` and `skill.learn`."""
 
-    def __init__(self, skills: Skills, secrets: Secrets, recalls: Recalls | None = None) -> None:
-        """Without `recalls` it is not kept what became of them."""
+    def __init__(
+        self,
+        skills: Skills,
+        secrets: Secrets,
+        recalls: Recalls | None = None,
+        context: SkillContext | None = None,
+    ) -> None:
+        """Without `recalls` it is not kept what became of them. `context` is how browsers are opened here."""
+        self._context = context or SkillContext()
         self._recalls = recalls
         self._skills = skills
         self._secrets = secrets
@@ -39,9 +47,19 @@ class SkillActivities:
 
     @activity.defn(name="skill.judge")
     async def judge_recall(self, request: JudgeRequest) -> None:
-        """Keep whether the skill that was recalled did what the goal says: later recalls are more or less strict."""
-        if self._recalls is not None:
+        """Keep whether the skill that was recalled did what the goal says: later recalls are more or less strict.
+
+        One that was not begun says nothing of that; its record gets the reason.
+        """
+        if self._recalls is None:
+            return
+        if request.outcome != "refused":
             await self._recalls.note_outcome(request.tenant, request.run_id, request.outcome)
+            return
+        of_run = [record for record in await self._recalls.recent(request.tenant) if record.run_id == request.run_id]
+        for record in of_run:
+            refused = {"decision": "abstain", "reason": request.reason}
+            await self._recalls.note(request.tenant, record.model_copy(update=refused))
 
     @activity.defn(name="skill.learn")
     async def learn_skill(self, request: LearnRequest) -> Learned:
@@ -55,7 +73,13 @@ class SkillActivities:
         old = None
         if request.replaces is not None:
             old = await self._skills.get(request.tenant, request.replaces.name, request.replaces.version)
-        name = old.name if old is not None else await self._free_name(request, task)
+        context = self._context.model_copy(
+            update={
+                "signed_in": request.context.signed_in,
+                "start": generalise(request.context.start, request.values, task.parameters),
+            }
+        )
+        name = old.name if old is not None else await self._free_name(request, task, context)
         known = await self._skills.get(request.tenant, name) if old is None else old
         labels = request.labels
         skill = Skill(
@@ -67,8 +91,10 @@ class SkillActivities:
             objects=labels.objects if known is None else known.objects,
             task=task.model_copy(update={"task": name}),
             patterns=tuple(dict.fromkeys((task.goal, *(() if known is None else known.patterns)))),
-            precondition=_precondition(request.first, task, request.values),
-            context=request.context if known is None else known.context,
+            precondition=old.precondition
+            if old is not None and request.keeps_start
+            else _precondition(request.first, task, request.values),
+            context=context if old is None else old.context,
             origin="learned" if old is None else "relearned",
             run_id=request.run_id,
             note=self._secrets.redact(request.reason),
@@ -88,15 +114,16 @@ class SkillActivities:
         used = SkillUse(name=saved.name, version=saved.version, how="learned" if old is None else "relearned")
         return Learned(skill=used)
 
-    async def _free_name(self, request: LearnRequest, task: Task) -> str:
-        """The labels' name; one with a number where another skill has that."""
+    async def _free_name(self, request: LearnRequest, task: Task, context: SkillContext) -> str:
+        """The labels' name; one with a number where another skill has that, or was learned in another context."""
         wanted = request.labels.name
         for number in range(1, _NAMES_TRIED):
             name = wanted if number == 1 else f"{wanted}-{number}"
             other = await self._skills.get(request.tenant, name)
             if other is None or other.run_id == request.run_id:
                 return name
-            if other.site == origin_of(fill(task.url, request.values)) and task.goal in other.patterns:
+            is_same = other.site == origin_of(fill(task.url, request.values)) and task.goal in other.patterns
+            if is_same and not other_context(other.context, context)[0]:
                 return name
         return f"{wanted}-{request.run_id[-8:].lower()}"
 

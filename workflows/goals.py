@@ -12,10 +12,12 @@ from workflows.attempts import Attempt, why_of
 from workflows.board import Board
 from workflows.browser import Browser
 from workflows.failures import TaskFailed
+from workflows.fitting import fit_of, missed, passing_over
 from workflows.planning import Planning, snapshot_of
 
 with workflow.unsafe.imports_passed_through():
     from replaywright.domain.base import Record
+    from replaywright.domain.fitting import Fit, RecalledFor
     from replaywright.domain.frames import pattern_of
     from replaywright.domain.goal_runs import (
         LOOK_S,
@@ -42,7 +44,7 @@ with workflow.unsafe.imports_passed_through():
     from replaywright.domain.recall import Recalled, RecallRequest
     from replaywright.domain.runs import Mode, Proposal, Revision, RunInput, RunResult, Usage
     from replaywright.domain.skill_runs import NoteSkillRun, change_of
-    from replaywright.domain.skills import SkillRef, SkillRun
+    from replaywright.domain.skills import SkillContext, SkillRef, SkillRun
     from replaywright.domain.spending import BUDGET_SPENT
     from replaywright.domain.steps import Goto, Step
     from replaywright.domain.tasks import Parameter, Task, bind_parameters
@@ -54,6 +56,8 @@ with workflow.unsafe.imports_passed_through():
 _Result = TypeVar("_Result")
 
 _PRESSING = frozenset({"click", "double_click", "press", "check", "expand"})
+_RECALLS = 3
+"""How many skills a run begins with at most; where so many did not fit its start page, it learns."""
 _SAID = 500
 """Characters of a reason that is written down."""
 
@@ -99,18 +103,21 @@ class Goals:
         """
         run, task = self._run, self._run.task
         goal = fill(task.goal, run.values)
-        notes: list[str] = []
+        notes = [
+            f"skill {each.name}, version {each.version}, is not run: {each.said}" for each in run.state.passed_over
+        ]
         recalled: RunInput | None = None
-        if not (run.fresh or run.mode is Mode.LEARN):
+        may_recall = not run.fresh and run.mode is not Mode.LEARN and len(notes) < _RECALLS
+        if may_recall:
             show("recalling")
             recalled = await self._recalled(goal, notes)
         if recalled is not None:
             return recalled
         if run.mode is Mode.REPLAY:
-            raise TaskFailed("not_recalled", f"{notes[-1]}; in mode replay nothing is learned")
+            raise TaskFailed("not_recalled", f"{'; '.join(notes)}; in mode replay nothing is learned")
         key = claim_key(fill(task.url, run.values), goal)
         await self._claimed(key, show, notes)
-        if not (run.fresh or run.mode is Mode.LEARN):
+        if may_recall:
             # Again: another run may have learned it since, and have given its claim up.
             recalled = await self._recalled(goal, notes)
             if recalled is not None:
@@ -128,6 +135,8 @@ class Goals:
             url=fill(run.task.url, run.values),
             goal=goal,
             secrets=run.task.secrets,
+            context=SkillContext(signed_in=run.state.signed_in),
+            passed_over=run.state.passed_over,
             may_ask=run.mode is not Mode.REPLAY,
         )
         what = f"recall {without_values(goal)!r}"
@@ -149,7 +158,14 @@ class Goals:
         ref = SkillRef(name=skill.name, version=skill.version)
         notes.append(f"recalled skill {skill.name}, version {skill.version}")
         labels = Labels(name=skill.name, label=skill.label, verbs=skill.verbs, objects=skill.objects)
-        state = GoalState(sentence=goal, labels=labels, notes=tuple(notes))
+        begins = RecalledFor(
+            precondition=skill.precondition,
+            context=skill.context,
+            task=run.task,
+            values=dict(run.values),
+            passed_over=run.state.passed_over,
+        )
+        state = GoalState(sentence=goal, labels=labels, notes=tuple(notes), begins=begins)
         return self._as(skill.task, values, state).model_copy(update={"skill": ref})
 
     async def _claimed(self, key: str, show: Callable[[str], None], notes: list[str]) -> None:
@@ -213,7 +229,7 @@ class Goals:
     def _as(self, task: Task, values: dict[str, str], goal: GoalState) -> RunInput:
         state = self._run.state
         totals = state.totals.model_copy(update={"usage": state.totals.usage.plus(self._usage)})
-        told = {"goal": goal, "totals": totals, "begun": self._planning.begun}
+        told = {"goal": goal, "totals": totals, "begun": self._planning.begun, "passed_over": ()}
         changes = {"task": task, "values": values, "lineage": self._lineage, "state": state.model_copy(update=told)}
         return self._run.model_copy(update=changes)
 
@@ -250,6 +266,8 @@ class Goals:
                 retry_policy=policies.READING,
             )
         )
+        if position == 1 and not state.rounds:
+            self._change(context=SkillContext(signed_in=looked.signed_in, start=looked.place))
         revision = await self._planned(
             self._request(course, position, commits, looked.snapshot).model_copy(update={"dom": looked.dom}),
             f"{position + 1:04d}-plan{state.rounds + 1}",
@@ -328,9 +346,37 @@ class Goals:
             said = (target.name, target.text, target.label, target.attributes.get("value", ""))
             if why := objection(said, deeds_asked(state.sentence, state.labels.verbs)):
                 return proposal.model_copy(update={"target": None, "overruled": f"refused: {why}"})
-        if state.first is None and self._run.skill is None:
-            self._change(first=target)
+        if attempt.sequence == 1 and (self._run.skill is None or state.failed):
+            self._change(first=target)  # of the start page, which the first step of all has opened
         return proposal
+
+    # ---------------------------------------------------------------------- a recalled skill's beginning
+
+    async def unfit(
+        self, attempt: Attempt, read: Callable[[Callable[[], Awaitable[Fit]]], Awaitable[Fit]]
+    ) -> StepOutcome | None:
+        """Why a recalled skill is not to be begun on the start page that is open; None for everything else.
+
+        Looked at once, after the first step of all, which opens that page. One whose start page has changed counts as
+        missed. Elsewhere the run ends here, and goes on from the page as one that has not recalled this skill.
+        """
+        state, skill = self.state, self._run.skill
+        if state is None or skill is None or state.begins is None or attempt.sequence != 1:
+            return None
+        self._change(begins=None)
+        begins, task = state.begins, self._run.task
+        if not (begins.precondition or begins.context.signed_in is not None):
+            return None
+        fit = await read(lambda: fit_of(self._browser, begins, task, self._run.values))
+        if not fit.reason:
+            return None
+        self._board.note_text(f"skill {skill.name}, version {skill.version}, is not begun: {fit.message}")
+        request = JudgeRequest(run_id=self._run_id, tenant=self._run.tenant, outcome="refused", reason=fit.reason)
+        await self._remembering("skill.judge", request, type(None), "refused", f"recall: {fit.reason}")
+        if not fit.own_page:
+            await workflow.wait_condition(workflow.all_handlers_finished)
+            workflow.continue_as_new(passing_over(self._run, self._lineage, self._browser, begins, fit))
+        return missed(fit)
 
     # ------------------------------------------------------------------------------- how it went
 
@@ -427,7 +473,9 @@ class Goals:
                 sentence=state.sentence,
                 first=state.first,
                 replaces=skill,
+                keeps_start=min(self._planning.revised_from, default=0) > 1,
                 reason=state.failed,
+                context=state.context,
             ),
             Learned,
             "learn",

@@ -258,7 +258,8 @@ class BrowserTask:
         attempt = self._attempt(self._position, self._previous, self._previous_outcome)
         self._board.doing = attempt.title
         self._show()
-        outcome = await self._lists.without(attempt, self._doubts.read) or await self._perform(attempt)
+        outcome = await self._goals.unfit(attempt, self._doubts.read)
+        outcome = outcome or await self._lists.without(attempt, self._doubts.read) or await self._perform(attempt)
         self._note(attempt, outcome)
         while outcome.status is not Status.DONE:
             planned = await self._replanned(attempt, outcome)

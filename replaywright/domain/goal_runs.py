@@ -7,6 +7,7 @@ from pydantic import Field
 
 from replaywright.domain.base import Record
 from replaywright.domain.fingerprints import digest
+from replaywright.domain.fitting import RecalledFor
 from replaywright.domain.plans import origin_of
 from replaywright.domain.predicates import Predicate
 from replaywright.domain.sessions import SessionRef
@@ -79,6 +80,10 @@ class GoalState(Record):
     """A person did a part of it."""
     failed: str = ""
     """Where and why the recalled skill failed; empty as long as it did not."""
+    begins: RecalledFor | None = None
+    """Of a recalled skill that has yet to be held against its start page."""
+    context: SkillContext = SkillContext()
+    """What the planner's first page told of the circumstances."""
     notes: tuple[str, ...] = ()
     """What was decided, for people."""
 
@@ -114,6 +119,10 @@ class Looked(Record):
     snapshot: str
     dom: str = ""
     """Empty when it could not be had."""
+    place: str = ""
+    """Origin and path."""
+    signed_in: bool | None = None
+    """Whether the site takes the browser for signed in; None when that cannot be told."""
 
 
 class PlanRequest(Record):
@@ -147,7 +156,10 @@ class JudgeRequest(Record):
 
     run_id: str
     tenant: str
-    outcome: Literal["succeeded", "failed"]
+    outcome: Literal["succeeded", "failed", "refused"]
+    """`refused`: the skill was not begun."""
+    reason: str = ""
+    """Why it was refused; takes the place of `accepted` in the recall's record."""
 
 
 class LearnRequest(Record):
@@ -163,6 +175,8 @@ class LearnRequest(Record):
     first: Target | None = None
     replaces: SkillRef | None = None
     """The version that had failed in this run."""
+    keeps_start: bool = False
+    """The replaced version's first step was done as it is: what it begins with holds for the new one."""
     reason: str = ""
     context: SkillContext = SkillContext()
 

@@ -5,6 +5,7 @@ from typing import Literal, TypeAlias
 from urllib.parse import urlsplit
 
 from replaywright.domain.base import Record
+from replaywright.domain.fitting import PassedOver
 from replaywright.domain.goals import VALUES, Kind, tokens_of
 from replaywright.domain.runs import Usage
 from replaywright.domain.skills import Recall, SkillContext
@@ -32,6 +33,8 @@ class RecallRequest(Record):
     secrets: tuple[str, ...] = ()
     """Names of those that the run may use."""
     context: SkillContext = SkillContext()
+    passed_over: tuple[PassedOver, ...] = ()
+    """Skills that the run has recalled before, and which did not fit its start page."""
     may_ask: bool = True
     """Whether a model may be asked for the values."""
 

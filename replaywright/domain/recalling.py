@@ -117,10 +117,17 @@ def _barred(request: RecallRequest, skill: Skill) -> tuple[str, str]:
         return "not_active", skill.status.value
     if lacking := sorted(set(skill.task.secrets) - set(request.secrets)):
         return "missing_secret", ", ".join(lacking)
-    return _other_context(skill.context, request.context)
+    for one in request.passed_over:
+        if (one.name, one.version) == (skill.name, skill.version):
+            return one.reason, one.said
+    return other_context(skill.context, request.context)
 
 
-def _other_context(learned: SkillContext, now: SkillContext) -> tuple[str, str]:
+def other_context(learned: SkillContext, now: SkillContext) -> tuple[str, str]:
+    """Why a skill that was learned like this is not run under the circumstances of now, as reason and details.
+
+    Both are empty where nothing is known that speaks against it.
+    """
     if learned.device and now.device and learned.device != now.device:
         return "other_context", f"learned on {learned.device}"
     if learned.locale and now.locale and _language(learned.locale) != _language(now.locale):
@@ -222,7 +229,8 @@ def decided(candidates: Sequence[Candidate], *, has_skills: bool = True) -> Reca
         reason = candidates[0].reason if candidates else "no_skills" if not has_skills else "other_site"
         return Recall(decision="abstain", reason=reason, considered=considered)
     best = accepted[0]
-    if len(accepted) > 1 and best.ranked.score - accepted[1].ranked.score < LEAST_MARGIN:
+    rivals = [one for one in accepted[1:] if not _differ_in_context(best.ranked.skill, one.ranked.skill)]
+    if rivals and best.ranked.score - rivals[0].ranked.score < LEAST_MARGIN:
         return Recall(decision="abstain", reason="low_margin", considered=considered)
     return Recall(
         decision="accept",
@@ -232,3 +240,8 @@ def decided(candidates: Sequence[Candidate], *, has_skills: bool = True) -> Reca
         pattern=best.ranked.pattern,
         considered=considered,
     )
+
+
+def _differ_in_context(one: Skill, other: Skill) -> bool:
+    """Whether two skills mean the same for circumstances that exclude each other: the start page tells which it is."""
+    return bool(set(one.patterns) & set(other.patterns) and other_context(one.context, other.context)[0])

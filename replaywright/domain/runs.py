@@ -8,6 +8,7 @@ from pydantic import Field
 from replaywright.domain.base import Record
 from replaywright.domain.budgets import Limits
 from replaywright.domain.checkpoints import Checkpoint
+from replaywright.domain.fitting import PassedOver
 from replaywright.domain.goal_runs import GoalState, SkillUse
 from replaywright.domain.loops import ItemLine, Loop
 from replaywright.domain.observed import PredicateResult
@@ -435,6 +436,10 @@ class RunState(Record):
     """Of the result to come."""
     goal: GoalState | None = None
     """Of a run that began from a goal, once it is decided how it goes on."""
+    passed_over: tuple[PassedOver, ...] = ()
+    """Of a run from a goal that is not decided yet: skills that it had recalled, and that did not fit."""
+    signed_in: bool | None = None
+    """Of such a run: whether the site takes it for signed in; None when nobody knows."""
     begun: float = 0.0
     """When the run began, in seconds since 1970, moved on by the time that it waited for a person; 0 if it begins."""
 

@@ -25,6 +25,7 @@ class WrittenContext(Authored):
     viewport: str = Field("", pattern=r"^(\d+x\d+)?$")
     locale: str = ""
     signed_in: bool | None = None
+    start: str = ""
 
 
 class WrittenSkill(Authored):
@@ -57,6 +58,7 @@ class WrittenSkill(Authored):
             raise ValueError(f"task.task is {self.task.task!r} and name is {self.name!r}: write the same name in both")
         places: list[tuple[str, Any]] = [(f"patterns[{index}]", text) for index, text in enumerate(self.patterns)]
         places.append(("precondition", [predicate.model_dump(mode="json") for predicate in self.precondition]))
+        places.append(("context.start", self.context.start))
         for place, value in places:
             for text in texts_of(value):
                 if typo := malformed_in(text):

@@ -3,6 +3,7 @@
 import re
 
 from replaywright.domain.base import Record
+from replaywright.domain.fitting import PRECONDITION
 from replaywright.domain.runs import RunResult
 from replaywright.domain.skills import Change, SkillRun
 from replaywright.domain.spending import BUDGET_SPENT
@@ -33,8 +34,6 @@ _OUTSIDE = frozenset(
 """Reasons of failed runs that lie with the caller, the installation, or a site that is down or has errors."""
 
 
-PRECONDITION = "precondition"
-"""Reason of a skill's first step that was not begun, as the start page is not the one that it was learned on."""
 _STRUCTURE = frozenset(
     {
         PRECONDITION,

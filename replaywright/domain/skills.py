@@ -45,6 +45,9 @@ class SkillContext(Record):
     """BCP 47 tag of the browser, such as `de-DE`."""
     signed_in: bool | None = None
     """Whether the site took the browser for signed in at the first step."""
+    start: str = ""
+    """Origin and path of the page that the start URL led to, a template: what is compared where the precondition does
+    not hold, to tell a site that has changed from another page."""
 
 
 class Skill(Record):

@@ -13,6 +13,7 @@ from temporalio.worker import Worker
 
 from replaywright.domain.actions import Action, Effect
 from replaywright.domain.checkpoints import CheckCheckpoint, Checkpoint, RestoreCheckpoint, Restored, TakeCheckpoint
+from replaywright.domain.fitting import Fit, FitRequest
 from replaywright.domain.goal_runs import (
     ClaimRequest,
     JudgeRequest,
@@ -103,6 +104,12 @@ class Script:
         labels=Labels(name="send-mail", label="Send a mail"), usage=Usage(calls=1)
     )
     plan: Callable[[PlanRequest, int], Revision] = lambda _request, _call: Revision(gave_up="no script")
+    fit: Callable[[FitRequest], Fit] = lambda _request: Fit()
+    """Whether a recalled skill may begin on its start page."""
+    fitted: list[FitRequest] = field(default_factory=list)
+    recalled: list[RecallRequest] = field(default_factory=list)
+    signed_in: bool | None = None
+    """What a page tells a planner of that."""
     learn: Callable[[LearnRequest], Learned] = lambda request: Learned(
         skill=SkillUse(name=request.labels.name, version=1, how="learned")
     )
@@ -230,15 +237,24 @@ def _skipping(script: Script) -> tuple[Callable[..., object], Callable[..., obje
     return decide, leave_out
 
 
-@activity.defn(name="session.look")
-async def _look(_request: LookRequest) -> Looked:
-    return Looked(snapshot="page", dom="dom")
+def _looking(script: Script) -> list[Callable[..., object]]:
+    @activity.defn(name="session.look")
+    async def look(_request: LookRequest) -> Looked:
+        return Looked(snapshot="page", dom="dom", place="http://site/start", signed_in=script.signed_in)
+
+    @activity.defn(name="session.fits")
+    async def fits(request: FitRequest) -> Fit:
+        script.fitted.append(request)
+        return script.fit(request)
+
+    return [look, fits]
 
 
 def _of_goals(script: Script) -> list[Callable[..., object]]:
     @activity.defn(name="skill.recall")
     async def recall(request: RecallRequest) -> Recalled:
         script.of_goal.append("recall")
+        script.recalled.append(request)
         return script.recall(request)
 
     @activity.defn(name="skill.claim")
@@ -339,7 +355,7 @@ def _activities(script: Script, queue: str) -> tuple[list[Callable[..., object]]
     propose_probe, try_probe = _probes(script)
     decide, leave_out = _skipping(script)
     actions = [named(action) for action in Action]
-    own = [*actions, decide, recover, close, verify, finish, try_probe, _look, *_checkpoints(script)]
+    own = [*actions, decide, recover, close, verify, finish, try_probe, *_looking(script), *_checkpoints(script)]
     of_models: list[Callable[..., object]] = [propose, revise, propose_probe, *_of_goals(script)]
     return own, [opened, recover, settle, leave_out, resume, _note_run(script), *of_models]
 
