@@ -73,6 +73,10 @@ class SkillActivities:
         old = None
         if request.replaces is not None:
             old = await self._skills.get(request.tenant, request.replaces.name, request.replaces.version)
+        if old is not None and old.status is SkillStatus.RETIRED:
+            newest = await self._skills.get(request.tenant, old.name)
+            if newest is None or newest.run_id != request.run_id:
+                return Learned(refused=f"version {old.version} of {old.name} is retired: another took its place")
         context = self._context.model_copy(
             update={
                 "signed_in": request.context.signed_in,

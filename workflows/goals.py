@@ -74,7 +74,7 @@ class Goals:
         self._run_id = workflow.info().workflow_id
         self._usage = Usage()
         """Of what was asked before it was decided how the run goes on."""
-        self.state = run.state.goal
+        self.state, self.mended = run.state.goal, run.state.mended
         for note in self.state.notes if self.state is not None else ():
             board.note_text(note)
 
@@ -383,11 +383,15 @@ class Goals:
     async def note_failure(self, attempt: Attempt, outcome: StepOutcome, course: Course) -> None:
         """The recalled skill does not do any more: nobody shall be given it before it was mended."""
         state, skill = self.state, self._run.skill
-        if state is None or skill is None or state.failed or not self._planning.is_of_the_page(outcome):
+        known = self.mended if state is None else state
+        if skill is None or known.failed or not self._planning.is_of_the_page(outcome):
             return
         change = change_of(outcome.reason or outcome.status)
-        said = f"{change}: step {attempt.sequence + 1} ({attempt.title}): {why_of(outcome)}"
-        self._change(failed=said[:_SAID])
+        said = f"{change}: step {attempt.sequence + 1} ({attempt.title}): {why_of(outcome)}"[:_SAID]
+        if state is None:  # run by its name: counted at the end
+            self.mended = self.mended.model_copy(update={"failed": said})
+            return
+        self._change(failed=said)
         own = course.place_of(attempt.sequence) - (not isinstance(self._run.task.steps[0], Goto))
         counted = SkillRun(
             run_id=self._run_id,
@@ -404,18 +408,22 @@ class Goals:
 
     def note_person(self) -> None:
         """A person did a part of it: what was done is not what the steps say."""
+        self.mended = self.mended.model_copy(update={"helped": True})
         if self.state is not None:
             self._change(helped=True)
 
     async def ended(self, result: RunResult, plan: tuple[Step, ...]) -> RunResult:
         """The result, with the skill of the run, written down if it was learned. Fails nothing."""
-        state = self.state
-        if state is None:
+        is_named = self.state is None and self._run.skill is not None
+        if self.state is None and not (is_named and self._run.relearns):
             return result
         try:
-            await self._judged(result)
-            used = await self._learned(result, plan)
-            await self.release()
+            if is_named:
+                used = await self._mended(result, plan)
+            else:
+                await self._judged(result)
+                used = await self._learned(result, plan)
+                await self.release()
         except ActivityError as error:
             if isinstance(error.cause, CancelledError):
                 raise
@@ -446,6 +454,37 @@ class Goals:
         request = ClaimRequest(run_id=self._run_id, tenant=self._run.tenant, key=key)
         await self._remembering("skill.release", request, type(None), "release", "learns it no more")
 
+    async def _mended(self, result: RunResult, plan: tuple[Step, ...]) -> SkillUse | None:
+        """The next version of a skill that was run by its name, where the planner had to revise it."""
+        run, revised_from = self._run, self._planning.revised_from
+        if run.skill is None or not (result.succeeded and revised_from):
+            return None
+        if not run.task.verify or self.mended.helped:
+            why = "a person did a part of it" if self.mended.helped else "the skill has no final verification"
+            self._board.note_text(f"no new version was learned: {why}")
+            return None
+        own = plan if isinstance(run.task.steps[0], Goto) or not run.task.url else plan[1:]
+        learned = await self._written_down(
+            LearnRequest(
+                run_id=self._run_id,
+                tenant=run.tenant,
+                task=run.task.model_copy(update={"steps": own}),
+                values=run.values,
+                labels=Labels(name=run.skill.name),
+                sentence=fill(run.task.goal, run.values),
+                replaces=run.skill,
+                keeps_start=min(revised_from) > 1,
+                reason=self.mended.failed,
+            )
+        )
+        return learned.skill
+
+    async def _written_down(self, request: LearnRequest) -> Learned:
+        learned = await self._remembering("skill.learn", request, Learned, "learn", "write down what was learned")
+        if learned.refused:
+            self._board.note_text(f"no skill was learned: {learned.refused}")
+        return learned
+
     async def _learned(self, result: RunResult, plan: tuple[Step, ...]) -> SkillUse | None:
         state = self._known
         verify, skill = self.verify, self._run.skill
@@ -462,8 +501,7 @@ class Goals:
         if why:
             self._board.note_text(f"no skill was learned: {why}")
             return kept
-        learned = await self._remembering(
-            "skill.learn",
+        learned = await self._written_down(
             LearnRequest(
                 run_id=self._run_id,
                 tenant=self._run.tenant,
@@ -476,15 +514,9 @@ class Goals:
                 keeps_start=min(self._planning.revised_from, default=0) > 1,
                 reason=state.failed,
                 context=state.context,
-            ),
-            Learned,
-            "learn",
-            "write down what was learned",
+            )
         )
-        if learned.refused:
-            self._board.note_text(f"no skill was learned: {learned.refused}")
-            return kept
-        return learned.skill
+        return learned.skill or kept
 
     @property
     def verify(self) -> tuple[Predicate, ...]:

@@ -617,6 +617,7 @@ class BrowserTask:
             override_spent=self._overrides.spent,
             plan=self._lists.course.rolled if self._planning.revised_from or self._goals.is_one else (),
             goal=self._goals.state,
+            mended=self._goals.mended,
             revised_from=self._planning.revised_from,
             commits=self._commits,
             warnings=self._warnings,

@@ -292,6 +292,7 @@ async def start(here: Place, order: Order) -> WorkflowHandle[Any, RunResult]:
                     propose_probes=here.settings.propose_probes and here.settings.planner_model is not None,
                     resume=order.resume,
                     skill=order.skill,
+                    relearns=order.skill is not None and order.resume is None,
                     fresh=order.fresh,
                     wait_for_others=order.wait_for_others,
                     state=order.state,

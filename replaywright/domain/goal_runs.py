@@ -88,6 +88,15 @@ class GoalState(Record):
     """What was decided, for people."""
 
 
+class Mended(Record):
+    """What a run of a skill by its name knows of a step that failed, and of who did the rest."""
+
+    failed: str = ""
+    """Kind of change, step and reason of the first; empty as long as none did."""
+    helped: bool = False
+    """A person did a part of it."""
+
+
 class LabelRequest(Record):
     """Input of `label_goal`."""
 

@@ -9,7 +9,7 @@ from replaywright.domain.base import Record
 from replaywright.domain.budgets import Limits
 from replaywright.domain.checkpoints import Checkpoint
 from replaywright.domain.fitting import PassedOver
-from replaywright.domain.goal_runs import GoalState, SkillUse
+from replaywright.domain.goal_runs import GoalState, Mended, SkillUse
 from replaywright.domain.loops import ItemLine, Loop
 from replaywright.domain.observed import PredicateResult
 from replaywright.domain.outcomes import DownloadedFile, Lookup, Status, StepOutcome
@@ -436,6 +436,8 @@ class RunState(Record):
     """Of the result to come."""
     goal: GoalState | None = None
     """Of a run that began from a goal, once it is decided how it goes on."""
+    mended: Mended = Mended()
+    """Of a skill that is run by its name."""
     passed_over: tuple[PassedOver, ...] = ()
     """Of a run from a goal that is not decided yet: skills that it had recalled, and that did not fit."""
     signed_in: bool | None = None
@@ -539,6 +541,8 @@ class RunInput(Record):
     that it may have left, which is fenced and looked into first."""
     skill: SkillRef | None = None
     """The skill whose task this is: how the run went is counted there. None for a task of its own."""
+    relearns: bool = False
+    """Of a skill that is run by its name: a plan that was revised and then verified becomes its next version."""
 
 
 class StepLine(Record):

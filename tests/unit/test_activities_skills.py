@@ -104,6 +104,19 @@ async def test_a_version_that_was_learned_again_replaces_the_one_that_failed() -
     assert len(record.skill.task.steps) == 3
 
 
+async def test_a_version_that_was_retired_is_not_learned_again_except_by_a_retry_of_the_run_that_did() -> None:
+    skills = FakeSkills()
+    await learn(skills)
+    replaces = SkillRef(name="send-mail", version=1)
+
+    first = await learn(skills, run_id="run-2", replaces=replaces)
+    again = await learn(skills, run_id="run-2", replaces=replaces)
+    late = await learn(skills, run_id="run-3", replaces=replaces)
+
+    assert first == again
+    assert (late.skill, "retired" in late.refused) == (None, True)
+
+
 async def test_what_holds_a_secret_is_not_kept() -> None:
     skills = FakeSkills()
 

@@ -1,19 +1,28 @@
 """A run of a skill is counted at its end, however it ends; a run of a task of its own is not."""
 
+from collections.abc import Callable
+
 import pytest
+from pydantic import TypeAdapter
 from temporalio.client import Client, WorkflowFailureError
 from temporalio.exceptions import ApplicationError
 from temporalio.testing import WorkflowEnvironment
+from temporalio.worker import Replayer
 
+from replaywright.domain.budgets import Limits
+from replaywright.domain.goal_runs import Learned, SkillUse
 from replaywright.domain.outcomes import StepOutcome
-from replaywright.domain.runs import ActionRequest, Mode, RunInput
+from replaywright.domain.runs import ActionRequest, Mode, Proposal, Revision, RunInput
 from replaywright.domain.skill_runs import NoteSkillRun
 from replaywright.domain.skills import SkillRef, SkillRun
+from replaywright.domain.steps import Step
 from tests.workflows.scripted import Script, done, missed, scripted, start
 from workflows.plugin import WorkflowPlugin
 
 FILL = {"action": "fill", "instruction": "the name field", "value": "Ada"}
 HOVER = {"action": "hover", "instruction": "the account menu"}
+STEP: TypeAdapter[Step] = TypeAdapter(Step)
+NEXT = STEP.validate_python({"action": "click", "instruction": "the next button", "effect": "idempotent"})
 SKILL = SkillRef(name="greet", version=3)
 GREET = {"task": "greet", "url": "http://site/", "steps": [FILL, HOVER], "verify": [{"url_contains": "/"}]}
 
@@ -78,3 +87,47 @@ async def test_a_run_of_a_task_of_its_own_is_not_counted(client: Client) -> None
         await (await start(client, queue, run_of_greet())).result()
 
     assert script.counted == []
+
+
+def misses_the_hover_until_next(script: Script) -> Callable[[ActionRequest, int], StepOutcome]:
+    def perform(request: ActionRequest, _call: int) -> StepOutcome:
+        clicked = any(asked.step.action == "click" for asked in script.performed[:-1])
+        return done(request) if clicked or request.step.action != "hover" else missed("not_found")
+
+    return perform
+
+
+def mended(**fields: object) -> RunInput:
+    task = {**GREET, "goal": "greet Ada", **fields}
+    return run_of_greet(task=task, skill=SKILL, budget=Limits(plans=2), relearns=True)
+
+
+async def test_a_skill_run_by_its_name_that_is_mended_on_the_way_becomes_its_next_version(client: Client) -> None:
+    script = Script(propose=lambda _: Proposal(), revise=lambda _: Revision(steps=(NEXT, STEP.validate_python(HOVER))))
+    script.perform = misses_the_hover_until_next(script)
+    script.learn = lambda _: Learned(skill=SkillUse(name="greet", version=4, how="relearned"))
+
+    async with scripted(client, script) as queue:
+        handle = await start(client, queue, mended())
+        result = await handle.result()
+        history = await handle.fetch_history()
+
+    [learned] = script.learned
+    assert (learned.replaces, learned.keeps_start) == (SKILL, True)
+    assert [step.action for step in learned.task.steps] == ["fill", "click", "hover"]
+    assert learned.reason.startswith("structure: step 3 (")
+    assert learned.task.verify
+    assert result.skill == SkillUse(name="greet", version=4, how="relearned")
+    assert [noted.verified for noted in script.counted] == [False]
+    await Replayer(workflows=[], plugins=[WorkflowPlugin()]).replay_workflow(history)
+
+
+@pytest.mark.long
+async def test_a_mended_skill_without_a_final_verification_stays_as_it_was(client: Client) -> None:
+    script = Script(propose=lambda _: Proposal(), revise=lambda _: Revision(steps=(NEXT, STEP.validate_python(HOVER))))
+    script.perform = misses_the_hover_until_next(script)
+
+    async with scripted(client, script) as queue:
+        result = await (await start(client, queue, mended(verify=[]))).result()
+
+    assert (result.succeeded, result.skill, script.learned) == (True, None, [])
