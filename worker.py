@@ -301,7 +301,7 @@ async def _browser_workers(
         browser_queue(settings.task_queue),
     )
     sessions = SessionActivities(keepers, attachments, store, queue=queues[0], host_queue=queues[1])
-    actions = Actions(attachments, store, artifacts, secrets, overrides)
+    actions = Actions(attachments, store, artifacts, secrets, overrides, pictures=settings.planner_pictures)
     effects = EffectActivities(attachments, store, secrets)
     skipping = Skipping(actions, attachments)
     knowledge = KnowledgeActivities(attachments, store, secrets, actions.failures)
@@ -315,7 +315,7 @@ async def _browser_workers(
         effects.resolve_step,
         ProbeTrials(attachments, store).try_probe,
         knowledge.finish_run,
-        LookActivities(attachments, artifacts, secrets).look,
+        LookActivities(attachments, artifacts, secrets, pictures=settings.planner_pictures).look,
         FitActivities(attachments, artifacts, secrets).fits,
         sessions.close_session,
     ]

@@ -56,14 +56,16 @@ class Actions:
         artifacts: Artifacts,
         secrets: Secrets,
         overrides: Overrides | None = None,
+        *,
+        pictures: bool = False,
     ) -> None:
-        """Without `overrides` there are no rules."""
+        """Without `overrides` there are no rules. With `pictures` a failure leaves one for the planner as well."""
         self._overrides = overrides
         self._attachments = attachments
         self._store = store
         self._artifacts = artifacts
         self._secrets = secrets
-        self.failures = FailureEvidence(artifacts, secrets)
+        self.failures = FailureEvidence(artifacts, secrets, pictures=pictures)
         self.checkpoints = Checkpoints(artifacts, secrets)
 
     def activities(self) -> list[Callable[..., Awaitable[Any]]]:

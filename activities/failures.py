@@ -11,12 +11,13 @@ from collections.abc import Sequence
 
 from pydantic import ValidationError
 
+from activities.pictures import pictured
 from replaywright.domain.entries import ActionCacheEntry
 from replaywright.domain.observed import PredicateResult
-from replaywright.domain.outcomes import Status, StepOutcome
+from replaywright.domain.outcomes import MARKED, MARKED_SNAPSHOT, Status, StepOutcome
 from replaywright.domain.predicates import Predicate
 from replaywright.domain.redacted import redacted_snapshot
-from replaywright.domain.runs import ActionRequest, Mode
+from replaywright.domain.runs import ActionRequest, Mode, step_title
 from replaywright.domain.snapshot_diff import diff
 from replaywright.domain.snapshots import Snapshot
 from replaywright.errors import ActionFailed, ArtifactMissing, ArtifactsUnavailable, SessionLost
@@ -28,6 +29,8 @@ CAPTURE_S = 9.0
 """For picture, documents, console and network; the browser's own limits are shorter."""
 SNAPSHOT_S = 4.0
 """For the snapshot, where the step did not leave one. Both together are well inside an activity's margin."""
+PICTURE_S = 3.0
+"""For the picture with marks, where a planner takes pictures."""
 DIFF_LINES = 200
 REASON_LIMIT = 160
 """Characters of why a part is missing."""
@@ -43,9 +46,11 @@ def is_evidence_wanted(request: ActionRequest, outcome: StepOutcome) -> bool:
 class FailureEvidence:
     """Puts what a failure leaves behind into the artifact store."""
 
-    def __init__(self, artifacts: Artifacts, secrets: Secrets) -> None:
+    def __init__(self, artifacts: Artifacts, secrets: Secrets, *, pictures: bool = False) -> None:
+        """With `pictures` a planner that revises is to see the page as well."""
         self._artifacts = artifacts
         self._secrets = secrets
+        self._pictures = pictures
 
     async def added(
         self,
@@ -63,6 +68,8 @@ class FailureEvidence:
         answers = await self._keep_page(kept, browser)
         good = "" if entry is None else entry.good_snapshot
         await self._keep_snapshot(kept, outcome, browser if answers else None, good)
+        if self._pictures and answers and request.mode is not Mode.REPLAY:
+            await self._keep_picture(kept, request, browser)
         expectations = expectations_json(expect, outcome.predicates)
         await kept.put("expectations", json.dumps(self._secrets.redact_data(expectations), indent=1))
         if request.proposed is not None:
@@ -118,6 +125,20 @@ class FailureEvidence:
             return
         text = diff(before, now).as_text(DIFF_LINES)
         await kept.put("diff", text or "nothing differs from the last good run")
+
+    async def _keep_picture(self, kept: "_Kept", request: ActionRequest, browser: BrowserSession) -> None:
+        """The page as a planner sees it that takes pictures, with the snapshot that the picture's marks belong to."""
+        try:
+            async with asyncio.timeout(PICTURE_S):
+                seen = await pictured(browser, self._artifacts, self._secrets, step_title(request.step))
+        except (SessionLost, ActionFailed, TimeoutError) as exc:
+            kept.miss(MARKED, str(exc) or f"the page did not answer in {PICTURE_S:g} s")
+            return
+        if seen.picture:
+            await kept.put(MARKED_SNAPSHOT, seen.snapshot.model_dump_json(by_alias=True))
+            kept.digests[MARKED] = seen.picture
+        else:
+            kept.miss(MARKED, seen.missing)
 
     async def _snapshot(self, kept: "_Kept", known: str, browser: BrowserSession | None) -> Snapshot | None:
         """The snapshot of this digest; where there is none, one is taken now and kept."""

@@ -8,6 +8,7 @@ from temporalio import activity
 
 from activities.heartbeats import heartbeats
 from activities.model import passing_on, traced
+from activities.pictures import picture_line, picture_of
 from replaywright.domain.goal_plans import GoalPlan, GoalRules, checked_goal_plan
 from replaywright.domain.goal_runs import LabelRequest, Labels, PlanRequest
 from replaywright.domain.labels import checked_labels
@@ -84,6 +85,7 @@ class GoalActivities:
             remaining = dict(enumerate(map(step_title, request.plan[request.position :]), request.position + 1))
             failing = remaining.get(request.position + 1, "")
             page = snapshot.as_text(about=f"{goal} {failing}")
+            picture, lost = await picture_of(self._artifacts, request.picture)
             question = PlanQuestion(
                 goal=goal,
                 parameters=request.values,
@@ -93,6 +95,7 @@ class GoalActivities:
                 tried=request.tried,
                 remaining=remaining,
                 page=page,
+                picture=picture,
             )
             rules = GoalRules(
                 plan=PlanRules(
@@ -125,6 +128,7 @@ class GoalActivities:
                 "tokensAfter": after,
                 "standIn": plan.stand_in,
                 "usage": plan.usage.model_dump(mode="json", by_alias=True),
+                **picture_line(request.picture, request.picture_missing or lost),
             }
             await traced(self._store, tenant=request.tenant, lineage=request.lineage, line=line)
             return plan

@@ -6,6 +6,7 @@ import logging
 from temporalio import activity
 
 from activities.heartbeats import heartbeats
+from activities.pictures import Pictured, pictured
 from activities.sessions import Attachments
 from replaywright.domain.fitting import place_of, signed_in_of
 from replaywright.domain.goal_runs import Looked, LookRequest
@@ -22,10 +23,14 @@ CAPTURE_S = 5.0
 class LookActivities:
     """Activity `session.look`."""
 
-    def __init__(self, attachments: Attachments, artifacts: Artifacts, secrets: Secrets) -> None:
+    def __init__(
+        self, attachments: Attachments, artifacts: Artifacts, secrets: Secrets, *, pictures: bool = False
+    ) -> None:
+        """With `pictures` the planner is to see the page as well."""
         self._attachments = attachments
         self._artifacts = artifacts
         self._secrets = secrets
+        self._pictures = pictures
 
     @activity.defn(name="session.look")
     async def look(self, request: LookRequest) -> Looked:
@@ -37,15 +42,22 @@ class LookActivities:
         """
         async with heartbeats("reading the page"):
             held = await self._attachments.hold(request.session, request.epoch)
-            read = await held.browser.snapshot()
-            shown = redacted_snapshot(read, self._secrets)
+            seen = await self._seen(held.browser, request.about)
+            shown = seen.snapshot
             snapshot = await self._artifacts.put(shown.model_dump_json(by_alias=True).encode())
             return Looked(
                 snapshot=snapshot,
                 dom=await self._document(held.browser),
-                place=self._secrets.redact(place_of(read.url)),
-                signed_in=signed_in_of(read),
+                place=self._secrets.redact(place_of(shown.url)),
+                signed_in=signed_in_of(shown),
+                picture=seen.picture,
+                picture_missing=seen.missing,
             )
+
+    async def _seen(self, browser: BrowserSession, about: str) -> Pictured:
+        if self._pictures:
+            return await pictured(browser, self._artifacts, self._secrets, self._secrets.redact(about))
+        return Pictured(redacted_snapshot(await browser.snapshot(), self._secrets))
 
     async def _document(self, browser: BrowserSession) -> str:
         try:

@@ -7,6 +7,7 @@ from temporalio import activity
 
 from activities.heartbeats import heartbeats
 from activities.model import as_read, passing_on, traced
+from activities.pictures import picture_line, picture_of
 from replaywright.domain.plans import PlanRules, checked_plan
 from replaywright.domain.runs import ReviseRequest, Revision, step_title
 from replaywright.domain.steps import Step
@@ -38,6 +39,7 @@ class PlanActivities:
             snapshot, page = await as_read(
                 await self._artifacts.get(request.snapshot), f"{request.task.goal} {failing.instruction}"
             )
+            picture, lost = await picture_of(self._artifacts, request.picture)
             question = PlanQuestion(
                 goal=fill(request.task.goal, request.values),
                 parameters=request.values,
@@ -50,6 +52,7 @@ class PlanActivities:
                     for number, step in enumerate(request.plan[request.sequence :], request.sequence + 1)
                 },
                 page=page,
+                picture=picture,
             )
             rules = PlanRules(
                 task=request.task,
@@ -73,6 +76,7 @@ class PlanActivities:
                 "gaveUp": revision.gave_up,
                 "standIn": revision.stand_in,
                 "usage": revision.usage.model_dump(mode="json", by_alias=True),
+                **picture_line(request.picture, request.picture_missing or lost),
             }
             await traced(self._store, tenant=request.tenant, lineage=request.lineage, line=line)
             return revision

@@ -122,6 +122,18 @@ class Capture:
     """Why `screenshot` or `dom` is None, by its name."""
 
 
+@dataclass(frozen=True)
+class Look:
+    """A page as a planner sees it that takes pictures."""
+
+    snapshot: Snapshot
+    picture: bytes | None = None
+    """PNG of what is on the screen without secrets, with a mark on each element that was wanted and can be seen: the
+    number of its id in the snapshot."""
+    missing: str = ""
+    """Why there is no picture."""
+
+
 BeforeDispatch = Callable[[Target | None, tuple[PredicateResult, ...]], Awaitable[None]]
 """Called when the element is found and ready, before any input, with what holds of the expectation by then (nothing
 where it was not asked); raising stops the step untouched."""
@@ -185,6 +197,16 @@ class BrowserSession(Protocol):
 
     async def snapshot(self) -> Snapshot:
         """Read the current tab."""
+
+    async def look(self, wanted: Callable[[Snapshot], Sequence[str]], redact: Callable[[str], str]) -> Look:
+        """Read the current tab, and take a picture with a mark on each element whose id `wanted` names of the snapshot.
+
+        The page is told of nothing. `redact` is as for `capture`; that a picture cannot be had is no error.
+
+        Raises:
+            ActionFailed: the page does not answer.
+            SessionLost: the browser or its page is gone.
+        """
 
     async def capture(self, redact: Callable[[str], str]) -> Capture:
         """Everything that can be had of the current tab for the record of a failure, in at most ten seconds.
@@ -673,6 +695,8 @@ class PlanQuestion(Record):
     remaining: dict[int, str] = Field(default_factory=dict)
     """Titles by number, counted from 1; the failed step is the first."""
     page: str
+    picture: bytes | None = Field(None, repr=False)
+    """PNG of the page with numbered marks, for a model that takes pictures."""
 
 
 class ReadValues(Record):

@@ -129,6 +129,9 @@ class Settings(BaseSettings):
     planner_model_output_price: Dollars | None = None
     """US dollars for a million tokens that the planner writes."""
 
+    planner_pictures: bool = False
+    """Show the planner a picture of the page as well, with numbered marks; its model must take pictures."""
+
     propose_probes: bool = True
     """Ask the planner, once for a commit step that is learned, how the site can be asked whether it took effect. False:
     only what tasks declare (`reconcile`) is asked."""

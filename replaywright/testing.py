@@ -62,6 +62,7 @@ from replaywright.ports import (
     Download,
     Known,
     Labelled,
+    Look,
     PlanQuestion,
     ProbeQuestion,
     Recording,
@@ -636,6 +637,8 @@ class FakeSite:
     """How often the site was asked."""
     captures: list[Capture] = field(default_factory=list)
     """What `capture` returns the next times."""
+    no_picture: str = ""
+    """Why `look` has no picture; empty while it has one."""
     downloads: list[Download] = field(default_factory=list)
     """What reports tell of, until it is released."""
     gate: FakeGate | None = None
@@ -745,6 +748,14 @@ class FakeBrowserSession:
         """The current page."""
         self._must_live()
         return self._read()
+
+    async def look(self, wanted: Callable[[Snapshot], Sequence[str]], redact: Callable[[str], str]) -> Look:
+        """The current page, and a picture that names what it marks; none where the site has none."""
+        self._must_live()
+        snapshot = self._read()
+        if self.site.no_picture:
+            return Look(snapshot, missing=redact(self.site.no_picture))
+        return Look(snapshot, f"a picture of {','.join(wanted(snapshot))}".encode())
 
     async def capture(self, redact: Callable[[str], str]) -> Capture:
         """The texts of the page as its document; a picture that is none; or what `captures` says."""

@@ -13,7 +13,7 @@ from workflows.board import Board
 from workflows.browser import Browser
 from workflows.failures import TaskFailed
 from workflows.fitting import fit_of, missed, passing_over
-from workflows.planning import Planning, snapshot_of
+from workflows.planning import Planning, seen_of
 
 with workflow.unsafe.imports_passed_through():
     from replaywright.domain.base import Record
@@ -258,7 +258,11 @@ class Goals:
         looked = await read(
             lambda: self._browser.call(
                 "session.look",
-                LookRequest(session=self._browser.ref, epoch=self._browser.epoch),
+                LookRequest(
+                    session=self._browser.ref,
+                    epoch=self._browser.epoch,
+                    about=f"{fill(self._run.task.goal, self._run.values)} ",
+                ),
                 Looked,
                 activity_id=f"{position + 1:04d}-look-e{self._browser.epoch}",
                 summary="read the page for the planner",
@@ -269,7 +273,9 @@ class Goals:
         if position == 1 and not state.rounds:
             self._change(context=SkillContext(signed_in=looked.signed_in, start=looked.place))
         revision = await self._planned(
-            self._request(course, position, commits, looked.snapshot).model_copy(update={"dom": looked.dom}),
+            self._request(course, position, commits, looked.snapshot).model_copy(
+                update={"dom": looked.dom, "picture": looked.picture, "picture_missing": looked.picture_missing}
+            ),
             f"{position + 1:04d}-plan{state.rounds + 1}",
             f"{position + 1:04d} how to reach the goal?",
         )
@@ -284,8 +290,10 @@ class Goals:
         state = self._known
         if state.rounds >= ROUNDS:
             return Revision(gave_up=self._endless(attempt.sequence))
-        request = self._request(course, attempt.sequence, commits, snapshot_of(outcome)).model_copy(
+        seen = seen_of(outcome)
+        request = self._request(course, attempt.sequence, commits, seen["snapshot"]).model_copy(
             update={
+                **seen,
                 "failed": why_of(outcome),
                 "tried": (*attempt.tried, why_of(outcome)),
                 "dom": outcome.artifacts.get("dom", ""),

@@ -10,7 +10,7 @@ from workflows.rulings import WITHOUT_PAGE
 with workflow.unsafe.imports_passed_through():
     from replaywright.domain.budgets import Limits
     from replaywright.domain.loops import Course
-    from replaywright.domain.outcomes import Status, StepOutcome
+    from replaywright.domain.outcomes import MARKED, MARKED_SNAPSHOT, Status, StepOutcome
     from replaywright.domain.runs import Mode, Proposal, ProposeRequest, ReviseRequest, Revision, RunInput, Usage
     from replaywright.domain.spending import plans_spent, spent
     from replaywright.domain.templates import fill
@@ -105,7 +105,7 @@ class Planning:
                     commits=tuple(course.written(at) for at in commits if course.iteration_at(at) is None),
                     failed=why_of(outcome),
                     tried=(*attempt.tried, why_of(outcome)),
-                    snapshot=snapshot_of(outcome),
+                    **seen_of(outcome),
                 ),
                 result_type=Revision,
                 activity_id=attempt.activity_id(f"plan{len(self.revised_from) + 1}"),
@@ -128,3 +128,12 @@ class Planning:
 def snapshot_of(outcome: StepOutcome) -> str:
     """Where the snapshot of a failed step is kept; empty when there is none."""
     return outcome.snapshot or outcome.artifacts.get("snapshot", "")
+
+
+def seen_of(outcome: StepOutcome) -> dict[str, str]:
+    """The fields of a planner's request that say how the page of a failed step is; a picture has its own snapshot."""
+    kept = outcome.artifacts
+    missing = outcome.artifacts_missing.get(MARKED, "")
+    if MARKED in kept and MARKED_SNAPSHOT in kept:
+        return {"snapshot": kept[MARKED_SNAPSHOT], "picture": kept[MARKED]}
+    return {"snapshot": snapshot_of(outcome), "picture_missing": missing}

@@ -52,8 +52,8 @@ def _source() -> str:
     return f'(() => {{\n"use strict";\nif (globalThis.replaywrightCapture) return;\n{parts}\n}})();\n'
 
 
-class _NotHad(Exception):
-    """A part cannot be had; the message says why."""
+class NotHad(Exception):
+    """A part of a capture cannot be had; the message says why."""
 
 
 @dataclass
@@ -95,20 +95,37 @@ class _Capturing:
         """The page as PNG, everything that shows a secret hidden: the whole of it, else what is on the screen.
 
         Raises:
-            _NotHad: it cannot be taken, or not without a secret in it.
+            NotHad: it cannot be taken, or not without a secret in it.
         """
         try:
             self.ends = time.monotonic() + WHOLE_S
             try:
                 return await self._masked(whole=True)
-            except _NotHad:
+            except NotHad:
                 if self.hangs:
                     raise
-                self.ends = time.monotonic() + SCREEN_S
-                return await self._masked(whole=False)
+                return await self._of_screen()
         finally:
-            for frame in self.tab.worlds():
-                self.tab.tell(frame, "globalThis.replaywrightCapture?.show()")
+            self._show()
+
+    async def screen(self) -> bytes:
+        """What is on the screen as PNG, everything that shows a secret hidden.
+
+        Raises:
+            NotHad: it cannot be taken, or not without a secret in it.
+        """
+        try:
+            return await self._of_screen()
+        finally:
+            self._show()
+
+    async def _of_screen(self) -> bytes:
+        self.ends = time.monotonic() + SCREEN_S
+        return await self._masked(whole=False)
+
+    def _show(self) -> None:
+        for frame in self.tab.worlds():
+            self.tab.tell(frame, "globalThis.replaywrightCapture?.show()")
 
     async def _masked(self, *, whole: bool) -> bytes:
         for _ in range(TRIES):
@@ -116,7 +133,7 @@ class _Capturing:
             data = await self._shoot(whole=whole)
             if not await self._hide(whole=whole):
                 return data
-        raise _NotHad("the page showed secrets anew while its picture was taken")
+        raise NotHad("the page showed secrets anew while its picture was taken")
 
     async def _hide(self, *, whole: bool) -> int:
         """Hide in all frames whatever shows a secret, and frames that cannot be asked; how much was newly hidden."""
@@ -126,7 +143,7 @@ class _Capturing:
         places = dict(zip(worlds, shown, strict=True))
         blind = {frame.parent for frame in self.tab.frames.values() if places.get(frame) is None}
         if places.get(self.tab.main) is None:
-            raise _NotHad("the page did not answer in time, so that no secret on it could be hidden")
+            raise NotHad("the page did not answer in time, so that no secret on it could be hidden")
         hidden = 0
         for frame, found in places.items():
             if found is None or not (found or frame.id in blind):
@@ -134,9 +151,9 @@ class _Capturing:
             try:
                 answer = await self.call(frame, "hide", found, frame.id in blind, until)
             except WireFailed as exc:
-                raise _NotHad(f"a secret on the page could not be hidden: {exc}") from exc
+                raise NotHad(f"a secret on the page could not be hidden: {exc}") from exc
             if answer < 0:
-                raise _NotHad("a secret on the page could not be hidden")
+                raise NotHad("a secret on the page could not be hidden")
             hidden += answer
         return hidden
 
@@ -176,10 +193,10 @@ class _Capturing:
                 wanted |= {"captureBeyondViewport": True, "clip": clip}
             told = await wire.send("Page.captureScreenshot", wanted, timeout_s=self.left_s(WHOLE_S))
         except WireFailed as exc:
-            raise _NotHad(f"no picture could be taken: {exc}") from exc
+            raise NotHad(f"no picture could be taken: {exc}") from exc
         data = base64.b64decode(told["data"])
         if len(data) > PICTURE_BYTES:
-            raise _NotHad(f"the picture has {len(data)} bytes, more than {PICTURE_BYTES}")
+            raise NotHad(f"the picture has {len(data)} bytes, more than {PICTURE_BYTES}")
         return data
 
     # ------------------------------------------------------------------------------------------- documents
@@ -188,10 +205,10 @@ class _Capturing:
         """The HTML of all frames, the top one first, without secrets.
 
         Raises:
-            _NotHad: the top document does not answer.
+            NotHad: the top document does not answer.
         """
         if self.hangs:
-            raise _NotHad("the page did not answer in time")
+            raise NotHad("the page did not answer in time")
         self.ends = time.monotonic() + DOM_S
         parts: list[str] = []
         left = DOM_CHARACTERS
@@ -204,7 +221,7 @@ class _Capturing:
                 told = await self.call(frame, "write", {"characters": left, "ms": 1_000})
             except WireFailed as exc:
                 if frame is self.tab.main:
-                    raise _NotHad(f"the document could not be read: {exc}") from exc
+                    raise NotHad(f"the document could not be read: {exc}") from exc
                 parts.append(f"<!-- did not answer: document {where} -->")
                 continue
             complete = told["complete"]
@@ -224,7 +241,7 @@ class _Capturing:
         """What `part` returns; None when it cannot be had, which is noted."""
         try:
             return await part()
-        except _NotHad as exc:
+        except NotHad as exc:
             self.missing[kind] = self.cleaned(str(exc))[:200]
             return None
 
@@ -245,3 +262,16 @@ async def take(tab: Tab, journal: Journal, typed: Sequence[str], redact: Callabl
         network=journal.network_lines(capturing.cleaned),
         missing=capturing.missing,
     )
+
+
+async def screen(tab: Tab, typed: Sequence[str], redact: Callable[[str], str]) -> bytes:
+    """What is on the screen as PNG without secrets, in at most `SCREEN_S`.
+
+    Raises:
+        NotHad: it cannot be taken, or not without a secret in it; the message says why, and names none.
+    """
+    capturing = _Capturing(tab, tuple(typed), redact)
+    try:
+        return await capturing.screen()
+    except NotHad as exc:
+        raise NotHad(capturing.cleaned(str(exc))[:200]) from None

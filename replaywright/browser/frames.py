@@ -106,9 +106,18 @@ async def drawn_at(tab: Tab, frame: Frame, x: float, y: float) -> tuple[float, f
     Raises:
         WireFailed: the frame is gone or not displayed.
     """
-    for hop in reversed(_roots(tab, frame)):
-        x, y = (await _quad(tab, hop)).place(x, y)
+    for quad in await quads(tab, frame):
+        x, y = quad.place(x, y)
     return x, y
+
+
+async def quads(tab: Tab, frame: Frame) -> tuple[Quad, ...]:
+    """What takes a point of the viewport of `frame` to the top document's, one after the other; none for that itself.
+
+    Raises:
+        WireFailed: the frame is gone or not displayed.
+    """
+    return tuple([await _quad(tab, hop) for hop in reversed(_roots(tab, frame))])
 
 
 async def bring_into_view(tab: Tab, frame: Frame, x: float, y: float) -> None:

@@ -3,15 +3,15 @@
 import asyncio
 import secrets
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from playwright.async_api import Browser, BrowserContext, Page, Request
 from playwright.async_api import Error as PlaywrightError
 
-from replaywright.browser import asking, capture, overrides, snapshots, storage
+from replaywright.browser import asking, capture, marks, overrides, snapshots, storage
 from replaywright.browser.attempt import SILENCE_S, Attempt, Expectation
 from replaywright.browser.channel import CLOSING_S, Frame, Tab
 from replaywright.browser.dialogs import Dialogs
@@ -31,7 +31,9 @@ from replaywright.domain.predicates import Predicate
 from replaywright.domain.snapshots import Snapshot
 from replaywright.domain.steps import ForEach
 from replaywright.errors import ActionFailed, SessionLost
-from replaywright.ports import BeforeDispatch, Capture, Download, Report, SiteAnswer, Work
+from replaywright.ports import BeforeDispatch, Capture, Download, Look, Report, SiteAnswer, Work
+
+_Reading = TypeVar("_Reading")
 
 TAB_TIMEOUT_S = 10.0
 READING_MS = 1_000
@@ -384,15 +386,21 @@ class ChromiumSession:
 
     async def snapshot(self) -> Snapshot:
         """See `BrowserSession.snapshot`."""
-        tab = self.current
+        return await self._read(lambda tab: snapshots.take(tab, self.typed))
+
+    async def look(self, wanted: Callable[[Snapshot], Sequence[str]], redact: Callable[[str], str]) -> Look:
+        """See `BrowserSession.look`."""
+        return await self._read(lambda tab: marks.look(tab, self.typed, wanted, redact))
+
+    async def _read(self, read: Callable[[Tab], Awaitable[_Reading]]) -> _Reading:
         await self.until(lambda: bool(self.current.main.context), snapshots.FRAME_TIMEOUT_S)
         try:
-            return await snapshots.take(tab, self.typed)
+            return await read(self.current)
         except WireFailed as exc:
             tab = self.current
             await self.until(lambda: tab.main.loaded and bool(tab.main.context), snapshots.FRAME_TIMEOUT_S)
             try:  # a new document came in between
-                return await snapshots.take(tab, self.typed)
+                return await read(tab)
             except WireFailed:
                 self.require_alive()
                 raise ActionFailed("timeout", f"the page could not be read: {exc}", dispatched=False) from None

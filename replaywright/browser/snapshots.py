@@ -29,6 +29,7 @@ _SUSPECTS = "replaywright-suspects"
 class _Part:
     """What one document said, and the parts that stand in its frames, each with the element it stands in."""
 
+    frame: Frame
     told: Mapping[str, Any]
     inside: list[tuple["_Part | None", FrameStep, str]] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
@@ -37,6 +38,8 @@ class _Part:
 @dataclass
 class _Reading:
     elements: list[Element] = field(default_factory=list)
+    origins: list[tuple[Frame, str]] = field(default_factory=list)
+    """For each element its frame, and the id that it has there."""
     notes: list[str] = field(default_factory=list)
     node_count: int = 0
     repeated: dict[str, int] = field(default_factory=dict)
@@ -54,14 +57,30 @@ async def take(tab: Tab, secrets: Sequence[str] = (), *, about: str | None = Non
     Raises:
         WireFailed: the top document does not answer.
     """
+    script = script_for("snapshot", {}) if about is None else script_for("snapshot", {"maxLines": LINE_LIMIT}, about)
+    snapshot, _ = await _taken(tab, secrets, script)
+    return snapshot
+
+
+async def take_pictured(tab: Tab, secrets: Sequence[str] = ()) -> tuple[Snapshot, dict[str, tuple[Frame, str]]]:
+    """The whole snapshot, and for each element's id its frame and the id by which the frame's agent still knows it.
+
+    Raises:
+        WireFailed: the top document does not answer.
+    """
+    snapshot, origins = await _taken(tab, secrets, script_for("snapshot", {"pictured": True}))
+    ids = (element.id for element in snapshot.elements)
+    return snapshot, dict(zip(ids, origins, strict=True))
+
+
+async def _taken(tab: Tab, secrets: Sequence[str], script: str) -> tuple[Snapshot, list[tuple[Frame, str]]]:
     if tab.main not in tab.worlds():
         raise WireFailed("Runtime.evaluate", "the page has no document")
-    script = script_for("snapshot", {}) if about is None else script_for("snapshot", {"maxLines": LINE_LIMIT}, about)
-    top = _Part(await _ask(tab, tab.main, script, FRAME_TIMEOUT_S))
+    top = _Part(tab.main, await _ask(tab, tab.main, script, FRAME_TIMEOUT_S))
     await _descend(tab, top, script, time.monotonic() + TAB_TIMEOUT_S)
     reading = _Reading()
     _put_together(top, (), reading)
-    return Snapshot(
+    snapshot = Snapshot(
         url=top.told["url"],
         title=top.told.get("title", ""),
         elements=tuple(
@@ -72,6 +91,7 @@ async def take(tab: Tab, secrets: Sequence[str] = (), *, about: str | None = Non
         node_count=reading.node_count,
         repeated=reading.repeated,
     )
+    return snapshot, reading.origins
 
 
 async def _ask(tab: Tab, frame: Frame, script: str, timeout_s: float) -> Mapping[str, Any]:
@@ -99,7 +119,7 @@ async def _descend(tab: Tab, top: _Part, script: str, deadline: float) -> None:
         for (parent, (child, step, element_id)), answer in zip(read, told, strict=True):
             if isinstance(answer, BaseException) and not isinstance(answer, WireFailed):
                 raise answer
-            part = None if isinstance(answer, WireFailed) else _Part(answer)
+            part = None if isinstance(answer, WireFailed) else _Part(child, answer)
             parent.inside.append((part, step, element_id))
             if part is not None:
                 level.append((child, part))
@@ -131,6 +151,7 @@ def _put_together(part: _Part, path: tuple[FrameStep, ...], reading: _Reading) -
         if element.group and before:
             update["group"] = _renumbered(element.group, before)
         reading.elements.append(element.model_copy(update=update) if update else element)
+        reading.origins.append((part.frame, element.id))
         for child, step in inside.pop(element.id, ()):
             enter(child, step)
     for left in inside.values():

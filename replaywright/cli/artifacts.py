@@ -19,7 +19,7 @@ from replaywright.cli.app import Command, app, options_of
 from replaywright.cli.connect import place, redis_url_of
 from replaywright.cli.evidence import KeptArtifact, artifacts_of, attempts_of, print_artifacts
 from replaywright.cli.runs import Run, find_run, records_of, tell
-from replaywright.domain.outcomes import ARTIFACT_KINDS
+from replaywright.domain.outcomes import KEPT_KINDS
 from replaywright.errors import InputInvalid
 from replaywright.settings import load_settings
 from replaywright.stack.retention import enforce
@@ -53,7 +53,7 @@ def list_artifacts(
     ctx: typer.Context,
     run: Run,
     step: Annotated[int | None, typer.Option(min=1, help="Only those of this step.")] = None,
-    opened: Annotated[str, typer.Option("--open", metavar="KIND", help=f"Open one: {', '.join(ARTIFACT_KINDS)}.")] = "",
+    opened: Annotated[str, typer.Option("--open", metavar="KIND", help=f"Open one: {', '.join(KEPT_KINDS)}.")] = "",
     save: Annotated[Path | None, typer.Option(metavar="DIR", help="Copy all into this folder.")] = None,
     json: Annotated[bool, typer.Option("--json", help="One JSON object.")] = False,
 ) -> None:
@@ -64,8 +64,8 @@ def list_artifacts(
     Example: `replaywright artifacts list latest --step 3 --open screenshot`
     """
     options_of(ctx).json = json
-    if opened and opened not in ARTIFACT_KINDS:
-        raise InputInvalid(f"--open {opened!r}: the kinds are {', '.join(ARTIFACT_KINDS)}")
+    if opened and opened not in KEPT_KINDS:
+        raise InputInvalid(f"--open {opened!r}: the kinds are {', '.join(KEPT_KINDS)}")
     if opened and save is not None:
         raise InputInvalid("say one of --open and --save, not both")
     asyncio.run(_list(run, step, opened, save, json=json))

@@ -10,7 +10,7 @@ from rich.text import Text
 from replaywright.artifacts.store import ArtifactStore
 from replaywright.cli import output
 from replaywright.cli.store import StepRecord
-from replaywright.domain.outcomes import ARTIFACT_KINDS, Status
+from replaywright.domain.outcomes import KEPT_KINDS, Status
 from replaywright.errors import ArtifactMissing, InputInvalid
 
 _DIFF_STYLES = {"+": "green", "-": "red", "~": "yellow", ">": "cyan"}
@@ -37,7 +37,7 @@ class KeptArtifact:
     def name(self) -> str:
         """Its file name where it is saved."""
         attempt = f"-attempt-{self.attempt}" if self.attempts > 1 else ""
-        return f"step-{self.sequence + 1:04d}{attempt}-{self.kind}{ARTIFACT_KINDS.get(self.kind, '')}"
+        return f"step-{self.sequence + 1:04d}{attempt}-{self.kind}{KEPT_KINDS.get(self.kind, '')}"
 
     def as_json(self) -> dict[str, Any]:
         """For programs."""
@@ -94,7 +94,7 @@ async def artifacts_of(records: Sequence[StepRecord], store: ArtifactStore) -> l
 
 
 def _place(kind: str) -> tuple[int, str]:
-    known = list(ARTIFACT_KINDS)
+    known = list(KEPT_KINDS)
     return (known.index(kind) if kind in known else len(known), kind)
 
 

@@ -120,6 +120,8 @@ class LookRequest(Record):
 
     session: SessionRef
     epoch: int
+    about: str = ""
+    """The goal with its values: elements that are listed for it are marked on a picture, where one is taken."""
 
 
 class Looked(Record):
@@ -132,6 +134,10 @@ class Looked(Record):
     """Origin and path."""
     signed_in: bool | None = None
     """Whether the site takes the browser for signed in; None when that cannot be told."""
+    picture: str = ""
+    """With numbered marks; empty where none is wanted or could be had."""
+    picture_missing: str = ""
+    """Why one that was wanted is not there."""
 
 
 class PlanRequest(Record):
@@ -158,6 +164,10 @@ class PlanRequest(Record):
     """Digest in the artifact store."""
     dom: str = ""
     """Digest of the document as it was before it was pruned; empty when it is not known."""
+    picture: str = ""
+    """Digest of the snapshot's picture with numbered marks; empty when there is none."""
+    picture_missing: str = ""
+    """Why one that was wanted is not there."""
 
 
 class JudgeRequest(Record):

@@ -138,6 +138,10 @@ ARTIFACT_KINDS: dict[str, str] = {
     "model": ".json",
 }
 """What is kept of a failed step, the most telling first, with the ending of a file that holds it."""
+MARKED, MARKED_SNAPSHOT = "marked", "marked-snapshot"
+PLANNER_KINDS: dict[str, str] = {MARKED: ".png", MARKED_SNAPSHOT: ".json"}
+"""The same of what is kept beside that for a planner that takes pictures: a picture, and the snapshot it belongs to."""
+KEPT_KINDS = {**ARTIFACT_KINDS, **PLANNER_KINDS}
 
 
 class Status(StrEnum):

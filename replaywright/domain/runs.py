@@ -189,6 +189,10 @@ class ReviseRequest(Record):
     """What was tried to repair it, oldest first."""
     snapshot: str
     """Digest in the artifact store."""
+    picture: str = ""
+    """Digest of the snapshot's picture with numbered marks; empty when there is none."""
+    picture_missing: str = ""
+    """Why one that was wanted is not there."""
 
 
 class Revision(Record):

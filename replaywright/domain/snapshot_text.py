@@ -58,6 +58,8 @@ _ROW_REACH: Final = 10
 """How far after its cells the first element of a row may stand: a row tells at most eight cells."""
 _URGENT_ROLES: Final = frozenset({"alert", "status", "alertdialog", "dialog"})
 
+_LISTED: Final = re.compile(r"^ *\[([^\]\s]+)\] ", re.MULTILINE)
+
 _Key = tuple[tuple[FrameStep, ...], str]
 _UNSEEN: Final = frozenset({"Cc", "Cf", "Co", "Cs", "Zl", "Zp"})
 
@@ -115,6 +117,11 @@ def snapshot_text(
         else:
             high = middle - 1
     return best
+
+
+def listed_ids(text: str) -> tuple[str, ...]:
+    """Ids of the elements that the text form of a snapshot lists; what a page says stands in quotes and is none."""
+    return tuple(_LISTED.findall(text))
 
 
 def element_line(element: "Element", *, more: Iterable[str] = ()) -> str:

@@ -5,6 +5,7 @@ the error. The one exception is an answer that cannot be used: the model is told
 """
 
 import asyncio
+from collections.abc import Sequence
 from typing import Any, TypeVar
 
 from pydantic_ai import Agent, ModelSettings
@@ -23,7 +24,7 @@ from pydantic_ai.exceptions import (
     UnexpectedModelBehavior,
     UserError,
 )
-from pydantic_ai.messages import ModelMessage, ModelResponse
+from pydantic_ai.messages import ModelMessage, ModelResponse, UserContent
 from pydantic_ai.models import Model, ModelRequestParameters, infer_model
 from pydantic_ai.models.wrapper import WrapperModel
 from pydantic_ai.providers import infer_provider_class
@@ -94,7 +95,9 @@ class ModelClient:
         self.spent = Usage()
         """All that was asked so far, failed and refused requests included."""
 
-    async def ask(self, agent: Agent[_Deps, _Output], message: str, deps: _Deps) -> tuple[_Output, Usage]:
+    async def ask(
+        self, agent: Agent[_Deps, _Output], message: str | Sequence[UserContent], deps: _Deps
+    ) -> tuple[_Output, Usage]:
         """The agent's answer, and what it cost.
 
         Raises:

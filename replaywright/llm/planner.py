@@ -5,7 +5,8 @@ from dataclasses import dataclass
 from typing import Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field
-from pydantic_ai import Agent, ModelRetry, RunContext
+from pydantic_ai import Agent, BinaryContent, ModelRetry, RunContext
+from pydantic_ai.messages import UserContent
 
 from replaywright.domain.budgets import Price
 from replaywright.domain.goal_plans import GoalPlan
@@ -59,6 +60,7 @@ class GoalAnswer(BaseModel):
 @dataclass
 class _CheckedGoal:
     check: CheckGoalPlan
+    sees: bool = False
     plan: GoalPlan | None = None
     refused: str = ""
 
@@ -66,6 +68,8 @@ class _CheckedGoal:
 @dataclass
 class _Checked:
     check: Callable[[Sequence[Mapping[str, Any]]], tuple[Step, ...]]
+    sees: bool = False
+    """Whether the page comes with a picture."""
     steps: tuple[Step, ...] = ()
     refused: str = ""
 
@@ -99,6 +103,7 @@ class ModelPlanner:
             name="planner",
         )
         self._agent.output_validator(_must_pass)
+        self._agent.instructions(_of_picture)
         self._goals = Agent(
             output_type=GoalAnswer,
             deps_type=_CheckedGoal,
@@ -107,6 +112,7 @@ class ModelPlanner:
             name="goal planner",
         )
         self._goals.output_validator(_must_serve)
+        self._goals.instructions(_of_picture)
 
     @property
     def spent(self) -> Usage:
@@ -117,16 +123,16 @@ class ModelPlanner:
         self, question: PlanQuestion, check: Callable[[Sequence[Mapping[str, Any]]], tuple[Step, ...]]
     ) -> Revision:
         """Ask for the rest of the plan; see `Planner`."""
-        checked = _Checked(check)
-        answer, usage = await self._client.ask(self._agent, prompts.planner_message(question), checked)
+        checked = _Checked(check, question.picture is not None)
+        answer, usage = await self._client.ask(self._agent, _message(question), checked)
         refused = checked.refused and f"the plan was refused: {checked.refused}"
         gave_up = refused or ("" if checked.steps else answer.gave_up or "no reason given")
         return Revision(steps=checked.steps, gave_up=gave_up, usage=usage, stand_in=usage.model == STAND_IN)
 
     async def plan(self, question: PlanQuestion, check: CheckGoalPlan) -> Revision:
         """Ask how to reach the goal from the page; see `Planner`."""
-        checked = _CheckedGoal(check)
-        answer, usage = await self._client.ask(self._goals, prompts.planner_message(question), checked)
+        checked = _CheckedGoal(check, question.picture is not None)
+        answer, usage = await self._client.ask(self._goals, _message(question), checked)
         plan, stand_in = checked.plan, usage.model == STAND_IN
         if plan is None:
             gave_up = checked.refused and f"the plan was refused: {checked.refused}"
@@ -143,6 +149,18 @@ class ModelPlanner:
 
     async def __aexit__(self, *_: object) -> None:
         await self.close()
+
+
+def _message(question: PlanQuestion) -> str | list[UserContent]:
+    text = prompts.planner_message(question)
+    if question.picture is None:
+        return text
+    return [text, BinaryContent(question.picture, media_type="image/png")]
+
+
+def _of_picture(ctx: RunContext[_Checked | _CheckedGoal]) -> str:
+    """What is said of the picture, only where there is one."""
+    return prompts.PICTURE if ctx.deps.sees else ""
 
 
 def _must_pass(ctx: RunContext[_Checked], answer: PlanAnswer) -> PlanAnswer:

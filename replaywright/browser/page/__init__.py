@@ -20,6 +20,7 @@ PARTS = (
     "snapshot",
     "fields",
     "geometry",
+    "marks",
     "scroll",
     "order",
     "drag",

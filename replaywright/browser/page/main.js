@@ -61,6 +61,7 @@ const api = {
   probe: (probes) => answer(probes, new Reading(), { nearest: false }),
   snapshot: takeSnapshot,
   suspects,
+  picturedAt,
   extract(number, fields) {
     const element = attempt?.spec.attempt === number ? attempt.element : null;
     return extractFields(element && isConnected(element) ? element : null, fields, new Reading());

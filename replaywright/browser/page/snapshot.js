@@ -66,6 +66,7 @@ function takeSnapshot(given, about) {
   keepFrames(walk);
   const elements = describePicked(walk);
   keepSuspects(walk.suspects);
+  if (limits.pictured) keepPictured(walk.picked);
   return {
     url: location.href,
     title: titleOf(document),

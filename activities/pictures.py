@@ -1,0 +1,62 @@
+"""Pictures of a page with numbered marks: taken where the browser is, given to a planner that takes pictures."""
+
+import logging
+from dataclasses import dataclass
+
+from replaywright.domain.redacted import redacted_snapshot
+from replaywright.domain.snapshot_text import listed_ids
+from replaywright.domain.snapshots import Snapshot
+from replaywright.errors import ArtifactMissing, ArtifactsUnavailable
+from replaywright.ports import Artifacts, BrowserSession, Secrets
+
+_log = logging.getLogger("replaywright.pictures")
+
+
+@dataclass(frozen=True)
+class Pictured:
+    """A page without secrets, and the digest of its picture; without one, why."""
+
+    snapshot: Snapshot
+    picture: str = ""
+    missing: str = ""
+
+
+async def pictured(browser: BrowserSession, artifacts: Artifacts, secrets: Secrets, about: str) -> Pictured:
+    """What the current tab shows, and a picture with a mark on what its text lists for `about`.
+
+    Raises:
+        ActionFailed: the page does not answer.
+        SessionLost: the browser is gone.
+    """
+
+    def wanted(snapshot: Snapshot) -> tuple[str, ...]:
+        return listed_ids(redacted_snapshot(snapshot, secrets).as_text(about=about))
+
+    seen = await browser.look(wanted, secrets.redact)
+    snapshot, missing, picture = redacted_snapshot(seen.snapshot, secrets), seen.missing, ""
+    if seen.picture is not None:
+        try:
+            picture = await artifacts.put(seen.picture)
+        except ArtifactsUnavailable as exc:
+            missing = str(exc)
+    if missing:
+        _log.warning("there is no picture of the page for the planner: %s", missing)
+    return Pictured(snapshot, picture, missing)
+
+
+async def picture_of(artifacts: Artifacts, digest: str) -> tuple[bytes | None, str]:
+    """The picture that is kept there; without one, why. Nothing for no digest."""
+    if not digest:
+        return None, ""
+    try:
+        return await artifacts.get(digest), ""
+    except (ArtifactMissing, ArtifactsUnavailable) as exc:
+        _log.warning("a picture of the page cannot be read: %s", exc)
+        return None, str(exc)
+
+
+def picture_line(digest: str, missing: str) -> dict[str, str]:
+    """What the trace's line of a plan says of the picture: nothing where none was wanted."""
+    if missing:
+        return {"pictureMissing": missing}
+    return {"picture": digest} if digest else {}
