@@ -250,8 +250,8 @@ class Goals:
         """
         state = self._known
         position = len(course.plan)
-        if state.rounds >= ROUNDS or position >= STEPS:
-            raise TaskFailed("endless_plan", self._endless(position))
+        if state.rounds >= ROUNDS or course.written(position) >= STEPS:
+            raise TaskFailed("endless_plan", self._endless(course.written(position)))
         if limit := self._planning.spent(usage):
             raise TaskFailed(BUDGET_SPENT, limit)
         self._board.doing = "asking the planner"
@@ -341,7 +341,7 @@ class Goals:
             verbs=self._known.labels.verbs,
             plan=course.rolled,
             position=course.written(position),
-            commits=tuple(course.written(at) for at in commits if course.iteration_at(at) is None),
+            commits=course.commits_written(commits),
             snapshot=snapshot,
         )
 

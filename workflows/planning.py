@@ -102,7 +102,7 @@ class Planning:
                     task=self._run.task,
                     values=self._run.values,
                     plan=course.rolled,
-                    commits=tuple(course.written(at) for at in commits if course.iteration_at(at) is None),
+                    commits=course.commits_written(commits),
                     failed=why_of(outcome),
                     tried=(*attempt.tried, why_of(outcome)),
                     **seen_of(outcome),

@@ -12,9 +12,10 @@ from typing import Any
 from replaywright.domain.actions import Action, Effect
 from replaywright.domain.base import Record
 from replaywright.domain.goal_runs import STEPS
+from replaywright.domain.lists import list_parameter
 from replaywright.domain.plans import PlanRules, checked_steps
 from replaywright.domain.predicates import Predicate
-from replaywright.domain.steps import Step
+from replaywright.domain.steps import ForEach, Step
 from replaywright.domain.tasks import parse_task
 from replaywright.domain.templates import fill, generalise, parameters_in, texts_of
 from replaywright.domain.text import normalise
@@ -23,13 +24,21 @@ from replaywright.domain.wording import meaning_of
 from replaywright.errors import InputInvalid, PlanRefused
 
 _PLACES = re.compile(r"(\{\{[^{}]*\}\})")
-_AS_WRITTEN = frozenset({"action", "effect", "keep", "to", "tab", "role", "css", "test_id", "required", "within_ms"})
+_AS_WRITTEN = frozenset(
+    {
+        *("action", "effect", "keep", "to", "tab", "role", "css", "test_id", "required", "within_ms"),
+        *("item", "on_more", "on_failure"),
+    }
+)
 """Fields that name a kind of thing, not a thing of the goal."""
 _PRESSING = frozenset({Action.CLICK, Action.DOUBLE_CLICK, Action.PRESS, Action.CHECK, Action.EXPAND})
-_WHOLE = frozenset({"value", "values", "value_equals", "text_equals"})
+_WHOLE = frozenset({"value", "values", "value_equals", "text_equals", "equals", "one_of", "none_of"})
 """Fields that may be a parameter's value from end to end, however short that is."""
 
 _ENTERED = ("value", "values")
+_NOT_DONE: Any = dict.fromkeys(("expect", "when", "reconcile"), True)
+_NOT_DONE["steps"] = {"__all__": dict(_NOT_DONE)}
+"""Parts of a step with which nothing is done."""
 _LONG = 3
 """Characters from which on `generalise` replaces a value inside a text."""
 
@@ -90,12 +99,12 @@ def checked_goal_plan(
 
 def _does_what_was_asked(steps: Sequence[Step], rules: GoalRules, *, last: bool) -> None:
     plan = rules.plan
-    for index, step in enumerate(steps):
+    for index, step, until in _each(steps):
         said = (step.instruction, getattr(step, "keys", "")) if step.action in _PRESSING else ()
         if why := objection(said, rules.asked):
             raise PlanRefused(f"step {index + 1} is not done: {why}")
         weighty = step.effect in (Effect.COMMIT, Effect.IRREVERSIBLE) or any(map(deeds_in, said))
-        used_until = (*plan.plan[: plan.position], *steps[: index + 1])
+        used_until = (*plan.plan[: plan.position], *steps[:index], until)
         tolerant = last and not _enters_something_else(used_until, plan)
         if weighty and (unused := _unused(used_until, plan, last=tolerant)):
             raise PlanRefused(
@@ -104,10 +113,20 @@ def _does_what_was_asked(steps: Sequence[Step], rules: GoalRules, *, last: bool)
             )
 
 
+def _each(steps: Sequence[Step]) -> Iterable[tuple[int, Step, Step]]:
+    """Each step with its index, and what the step of the plan that it belongs to does until it is done."""
+    for index, step in enumerate(steps):
+        yield index, step, step
+        if isinstance(step, ForEach):
+            for done, inner in enumerate(step.steps, 1):
+                yield index, inner, step.model_copy(update={"steps": step.steps[:done]})
+
+
 def _enters_something_else(steps: Iterable[Step], rules: PlanRules) -> bool:
     """Whether something is entered that does not stand in the goal: it may be there in the place of what does."""
     goal = normalise(fill(rules.task.goal, rules.values)).casefold()
-    entered = (text for step in steps for key in _ENTERED for text in texts_of(getattr(step, key, None)))
+    every = (step for _, step, _ in _each(tuple(steps)))
+    entered = (text for step in every for key in _ENTERED for text in texts_of(getattr(step, key, None)))
     literals = (part.strip() for text in entered for part in _PLACES.split(text) if not _PLACES.fullmatch(part))
     return any(literal and normalise(literal).casefold() not in goal for literal in literals)
 
@@ -115,9 +134,9 @@ def _enters_something_else(steps: Iterable[Step], rules: PlanRules) -> bool:
 def _unused(steps: Iterable[Step], rules: PlanRules, *, last: bool) -> list[str]:
     """Parameters that no step uses, in what it does; at last, plain text that nobody needed is let go.
 
-    What a step expects is no use of a value: nothing is done with it.
+    What a step expects, and when it is done, is no use of a value: nothing is done with it.
     """
-    done = (step.model_dump(mode="json", exclude={"expect", "reconcile"}) for step in steps)
+    done = (step.model_dump(mode="json", exclude=_NOT_DONE) for step in steps)
     used = frozenset().union(*(parameters_in(text) for data in done for text in texts_of(data)))
     wanted = (name for name, one in rules.task.parameters.items() if not last or one.type != "text")
     return [name for name in wanted if name not in used]
@@ -143,6 +162,15 @@ def _templated(place: str, item: Mapping[str, Any], rules: PlanRules) -> dict[st
 
     def replaced(value: Any, key: str) -> Any:
         match value:
+            case Mapping() if key == "where":
+                return {column: replaced(test, "equals") for column, test in value.items()}
+            case list() | tuple() if key == "steps":
+                return [
+                    _templated(f"{place}, steps[{index}]", inner, rules) if isinstance(inner, Mapping) else inner
+                    for index, inner in enumerate(value)
+                ]
+            case list() | tuple() if key == "values" and (names := _lists_of(value, rules)):
+                return "{{" + _meant(place, ", ".join(value), names, about) + "}}"
             case str() if key not in _AS_WRITTEN:
                 return _named(place, value, about, rules, whole=key in _WHOLE)
             case Mapping():
@@ -153,6 +181,12 @@ def _templated(place: str, item: Mapping[str, Any], rules: PlanRules) -> dict[st
                 return value
 
     return {key: replaced(value, key) for key, value in item.items()}
+
+
+def _lists_of(texts: Sequence[str], rules: PlanRules) -> list[str]:
+    """The parameters that are just this list."""
+    lists = [name for name, one in rules.task.parameters.items() if one.type == "list" and rules.values.get(name)]
+    return [name for name in lists if list_parameter(rules.values[name]) == tuple(texts)]
 
 
 def _named(place: str, text: str, about: str, rules: PlanRules, *, whole: bool) -> str:

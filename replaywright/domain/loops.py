@@ -228,6 +228,10 @@ class Course:
         """Where the step at `position` stands in the plan as it was written; of a step of an item, its `for_each`."""
         return self._places[max(at for at in self._places if at <= position)]
 
+    def commits_written(self, commits: Sequence[int]) -> tuple[int, ...]:
+        """Where the commits at these positions stand in the plan as it was written; those of items with their list."""
+        return tuple(dict.fromkeys(map(self.place_of, commits)))
+
     def iteration_at(self, position: int) -> Iteration | None:
         """The item that the step at `position` is done for; None outside of lists."""
         for number, listed in enumerate(self._lists):

@@ -2,12 +2,13 @@
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, Final
 from urllib.parse import urlsplit
 
-from replaywright.domain.actions import Action, Effect
+from replaywright.domain.actions import Action, Effect, effect_of
 from replaywright.domain.base import Record
-from replaywright.domain.steps import Extract, ForEach, Goto, Step, arguments_of
+from replaywright.domain.loops import parameters_of
+from replaywright.domain.steps import Extract, ForEach, Goto, Step, action_of, arguments_of
 from replaywright.domain.tasks import Task, parse_task
 from replaywright.domain.templates import fill, parameters_in, texts_of
 from replaywright.domain.text import normalise
@@ -34,6 +35,7 @@ PLANNED_ACTIONS: tuple[Action, ...] = (
     Action.GO_BACK,
     Action.SWITCH_TAB,
     Action.CLOSE_TAB,
+    Action.FOR_EACH,
 )
 """What a model may plan. Files are given, and data is read, only by steps that the task's author wrote."""
 _FIELDS = frozenset(
@@ -43,6 +45,14 @@ _FIELDS = frozenset(
     }
 )
 """What a planned step may say. It describes its element in words: a model writes no selectors."""
+_LIST_FIELDS = frozenset({"item", "target", "elements", "where", "limit", "on_more", "on_failure", "steps"})
+"""What a planned `for_each` may say beside that. Its table is named by a query: tables are not chosen by an id."""
+_QUERY_FIELDS = frozenset({"role", "name", "name_contains", "name_in", "text", "text_in", "label", "within"})
+"""What a planned query may say: what a person sees of elements."""
+_CELL_TESTS = frozenset({"equals", "contains", "one_of", "none_of"})
+"""How a plan may test a cell: a model writes no regular expressions."""
+_PROBES: Final = ("x", "@x.invalid/")
+"""Put in the place of an item: an address that these lead to another site is left to the page to choose."""
 _WEIGHTY = (Effect.COMMIT, Effect.IRREVERSIBLE)
 _IDLE_WORDS = frozenset(["a", "an", "the", "button", "link", "field", "icon", "this", "that", "please"])
 
@@ -104,15 +114,72 @@ def _step(number: int, item: Mapping[str, Any], rules: PlanRules) -> Step:
                 f"step {number}: keep {keep} is none of the remaining steps {rules.position + 1} to {len(rules.plan)}"
             )
         return rules.plan[keep - 1]
-    if item.get("action") not in set(PLANNED_ACTIONS):
-        raise PlanRefused(f"step {number}: action is none of {', '.join(PLANNED_ACTIONS)}")
-    if unknown := set(item) - _FIELDS:
-        raise PlanRefused(f"step {number}: a planned step has no {min(unknown)}; it has {', '.join(sorted(_FIELDS))}")
-    data = {key: value for key, value in item.items() if key != "effect" or value in _WEIGHTY}
-    step = _parsed(number, data, rules)
+    step = _parsed(number, _said(f"step {number}", item), rules)
     if isinstance(step, Goto):
-        _stays_on_the_site(number, step, rules)
+        _stays_on_the_site(f"step {number}", step, rules)
+    if isinstance(step, ForEach):
+        _lists_what_it_may(number, step, rules)
+        for inner in step.steps:
+            if isinstance(inner, Goto):
+                _stays_on_the_site(f"step {number}, steps", inner, rules)
     return step
+
+
+def _said(place: str, item: Mapping[str, Any], *, within: bool = False) -> dict[str, Any]:
+    """What a planned step says, as far as it counts: an effect is only raised.
+
+    Args:
+        place: Where it stands in the plan.
+        item: As the model wrote it.
+        within: It is a step of a list.
+
+    Raises:
+        PlanRefused: it says what a planned step has not.
+    """
+    action = item.get("action")
+    allowed = [each for each in PLANNED_ACTIONS if not (within and each is Action.FOR_EACH)]
+    if action not in set(allowed):
+        raise PlanRefused(f"{place}: action is none of {', '.join(allowed)}")
+    fields = _FIELDS | (_LIST_FIELDS if action == Action.FOR_EACH else frozenset())
+    if unknown := set(item) - fields:
+        raise PlanRefused(f"{place}: a planned step has no {min(unknown)}; it has {', '.join(sorted(fields))}")
+    data = {key: value for key, value in item.items() if key != "effect" or value in _WEIGHTY}
+    if action == Action.FOR_EACH:
+        for field in ("target", "elements"):
+            _is_in_words(f"{place}: {field}", data.get(field))
+        tests = where.values() if isinstance(where := data.get("where"), Mapping) else ()
+        if unknown := {key for test in tests if isinstance(test, Mapping) for key in test} - _CELL_TESTS:
+            raise PlanRefused(
+                f"{place}: where has no {min(unknown)} in a plan; it takes a text, or {', '.join(sorted(_CELL_TESTS))}"
+            )
+        if not isinstance(steps := data.get("steps"), list | tuple) or not all(isinstance(s, Mapping) for s in steps):
+            raise PlanRefused(f"{place}: a for_each has steps, which are done for each item")
+        data["steps"] = [_said(f"{place}, steps[{index}]", inner, within=True) for index, inner in enumerate(steps)]
+    return data
+
+
+def _is_in_words(place: str, query: Any) -> None:
+    while isinstance(query, Mapping):
+        if unknown := set(query) - _QUERY_FIELDS:
+            raise PlanRefused(f"{place} has no {min(unknown)} in a plan; it has {', '.join(sorted(_QUERY_FIELDS))}")
+        query = query.get("within")
+
+
+def _lists_what_it_may(number: int, step: ForEach, rules: PlanRules) -> None:
+    """See that items which are given are the goal's, and that their name is free.
+
+    Raises:
+        PlanRefused: they are not, or it is not.
+    """
+    if any(isinstance(other, Extract) and step.item in other.fields for other in rules.plan):
+        raise PlanRefused(f"step {number} calls its items {step.item!r}, which is a field that is read; rename them")
+    goal = normalise(_filled(rules.task.goal, rules.values)).casefold()
+    for text in step.values if isinstance(step.values, tuple) else ():
+        if normalise(_filled(text, rules.values)).casefold() not in goal:
+            raise PlanRefused(
+                f"step {number}: {text[:60]!r} does not stand in the goal; values takes {{{{parameter}}}} of type "
+                "list, or texts of the goal; what the page lists is a table (instruction) or elements"
+            )
 
 
 def _parsed(number: int, data: Mapping[str, Any], rules: PlanRules) -> Step:
@@ -129,11 +196,18 @@ def _parsed(number: int, data: Mapping[str, Any], rules: PlanRules) -> Step:
         raise PlanRefused(str(exc)) from exc
 
 
-def _stays_on_the_site(number: int, step: Goto, rules: PlanRules) -> None:
+def _stays_on_the_site(place: str, step: Goto, rules: PlanRules) -> None:
+    """See that the page is the own site's, whatever an item in its address is.
+
+    Raises:
+        PlanRefused: it is not.
+    """
     known = (rules.task.url, rules.url, *_first_urls(rules.plan))
     own = {origin for url in known if (origin := origin_of(fill(url, rules.values)))}
-    if origin_of(fill(step.url, rules.values)) not in own:
-        raise PlanRefused(f"step {number}: goto may only open pages of {', '.join(sorted(own)) or 'no site'}")
+    items = parameters_in(step.url) - set(rules.values)
+    led_to = {origin_of(fill(step.url, {**rules.values, **dict.fromkeys(items, probe)})) for probe in _PROBES}
+    if not led_to <= own:
+        raise PlanRefused(f"{place}: goto may only open pages of {', '.join(sorted(own)) or 'no site'}")
 
 
 def _first_urls(plan: Sequence[Step]) -> Iterable[str]:
@@ -167,10 +241,23 @@ def _loses_nothing(kept: Sequence[int], rules: PlanRules) -> None:
 
 
 def _repeats_no_commit(steps: Sequence[Step], rules: PlanRules) -> None:
-    done = {_meaning(rules.plan[index], rules.values): index for index in rules.commits}
+    done = {meaning: index for index in rules.commits for meaning in _meanings(rules.plan[index], rules.values)}
     for number, step in enumerate(steps, 1):
-        if (index := done.get(_meaning(step, rules.values))) is not None:
-            raise PlanRefused(f"step {number} is step {index + 1} again, which was done and must not be done twice")
+        for meaning in _meanings(step, rules.values):
+            if (index := done.get(meaning)) is not None:
+                raise PlanRefused(f"step {number} is step {index + 1} again, which was done and must not be done twice")
+
+
+def _meanings(step: Step, values: Mapping[str, str]) -> Iterable[tuple[str, frozenset[str], str]]:
+    """What a step means; of a list also what its steps do that may not be repeated, whatever its items are called."""
+    action, said, arguments = _meaning(step, values)
+    yield action, said, f"{arguments}{step.target!r}" if isinstance(step, ForEach) else arguments
+    if isinstance(step, ForEach):
+        names = parameters_of(step.steps) - set(values)
+        items = {name: " ".join(("item", *name.split(".")[1:])) for name in names}
+        for inner in step.steps:
+            if not effect_of(action_of(inner), inner.effect, None).repeatable:
+                yield _meaning(inner, {**values, **items})
 
 
 def _meaning(step: Step, values: Mapping[str, str]) -> tuple[str, frozenset[str], str]:

@@ -18,23 +18,47 @@ from replaywright.llm.client import STAND_IN, ModelClient
 from replaywright.ports import CheckGoalPlan, PlanQuestion
 
 
-class PlannedStep(BaseModel):
-    """One step: either `keep` alone, or an action with what it needs."""
+class PlannedAct(BaseModel):
+    """An action with what it needs."""
 
     model_config = ConfigDict(extra="forbid")
 
-    keep: int | None = Field(None, description="Number of a remaining step that is done as it is; nothing beside it.")
     action: str | None = None
     instruction: str | None = Field(None, description="Which element, in plain words, such as: the Continue button.")
     url: str | None = Field(None, description="For goto.")
     value: str | None = Field(None, description="For fill, type, paste, select_option.")
-    values: list[str] | None = Field(None, description="For select_option: several labels.")
+    values: list[str] | str | None = Field(
+        None, description="For select_option: several labels. For for_each: {{parameter}} of type list."
+    )
     keys: str | None = Field(None, description="For press, such as Enter.")
     to: Literal["top", "bottom", "element"] | None = Field(None, description="For scroll.")
     tab: Literal["latest", "first"] | None = Field(None, description="For switch_tab.")
     effect: Literal["commit", "irreversible"] | None = Field(None, description="If it sends, pays, orders or deletes.")
     when: list[dict[str, Any]] | None = Field(None, description="What must hold before it; else it is skipped.")
     expect: list[dict[str, Any]] | None = Field(None, description="What must hold after the step.")
+
+
+class PlannedTable(BaseModel):
+    """A table, as the page calls it."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    role: Literal["table", "grid", "treegrid"]
+    name: str | None = None
+
+
+class PlannedStep(PlannedAct):
+    """One step: either `keep` alone, or an action with what it needs."""
+
+    keep: int | None = Field(None, description="Number of a remaining step that is done as it is; nothing beside it.")
+    item: str | None = Field(None, description="For for_each: what an item is called, such as invoice.")
+    target: PlannedTable | None = Field(None, description="For for_each: the table.")
+    elements: dict[str, Any] | None = Field(None, description='For for_each, such as {"role": "article"}.')
+    where: dict[str, Any] | None = Field(None, description='For for_each over a table, such as {"Status": "open"}.')
+    limit: int | None = Field(None, description="For for_each: how many items at most; 50 if it is not said.")
+    on_more: Literal["fail", "stop"] | None = Field(None, description="For for_each with more items than limit.")
+    on_failure: Literal["fail", "skip_item"] | None = Field(None, description="For for_each: when an item fails.")
+    steps: list[PlannedAct] | None = Field(None, description="For for_each: what is done for each item.")
 
 
 class PlanAnswer(BaseModel):

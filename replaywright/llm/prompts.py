@@ -5,6 +5,7 @@ from collections.abc import Mapping
 
 from replaywright.domain.plans import PLANNED_ACTIONS, STEPS_LIMIT
 from replaywright.domain.probing import TELLING, TEXTS_LIMIT
+from replaywright.domain.steps import ITEMS_LIMIT
 from replaywright.domain.tasks import Parameter
 from replaywright.ports import PlanQuestion, ProbeQuestion
 
@@ -34,6 +35,20 @@ Answer with element_id, and nothing else:
 - null when no element fits, or when more than one fits equally well. Do not guess: a wrong element does damage, \
 null does not."""
 
+_LISTS = f"""\
+- {{"action": "for_each", "item": "invoice", "target": {{"role": "table", "name": "Invoices"}}, "where": \
+{{"Status": "open"}}, "limit": 50, "steps": [{{"action": "click", "instruction": "the Download link of \
+{{{{invoice.Number}}}}"}}]}} does its steps for each row of a table. Plan it where all of something is meant, or what \
+fits a condition, and never write such steps out row by row. target names the table by its role and by the name that \
+<page> gives it, if it has one. In its steps, and only there, {{{{invoice.Number}}}} is a cell of the row, by the \
+column's own words, and {{{{invoice}}}} all its text; item is the name for that. where says what cells must be: a \
+text, or {{"contains": …}}, {{"one_of": […]}}, {{"none_of": […]}}. Instead of the table, elements is a query for what \
+is listed, such as {{"role": "article"}}, or values names a parameter that is a list: "{{{{name}}}}". limit is how \
+many there may be, at most {ITEMS_LIMIT}; where there are more, nothing is begun, unless on_more is stop. Where its \
+steps lead away from the list, the first of them leads to it. No for_each stands in another.
+- when, on any step: it is done only if that holds at its time, such as \
+[{{"exists": {{"role": "dialog", "name": "Cookies"}}}}]."""
+
 UNKNOWN_ID = "There is no such id in the list. Answer with an id that stands in <page>, or with null when none fits."
 """What a model is told that named an element which is not there. The answer is not repeated: it may be page text."""
 
@@ -58,6 +73,7 @@ element of the page is meant, with the words that stand on it; never a selector 
 site.
 - A value is written as {{{{name}}}} for a parameter. {{{{secret:NAME}}}} may stand only in the value of fill, type or \
 paste, and only where the site asks for just that secret.
+{_LISTS}
 - Do nothing that the goal does not ask for. Never do again what was done and cannot be undone: sending, ordering, \
 paying, deleting. Say effect: commit where a step of yours does such a thing.
 If the goal cannot be reached from here, or you are not sure how, answer with no steps and say why in gave_up. A wrong \
@@ -129,6 +145,7 @@ url of the same site. {{"keep": N}} stands for remaining step N, done as it is.
 of fill, type or paste, and only where the site asks for just that secret.
 - expect, where a step leads somewhere: what must hold after it, such as [{{"url_contains": "/inbox"}}] or \
 [{{"text_contains": "Saved"}}].
+{_LISTS}
 - effect: commit where a step sends, orders, pays, publishes or deletes; irreversible where that can never be mended.
 - complete: true when the goal is reached after these steps, and then verify: what the page must show at the end if \
 and only if the goal was reached, such as [{{"text_contains": "Sent to {{{{to}}}}"}}]. If it is reached already, give \

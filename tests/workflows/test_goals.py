@@ -11,13 +11,17 @@ from temporalio.exceptions import ApplicationError
 from temporalio.testing import WorkflowEnvironment
 from temporalio.worker import Replayer
 
+from replaywright.domain.actions import Effect
+from replaywright.domain.goal_plans import GoalRules, checked_goal_plan
 from replaywright.domain.goal_runs import ROUNDS, ClaimRequest, GoalParameter, Labels, PlanRequest
+from replaywright.domain.goal_runs import STEPS as STEPS_LIMIT
 from replaywright.domain.outcomes import StepOutcome
+from replaywright.domain.plans import PlanRules
 from replaywright.domain.predicates import TextContains
 from replaywright.domain.recall import Recalled
 from replaywright.domain.runs import ActionRequest, Mode, Proposal, Revision, RunResult, Usage
 from replaywright.domain.skills import Skill, SkillStatus
-from replaywright.domain.steps import Step
+from replaywright.domain.steps import ForEach, Step
 from replaywright.domain.targets import Target
 from replaywright.domain.tasks import parse_task
 from replaywright.ports import Labelled
@@ -305,6 +309,50 @@ async def test_a_goal_without_labels_is_done_and_not_learned(client: Client) -> 
         result = await (await start(client, queue, run_from(GOAL))).result()
 
     assert (result.succeeded, script.learned) == (True, [])
+
+
+@pytest.mark.parametrize("count", [3, pytest.param(STEPS_LIMIT + 1, marks=pytest.mark.long)])
+async def test_a_goal_about_all_of_something_becomes_a_list_that_is_done_row_by_row_and_kept_as_one(
+    client: Client, count: int
+) -> None:
+    body = [{"action": "click", "instruction": "the Download link of {{invoice.Number}}"}]
+    table = {"item": "invoice", "target": {"role": "table"}, "where": {"Status": "open"}, "steps": body}
+    shown = {"text_contains": "Invoices"}
+    rows = [{"Number": f"I{number}", "Status": "open"} for number in range(count)]
+
+    def plan(request: PlanRequest, call: int) -> Revision:
+        """What `model.plan` makes of the model's two answers; with the list done, there is nothing left to do."""
+        items = [{"action": "for_each", "limit": 100, **table}] if call == 0 else []
+        known = PlanRules(
+            task=request.task,
+            values=request.values,
+            plan=request.plan,
+            position=request.position,
+            commits=request.commits,
+            url="http://site/",
+        )
+        rules = GoalRules(plan=known, asked=frozenset())
+        told = checked_goal_plan(items, rules, complete=call == 1, verify=[shown] if call else [], last=False)
+        return Revision(steps=told.steps, complete=told.complete, verify=told.verify)
+
+    def perform(request: ActionRequest, _call: int) -> StepOutcome:
+        if request.step.action == "for_each":
+            return done(request, extracted={"items": rows})
+        return done(request, effect=Effect.COMMIT if request.item else Effect.IDEMPOTENT)
+
+    script = Script(plan=plan, perform=after_goto(perform))
+
+    async with scripted(client, script) as queue:
+        result = await (await start(client, queue, run_from("Download every open invoice"))).result()
+
+    clicked = [request for request in script.performed if request.item]
+    assert [request.values["invoice.Number"] for request in clicked] == [row["Number"] for row in rows]
+    assert [(request.position, request.commits) for request in script.planned] == [(1, ()), (2, (1,))]
+    [learned] = script.learned
+    assert [one.action for one in learned.task.steps] == ["goto", "for_each"]
+    assert isinstance(learned.task.steps[1], ForEach)
+    assert [one.action for one in learned.task.steps[1].steps] == ["click"]
+    assert result.succeeded
 
 
 async def test_an_element_that_does_what_the_goal_does_not_ask_for_is_not_clicked(client: Client) -> None:
