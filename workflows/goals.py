@@ -211,14 +211,15 @@ class Goals:
             notes.append(f"nothing will be learned from this run, as the goal has no labels: {error.cause}")
         values = dict(run.values)
         parameters = dict(task.parameters)
+        words = dict(run.values)
         for found in labels.parameters:
             if found.name not in parameters and found.value not in run.values.values():
                 parameters[found.name] = Parameter(type=found.type)
-                values[found.name] = found.value
+                values[found.name], words[found.name] = found.value, found.words
         learned = task.model_copy(
             update={
                 "task": labels.name or task.task,
-                "goal": pattern_of(goal, values),
+                "goal": pattern_of(goal, words),
                 "parameters": parameters,
             }
         )

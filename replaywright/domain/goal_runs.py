@@ -42,8 +42,16 @@ class GoalParameter(Record):
     """One value that the labeller found in the goal."""
 
     name: str
-    type: Literal["text", "email", "number", "date"] = "text"
+    type: Literal["text", "email", "number", "date", "list"] = "text"
     value: str
+    """As a parameter's value is; of a list the JSON of its texts."""
+    said: str = ""
+    """Of a list: the words of the goal in which its texts stand."""
+
+    @property
+    def words(self) -> str:
+        """The words of the goal that are this value."""
+        return self.said or self.value
 
 
 class Labels(Record):

@@ -20,7 +20,7 @@ class LabelledParameter(BaseModel):
 
     name: str
     type: str = "text"
-    value: str
+    value: str | list[str]
 
 
 class LabelAnswer(BaseModel):

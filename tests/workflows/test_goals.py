@@ -311,6 +311,31 @@ async def test_a_goal_without_labels_is_done_and_not_learned(client: Client) -> 
     assert (result.succeeded, script.learned) == (True, [])
 
 
+@pytest.mark.long
+async def test_several_values_in_a_goal_are_one_parameter_of_type_list(client: Client) -> None:
+    numbers = GoalParameter(name="numbers", type="list", value='["I1", "I2"]', said="I1 and I2")
+    labels = Labels(name="download", label="Download invoices", parameters=(numbers,))
+    body = {"action": "click", "instruction": "the Download link of {{number}}"}
+    every = STEP.validate_python({"action": "for_each", "item": "number", "values": "{{numbers}}", "steps": [body]})
+    shown = TextContains(text_contains="Invoices")
+
+    def perform(request: ActionRequest, _call: int) -> StepOutcome:
+        return done(request, **({"extracted": {"items": ["I1", "I2"]}} if request.step.action == "for_each" else {}))
+
+    script = Script(
+        label=lambda _: Labelled(labels=labels, usage=Usage(calls=1)),
+        plan=lambda *_: Revision(steps=(every,), complete=True, verify=(shown,)),
+        perform=perform,
+    )
+
+    async with scripted(client, script) as queue:
+        await (await start(client, queue, run_from("Download invoices I1 and I2"))).result()
+
+    [learned] = script.learned
+    assert (learned.task.goal, learned.task.parameters["numbers"].type) == ("Download invoices {{numbers}}", "list")
+    assert [request.values["number"] for request in script.performed if request.item] == ["I1", "I2"]
+
+
 @pytest.mark.parametrize("count", [3, pytest.param(STEPS_LIMIT + 1, marks=pytest.mark.long)])
 async def test_a_goal_about_all_of_something_becomes_a_list_that_is_done_row_by_row_and_kept_as_one(
     client: Client, count: int
