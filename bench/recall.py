@@ -1,7 +1,7 @@
 """Recall: which skill a sentence means, with which values, or none.
 
-`python -m bench.recall [--failures] [--sizes 100,10000,100000]`, or `make bench-recall`. No model is asked: what only a
-model could read counts as abstained.
+`python -m bench.recall [--failures] [--files NAMES] [--sizes 100,10000,100000]`, or `make bench-recall`. No model is
+asked: what only a model could read counts as abstained.
 """
 
 import argparse
@@ -10,10 +10,10 @@ import random
 import statistics
 import time
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from bench.recall_set import Sentence, load
+from bench.recall_set import FILES, LOOKED_AT, Sentence, load
 from replaywright.domain.recall import RecallRequest
 from replaywright.domain.recalling import Recaller, decided
 from replaywright.domain.similarity import SkillIndex
@@ -160,7 +160,7 @@ def report(name: str, answers: Sequence[Answer]) -> None:
 
 
 def list_failures(answers: Sequence[Answer]) -> None:
-    """What is not as it should be; only ever of the calibration half."""
+    """What is not as it should be."""
     for one in answers:
         if one.is_accepted != bool(one.sentence.skill) or (one.is_accepted and not one.is_exact):
             best = next((each for each in one.recall.considered if each.name == one.sentence.skill), None)
@@ -168,56 +168,62 @@ def list_failures(answers: Sequence[Answer]) -> None:
             print(f"{one.sentence.category}: {one.sentence.text}")
             print(f"    wanted {one.sentence.skill or 'to abstain'} {dict(one.sentence.values)}")
             print(f"    got {taken}" + (f"; {best.reason} ({best.details}) {best.score}" if best else ""))
-    report("calibration", answers)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
-    parser.add_argument("--failures", action="store_true", help="list what went wrong in the calibration half")
+    parser.add_argument("--failures", action="store_true", help="list what went wrong in the parts that were looked at")
+    parser.add_argument("--files", default="", help="only the sentences of these, by commas; they count as looked at")
     parser.add_argument("--sizes", default="100,10000,100000", help="numbers of skills to time recall at")
     given = parser.parse_args()
-    skills, sentences = load()
+    files = given.files.split(",") if given.files else FILES
+    if unknown := sorted(set(files) - set(FILES)):
+        parser.error(f"--files: {unknown[0]} is none of {', '.join(FILES)}")
+    skills, sentences = load(files)
     recaller = Recaller(SkillIndex(skills))
-    answers = [answer(recaller, sentence) for sentence in sentences]
-    halves = {
-        "calibration": [one for one in answers if not one.sentence.is_held_out],
-        "held-out": [one for one in answers if one.sentence.is_held_out],
-    }
-    if given.failures:
-        list_failures(halves["calibration"])
-        return
-    print(f"{len(skills)} skills, {len(sentences)} sentences; no model: what only a model could read is abstained from")
-    for name, of_it in halves.items():
+    parts: dict[str, list[Answer]] = {}
+    for sentence in sentences:
+        if given.files or not given.failures or sentence.part in LOOKED_AT:
+            parts.setdefault(sentence.part, []).append(answer(recaller, sentence))
+    if not given.failures:
+        print(f"{len(skills)} skills, {len(sentences)} sentences; no model: what only one could read is abstained from")
+    for name, of_it in parts.items():
+        if given.failures:
+            list_failures(of_it)
         report(name, of_it)
-    print("\nleast score   wrong accepts   right accepts   (held-out half; calibration half)")
+    if given.failures or given.files:
+        return
+    judged = ("blind B", "blind A", "held-out", "calibration")
+    print(f"\nleast score   wrong accepts, right accepts of {', '.join(judged)}")
     for threshold in THRESHOLDS:
-        held, own = figures(halves["held-out"], threshold), figures(halves["calibration"], threshold)
-        print(
-            f"  {threshold:9.1f} {held.wrong_accepts:7};{own.wrong_accepts:3} "
-            f"{held.right_accepts:15.1%}; {own.right_accepts:.1%}"
-        )
+        found = [figures(parts[name], threshold) for name in judged]
+        print(f"  {threshold:9.1f}", *(f"{one.wrong_accepts:7} {one.right_accepts:6.1%}" for one in found))
     times = timing(int(size) for size in given.sizes.split(",") if size)
     if times:
         print("\nskills on one site   recall (median)   index built in")
     for size, (spent, built) in times.items():
         print(f"  {size:17,} {spent:13.1f} ms {built:13.1f} s")
-    held, own = figures(halves["held-out"]), figures(halves["calibration"])
-    print(
-        json.dumps(
-            {
-                "wrong_accepts": held.wrong_accepts,
-                "right_accepts": round(held.right_accepts, 4),
-                "parameters_exact": round(held.parameters_exact, 4),
-                "held_out_sentences": held.sentences,
-                "needs_model": held.needs_model,
-                "calibration_wrong_accepts": own.wrong_accepts,
-                "calibration_right_accepts": round(own.right_accepts, 4),
-                "calibration_parameters_exact": round(own.parameters_exact, 4),
-                "calibration_sentences": own.sentences,
-                "recall_ms": {str(size): round(spent, 2) for size, (spent, _) in times.items()},
-            }
-        )
-    )
+    print(json.dumps(summary(parts) | {"recall_ms": {str(size): round(spent, 2) for size, (spent, _) in times.items()}}))
+
+
+def summary(parts: Mapping[str, Sequence[Answer]]) -> dict[str, float]:
+    """The figures of batch B without a prefix, those of the other parts with their name."""
+    found: dict[str, float] = {}
+    for part, prefix in (
+        ("blind B", ""),
+        ("blind A", "blind_a_"),
+        ("held-out", "held_out_"),
+        ("calibration", "calibration_"),
+    ):
+        of_it = figures(parts[part])
+        found |= {
+            f"{prefix}wrong_accepts": of_it.wrong_accepts,
+            f"{prefix}right_accepts": round(of_it.right_accepts, 4),
+            f"{prefix}parameters_exact": round(of_it.parameters_exact, 4),
+            f"{prefix}sentences": of_it.sentences,
+            f"{prefix}needs_model": of_it.needs_model,
+        }
+    return found
 
 
 if __name__ == "__main__":

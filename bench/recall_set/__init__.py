@@ -1,6 +1,7 @@
 """The evaluation set of recall: skills, sentences, and the right answers."""
 
 import hashlib
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,17 @@ from replaywright.domain.skills import Skill, SkillStatus
 from replaywright.domain.steps import Goto
 from replaywright.domain.tasks import Parameter, Task
 
-_TUNING = "sentences_tuning.yaml"
+FILES = (
+    "sentences.yaml",
+    "sentences_more.yaml",
+    "sentences_tuning.yaml",
+    "sentences_blind_a.yaml",
+    "sentences_blind_b.yaml",
+)
+_WHOLE = {"sentences_tuning.yaml": "calibration", "sentences_blind_a.yaml": "blind A", "sentences_blind_b.yaml": "blind B"}
+"""Files that belong to one part; the others are split in two by a hash of the sentence."""
+LOOKED_AT = ("calibration", "blind A")
+"""Parts whose failures were read while the mechanism was changed."""
 _FOLDER = Path(__file__).parent
 
 
@@ -26,22 +37,23 @@ class Sentence:
     skill: str = ""
     """The one that it means; empty where the right answer is to abstain."""
     values: tuple[tuple[str, str], ...] = ()
-    is_for_tuning: bool = False
+    file: str = ""
 
     @property
-    def is_held_out(self) -> bool:
-        """Whether it belongs to the half that was not looked at: by a hash of the sentence."""
-        return not self.is_for_tuning and hashlib.sha256(self.text.encode()).digest()[0] % 2 == 1
+    def part(self) -> str:
+        """`calibration`, `held-out` (by a hash of the sentence), `blind A` or `blind B`."""
+        halves = ("calibration", "held-out")
+        return _WHOLE.get(self.file) or halves[hashlib.sha256(self.text.encode()).digest()[0] % 2]
 
 
-def load() -> tuple[list[Skill], list[Sentence]]:
-    """All skills, as they would be after they were verified, and all sentences."""
+def load(files: Sequence[str] = FILES) -> tuple[list[Skill], list[Sentence]]:
+    """All skills, as they would be after they were verified, and the sentences of the files."""
     given = _yaml("skills.yaml")
     sites: dict[str, str] = given["sites"]
     skills = [_skill(name, sites[data["site"]], data) for name, data in given["skills"].items()]
     sentences = [
-        Sentence(sites[site], entry[0], entry[1], *_answer(entry), is_for_tuning=name == _TUNING)
-        for name in ("sentences.yaml", "sentences_more.yaml", _TUNING)
+        Sentence(sites[site], entry[0], entry[1], *_answer(entry), file=name)
+        for name in files
         for site, entries in _yaml(name).items()
         for entry in entries
     ]
