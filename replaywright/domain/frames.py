@@ -10,9 +10,8 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import pairwise
 from typing import TypeAlias
-
-from rapidfuzz.distance import OSA
 
 from replaywright.domain import goal_lists as lists
 from replaywright.domain.goals import (
@@ -25,6 +24,7 @@ from replaywright.domain.goals import (
     folded,
     has_type,
     is_listed,
+    is_misspelt,
     meanings_of,
     tokens_of,
     words_for,
@@ -42,8 +42,21 @@ _STOPS = frozenset(",;.!?，；。！？、()（）")
 _COLONS = frozenset(":：")
 _QUESTIONS = frozenset(lists.QUESTIONS.split())
 _POLITE = frozenset(lists.POLITE_QUESTIONS.split())
+_MAY = frozenset("can could may should shall must 可以 能 能不能 可不可以 可否 能否".split())
+_SELF = frozenset({"i", "we"})
+_ASKING = frozenset(lists.ASKING.split())
 _PARTICLES = frozenset(lists.PARTICLES.split())
+_SURNAMES = frozenset(lists.SURNAMES.split())
+_REASON = (Sort.ATTRIBUTE, "reason")
+_DISPOSE = (Sort.ACT, "dispose")
+_BY = frozenset({(Sort.DIRECTION, "by")})
+_DEFINITE = frozenset(lists.DEFINITE.split())
+_TELLERS = frozenset(lists.TELLERS.split())
+_NOBODY = frozenset(lists.NOBODY.split())
 _LIST = (Sort.THING, "list")
+_INTO = (Sort.DIRECTION, "into")
+_PUTTING = frozenset({(Sort.ACT, "create"), (Sort.ACT, "insert"), (Sort.ACT, "move")})
+_CALLED = frozenset((Sort.ATTRIBUTE, name) for name in ("name", "title", "code"))
 _HAN = re.compile("[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 LEAST_EVIDENCE = 1.0
 """Of the words beside a value without quotes."""
@@ -96,6 +109,8 @@ class Frame:
     """What may be said beside the values."""
     plurals: frozenset[Concept]
     """Things that its sentences name in the plural: elsewhere a plural asks for more than one."""
+    implied: frozenset[Concept]
+    """What goes without saying where the skill's act is asked for."""
     asked: tuple["Asked", ...]
     """What each of the skill's sentences has that another one must have, too."""
 
@@ -125,6 +140,8 @@ class Reading:
     """What was said beside the values."""
     begins_with: frozenset[Concept] = frozenset()
     is_question: bool = False
+    is_told: bool = False
+    """It says what somebody has done or does."""
 
 
 def frame_of(skill: Skill) -> Frame:
@@ -163,7 +180,7 @@ def frame_of(skill: Skill) -> Frame:
     hints = frozenset(concept for concept in cues if concept[0] in {Sort.DIRECTION, Sort.ATTRIBUTE, Sort.UNKNOWN})
     named = frozenset[Concept]().union(*(slot.names for slot in slots))
     everything = frozenset[Concept]().union(*(word for words in said for word in words))
-    implied = frozenset((Sort.ACT, name) for _, act in acts for name in lists.IMPLIED.get(act, ()))
+    implied = frozenset(_concept(name) for _, act in acts for name in lists.IMPLIED.get(act, ()))
     excused = acts | objects | hints | named
     asked = tuple(
         Asked(
@@ -178,7 +195,12 @@ def frame_of(skill: Skill) -> Frame:
         for words in said
     )
     allowed = acts | objects | hints | named | everything | implied
-    return Frame(slots, acts, objects, allowed, frozenset(plurals), asked)
+    return Frame(slots, acts, objects, allowed, frozenset(plurals), implied, asked)
+
+
+def _concept(listed: str) -> Concept:
+    sort, _, name = listed.partition(":")
+    return Sort(sort), name
 
 
 def _of_sort(words: Iterable[str], sort: Sort) -> frozenset[Concept]:
@@ -244,7 +266,8 @@ def _beside(tokens: tuple[Token, ...], index: int, step: int) -> frozenset[Conce
         found |= set(token.concepts)
         if not token.is_free:
             break
-    return frozenset(found)
+    is_named = any(sort is Sort.ATTRIBUTE for sort, _ in found)
+    return frozenset(found - FREE if is_named and step < 0 else found)
 
 
 # ------------------------------------------------------------------------------------------------------ reading
@@ -319,16 +342,51 @@ class _Reader:
 
     def _is_explained(self, at: int) -> bool:
         token = self.tokens[at]
+        if self.meant[at] & {_REASON, _DISPOSE}:
+            return self._is_reason(at)
         if token.is_plural and not set(token.concepts) & self.frame.plurals and _LIST not in self.frame.objects:
             return at > 0 and self.tokens[at - 1].kind is Kind.NUMBER and bool(self.meant[at] & self.frame.allowed)
-        return bool(self.meant[at] & self.frame.allowed or token.is_soft or token.is_free)
+        return bool(
+            self.meant[at] & self.frame.allowed or token.is_soft or token.is_free or self._is_place(at)
+        )
+
+    def _is_reason(self, at: int) -> bool:
+        """A clause of its own that says why: "the card is lost, …". What is to be done stands in another one."""
+        if _DISPOSE in self.meant[at] and _DISPOSE not in self.frame.implied:
+            return False
+        begin, end = at, at + 1
+        while begin and self.tokens[begin - 1].text not in _STOPS:
+            begin -= 1
+        while end < len(self.tokens) and self.tokens[end].text not in _STOPS:
+            end += 1
+        clause = [index for index in range(begin, end) if index != at]
+        is_condition = any(token.kind is Kind.WORD and token.word == "就" for token in self.tokens)
+        return not is_condition and not any(_is_act(self.tokens[index]) for index in clause)
+
+    def _is_place(self, at: int) -> bool:
+        """Where something is put ("add to the cart"), or what everything of its kind is in ("in my calendar")."""
+        objects = {name for _, name in self.frame.objects}
+        if _INTO in self.meant[at]:
+            beside = self._spoken(at, 1)
+            return bool(self.frame.acts & _PUTTING and beside & self.frame.objects)
+        holds = {name for _, thing in self.meant[at] for name in lists.CONTAINERS.get(thing, ())}
+        return bool(holds & objects) and any(
+            sort is Sort.DIRECTION for step in (-1, 1) for sort, _ in self._spoken(at, step)
+        )
+
+    def _spoken(self, at: int, step: int) -> frozenset[Concept]:
+        """What the next word that says something means."""
+        at += step
+        while 0 <= at < len(self.tokens) and self.tokens[at].is_filler:
+            at += step
+        return self.meant[at] if 0 <= at < len(self.tokens) else frozenset()
 
     def _is_counted(self, at: int) -> bool:
         """A measure word after a number, or after what is done ("发封邮件")."""
         if not self.tokens[at].is_measure or not at:
             return False
         before = self.tokens[at - 1]
-        return before.kind is Kind.NUMBER or any(sort is Sort.ACT for sort, _ in before.concepts)
+        return before.kind is Kind.NUMBER or (_is_act(before) and self.tokens[at].text not in _SURNAMES)
 
     def _ends(self, at: int, since: int, slot: Slot) -> Iterable[tuple[int, float]]:
         """Where a value of the slot that begins at a token may end, with the evidence for it."""
@@ -376,13 +434,31 @@ class _Reader:
         evidence += 0.6 * _weight(after & slot.right)
         if _is_opposite(before, slot.left | slot.names):
             return _OPPOSED
+        if slot.parameter.type in {"number", "date"} and _is_bounded(before, slot.left | slot.names):
+            return _OPPOSED
+        if slot.parameter.type == "text" and _is_elsewhere(before, slot.left | slot.names):
+            return _OPPOSED
+        if before & self.frame.objects and slot.names & _CALLED:
+            evidence = max(evidence, self._appended(at, end))
         others = [other for other in self.frame.slots if other is not slot]
         if not before & (slot.left | slot.names) and any(
             before & (other.left | other.names) - FREE and _weight(before & (other.left | other.names)) >= 2
             for other in others
         ):
             evidence -= 2
+            if any(sort is Sort.ATTRIBUTE for other in others for sort, _ in before & other.names):
+                return _OPPOSED
+        into = before & FREE - slot.left - slot.right
+        if into and before & self.frame.objects and any(into & other.left for other in others):
+            evidence -= 1
         return evidence
+
+    def _appended(self, at: int, end: int) -> float:
+        """Evidence of a name that stands right after the thing it is of, and is all that is left: "create folder Old"."""
+        token = self.tokens[at]
+        is_name = token.kind in VALUES or token.text[0].isupper() or not token.text.isascii()
+        is_apart = at > 0 and token.start > self.tokens[at - 1].end
+        return LEAST_EVIDENCE if is_name and is_apart and end == self._sentence_end() else 0.0
 
     def _left_of(self, at: int, since: int) -> frozenset[Concept]:
         found: set[Concept] = set()
@@ -395,7 +471,9 @@ class _Reader:
             if token.kind is not Kind.WORD:
                 break
             found |= self.meant[index]
-            if not token.is_free:
+            if not token.is_free and not self.meant[index] & self.frame.implied:
+                if self.meant[index] & self.frame.objects:
+                    found |= {concept for concept in self._spoken(index, -1) if concept in FREE}
                 break
         return frozenset(found)
 
@@ -417,7 +495,9 @@ class _Reader:
     def _unquoted(self, at: int, since: int, slot: Slot) -> Iterable[tuple[int, float]]:
         """Values of several words without quotes: only where words beside them say so, and never across a demand."""
         is_long = self._is_long(slot)
-        if (self._says_nothing(at) and not is_long) or not self._is_clear(at, at, slot):
+        if is_long and self._is_dictated(at, slot):
+            yield self._sentence_end(), 3.0
+        if self._is_counted(at) or self._is_described(at) or (self._says_nothing(at) and not is_long) or not self._is_clear(at, at, slot):
             return
         for end in range(at + 1, min(at + LONGEST_VALUE, len(self.tokens)) + 1):
             token = self.tokens[end - 1]
@@ -433,6 +513,28 @@ class _Reader:
             evidence -= self._torn(at, slot) + self._owned(at, end)
             if evidence >= LEAST_EVIDENCE:
                 yield end, evidence + 0.02 * (end - at)
+
+    def _is_described(self, at: int) -> bool:
+        """Whether a word tells what something is like, not what it is called: "to the new colleague"."""
+        return at > 0 and self.tokens[at - 1].word in _DEFINITE and not self.tokens[at].text[0].isupper()
+
+    def _sentence_end(self) -> int:
+        end = len(self.tokens)
+        return end - 1 if self.tokens[end - 1].kind is Kind.MARK and self.tokens[end - 1].text in _STOPS else end
+
+    def _is_dictated(self, at: int, slot: Slot) -> bool:
+        """Whether all from here to the end is one clause of text after its name and a colon: "正文：请提交"."""
+        before = self.tokens[at - 1] if at else None
+        if before is None or before.text not in _COLONS or not self._left_of(at, 0) & (slot.left | slot.names):
+            return False
+        rest = self.tokens[at : self._sentence_end()]
+        return not any(
+            token.is_join
+            or token.is_negation
+            or (token.kind is Kind.MARK and token.text in _STOPS | _COLONS)
+            or token.kind not in {Kind.WORD, Kind.MARK, Kind.NUMBER}
+            for token in rest
+        )
 
     def _is_unmarked(self, at: int, end: int) -> bool:
         """Whether a value is too long to be a name, and nothing marks its end."""
@@ -465,6 +567,7 @@ class _Reader:
             or before.kind is not Kind.WORD
             or before.end != self.tokens[at].start
             or len(before.text) > 1
+            or before.text == "个"
         ):
             return 0.0
         return 0.0 if self.meant[at - 1] & (slot.left | slot.names) else 1.0
@@ -477,8 +580,11 @@ class _Reader:
         """Whether a token may be part of a value without quotes that begins with the token `first`."""
         token = self.tokens[index]
         if token.kind is not Kind.WORD:
-            return token.kind is Kind.NUMBER
-        if token.is_negation or token.is_join:
+            # "account 1234", "group 5" is another thing, and not a name.
+            before = self.tokens[index - 1]
+            is_of_thing = index > first and any(sort is Sort.THING for sort, _ in before.concepts)
+            return token.kind is Kind.NUMBER and not is_of_thing
+        if token.is_negation or token.is_join or token.word in _NOBODY:
             return False
         concepts = self.meant[index]
         sorts = {sort for sort, _ in concepts}
@@ -509,6 +615,18 @@ def _is_opposite(beside: frozenset[Concept], learned: frozenset[Concept]) -> boo
     )
 
 
+def _is_bounded(beside: frozenset[Concept], learned: frozenset[Concept]) -> bool:
+    """Whether a number or a day is named as a bound ("up to 15", "until Monday") where the skill's sentences have none."""
+    said = frozenset(concept for concept in beside if concept[0] is Sort.DIRECTION)
+    return bool(said) and not said & (learned | FREE - _BY)
+
+
+def _is_elsewhere(beside: frozenset[Concept], learned: frozenset[Concept]) -> bool:
+    """Whether nothing but where to or where from is said before a value, and no such thing in the skill's sentences."""
+    is_bare = bool(beside) and all(sort is Sort.DIRECTION for sort, _ in beside)
+    return is_bare and not beside <= FREE and not any(sort is Sort.DIRECTION for sort, _ in learned & beside)
+
+
 def _few(options: Iterable[_Parse]) -> tuple[_Parse, ...]:
     """The best, and those that put the values elsewhere."""
     best: dict[tuple[Span, ...], _Parse] = {}
@@ -526,16 +644,9 @@ def _weight(concepts: frozenset[Concept]) -> float:
 
 def _nearly(word: str, spellings: Iterable[tuple[str, Concept]]) -> frozenset[Concept]:
     """Meanings of the words that a typing error makes of this one; it says so only of words on no list."""
-    if len(word) < 4 or not word.isascii() or is_listed(word):
+    if is_listed(word):
         return frozenset()
-    found: set[Concept] = set()
-    for spelling, concept in spellings:
-        if spelling[0] != word[0] or word.startswith(spelling):
-            continue
-        is_swap = len(spelling) == len(word) and sorted(spelling) == sorted(word)
-        if (is_swap or len(spelling) > 5) and OSA.distance(word, spelling, score_cutoff=1) <= 1:
-            found.add(concept)
-    return frozenset(found)
+    return frozenset(concept for spelling, concept in spellings if is_misspelt(word, spelling))
 
 
 def read(sentence: str, frame: Frame, values: Mapping[str, str] | None = None) -> Reading:
@@ -576,14 +687,36 @@ def read(sentence: str, frame: Frame, values: Mapping[str, str] | None = None) -
         is_ambiguous=is_ambiguous,
         said=frozenset[Concept]().union(*(reader.meant[index] for index in beside)),
         begins_with=reader.meant[spoken[0]] if spoken else frozenset(),
-        is_question=_is_question([tokens[index] for index in beside if tokens[index].kind is Kind.WORD]),
+        is_question=_is_question([tokens[index] for index in beside]),
+        is_told=_is_told([tokens[index] for index in beside if tokens[index].kind is Kind.WORD]),
     )
 
 
-def _is_question(words: list[Token]) -> bool:
-    said = [token.word for token in words]
-    asks = "吗" in said and not _POLITE & set(said)
-    return asks or bool(said and said[0] in _QUESTIONS)
+def _is_question(tokens: list[Token]) -> bool:
+    """Whether it asks something: by its first word, 吗, an interrogative anywhere, or the mark at its end."""
+    said = [token.word for token in tokens if token.kind is Kind.WORD]
+    is_polite = any(_POLITE & set(word.split()) or word in _POLITE for word in said)
+    asks = "吗" in said or (bool(tokens) and tokens[-1].word in {"?", "？"})
+    is_mine = any(one in _MAY and other in _SELF or one == "我" and other in _MAY for one, other in pairwise(said))
+    return (asks and (is_mine or not is_polite)) or bool(said and said[0] in _QUESTIONS) or bool(_ASKING & set(said))
+
+
+def _is_told(said: list[Token]) -> bool:
+    """Whether it says what happened: "we deleted", 我把它删除了, 被删除; 把它删了 and 删了吧 are orders."""
+    told = False
+    for one, other in pairwise(said):
+        if _is_act(other) and _DISPOSE not in other.concepts and one.word in _TELLERS and one.text.isascii():
+            return True
+        if _is_act(other) and one.word == "被":
+            return True
+        told |= _is_act(one) and other.word == "了"
+    words = {token.word for token in said}
+    told |= bool(said) and said[-1].word == "了"
+    is_order = any(
+        token.word in {"把", "将"} and (not index or said[index - 1].word not in _TELLERS)
+        for index, token in enumerate(said)
+    )
+    return told and not is_order and not words & (_POLITE | {"吧"})
 
 
 def _values(sentence: str, tokens: tuple[Token, ...], spans: Iterable[Span]) -> dict[str, str]:

@@ -8,13 +8,13 @@ has in a skill's sentence; in the sentence that is asked about, any of its meani
 # ruff: noqa: E501 - a line is one meaning with its words
 
 ACTS = """
-send: send, mail out, 发送, 发, 发出, 寄, 寄出, 發送, 發
+send: send, mail out, shoot, fire off, send off, 发送, 发, 发出, 寄, 寄出, 發送, 發
 transfer: transfer, wire, remit, send, 转账, 转帐, 汇款, 转入, 转出, 转, 划转, 汇
 create: create, add, make, make a, make an, new, set up, open a new, open new, open an issue, open a ticket, open a bug, file a, file an, file a new, raise a, raise an, 创建, 新建, 新增, 添加, 建立, 增加, 建, 加, 创建新的, 加入, 加到, 放入, 放进, 新
 insert: put, insert, place, add, 加入, 加到, 添加, 放入, 放进, 加进
 write: write, write a, write an, compose, post, post a, leave a, give a, publish, 写, 撰写, 发表, 发布
-delete: delete, remove, erase, trash, get rid of, throw away, 删除, 删掉, 删, 移除, 刪除, 清除, 去掉
-forward: forward, pass on, 转发, 轉發
+delete: delete, del, rm, remove, erase, trash, get rid of, throw away, 删除, 删掉, 删, 移除, 刪除, 清除, 去掉
+forward: forward, fwd, fw, pass on, relay, 转发, 轉發
 reply: reply, answer, respond, write back, 回复, 回覆, 答复, 回, 回信
 archive: archive, 归档, 存档, 歸檔
 mark: mark, flag, set, 标记, 标为, 标成, 标记为, 设为, 设置为
@@ -45,7 +45,7 @@ open: open, reopen, 打开, 重新打开, 开启
 assign: assign, allocate, hand over, give, 分配, 指派, 分派, 分, 派, 指定
 comment: comment, remark, 评论
 request: request, apply for, ask for, put in for, 申请, 请求, 请, 申請
-submit: submit, hand in, 提交, 递交, 上报
+submit: submit, hand in, turn in, lodge, file, file a, file an, 提交, 递交, 上报
 approve: approve, accept, grant, agree to, 批准, 同意, 通过, 核准, 审批通过
 reject: reject, decline, refuse, deny, 拒绝, 驳回, 否决, 退回
 update: update, change, modify, edit, set, correct, alter, 修改, 更改, 改, 更新, 变更, 改为, 编辑, 修正, 设为
@@ -55,7 +55,9 @@ copy: copy, duplicate, 复制, 拷贝
 share: share, 分享, 共享, 分享出
 export: export, 导出, 輸出
 import: import, 导入, 引入
-merge: merge, combine, join, 合并
+merge: merge, combine, 合并
+attend: attend, join, take part, participate, 参加, 出席, 参与
+dispose: no longer need, no longer want, 不要了, 不想要了, 不需要了, 用不着了, 用不上了
 save: save, store, keep, 保存, 存, 存为
 buy: buy, purchase, check out, checkout, 购买, 买, 下单, 结算, 结账, 订购
 pay: pay, 支付, 付款, 付, 缴, 缴纳
@@ -93,7 +95,7 @@ cart: cart, shopping cart, basket, 购物车, 購物車
 wishlist: wishlist, wish list, favourites, favorites, 收藏夹, 收藏, 心愿单
 order: order, purchase order, 订单, 訂單
 subscription: subscription, 订阅
-shipping: shipping, delivery, shipment, logistics, 物流, 快递, 配送, 发货
+shipping: track, 跟踪, 追踪, 到哪了, 到哪里了, 到哪儿了, shipping, delivery, shipment, logistics, 物流, 快递, 配送, 发货
 status: status, state, progress, 状态, 进度, 情况
 price: price, cost, 价格, 价钱, 费用
 address: address, 地址
@@ -117,6 +119,9 @@ issue: issue, ticket, bug, bug report, 工单, 问题, 缺陷, 议题, 任务单
 milestone: milestone, 里程碑
 task: task, to-do, todo, 任务, 待办
 project: project, 项目
+calendar: calendar, diary, 日历
+mailbox: mailbox, inbox, 邮箱, 信箱, 收件箱
+shop: shop, store, 商店, 商城
 annual_leave: annual leave, vacation, paid leave, holiday, 年假, 年休假
 sick_leave: sick leave, 病假
 leave: leave, absence, time off, 请假, 休假, 假期
@@ -153,14 +158,14 @@ fax: fax, 传真
 """What it is done to."""
 
 ATTRIBUTES = """
-title: subject, title, titled, entitled, subject line, headline, 主题, 标题, 题目, 主旨, 題目
+title: 题为, subject, title, titled, entitled, subject line, headline, 主题, 标题, 题目, 主旨, 題目
 body: body, text, content, contents, message, saying, that says, wording, reading, 内容, 正文, 內容, 文字, 正文内容
 name: name, named, called, 名为, 名叫, 叫做, 叫, 名称, 名字, 姓名, 命名为, 取名, 名
 title: named, called, 叫, 名为, 名称
-description: description, details, describing, 描述, 说明, 详情
-priority: priority, 优先级, 优先
+description: description, desc, details, describing, 描述, 说明, 详情
+priority: priority, prio, 优先级, 优先
 category: category, type, kind, 类别, 分类, 类型, 种类
-reference: reference, memo, note, purpose, 附言, 备注, 用途, 摘要
+reference: reference, ref, memo, note, purpose, 附言, 备注, 用途, 摘要
 phone: phone, telephone, phone number, mobile, mobile number, tel, cell phone, 电话, 手机, 电话号码, 手机号, 手机号码, 联系电话
 email: email, e-mail, email address, mail address, 邮箱, 电子邮箱, 邮箱地址, 邮件地址, 邮件
 quantity: quantity, qty, count, 数量, 件数
@@ -175,6 +180,8 @@ checkin: check-in, checkin, check in, checking in, arrival, arriving, 入住
 checkout: check-out, checkout, check out, checking out, departure, departing, leaving, 退房, 离店
 city: city, town, location, place, country, 城市, 地点
 assignee: assignee, owner, 负责人, 处理人, 经办人
+reason: is done, is finished, is fixed, is resolved, is solved, is lost, got lost, was lost, is stolen, was stolen, has expired, is outdated, is obsolete, 丢了, 丢失了, 不见了, 被偷了, 被盗了, 完成了, 解决了, 修好了, 处理完了, 过期了, 作废了
+fresh: new, 新, 新的
 colour: colour, color, 颜色
 size: size, 尺寸, 尺码
 language: language, 语言
@@ -182,13 +189,13 @@ language: language, 语言
 """What of it is given."""
 
 DIRECTIONS = """
-to: to, until, till, up to, towards, toward, onto, through, 给, 到, 至, 向, 往, 对, 给到, 飞往, 前往, 去, 直到, 止, 截止, 結束
+to: to, over to, last day, end date, final day, until, till, up to, towards, toward, onto, through, 给, 到, 至, 向, 往, 对, 给到, 飞往, 前往, 去, 直到, 结束日期, 最后一天, 止, 截止, 結束
 into: to, into, as, 为, 成, 作为, 成为, 改为
 for: for, 给, 为, 为了, 关于, 就
 with: with, 给, 跟, 与, 同, 用
-from: from, 从, 来自, 由, 自, 发来, 起, starting, starting from, beginning, sent by, came from, 寄来, 開始, 开始
+from: from, first day, start date, starting date, 开始日期, 起始日期, 第一天, 从, 来自, 由, 自, 发来, 起, starting, starting from, beginning, sent by, came from, 寄来, 開始, 开始
 by: by, 由, 被
-in: in, at, inside, within, 在, 里, 里面, 位于, 中
+in: in, at, inside, within, 在, 里, 里面, 位于, 中, 下, 下面
 on: on, 在, 于
 of: of, 的
 about: about, regarding, concerning, 关于, 有关
@@ -219,24 +226,24 @@ unread_state: unread, 未读
 FILLERS = """
 a an the this that these those it its my our your his her their me us i we you mine and
 is are was be being am has have had having please pls plz kindly just now there here
-want wants need needs like wish would could can will shall may might
+want wants need needs wish would could can will shall may might
 do does so well ok okay hi hello hey whose which should i'd i'll i'm let's it's there's number date get
-piece pieces pcs unit units
+u ur dated piece pieces pcs unit units
 的 地 得 了 着 把 将 將 是 请 請 请你 麻烦 麻烦你 劳烦 劳驾 帮 帮我 帮忙 给我 替我 我 我的 我们 我想 我要 我想要 我需要 你 您 你好 您好
 一下 一封 一个 一条 一笔 一份 一张 一则 一项 一篇 一件 一 个新的 新的 这封 这个 这条 那封 那个 该 此 这 那
 可以 能 能不能 可不可以 可否 能否 是否可以 好吗 行吗 吗 吧 呢 啊 呀 哦 哈 谢谢 多谢 感谢 谢了 谢谢你 需要 想 想要 要 希望 请问
-用 日期 时间 号 编号 号码 日 掉 出 好 并且 以及 和 及 现在 它 所 于
+用 日期 时间 号 编号 号码 日 掉 出 好 并且 以及 和 及 现在 它 所 于 来 下来 起来 过来 掉 完 行 行了 好了 就行 就好 就行了 就好了 就可以 就可以了 即可
 """
 """Words that say nothing by themselves."""
 
-MEASURES = "封 个 条 笔 份 张 件 只 台 间 本 部 篇 项 则 位"
+MEASURES = "封 个 条 笔 份 张 件 只 台 间 本 部 篇 项 则 位 盒 瓶 包 袋 箱 套 双 支 根 杯 罐 片 辆 册 顶 卷"
 """They say nothing after a number; elsewhere they may be part of a name."""
 
 NEVER_FIRST = "a an the is are was to be 是 的 为 了 于 请 把 将 一个 一封 一条 以及 and"
 """A value without quotes does not begin or end with them."""
 
 PHRASES = """
-want to, would like to, would like you to, i'd like to, i'd like you to, need to, like to, like you to, can you, could you, will you, would you
+want to, would like, i'd like, would like to, would like you to, i'd like to, i'd like you to, need to, like to, like you to, can you, could you, will you, would you
 can you please, could you please, would you please, would you mind, go ahead and, thank you, thanks, thanks a lot, many thanks, thx
 help me, help me to, for me, i want you to, want you to, need you to, would you kindly, in advance, right now, make a, make an, do a, write a, write an, give a
 """
@@ -245,17 +252,51 @@ help me, help me to, for me, i want you to, want you to, need you to, would you 
 QUESTIONS = "is are was were do does did has have had am who what when where why which how whose 谁 什么 为什么 怎么 如何 哪 是否 有没有 何时"
 """A sentence that begins with one of these asks something, and nothing is to be done."""
 
-POLITE_QUESTIONS = "可以 能 能不能 可不可以 可否 能否 好 行"
-"""With these, 吗 only makes a wish polite."""
+ASKING = "谁 什么 哪 哪个 哪些 哪里 哪儿 几 多少 怎么 如何 为什么 是否 有没有 是不是 who whom"
+"""Words that ask something wherever they stand outside of a value."""
+
+POLITE_QUESTIONS = """
+可以 能 能不能 可不可以 可否 能否 好 行 请 麻烦 帮 帮我 帮忙 劳驾 拜托 好吗 行吗 please pls plz kindly can could will would may
+"""
+"""With these, 吗 and a question mark only make a wish polite."""
 
 VERBAL = {"mail": ("send",), "comment": ("create", "insert", "write", "comment"), "review": ("write", "create")}
 """Things whose noun says what to do, where it begins the sentence: "Email bob", "Review the kettle"."""
 
+DEFINITE = "the my our your his their this that these those any some"
+"""Words before what somebody is or something is like, rather than before a name: "to the new colleague"."""
+
+TELLERS = "i we he she they 我 我们 他 她 他们 她们"
+"""Who did something, right before what was done."""
+
+SURNAMES = "张 项 支"
+"""Measure words that names begin with."""
+
 PARTICLES = "of the de la le van von der den di da du del al bin"
 """Small words inside of names."""
 
-IMPLIED = {"send": ("write",), "create": ("write",)}
-"""Acts that go without saying where another one is asked for: who sends a mail has written it."""
+IMPLIED = {
+    "send": ("act:write",),
+    "create": ("act:write",),
+    "reply": ("act:write",),
+    "invite": ("act:attend",),
+    "delete": ("act:dispose",),
+    "cancel": ("act:dispose",),
+    "rename": ("attribute:name", "attribute:title", "attribute:fresh"),
+    "update": ("attribute:fresh",),
+}
+"""What goes without saying where an act is asked for: who sends a mail has written it, what is renamed is called
+something, and what nobody wants any more is deleted. Each with its sort."""
+
+CONTAINERS = {"calendar": ("event",), "mailbox": ("mail", "folder"), "shop": ("product", "order"), "cart": ("product",)}
+"""Places of a site that everything of a kind is in: "in my calendar" says no more of an event."""
+
+NOBODY = """
+who whom whoever what whatever which whichever someone somebody anyone anybody everyone everybody nobody something anything
+everything nothing other others another any both him her them himself herself myself yourself themselves whose same same
+谁 什么 哪 哪个 哪些 哪里 哪儿 某 某人 某个 别人 他人 其他人 大家 任何 任何人 自己 本人 他 她 他们 她们 咱们 人家 几
+"""
+"""Words that stand for a name and are none: a value without quotes has none of them."""
 
 NEGATIONS = """
 not don't dont doesn't didn't never no without cannot can't won't shouldn't mustn't neither nor except unless stop
@@ -266,7 +307,9 @@ not don't dont doesn't didn't never no without cannot can't won't shouldn't must
 JOINS = """
 and then after before afterwards but or if when while once also plus else instead cc bcc because
 unless until without except only under over below above sorted attach attached
+today tomorrow tonight yesterday asap immediately urgently quickly soon again twice thrice daily weekly monthly yearly hourly permanently temporarily secretly quietly
+first last next later finally near nearby beside
 和 与 及 或 或者 并 并且 而且 然后 再 接着 之后 以后 之前 以前 如果 若 但 但是 同时 顺便 还有 另外 抄送 密送 且 只 仅 超过 以下 以上 先 最后 、
-今天 明天 后天 昨天 下周 上周 每天 每周 每月 每年 立即 立刻 马上 永久 临时 再次 下个月 上个月 其他 其它 之内 以内 之外 以外 是否 有没有 最新 最近 最早 第一 第二 上一 下一
+今天 明天 后天 昨天 下周 上周 每天 每周 每月 每年 立即 立刻 马上 永久 临时 再次 下个月 上个月 其他 其它 之内 以内 之外 以外 是否 有没有 附近 周边 旁边 靠近 便宜 豪华 高档 舒适 安静 免费 优质 最 离 距离 左右 大约 大概 不超过 至少 最多 最新 最近 最早 第一 第二 上一 下一
 """
 """Words that begin a further demand: a value without quotes does not reach across them."""

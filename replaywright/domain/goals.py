@@ -11,6 +11,8 @@ from enum import StrEnum
 from functools import cache, lru_cache
 from typing import TypeAlias
 
+from rapidfuzz.distance import OSA
+
 from replaywright.domain import goal_lists as lists
 
 
@@ -120,6 +122,7 @@ _CODE = (
     rf"{_B}[a-z0-9][a-z0-9_\-]*(?:\.[a-z0-9_\-]+)*\.{_EXTENSIONS}{_E}"
     rf"|(?<=\s)[{_HAN}\w\-]+\.{_EXTENSIONS}{_E}"
     rf"|{_B}(?=[a-z0-9\-_/]*\d)(?=[a-z0-9\-_/]*[a-z])[a-z0-9]+(?:[\-_/][a-z0-9]+)*{_E}"
+    rf"|{_B}\d+(?:[\-_/]\d+)+{_E}"
 )
 _NUMBER = r"\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:[.,]\d+)?"
 
@@ -147,7 +150,7 @@ _PARTS = re.compile(
             ("counted", r"(?<![a-z0-9])\d+(?=-[a-z]{3,}(?![a-z0-9\-.]))"),
             (Kind.CODE, _CODE),
             ("signed", rf"(?<!\S)[-−+](?:{_NUMBER})(?!\d)"),
-            (Kind.NUMBER, rf"(?<![\d.,])(?:{_NUMBER})(?![\d])"),
+            (Kind.NUMBER, rf"(?<![\d.])(?<!\d,)(?:{_NUMBER})(?![\d])"),
             ("han", f"[{_HAN}]+"),
             ("latin", r"[^\W\d_]+(?:['\-][^\W\d_]+)*"),
             ("sign", r"[€$£¥]"),
@@ -155,6 +158,8 @@ _PARTS = re.compile(
         )
     )
 )
+_SPEAKING = frozenset("%*^~")
+"""Punctuation that changes what is meant."""
 _SHAPES = {
     "email": re.compile(r"[a-z0-9][a-z0-9._%+\-]*@[a-z0-9\-]+(?:\.[a-z0-9\-]+)*\.[a-z]{2,}"),
     "date": re.compile(_DATE),
@@ -243,6 +248,28 @@ def is_listed(word: str) -> bool:
     return word in _lexicon().meanings
 
 
+def is_misspelt(word: str, spelling: str) -> bool:
+    """Whether a typing error makes `word` of a longer Latin word: a letter too many, too few, another, or two swapped."""
+    if len(word) < 4 or not word.isascii() or spelling[0] != word[0] or word.startswith(spelling):
+        return False
+    is_swap = len(spelling) == len(word) and sorted(spelling) == sorted(word)
+    return (is_swap or len(spelling) > 5) and OSA.distance(word, spelling, score_cutoff=1) <= 1
+
+
+@lru_cache(maxsize=4096)
+def respelt(word: str) -> tuple[str, ...]:
+    """The listed words that a typing error makes this one of; none for a word that is listed itself."""
+    if is_listed(word) or not word.isalpha():
+        return ()
+    return tuple(sorted(each for each in _spellings(word[0]) if is_misspelt(word, each)))
+
+
+@cache
+def _spellings(letter: str) -> tuple[str, ...]:
+    listed = _lexicon().meanings
+    return tuple(each for each in listed if len(each) > 3 and each[0] == letter and each.isascii() and each.isalpha())
+
+
 @lru_cache(maxsize=65536)
 def meanings_of(word: str) -> tuple[Concept, ...]:
     """What a word may mean, likeliest first; its plural means the same. One on no list is its own concept."""
@@ -327,8 +354,15 @@ def _read(sentence: str, begin: int, finish: int) -> Iterable[Token]:
             case Kind.SLOT:
                 name = re.search(r"\{\{\s*(.*?)\s*\}\}", sentence[start:end])
                 yield Token(Kind.SLOT, name[1] if name else "", start, end)
+            case Kind.MARK if not _is_quiet(plain[start]):
+                yield _word(sentence, start, end, plain[start:end])
             case str(kind):
                 yield Token(Kind(kind), sentence[start:end], start, end)
+
+
+def _is_quiet(sign: str) -> bool:
+    """Whether a sign says nothing: punctuation and pictures; "~", "%", "<" and stray digits do."""
+    return sign not in _SPEAKING and unicodedata.category(sign)[0] == "P" or unicodedata.category(sign) in {"So", "Mn"}
 
 
 def _han_of(sentence: str, plain: str, start: int, end: int) -> Iterable[Token]:

@@ -149,6 +149,8 @@ def _judged(frame: Frame, reading: Reading) -> tuple[str, str, bool]:
     other_acts = [token.text for token in over if any(sort is Sort.ACT for sort, _ in token.concepts)]
     if reading.is_question:
         return "question", "the sentence asks something", False
+    if reading.is_told:
+        return "told", "the sentence says what happened, not what is to be done", False
     is_act_said = bool(reading.said & frame.acts or _verbal(reading.begins_with & frame.objects) & frame.acts)
     if not is_act_said:
         return "other_act", _quoted(other_acts) or "the sentence does not say what to do", False

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from replaywright.domain.goals import VALUES, Kind, tokens_of
+from replaywright.domain.goals import VALUES, Kind, meanings_of, respelt, tokens_of
 from replaywright.domain.skills import Skill
 
 _VALUE_WEIGHT = 0.3
@@ -42,7 +42,8 @@ def features_of(sentence: str, types: Mapping[str, str] | None = None) -> dict[s
         elif token.kind in VALUES:
             found["v:" + _TYPES.get(token.kind, "text")] += 1
         elif token.kind is Kind.WORD and token.concepts:
-            found.update({f"{sort}:{meaning}" for sort, meaning in token.concepts[:2]})
+            spelt = [concept for word in respelt(token.word) for concept in meanings_of(word)[:2]]
+            found.update({f"{sort}:{meaning}" for sort, meaning in spelt or token.concepts[:2]})
             found["w:" + token.word] += 1
     return {
         name: (1 + math.log(count)) * (_VALUE_WEIGHT if name.startswith("v:") else 1.0) for name, count in found.items()
