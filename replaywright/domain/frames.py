@@ -265,9 +265,18 @@ def _beside(tokens: tuple[Token, ...], index: int, step: int) -> frozenset[Conce
             break
         found |= set(token.concepts)
         if not token.is_free:
+            if step < 0 and any(sort is Sort.THING for sort, _ in token.concepts):
+                found |= _direction_before(tokens, at)
             break
     is_named = any(sort is Sort.ATTRIBUTE for sort, _ in found)
     return frozenset(found - FREE if is_named and step < 0 else found)
+
+
+def _direction_before(tokens: tuple[Token, ...], at: int) -> frozenset[Concept]:
+    """The direction before a thing that a value is of: "to the event “Sync”"."""
+    while at >= 0 and tokens[at].is_filler:
+        at -= 1
+    return frozenset(concept for concept in tokens[at].concepts if concept[0] is Sort.DIRECTION) if at >= 0 else frozenset()
 
 
 # ------------------------------------------------------------------------------------------------------ reading
