@@ -203,7 +203,9 @@ def main() -> None:
         print("\nskills on one site   recall (median)   index built in")
     for size, (spent, built) in times.items():
         print(f"  {size:17,} {spent:13.1f} ms {built:13.1f} s")
-    print(json.dumps(summary(parts) | {"recall_ms": {str(size): round(spent, 2) for size, (spent, _) in times.items()}}))
+    print(
+        json.dumps(summary(parts) | {"recall_ms": {str(size): round(spent, 2) for size, (spent, _) in times.items()}})
+    )
 
 
 def summary(parts: Mapping[str, Sequence[Answer]]) -> dict[str, float]:

@@ -19,7 +19,11 @@ FILES = (
     "sentences_blind_a.yaml",
     "sentences_blind_b.yaml",
 )
-_WHOLE = {"sentences_tuning.yaml": "calibration", "sentences_blind_a.yaml": "blind A", "sentences_blind_b.yaml": "blind B"}
+_WHOLE = {
+    "sentences_tuning.yaml": "calibration",
+    "sentences_blind_a.yaml": "blind A",
+    "sentences_blind_b.yaml": "blind B",
+}
 """Files that belong to one part; the others are split in two by a hash of the sentence."""
 LOOKED_AT = ("calibration", "blind A")
 """Parts whose failures were read while the mechanism was changed."""

@@ -42,16 +42,22 @@ _STOPS = frozenset(",;.!?，；。！？、()（）")
 _COLONS = frozenset(":：")
 _QUESTIONS = frozenset(lists.QUESTIONS.split())
 _POLITE = frozenset(lists.POLITE_QUESTIONS.split())
-_MAY = frozenset("can could may should shall must 可以 能 能不能 可不可以 可否 能否".split())
+_MAY = frozenset(lists.MAY.split())
 _SELF = frozenset({"i", "we"})
 _ASKING = frozenset(lists.ASKING.split())
 _PARTICLES = frozenset(lists.PARTICLES.split())
+_CLOSING = frozenset(lists.CLOSING.split())
 _SURNAMES = frozenset(lists.SURNAMES.split())
 _REASON = (Sort.ATTRIBUTE, "reason")
 _DISPOSE = (Sort.ACT, "dispose")
 _BY = frozenset({(Sort.DIRECTION, "by")})
 _DEFINITE = frozenset(lists.DEFINITE.split())
 _TELLERS = frozenset(lists.TELLERS.split())
+_WISHES = frozenset(lists.WISHES.split())
+_BEEN = frozenset(lists.BEEN.split())
+_HAVING = frozenset(lists.HAVING.split())
+_WANTING = frozenset(lists.WANTING.split())
+_DOERS = frozenset(lists.DOERS.split())
 _NOBODY = frozenset(lists.NOBODY.split())
 _LIST = (Sort.THING, "list")
 _INTO = (Sort.DIRECTION, "into")
@@ -276,7 +282,11 @@ def _direction_before(tokens: tuple[Token, ...], at: int) -> frozenset[Concept]:
     """The direction before a thing that a value is of: "to the event “Sync”"."""
     while at >= 0 and tokens[at].is_filler:
         at -= 1
-    return frozenset(concept for concept in tokens[at].concepts if concept[0] is Sort.DIRECTION) if at >= 0 else frozenset()
+    return (
+        frozenset(concept for concept in tokens[at].concepts if concept[0] is Sort.DIRECTION)
+        if at >= 0
+        else frozenset()
+    )
 
 
 # ------------------------------------------------------------------------------------------------------ reading
@@ -353,11 +363,11 @@ class _Reader:
         token = self.tokens[at]
         if self.meant[at] & {_REASON, _DISPOSE}:
             return self._is_reason(at)
+        if token.is_participle:
+            return self._is_wished(at)
         if token.is_plural and not set(token.concepts) & self.frame.plurals and _LIST not in self.frame.objects:
             return at > 0 and self.tokens[at - 1].kind is Kind.NUMBER and bool(self.meant[at] & self.frame.allowed)
-        return bool(
-            self.meant[at] & self.frame.allowed or token.is_soft or token.is_free or self._is_place(at)
-        )
+        return bool(self.meant[at] & self.frame.allowed or token.is_soft or token.is_free or self._is_place(at))
 
     def _is_reason(self, at: int) -> bool:
         """A clause of its own that says why: "the card is lost, …". What is to be done stands in another one."""
@@ -371,6 +381,23 @@ class _Reader:
         clause = [index for index in range(begin, end) if index != at]
         is_condition = any(token.kind is Kind.WORD and token.word == "就" for token in self.tokens)
         return not is_condition and not any(_is_act(self.tokens[index]) for index in clause)
+
+    def _is_wished(self, at: int) -> bool:
+        """Whether a participle is what is to be done ("I want it closed"), not what is or what something is like."""
+        if not self.meant[at] & self.frame.acts:
+            return False
+        begin = at
+        while begin and self.tokens[begin - 1].text not in _STOPS:
+            begin -= 1
+        said = [token for token in self.tokens[begin:at] if token.kind is Kind.WORD]
+        words = {word for token in said for word in token.word.split()}
+        after = self.tokens[at + 1] if at + 1 < len(self.tokens) else None
+        is_attribute = after is not None and (
+            after.kind in VALUES or any(sort in {Sort.THING, Sort.UNKNOWN} for sort, _ in after.concepts)
+        )
+        is_of_thing = any(sort is Sort.THING for token in said for sort, _ in token.concepts)
+        is_done = words & _BEEN or (words & _HAVING and not words & _WANTING) or self.tokens[at - 1].word in _DOERS
+        return bool(words & _WISHES) and not is_done and is_of_thing and not is_attribute
 
     def _is_place(self, at: int) -> bool:
         """Where something is put ("add to the cart"), or what everything of its kind is in ("in my calendar")."""
@@ -463,11 +490,13 @@ class _Reader:
         return evidence
 
     def _appended(self, at: int, end: int) -> float:
-        """Evidence of a name that stands right after the thing it is of, and is all that is left: "create folder Old"."""
+        """Evidence of a name that stands right after the thing it is of: "create folder Old"."""
         token = self.tokens[at]
         is_name = token.kind in VALUES or token.text[0].isupper() or not token.text.isascii()
         is_apart = at > 0 and token.start > self.tokens[at - 1].end
-        return LEAST_EVIDENCE if is_name and is_apart and end == self._sentence_end() else 0.0
+        after = self.tokens[end] if end < len(self.tokens) else None
+        is_closed = after is None or after.text in _STOPS or (token.text[0].isupper() and after.word in _CLOSING)
+        return LEAST_EVIDENCE if is_name and is_apart and is_closed else 0.0
 
     def _left_of(self, at: int, since: int) -> frozenset[Concept]:
         found: set[Concept] = set()
@@ -506,7 +535,12 @@ class _Reader:
         is_long = self._is_long(slot)
         if is_long and self._is_dictated(at, slot):
             yield self._sentence_end(), 3.0
-        if self._is_counted(at) or self._is_described(at) or (self._says_nothing(at) and not is_long) or not self._is_clear(at, at, slot):
+        if (
+            self._is_counted(at)
+            or self._is_described(at)
+            or (self._says_nothing(at) and not is_long)
+            or not self._is_clear(at, at, slot)
+        ):
             return
         for end in range(at + 1, min(at + LONGEST_VALUE, len(self.tokens)) + 1):
             token = self.tokens[end - 1]
@@ -599,6 +633,8 @@ class _Reader:
         sorts = {sort for sort, _ in concepts}
         if self._is_long(slot) and token.text.isascii():
             return not concepts & self.frame.acts
+        if token.is_participle:
+            return False
         if not token.text.isascii():
             return token.word not in _PARTS_OF_SPEECH and sorts <= {Sort.UNKNOWN, Sort.DIRECTION}
         begins = self.tokens[first]
@@ -625,7 +661,7 @@ def _is_opposite(beside: frozenset[Concept], learned: frozenset[Concept]) -> boo
 
 
 def _is_bounded(beside: frozenset[Concept], learned: frozenset[Concept]) -> bool:
-    """Whether a number or a day is named as a bound ("up to 15", "until Monday") where the skill's sentences have none."""
+    """Whether a number or a day is a bound ("up to 15", "until Monday") and none in the skill's sentences."""
     said = frozenset(concept for concept in beside if concept[0] is Sort.DIRECTION)
     return bool(said) and not said & (learned | FREE - _BY)
 
@@ -706,8 +742,12 @@ def _is_question(tokens: list[Token]) -> bool:
     said = [token.word for token in tokens if token.kind is Kind.WORD]
     is_polite = any(_POLITE & set(word.split()) or word in _POLITE for word in said)
     asks = "吗" in said or (bool(tokens) and tokens[-1].word in {"?", "？"})
-    is_mine = any(one in _MAY and other in _SELF or one == "我" and other in _MAY for one, other in pairwise(said))
-    return (asks and (is_mine or not is_polite)) or bool(said and said[0] in _QUESTIONS) or bool(_ASKING & set(said))
+    is_mine = any((one in _MAY and other in _SELF) or (one == "我" and other in _MAY) for one, other in pairwise(said))
+    return (
+        (asks and (is_mine or not is_polite))
+        or bool(said and tokens[0].start == 0 and said[0] in _QUESTIONS)
+        or bool(_ASKING & set(said))
+    )
 
 
 def _is_told(said: list[Token]) -> bool:

@@ -8,9 +8,9 @@ has in a skill's sentence; in the sentence that is asked about, any of its meani
 # ruff: noqa: E501 - a line is one meaning with its words
 
 ACTS = """
-send: send, mail out, shoot, fire off, send off, 发送, 发, 发出, 寄, 寄出, 發送, 發
+send: send, mail out, drop a, drop an, shoot, fire off, send off, 发送, 发, 发出, 寄, 寄出, 發送, 發
 transfer: transfer, wire, remit, send, 转账, 转帐, 汇款, 转入, 转出, 转, 划转, 汇
-create: create, add, make, make a, make an, new, set up, open a new, open new, open an issue, open a ticket, open a bug, file a, file an, file a new, raise a, raise an, 创建, 新建, 新增, 添加, 建立, 增加, 建, 加, 创建新的, 加入, 加到, 放入, 放进, 新
+create: create, add, make, report a, report an, make a, make an, new, set up, open a new, open new, open an issue, open a ticket, open a bug, file a, file an, file a new, raise a, raise an, 创建, 新建, 新增, 添加, 建立, 增加, 建, 加, 创建新的, 加入, 加到, 放入, 放进, 新
 insert: put, insert, place, add, 加入, 加到, 添加, 放入, 放进, 加进
 write: write, write a, write an, compose, post, post a, leave a, give a, publish, 写, 撰写, 发表, 发布
 delete: delete, del, rm, remove, erase, trash, get rid of, throw away, 删除, 删掉, 删, 移除, 刪除, 清除, 去掉
@@ -18,7 +18,7 @@ forward: forward, fwd, fw, pass on, relay, 转发, 轉發
 reply: reply, answer, respond, write back, 回复, 回覆, 答复, 回, 回信
 archive: archive, 归档, 存档, 歸檔
 mark: mark, flag, set, 标记, 标为, 标成, 标记为, 设为, 设置为
-search: search, find, look for, looking for, searching for, look up, seek, 搜索, 搜寻, 查找, 寻找, 搜, 找, 检索, 搜尋
+search: search, show me, find, look for, looking for, searching for, look up, seek, 搜索, 搜寻, 查找, 寻找, 搜, 找, 检索, 搜尋
 query: query, check, look up, track, see, find out, search, find, 查询, 查看, 查, 看, 看看, 查查, 跟踪, 追踪, 搜索, 查找
 search: 查询, 查
 view: view, show, display, see, look at, 查看, 显示, 看, 看看, 浏览
@@ -28,7 +28,7 @@ revoke: withdraw, revoke, recall, retract, take back, unsend, undo, revert, 撤�
 return: return, send back, 退货, 退回, 退
 restore: restore, recover, undelete, bring back, 恢复, 还原, 找回
 repeat: repeat, reorder, 重复, 再次
-apply: apply, use, redeem, 使用, 应用, 用, 兑换
+apply: apply, enter, use, redeem, 使用, 应用, 用, 兑换
 download: download, fetch, 下载, 获取, 下載
 upload: upload, 上传, 上傳
 print: print, 打印, 列印
@@ -44,7 +44,7 @@ close: close, shut, 关闭, 关掉, 关, 结束
 open: open, reopen, 打开, 重新打开, 开启
 assign: assign, allocate, hand over, give, 分配, 指派, 分派, 分, 派, 指定
 comment: comment, remark, 评论
-request: request, apply for, ask for, put in for, 申请, 请求, 请, 申請
+request: request, take, apply for, ask for, put in for, 申请, 请求, 请, 申請
 submit: submit, hand in, turn in, lodge, file, file a, file an, 提交, 递交, 上报
 approve: approve, accept, grant, agree to, 批准, 同意, 通过, 核准, 审批通过
 reject: reject, decline, refuse, deny, 拒绝, 驳回, 否决, 退回
@@ -232,24 +232,24 @@ u ur dated piece pieces pcs unit units
 的 地 得 了 着 把 将 將 是 请 請 请你 麻烦 麻烦你 劳烦 劳驾 帮 帮我 帮忙 给我 替我 我 我的 我们 我想 我要 我想要 我需要 你 您 你好 您好
 一下 一封 一个 一条 一笔 一份 一张 一则 一项 一篇 一件 一 个新的 新的 这封 这个 这条 那封 那个 该 此 这 那
 可以 能 能不能 可不可以 可否 能否 是否可以 好吗 行吗 吗 吧 呢 啊 呀 哦 哈 谢谢 多谢 感谢 谢了 谢谢你 需要 想 想要 要 希望 请问
-用 日期 时间 号 编号 号码 日 掉 出 好 并且 以及 和 及 现在 它 所 于 来 下来 起来 过来 掉 完 行 行了 好了 就行 就好 就行了 就好了 就可以 就可以了 即可
+用 日期 时间 号 编号 号码 日 掉 出 好 并且 以及 和 及 现在 它 所 于 来 下来 起来 过来 掉 完 行 行了 好了 就行 就好 就行了 就好了 就可以 就可以了 即可 啦 嘛 呗 嗯 喔 噢 哟 咯 哎 诶 嘿 嗨 亲 辛苦 辛苦了 拜托 拜托了 谢谢啦 谢啦 多谢啦 感谢啦 非常感谢 十分感谢 帮个忙
 """
 """Words that say nothing by themselves."""
 
-MEASURES = "封 个 条 笔 份 张 件 只 台 间 本 部 篇 项 则 位 盒 瓶 包 袋 箱 套 双 支 根 杯 罐 片 辆 册 顶 卷"
-"""They say nothing after a number; elsewhere they may be part of a name."""
+MEASURES = "封 个 条 笔 份 张 件 只 台 间 本 部 篇 项 则 位 支 根 片 辆 册 顶"
+"""They count single things and say nothing after a number; a box or a pair (盒, 双) is not listed, as it may hold several."""
 
 NEVER_FIRST = "a an the is are was to be 是 的 为 了 于 请 把 将 一个 一封 一条 以及 and"
 """A value without quotes does not begin or end with them."""
 
 PHRASES = """
 want to, would like, i'd like, would like to, would like you to, i'd like to, i'd like you to, need to, like to, like you to, can you, could you, will you, would you
-can you please, could you please, would you please, would you mind, go ahead and, thank you, thanks, thanks a lot, many thanks, thx
+can you please, could you please, would you please, would you mind, go ahead and, thank you, thanks, thanks a lot, thanks so much, thank you very much, thank u, many thanks, much appreciated, cheers, thx, ty, tks, tnx, let me, let us, wanna, gonna, gotta, lemme, hi there, hello there, hey there, good morning, good afternoon, dear all
 help me, help me to, for me, i want you to, want you to, need you to, would you kindly, in advance, right now, make a, make an, do a, write a, write an, give a
 """
 """Phrases that say nothing by themselves."""
 
-QUESTIONS = "is are was were do does did has have had am who what when where why which how whose 谁 什么 为什么 怎么 如何 哪 是否 有没有 何时"
+QUESTIONS = "is are was were do does did has have had am who what when where why which how whose should 谁 什么 为什么 怎么 如何 哪 是否 有没有 何时"
 """A sentence that begins with one of these asks something, and nothing is to be done."""
 
 ASKING = "谁 什么 哪 哪个 哪些 哪里 哪儿 几 多少 怎么 如何 为什么 是否 有没有 是不是 who whom"
@@ -291,12 +291,28 @@ something, and what nobody wants any more is deleted. Each with its sort."""
 CONTAINERS = {"calendar": ("event",), "mailbox": ("mail", "folder"), "shop": ("product", "order"), "cart": ("product",)}
 """Places of a site that everything of a kind is in: "in my calendar" says no more of an event."""
 
+WISHES = "want wants need needs should must please like 要 想要 需要 请 应该 得"
+"""With one of these in its clause, a participle is what is to be done: "I want it closed", "should be closed"."""
+
+IRREGULAR = """
+sent: send, written: write, made: make, found: find, withdrawn: withdraw, taken: take, bought: buy, paid: pay
+"""
+"""Participles that have no -ed."""
+
 NOBODY = """
 who whom whoever what whatever which whichever someone somebody anyone anybody everyone everybody nobody something anything
 everything nothing other others another any both him her them himself herself myself yourself themselves whose same same
 谁 什么 哪 哪个 哪些 哪里 哪儿 某 某人 某个 别人 他人 其他人 大家 任何 任何人 自己 本人 他 她 他们 她们 咱们 人家 几
 """
 """Words that stand for a name and are none: a value without quotes has none of them."""
+
+MAY = "can could may should shall must 可以 能 能不能 可不可以 可否 能否"
+BEEN = "been was were is are"
+HAVING = "have has had get got"
+WANTING = "like want wants need needs"
+DOERS = "i we you he she they"
+CLOSING = "with on for from at and"
+"""A name in capitals may end before these."""
 
 NEGATIONS = """
 not don't dont doesn't didn't never no without cannot can't won't shouldn't mustn't neither nor except unless stop

@@ -75,6 +75,8 @@ class Token:
     is_measure: bool = False
     is_plural: bool = False
     """Of a word whose single form is listed."""
+    is_participle: bool = False
+    """An act that is done or to be done: "closed"."""
     is_soft: bool = False
     """It may say nothing, whatever else it may mean: "please", "ask for" (请)."""
 
@@ -192,6 +194,8 @@ class _Lexicon:
     joins: frozenset[str]
     measures: frozenset[str]
     fillers: frozenset[str]
+    irregular: Mapping[str, str]
+    """Participles, and what they are of."""
     phrase_starts: frozenset[str]
     """First words of phrases."""
     longest_phrase: int
@@ -232,6 +236,7 @@ def _lexicon() -> _Lexicon:
         joins=joins,
         measures=frozenset(lists.MEASURES.split()),
         fillers=frozenset(fillers),
+        irregular={meaning: words[0] for each in lists.IRREGULAR.split(",") for meaning, words in _entries(each)},
         phrase_starts=frozenset(word.partition(" ")[0] for word in found if " " in word),
         longest_phrase=max(word.count(" ") + 1 for word in found),
         longest_han=max(len(word) for word in found if re.fullmatch(f"[{_HAN}]+", word)),
@@ -249,7 +254,7 @@ def is_listed(word: str) -> bool:
 
 
 def is_misspelt(word: str, spelling: str) -> bool:
-    """Whether a typing error makes `word` of a longer Latin word: a letter too many, too few, another, or two swapped."""
+    """Whether a typing error makes `word` of a longer Latin word: a letter more, less or another, or two swapped."""
     if len(word) < 4 or not word.isascii() or spelling[0] != word[0] or word.startswith(spelling):
         return False
     is_swap = len(spelling) == len(word) and sorted(spelling) == sorted(word)
@@ -275,7 +280,23 @@ def meanings_of(word: str) -> tuple[Concept, ...]:
     """What a word may mean, likeliest first; its plural means the same. One on no list is its own concept."""
     known = _lexicon().meanings
     single = word if word in known else _single(word)
-    return known[single] if single else ((Sort.UNKNOWN, word),)
+    return known[single] if single else _participle_of(word) or ((Sort.UNKNOWN, word),)
+
+
+def _participle_of(word: str) -> tuple[Concept, ...]:
+    """The acts of a participle that is on no list itself."""
+    if word in _lexicon().meanings or not word.isascii():
+        return ()
+    stems = [_lexicon().irregular[word]] if word in _lexicon().irregular else []
+    if word.endswith("ed") and len(word) > 4:
+        stems += [
+            word[:-1],
+            word[:-2],
+            word[:-3] if word[-3] == word[-4] else "",
+            word[:-3] + "y" if word[-3] == "i" else "",
+        ]
+    meanings = (concept for stem in stems for concept in _lexicon().meanings.get(stem, ()))
+    return tuple(dict.fromkeys(concept for concept in meanings if concept[0] is Sort.ACT))
 
 
 def _single(word: str) -> str:
@@ -301,6 +322,7 @@ def _word(text: str, start: int, end: int, word: str) -> Token:
         is_join=word in lexicon.joins,
         is_measure=is_measure,
         is_plural=word.isascii() and word not in lexicon.meanings and bool(_single(word)),
+        is_participle=bool(_participle_of(word)),
         is_soft=word in lexicon.fillers,
     )
 
@@ -362,7 +384,8 @@ def _read(sentence: str, begin: int, finish: int) -> Iterable[Token]:
 
 def _is_quiet(sign: str) -> bool:
     """Whether a sign says nothing: punctuation and pictures; "~", "%", "<" and stray digits do."""
-    return sign not in _SPEAKING and unicodedata.category(sign)[0] == "P" or unicodedata.category(sign) in {"So", "Mn"}
+    category = unicodedata.category(sign)
+    return (category[0] == "P" and sign not in _SPEAKING) or category in {"So", "Mn"}
 
 
 def _han_of(sentence: str, plain: str, start: int, end: int) -> Iterable[Token]:
