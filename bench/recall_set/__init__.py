@@ -16,10 +16,12 @@ FILES = (
     "sentences.yaml",
     "sentences_more.yaml",
     "sentences_tuning.yaml",
+    "sentences_lists.yaml",
     "sentences_blind_a.yaml",
     "sentences_blind_b.yaml",
 )
 _WHOLE = {
+    "sentences_lists.yaml": "calibration",
     "sentences_tuning.yaml": "calibration",
     "sentences_blind_a.yaml": "blind A",
     "sentences_blind_b.yaml": "blind B",

@@ -29,6 +29,7 @@ from replaywright.domain.goals import (
     tokens_of,
     words_for,
 )
+from replaywright.domain.lists import list_value
 from replaywright.domain.skills import Skill
 from replaywright.domain.tasks import Parameter
 
@@ -47,6 +48,7 @@ _SELF = frozenset({"i", "we"})
 _ASKING = frozenset(lists.ASKING.split())
 _PARTICLES = frozenset(lists.PARTICLES.split())
 _CLOSING = frozenset(lists.CLOSING.split())
+_BETWEEN = frozenset(lists.BETWEEN.split())
 _SURNAMES = frozenset(lists.SURNAMES.split())
 _REASON = (Sort.ATTRIBUTE, "reason")
 _DISPOSE = (Sort.ACT, "dispose")
@@ -431,6 +433,9 @@ class _Reader:
             if self.fixed.get((token.start, token.end)) == slot.name:
                 yield at + 1, 3.0
             return
+        if slot.parameter.type == "list":
+            yield from self._several(at, since, slot)
+            return
         if slot.parameter.type == "choice":
             yield from self._choices(at, since, slot)
             return
@@ -440,6 +445,23 @@ class _Reader:
                 yield at + 1, evidence
         elif slot.parameter.type == "text" and token.kind is Kind.WORD:
             yield from self._unquoted(at, since, slot)
+
+    def _several(self, at: int, since: int, slot: Slot) -> Iterable[tuple[int, float]]:
+        """The values of a list: all that stand together, of one kind, with commas or "and" between them."""
+        kind = self.tokens[at].kind
+        if kind not in VALUES:
+            return
+        end = at + 1
+        while True:
+            following = end
+            while following < len(self.tokens) and self.tokens[following].word in _BETWEEN:
+                following += 1
+            if following == end or following == len(self.tokens) or self.tokens[following].kind is not kind:
+                break
+            end = following + 1
+        cues = self._cues(at, end, since, slot)
+        if cues > 0:
+            yield end, cues + 1.0
 
     def _choices(self, at: int, since: int, slot: Slot) -> Iterable[tuple[int, float]]:
         for end in range(at + 1, min(at + 5, len(self.tokens)) + 1):
@@ -714,9 +736,10 @@ def read(sentence: str, frame: Frame, values: Mapping[str, str] | None = None) -
         return Reading(left_over=tuple(token for token in words if token.is_negation or _is_act(token)))
     parses = reader.best()
     _, spans, left = parses[0]
-    given = _values(sentence, tokens, spans)
+    several = frozenset(slot.name for slot in frame.slots if slot.parameter.type == "list")
+    given = _values(sentence, tokens, spans, several)
     is_ambiguous = any(
-        parses[0][0] - score < LEAST_MARGIN and _values(sentence, tokens, other) != given
+        parses[0][0] - score < LEAST_MARGIN and _values(sentence, tokens, other, several) != given
         for score, other, _ in parses[1:]
     )
     inside = {index for _, start, end in spans for index in range(start, end)}
@@ -768,10 +791,13 @@ def _is_told(said: list[Token]) -> bool:
     return told and not is_order and not words & (_POLITE | {"吧"})
 
 
-def _values(sentence: str, tokens: tuple[Token, ...], spans: Iterable[Span]) -> dict[str, str]:
+def _values(sentence: str, tokens: tuple[Token, ...], spans: Iterable[Span], several: frozenset[str]) -> dict[str, str]:
     found = {}
     for name, start, end in spans:
         alone = tokens[start]
+        if name in several:
+            found[name] = list_value([token.text for token in tokens[start:end] if token.kind in VALUES])
+            continue
         if alone.kind is Kind.FIXED and _is_quote(sentence, alone.start + 1, alone.end - 1):
             found[name] = sentence[alone.start + 1 : alone.end - 1]
         else:

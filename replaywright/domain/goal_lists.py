@@ -116,6 +116,7 @@ reminder: reminder, alarm, 提醒, 闹钟
 room: room, 房间
 meeting_room: meeting room, conference room, 会议室
 issue: issue, ticket, bug, bug report, 工单, 问题, 缺陷, 议题, 任务单
+label: label, tag, 标签
 milestone: milestone, 里程碑
 task: task, to-do, todo, 任务, 待办
 project: project, 项目
@@ -311,6 +312,9 @@ BEEN = "been was were is are"
 HAVING = "have has had get got"
 WANTING = "like want wants need needs"
 DOERS = "i we you he she they"
+BETWEEN = ", ， 、 ; ； / & and plus 和 与 及 以及 还有"
+"""Between the values of a list."""
+
 CLOSING = "with on for from at and"
 """A name in capitals may end before these."""
 
