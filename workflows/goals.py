@@ -18,7 +18,6 @@ from workflows.planning import Planning, seen_of
 with workflow.unsafe.imports_passed_through():
     from replaywright.domain.base import Record
     from replaywright.domain.fitting import Fit, RecalledFor
-    from replaywright.domain.frames import pattern_of
     from replaywright.domain.goal_runs import (
         LOOK_S,
         ROUNDS,
@@ -40,6 +39,7 @@ with workflow.unsafe.imports_passed_through():
     )
     from replaywright.domain.loops import Course
     from replaywright.domain.outcomes import StepOutcome
+    from replaywright.domain.patterns import pattern_of
     from replaywright.domain.predicates import Predicate
     from replaywright.domain.recall import Recalled, RecallRequest
     from replaywright.domain.runs import Mode, Proposal, Revision, RunInput, RunResult, Usage

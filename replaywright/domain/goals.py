@@ -96,6 +96,11 @@ class Token:
         return folded(self.text)
 
 
+def is_act(token: Token) -> bool:
+    """Whether a word may say that something is done."""
+    return any(sort is Sort.ACT for sort, _ in token.concepts)
+
+
 def folded(text: str) -> str:
     """`text` in small letters and half width, character by character: positions stay."""
     return "".join(map(_folded_character, text))

@@ -1,16 +1,18 @@
 """Which skill a sentence means, and with what values; or why none is taken.
 
 Similarity only ranks. A skill is accepted if it is of the site, may be run in these circumstances, does what the
-sentence asks for and nothing else, and every part of the sentence is accounted for; see `replaywright.domain.frames`.
+sentence asks for and nothing else, and every part of the sentence is accounted for; see `replaywright.domain.reading`.
 What the page has to show before the first step (the skill's precondition) is checked where there is a page: by the run.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from replaywright.domain.frames import Frame, Reading, frame_of, places_of, read
+from replaywright.domain.frames import Frame, frame_of
 from replaywright.domain.goal_lists import VERBAL
 from replaywright.domain.goals import Concept, Sort, has_type
+from replaywright.domain.patterns import places_of
+from replaywright.domain.reading import Reading, read
 from replaywright.domain.recall import RecallRecord, RecallRequest, least_score, origin_of
 from replaywright.domain.similarity import Ranked, SkillIndex
 from replaywright.domain.skills import Considered, Recall, Skill, SkillContext, SkillStatus

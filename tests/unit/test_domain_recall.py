@@ -6,7 +6,9 @@ from hypothesis import strategies as st
 
 from bench.recall import answer, figures
 from bench.recall_set import LOOKED_AT, load
-from replaywright.domain.frames import frame_of, pattern_of, read
+from replaywright.domain.frames import frame_of
+from replaywright.domain.patterns import pattern_of
+from replaywright.domain.reading import read
 from replaywright.domain.recall import (
     LEAST_SCORE,
     LEAST_SCORE_BOUNDS,
@@ -233,3 +235,97 @@ def test_the_sentences_that_were_looked_at_have_no_wrong_accept() -> None:
     assert found.wrong_accepts == 0
     assert found.right_accepts >= 0.85
     assert found.parameters_exact >= 0.98
+
+
+LABELS = skill(
+    "Add the labels {{labels}} to issue {{number}}",
+    name="label-issue",
+    verbs=("add",),
+    objects=("label", "issue"),
+    parameters={"labels": Parameter(type="list"), "number": Parameter(type="number")},
+)
+DELETE = skill(
+    'Delete the mail with the subject "{{subject}}"',
+    name="delete-mail",
+    verbs=("delete",),
+    objects=("mail",),
+    parameters={"subject": Parameter()},
+)
+
+
+@pytest.mark.parametrize(
+    ("sentence", "labels"),
+    [
+        ("Add the labels 'bug', 'ui' and 'urgent' to issue 318", '["bug", "ui", "urgent"]'),
+        ("给工单 318 添加标签“前端”、“缺陷”", '["前端", "缺陷"]'),
+        ("add the label 'bug' to issue 318", '["bug"]'),
+    ],
+)
+def test_several_values_are_read_as_one_list(sentence: str, labels: str) -> None:
+    found = recalled(sentence, LABELS)
+
+    assert (found.reason, found.values) == ("accepted", {"labels": labels, "number": "318"})
+
+
+def test_a_value_of_another_kind_does_not_belong_to_a_list() -> None:
+    assert recalled("Add the labels 'bug' and 7 to issue 318", LABELS).decision == "abstain"
+
+
+@pytest.mark.parametrize(
+    ("sentence", "reason"),
+    [
+        ("Can I delete the mail with the subject 'X'?", "question"),
+        ("删除主题为“X”的邮件？", "question"),
+        ("我删除了主题为“X”的邮件", "told"),
+        ("We delete the mail with the subject 'X'", "told"),
+        ("I no longer want to delete the mail with the subject 'X'", "further_demand"),
+        ("I want the deleted mail with the subject 'X'", "further_demand"),
+        ("The mail with the subject 'X' should have been deleted", "further_demand"),
+        ("Delete the mail with the subject 'X' ~5", "left_over"),
+    ],
+)
+def test_what_is_no_order_is_not_obeyed(sentence: str, reason: str) -> None:
+    found = recalled(sentence, DELETE)
+
+    assert (found.decision, found.reason) == ("abstain", reason)
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "Could you please delete the mail with the subject 'X'?",
+        "把主题为“X”的邮件删了吧",
+        "I no longer need the mail with the subject 'X', delete it",
+        "主题为“X”的邮件不要了，删掉吧",
+        "I would like the mail with the subject 'X' deleted",
+        "please delet the mail with the subjcet 'X'",
+    ],
+)
+def test_a_wish_a_reason_and_a_typing_error_change_nothing(sentence: str) -> None:
+    found = recalled(sentence, DELETE)
+
+    assert (found.reason, found.values) == ("accepted", {"subject": "X"})
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "assign issue 318 to him",
+        "assign issue 318 to kim asap",
+        "assign issue 318 to the new guy",
+        "assign issue 318 to whoever is free",
+        "assign issue up to 318 to kim",
+        "工单 318 分配给谁了？",
+    ],
+)
+def test_who_is_not_named_is_no_value(sentence: str) -> None:
+    assign = skill(
+        "Assign issue {{number}} to {{assignee}}",
+        name="assign-issue",
+        verbs=("assign",),
+        objects=("issue",),
+        parameters={"number": Parameter(type="number"), "assignee": Parameter()},
+    )
+
+    assert recalled("assign issue 318 to kim", assign).values == {"number": "318", "assignee": "kim"}
+    assert recalled(sentence, assign).decision == "abstain"
