@@ -34,6 +34,7 @@ LONGEST_VALUE = 16
 """Words of a value that has no quotes."""
 _NEVER_FIRST = frozenset(lists.NEVER_FIRST.split())
 _PARTS_OF_SPEECH = frozenset("的地得了着把将被")
+_AS = frozenset({"as", "作为", "当作"})
 _STOPS = frozenset(",;.!?，；。！？、()（）")
 _COLONS = frozenset(":：")
 _PARTICLES = frozenset(lists.PARTICLES.split())
@@ -288,6 +289,7 @@ class _Reader:
         before = self._left_of(at, since)
         after = self._right_of(end)
         evidence = max(_weight(before & (slot.left | slot.names)), 0.0)
+        evidence = max(evidence, _weight(self._label_after(end) & slot.names))
         evidence += 0.6 * _weight(after & slot.right)
         if _is_opposite(before, slot.left | slot.names):
             return _OPPOSED
@@ -327,7 +329,7 @@ class _Reader:
                 break
             if token.kind is Kind.MARK or token.is_filler or token.is_measure:
                 continue
-            if token.kind is not Kind.WORD:
+            if token.kind is not Kind.WORD or self._is_label_of_left(index):
                 break
             found |= self.meant[index]
             if not token.is_free and not self.meant[index] & self.frame.implied:
@@ -335,6 +337,19 @@ class _Reader:
                     found |= {concept for concept in self._spoken(index, -1) if concept in FREE}
                 break
         return frozenset(found)
+
+    def _is_label_of_left(self, index: int) -> bool:
+        """Whether a name belongs to the value before it: "'Agenda' as the subject"."""
+        at = index - 1
+        while at >= 0 and self.tokens[at].is_filler:
+            at -= 1
+        return at > 0 and self.tokens[at].word in _AS and self.tokens[at - 1].kind in VALUES
+
+    def _label_after(self, end: int) -> frozenset[Concept]:
+        """What a value is said to be right after it."""
+        if end >= len(self.tokens) or self.tokens[end].word not in _AS:
+            return frozenset()
+        return frozenset(concept for concept in self._spoken(end, 1) if concept[0] is Sort.ATTRIBUTE)
 
     def _right_of(self, end: int) -> frozenset[Concept]:
         found: set[Concept] = set()
@@ -457,6 +472,9 @@ class _Reader:
         if token.is_participle:
             return False
         if not token.text.isascii():
+            before = self.tokens[index - 1]
+            if index > first and not before.text.isascii() and before.end < token.start:
+                return False
             return token.word not in _PARTS_OF_SPEECH and sorts <= {Sort.UNKNOWN, Sort.DIRECTION}
         begins = self.tokens[first]
         if begins.text[0].isupper() and first:

@@ -329,3 +329,9 @@ def test_who_is_not_named_is_no_value(sentence: str) -> None:
 
     assert recalled("assign issue 318 to kim", assign).values == {"number": "318", "assignee": "kim"}
     assert recalled(sentence, assign).decision == "abstain"
+
+
+def test_a_name_after_a_value_is_of_that_value() -> None:
+    found = recalled("send a mail to a@example.com with 'Plan' as the subject and 'See you' as the body")
+
+    assert found.values == {"to": "a@example.com", "subject": "Plan", "body": "See you"}
