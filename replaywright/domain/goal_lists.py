@@ -308,10 +308,20 @@ everything nothing other others another any both him her them himself herself my
 """Words that stand for a name and are none: a value without quotes has none of them."""
 
 MAY = "can could may should shall must 可以 能 能不能 可不可以 可否 能否"
+"""Before I and we, or after 我, they ask whether something may be done."""
+
 BEEN = "been was were is are"
+"""Before a participle they tell what is, not what is to be done."""
+
 HAVING = "have has had get got"
+"""So do these, without one of the next."""
+
 WANTING = "like want wants need needs"
+"""Words that make a wish of "have it closed"."""
+
 DOERS = "i we you he she they"
+"""Who has done what a participle right after it says."""
+
 BETWEEN = ", ， 、 ; ； / & and plus 和 与 及 以及 还有"
 """Between the values of a list."""
 

@@ -463,14 +463,12 @@ class _Reader:
             before = self.tokens[index - 1]
             is_of_thing = index > first and any(sort is Sort.THING for sort, _ in before.concepts)
             return token.kind is Kind.NUMBER and not is_of_thing
-        if token.is_negation or token.is_join or token.word in _NOBODY:
+        if token.is_negation or token.is_join or token.is_participle or token.word in _NOBODY:
             return False
         concepts = self.meant[index]
         sorts = {sort for sort, _ in concepts}
         if self._is_long(slot) and token.text.isascii():
             return not concepts & self.frame.acts
-        if token.is_participle:
-            return False
         if not token.text.isascii():
             before = self.tokens[index - 1]
             if index > first and not before.text.isascii() and before.end < token.start:
