@@ -1,31 +1,35 @@
-"""`replaywright schema`: the JSON schema of task files, for editors."""
+"""`replaywright schema`: the JSON schema of task files and of files of skills, for editors."""
 
 import ast
 import inspect
 import textwrap
 from collections.abc import Iterator
-from typing import Any
+from typing import Annotated, Any
 
+import typer
 from pydantic import BaseModel
 
 from replaywright.cli import output
 from replaywright.cli.app import Command, app
 from replaywright.domain.base import Authored
+from replaywright.domain.skill_files import SkillsFile
 from replaywright.domain.tasks import Task
 
 _DRAFT = "https://json-schema.org/draft/2020-12/schema"
 
 
 @app.command(cls=Command)
-def schema() -> None:
-    """Print the JSON schema of task files.
+def schema(
+    skills: Annotated[bool, typer.Option("--skills", help="Of files of skills, as of `skills export`.")] = False,
+) -> None:
+    """Print the JSON schema of task files, or of files of skills.
 
     An editor with it completes fields and marks mistakes. With the YAML language server, put this into the first
     line of a task: `# yaml-language-server: $schema=task.schema.json`
 
     Example: `replaywright schema > task.schema.json`
     """
-    output.print_json(task_schema(), indent=2)
+    output.print_json(skills_schema() if skills else task_schema(), indent=2)
 
 
 _BEGINNINGS = [
@@ -37,13 +41,24 @@ _BEGINNINGS = [
 
 def task_schema() -> dict[str, Any]:
     """The schema, with the sentences from the models' source as descriptions."""
-    result = Task.model_json_schema()
+    return {"$schema": _DRAFT, **_described(Task), "anyOf": _BEGINNINGS, "title": "Replaywright task"}
+
+
+def skills_schema() -> dict[str, Any]:
+    """The same of files of skills. A skill's task lists its steps."""
+    result = _described(SkillsFile)
+    result["$defs"]["Task"]["required"] = ["task", "steps"]
+    return {"$schema": _DRAFT, **result, "title": "Replaywright skills"}
+
+
+def _described(root: type[Authored]) -> dict[str, Any]:
+    result = root.model_json_schema()
     definitions: dict[str, Any] = result.get("$defs", {})
     for model in _models(Authored):
-        described = result if model is Task else definitions.get(model.__name__)
+        described = result if model is root else definitions.get(model.__name__)
         if described is not None:
             _describe(described, model)
-    return {"$schema": _DRAFT, **result, "anyOf": _BEGINNINGS, "title": "Replaywright task"}
+    return result
 
 
 def _models(base: type[BaseModel]) -> Iterator[type[BaseModel]]:

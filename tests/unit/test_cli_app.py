@@ -230,3 +230,18 @@ def test_a_failure_without_a_result_is_told_by_its_innermost_cause() -> None:
 def test_cancelled_and_terminated_runs_are_told_apart() -> None:
     assert ending_of(CancelledError()).status == "cancelled"
     assert ending_of(TerminatedError("by an operator")).status == "terminated"
+
+
+def test_the_schema_of_skills_accepts_a_skill_and_refuses_one_without_steps() -> None:
+    result: dict[str, Any] = json.loads(invoked("schema", "--skills").stdout)
+    task = yaml.safe_load((ROOT / "demo" / "send_mail.yaml").read_text())
+    skill = {"name": task["task"], "site": "https://mail.example", "patterns": ["mail {{to}}"], "task": task}
+
+    jsonschema.Draft202012Validator.check_schema(result)
+    jsonschema.validate({"skills": [skill]}, result)
+    without = {**skill, "task": {"task": "greet", "goal": "Greet Ada", "url": "http://site/"}}
+    wrongs: list[dict[str, Any]] = [{}, {"skills": []}, {"skills": [without]}, {"skills": [{**skill, "colour": "red"}]}]
+    for wrong in wrongs:
+        with pytest.raises(jsonschema.ValidationError):
+            jsonschema.validate(wrong, result)
+    assert result["$defs"]["WrittenSkill"]["properties"]["site"]["description"].startswith("As in")
