@@ -317,7 +317,7 @@ def _activities(script: Script, queue: str) -> tuple[list[Callable[..., object]]
         script.recovered.append(request)
         place(script, "session.recover")
         new = session.model_copy(update={"session_id": f"s{request.epoch}", "host": script.recovers_on})
-        kept = request.lost if script.adopt else new
+        kept = request.lost.model_copy(update={"queue": session.queue}) if script.adopt else new
         return SessionOpened(session=kept.model_copy(update={"epoch": request.epoch}), adopted=script.adopt)
 
     @activity.defn(name="session.close")
