@@ -70,9 +70,13 @@ class EffectActivities:
             hit("resolving", asked.sequence)
             if before.state == "DAMAGED":
                 return Resolution(verdict="undecidable", reason="ledger_damaged")
-            decided = await self._by_ledger(asked, before) or await self._by_black_box(request, before)
-            if decided is not None:
-                return decided
+            if (recorded := await self._by_ledger(asked, before)) is not None:
+                if not request.adopted and asked.step.reconcile is not None:  # a rebuilt page is that of before
+                    held = await self._attachments.hold(asked.session, asked.epoch)
+                    await go_there(held.browser, asked.step.reconcile, asked)
+                return recorded
+            if (untouched := await self._by_black_box(request, before)) is not None:
+                return untouched
             held = await self._attachments.hold(asked.session, asked.epoch)  # from here on nobody else writes
             since = time.monotonic()
             if await self._is_known_to_be_repeatable(request, before, held):

@@ -47,7 +47,7 @@ async def test_with_its_browser_gone_a_person_is_asked_and_the_mail_is_sent_once
 
     assert waiting.status == "waiting"
     assert waiting.progress is not None
-    assert (waiting.progress.step, waiting.progress.answers) == (SEND, ("done", "not_done", "abandon"))
+    assert (waiting.progress.step, waiting.progress.answers) == (SEND, ("done", "not_done", "retry", "abandon"))
     assert sent_meanwhile == []
     assert ending.status == "done", ending.result.model_dump_json(exclude_defaults=True)
     lab.assert_one_right_mail(order)

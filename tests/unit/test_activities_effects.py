@@ -618,6 +618,18 @@ async def test_the_site_decides_when_nothing_else_does(
     assert len(pauses) == asked - 1
 
 
+async def test_what_the_ledger_has_is_done_and_a_rebuilt_page_goes_on_from_where_the_site_shows_it(
+    stage: Stage,
+) -> None:
+    await stage.perform(ASKING)
+
+    resolution = await resolved(stage, asked=ASKING, adopted=False)
+
+    assert (resolution.verdict, resolution.reason) == ("done", "recorded")
+    assert stage.site.asked == 0
+    assert stage.browser.url == LIST
+
+
 async def test_what_the_site_shows_is_recorded_as_the_step_s_outcome(stage: Stage, pauses: list[float]) -> None:
     stage.site.pages[LIST] = FakePage(texts=("To: ada@example.com",))
 
