@@ -59,6 +59,13 @@ class Frame:
     """What each of the skill's sentences has that another one must have, too."""
 
     @cached_property
+    def is_of_many(self) -> bool:
+        """Whether it is done to all that there are: "all mails", 来自某人的邮件, whose noun has no number."""
+        return (Sort.QUALIFIER, "all") in self.allowed or any(
+            (Sort.DIRECTION, "from") in slot.left and slot.right & self.objects for slot in self.slots
+        )
+
+    @cached_property
     def spellings(self) -> tuple[tuple[str, Concept], ...]:
         """Words of Latin letters that may be said, for those that are spelt nearly the same."""
         found = {

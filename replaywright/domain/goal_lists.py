@@ -9,14 +9,14 @@ has in a skill's sentence; in the sentence that is asked about, any of its meani
 
 ACTS = """
 send: send, mail out, drop a, drop an, shoot, fire off, send off, 发送, 发, 发出, 寄, 寄出, 發送, 發
-transfer: transfer, wire, remit, send, 转账, 转帐, 汇款, 转入, 转出, 转, 划转, 汇
+transfer: transfer, wire, remit, send, 转账, 转帐, 汇款, 转入, 转出, 转, 划转, 汇, 转进, 转去, 转往, 汇入, 汇到, 打款
 create: create, add, make, report a, report an, make a, make an, new, set up, open a new, open new, open an issue, open a ticket, open a bug, file a, file an, file a new, raise a, raise an, 创建, 新建, 新增, 添加, 建立, 增加, 建, 加, 创建新的, 加入, 加到, 放入, 放进, 新
 insert: put, insert, place, add, 加入, 加到, 添加, 放入, 放进, 加进
 write: write, write a, write an, compose, post, post a, leave a, give a, publish, 写, 撰写, 发表, 发布
 delete: delete, del, rm, remove, erase, trash, get rid of, throw away, 删除, 删掉, 删, 移除, 刪除, 清除, 去掉
-forward: forward, fwd, fw, pass on, relay, 转发, 轉發
+forward: forward, fwd, fw, pass on, relay, 转发, 轉發, 转, 转给, 转发给, 转寄, 转寄给, 转过去
 reply: reply, answer, respond, write back, 回复, 回覆, 答复, 回, 回信
-archive: archive, 归档, 存档, 歸檔
+archive: to the archive, into the archive, in the archive, to archive, archive, 归档, 存档, 歸檔
 mark: mark, flag, set, 标记, 标为, 标成, 标记为, 设为, 设置为
 search: search, show me, find, look for, looking for, searching for, look up, seek, 搜索, 搜寻, 查找, 寻找, 搜, 找, 检索, 搜尋
 query: query, check, look up, track, see, find out, search, find, 查询, 查看, 查, 看, 看看, 查查, 跟踪, 追踪, 搜索, 查找
@@ -190,11 +190,11 @@ language: language, 语言
 """What of it is given."""
 
 DIRECTIONS = """
-to: to, over to, last day, end date, final day, until, till, up to, towards, toward, onto, through, 给, 到, 至, 向, 往, 对, 给到, 飞往, 前往, 去, 直到, 结束日期, 最后一天, 止, 截止, 結束
-into: to, into, as, 为, 成, 作为, 成为, 改为
+to: to, over to, last day, end date, final day, until, till, up to, towards, toward, onto, through, 给, 到, 至, 向, 往, 对, 进, 进去, 给到, 飞往, 前往, 去, 直到, 结束日期, 最后一天, 止, 截止, 結束
+into: to, into, as, 为, 成, 作为, 成为, 改为, 往, 向, 进
 for: for, 给, 为, 为了, 关于, 就
 with: with, 给, 跟, 与, 同, 用
-from: from, first day, start date, starting date, 开始日期, 起始日期, 第一天, 从, 来自, 由, 自, 发来, 起, starting, starting from, beginning, sent by, came from, 寄来, 開始, 开始
+from: from, first day, start date, starting date, 开始日期, 起始日期, 第一天, 从, 来自, 由, 自, 发来, 起, starting, starting from, beginning, sent by, came from, 寄来, 開始, 开始, 出发, 起飞, 启程, departing from, leaving from, flying from, out of
 by: by, 由, 被
 in: in, at, inside, within, 在, 里, 里面, 位于, 中, 下, 下面
 on: on, 在, 于
@@ -277,6 +277,7 @@ PARTICLES = "of the de la le van von der den di da du del al bin"
 """Small words inside of names."""
 
 IMPLIED = {
+    "archive": ("act:move", "act:insert"),
     "send": ("act:write",),
     "create": ("act:write",),
     "reply": ("act:write",),

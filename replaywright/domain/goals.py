@@ -13,7 +13,9 @@ from typing import TypeAlias
 
 from rapidfuzz.distance import OSA
 
+from replaywright.domain import chat_lists
 from replaywright.domain import goal_lists as lists
+from replaywright.domain.chat_lists import phrases
 
 
 class Kind(StrEnum):
@@ -79,6 +81,8 @@ class Token:
     """An act that is done or to be done: "closed"."""
     is_soft: bool = False
     """It may say nothing, whatever else it may mean: "please", "ask for" (请)."""
+    is_chat: bool = False
+    """It is said around a task: "when you get a minute"."""
 
     @property
     def is_filler(self) -> bool:
@@ -109,7 +113,7 @@ def folded(text: str) -> str:
 @lru_cache(maxsize=4096)
 def _folded_character(character: str) -> str:
     plain = unicodedata.normalize("NFKC", character).lower()
-    if len(plain) != 1:
+    if len(plain) != 1 or character == "，":  # which parts numbers, and is in none
         return character
     return {"’": "'", "＇": "'", "`": "'", "‑": "-", "–": "-"}.get(plain, plain)
 
@@ -158,6 +162,7 @@ _PARTS = re.compile(
             (Kind.CODE, _CODE),
             ("signed", rf"(?<!\S)[-−+](?:{_NUMBER})(?!\d)"),
             (Kind.NUMBER, rf"(?<![\d.])(?<!\d,)(?:{_NUMBER})(?![\d])"),
+            ("numero", rf"{_B}(?:no|nr|num)\.?\s?(?=[#:]?\s?[a-z]*\d)"),
             ("han", f"[{_HAN}]+"),
             ("latin", r"[^\W\d_]+(?:['\-][^\W\d_]+)*"),
             ("sign", r"[€$£¥]"),
@@ -165,6 +170,7 @@ _PARTS = re.compile(
         )
     )
 )
+_DOUBLED = re.compile(r"(.)\1")
 _SPEAKING = frozenset("%*^~")
 """Punctuation that changes what is meant."""
 _SHAPES = {
@@ -199,6 +205,7 @@ class _Lexicon:
     joins: frozenset[str]
     measures: frozenset[str]
     fillers: frozenset[str]
+    chat: frozenset[str]
     irregular: Mapping[str, str]
     """Participles, and what they are of."""
     phrase_starts: frozenset[str]
@@ -227,12 +234,14 @@ def _lexicon() -> _Lexicon:
                     found[word].append(concept)
                 words.setdefault(concept, []).append(word)
     fillers = lists.FILLERS.split() + [word.strip() for word in re.split("[,\n]", lists.PHRASES) if word.strip()]
-    for word in fillers:
+    chat = frozenset(phrases(f"{chat_lists.CHAT}\n{chat_lists.CHAT_HAN}\n{chat_lists.HAVE_IT}\n{chat_lists.SLIPS}"))
+    for word in (*fillers, *sorted(chat)):
         found.setdefault(word, [])
     negations, joins = frozenset(lists.NEGATIONS.split()), frozenset(lists.JOINS.split())
     for word in negations:
         found[word] = [(Sort.UNKNOWN, word)]
-    for word in joins | frozenset(lists.MEASURES.split()):
+    by_place = frozenset(f"{chat_lists.COMPLEMENTS} {chat_lists.MORNING} {chat_lists.REASONING} 都".split())
+    for word in joins | by_place | frozenset(lists.MEASURES.split()):
         found.setdefault(word, [(Sort.UNKNOWN, word)])
     return _Lexicon(
         meanings={word: tuple(concepts) for word, concepts in found.items()},
@@ -241,6 +250,7 @@ def _lexicon() -> _Lexicon:
         joins=joins,
         measures=frozenset(lists.MEASURES.split()),
         fillers=frozenset(fillers),
+        chat=chat - frozenset(fillers),
         irregular={meaning: words[0] for each in lists.IRREGULAR.split(",") for meaning, words in _entries(each)},
         phrase_starts=frozenset(word.partition(" ")[0] for word in found if " " in word),
         longest_phrase=max(word.count(" ") + 1 for word in found),
@@ -262,6 +272,8 @@ def is_misspelt(word: str, spelling: str) -> bool:
     """Whether a typing error makes `word` of a longer Latin word: a letter more, less or another, or two swapped."""
     if len(word) < 4 or not word.isascii() or spelling[0] != word[0] or word.startswith(spelling):
         return False
+    if len(word) > 4 and _DOUBLED.sub(r"\1", word) == _DOUBLED.sub(r"\1", spelling):
+        return True
     is_swap = len(spelling) == len(word) and sorted(spelling) == sorted(word)
     return (is_swap or len(spelling) > 5) and OSA.distance(word, spelling, score_cutoff=1) <= 1
 
@@ -285,7 +297,10 @@ def meanings_of(word: str) -> tuple[Concept, ...]:
     """What a word may mean, likeliest first; its plural means the same. One on no list is its own concept."""
     known = _lexicon().meanings
     single = word if word in known else _single(word)
-    return known[single] if single else _participle_of(word) or ((Sort.UNKNOWN, word),)
+    if single:
+        return known[single]
+    is_slip = any(is_misspelt(word, each) for each in chat_lists.MISSPELT.split())
+    return () if is_slip else _participle_of(word) or ((Sort.UNKNOWN, word),)
 
 
 def _participle_of(word: str) -> tuple[Concept, ...]:
@@ -329,6 +344,7 @@ def _word(text: str, start: int, end: int, word: str) -> Token:
         is_plural=word.isascii() and word not in lexicon.meanings and bool(_single(word)),
         is_participle=bool(_participle_of(word)),
         is_soft=word in lexicon.fillers,
+        is_chat=word in lexicon.chat and not is_measure and not meanings_of(word),
     )
 
 
@@ -338,8 +354,11 @@ def _han(text: str, start: int, end: int) -> Iterable[Token]:
     at = start
     while at < end:
         for length in range(min(lexicon.longest_han, end - at), 0, -1):
-            if length == 1 or text[at : at + length] in lexicon.meanings:
-                yield _word(text, at, at + length, text[at : at + length])
+            word = text[at : at + length]
+            # 帮我下 is chat, but not in 帮我下载.
+            is_cut = length > 2 and word in lexicon.chat and text[at + length - 1 : at + length + 1] in lexicon.meanings
+            if length == 1 or (word in lexicon.meanings and not (is_cut and at + length < end)):
+                yield _word(text, at, at + length, word)
                 at += length
                 break
 
@@ -372,6 +391,8 @@ def _read(sentence: str, begin: int, finish: int) -> Iterable[Token]:
                 yield from _latin(sentence, plain, start, end)
             case "owner":
                 yield Token(Kind.WORD, sentence[start:end], start, end, ((Sort.DIRECTION, "of"),))
+            case "numero":
+                yield Token(Kind.WORD, sentence[start:end], start, end, is_soft=True)
             case "counted":
                 yield Token(Kind.NUMBER, sentence[start:end], start, end)
             case "signed":

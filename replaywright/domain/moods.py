@@ -7,6 +7,7 @@ from replaywright.domain.goals import Kind, Sort, Token, is_act
 
 _QUESTIONS = frozenset(lists.QUESTIONS.split())
 _POLITE = frozenset(lists.POLITE_QUESTIONS.split())
+_POLITE_HAN = frozenset(word for word in _POLITE if not word.isascii())
 _MAY = frozenset(lists.MAY.split())
 _SELF = frozenset({"i", "we"})
 _ASKING = frozenset(lists.ASKING.split())
@@ -17,7 +18,9 @@ _TELLERS = frozenset(lists.TELLERS.split())
 def is_question(tokens: list[Token]) -> bool:
     """Whether it asks something: by its first word, 吗, an interrogative anywhere, or the mark at its end."""
     said = [token.word for token in tokens if token.kind is Kind.WORD]
-    is_polite = any(_POLITE & set(word.split()) or word in _POLITE for word in said)
+    is_polite = any(_POLITE & set(word.split()) for word in said) or any(
+        word in token.word for token in tokens if token.is_chat for word in _POLITE_HAN
+    )
     asks = "吗" in said or (bool(tokens) and tokens[-1].word in {"?", "？"})
     is_mine = any((one in _MAY and other in _SELF) or (one == "我" and other in _MAY) for one, other in pairwise(said))
     return (

@@ -8,7 +8,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
+from replaywright.domain import chat_lists
 from replaywright.domain import goal_lists as lists
+from replaywright.domain.chat_lists import phrases
 from replaywright.domain.frames import Frame, Slot
 from replaywright.domain.goals import (
     FREE,
@@ -24,6 +26,7 @@ from replaywright.domain.goals import (
     is_misspelt,
     tokens_of,
 )
+from replaywright.domain.harmless import harmless
 from replaywright.domain.lists import list_value
 from replaywright.domain.moods import is_question, is_told
 from replaywright.domain.patterns import is_quoted, places_of
@@ -49,6 +52,7 @@ _WISHES = frozenset(lists.WISHES.split())
 _BEEN = frozenset(lists.BEEN.split())
 _HAVING = frozenset(lists.HAVING.split())
 _WANTING = frozenset(lists.WANTING.split())
+_HAVE_IT = frozenset(phrases(chat_lists.HAVE_IT))
 _DOERS = frozenset(lists.DOERS.split())
 _NOBODY = frozenset(lists.NOBODY.split())
 _LIST = (Sort.THING, "list")
@@ -110,6 +114,7 @@ class _Reader:
         self.fixed = fixed
         self.known: dict[tuple[int, int, int], tuple[_Parse, ...]] = {}
         self.meant = tuple(self._meant(token) for token in tokens)
+        self.harmless = harmless(tokens, frame, any(self._is_long(slot) for slot in frame.slots))
 
     def _meant(self, token: Token) -> frozenset[Concept]:
         """What of the frame a word stands for; a typing error of a longer word is that word."""
@@ -146,7 +151,7 @@ class _Reader:
 
     def _options(self, at: int, taken: int, since: int) -> Iterable[_Parse]:
         token = self.tokens[at]
-        if token.kind is Kind.MARK or token.is_filler or self._is_counted(at):
+        if token.kind is Kind.MARK or token.is_filler or at in self.harmless or self._is_counted(at):
             yield from self._from(at + 1, taken, since)
         elif self._is_explained(at):
             for score, spans, left in self._from(at + 1, taken, since):
@@ -167,7 +172,8 @@ class _Reader:
             return self._is_reason(at)
         if token.is_participle:
             return self._is_wished(at)
-        if token.is_plural and not set(token.concepts) & self.frame.plurals and _LIST not in self.frame.objects:
+        is_many = bool(set(token.concepts) & self.frame.plurals) or self.frame.is_of_many
+        if token.is_plural and not is_many and _LIST not in self.frame.objects:
             return at > 0 and self.tokens[at - 1].kind is Kind.NUMBER and bool(self.meant[at] & self.frame.allowed)
         return bool(self.meant[at] & self.frame.allowed or token.is_soft or token.is_free or self._is_place(at))
 
@@ -198,8 +204,10 @@ class _Reader:
             after.kind in VALUES or any(sort in {Sort.THING, Sort.UNKNOWN} for sort, _ in after.concepts)
         )
         is_of_thing = any(sort is Sort.THING for token in said for sort, _ in token.concepts)
-        is_done = words & _BEEN or (words & _HAVING and not words & _WANTING) or self.tokens[at - 1].word in _DOERS
-        return bool(words & _WISHES) and not is_done and is_of_thing and not is_attribute
+        is_asked = any(token.word in _HAVE_IT for token in said)
+        is_had = words & _HAVING and not words & _WANTING and not is_asked
+        is_done = words & _BEEN or is_had or self.tokens[at - 1].word in _DOERS
+        return bool(words & _WISHES or is_asked) and not is_done and is_of_thing and not is_attribute
 
     def _is_place(self, at: int) -> bool:
         """Where something is put ("add to the cart"), or what everything of its kind is in ("in my calendar")."""
@@ -320,6 +328,14 @@ class _Reader:
         after = self.tokens[end] if end < len(self.tokens) else None
         is_closed = after is None or after.text in _STOPS or (token.text[0].isupper() and after.word in _CLOSING)
         return LEAST_EVIDENCE if is_name and is_apart and is_closed else 0.0
+
+    def _is_set_apart(self, at: int) -> bool:
+        """Whether a word of signs is the last one, with a space between it and the thing that it is the name of."""
+        before = self.tokens[at - 1] if at else None
+        is_last = all(token.kind is Kind.MARK for token in self.tokens[at + 1 :])
+        return before is not None and is_last and before.end < self.tokens[at].start and bool(
+            self.meant[at - 1] & self.frame.objects
+        )
 
     def _left_of(self, at: int, since: int) -> frozenset[Concept]:
         found: set[Concept] = set()
@@ -463,6 +479,8 @@ class _Reader:
             before = self.tokens[index - 1]
             is_of_thing = index > first and any(sort is Sort.THING for sort, _ in before.concepts)
             return token.kind is Kind.NUMBER and not is_of_thing
+        if index in self.harmless or (token.is_chat and not self._is_long(slot)):
+            return False
         if token.is_negation or token.is_join or token.is_participle or token.word in _NOBODY:
             return False
         concepts = self.meant[index]
@@ -473,6 +491,8 @@ class _Reader:
             before = self.tokens[index - 1]
             if index > first and not before.text.isascii() and before.end < token.start:
                 return False
+            if index == first and self._is_set_apart(index) and slot.names & _CALLED:
+                return not concepts & self.frame.allowed and Sort.ACT not in sorts
             return token.word not in _PARTS_OF_SPEECH and sorts <= {Sort.UNKNOWN, Sort.DIRECTION}
         begins = self.tokens[first]
         if begins.text[0].isupper() and first:

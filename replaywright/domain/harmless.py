@@ -1,0 +1,71 @@
+"""Words that say nothing where they stand, though elsewhere they would: 过去 in 发过去, "because …", 早上 before 8:30."""
+
+from collections.abc import Sequence
+
+from replaywright.domain import chat_lists
+from replaywright.domain.frames import Frame
+from replaywright.domain.goals import VALUES, Kind, Sort, Token, is_act
+
+_COMPLEMENTS = frozenset(chat_lists.COMPLEMENTS.split())
+_MORNING = frozenset(chat_lists.MORNING.split())
+_REASONING = frozenset(chat_lists.REASONING.split())
+_DISPOSE = (Sort.ACT, "dispose")
+_DELETE = (Sort.ACT, "delete")
+_FROM = (Sort.DIRECTION, "from")
+_IN_PLACE = frozenset({"calendar", "mailbox", "cart", "shop", "list"})
+
+
+def harmless(tokens: Sequence[Token], frame: Frame, takes_long_text: bool) -> frozenset[int]:
+    """The tokens that say nothing where they stand.
+
+    Args:
+        tokens: Of the sentence.
+        frame: What the skill's sentences say.
+        takes_long_text: Whether a value may be a text that tells reasons itself.
+    """
+    found = {index for index in range(len(tokens)) if _is_harmless(tokens, index, frame)}
+    if not takes_long_text:
+        for index, token in enumerate(tokens):
+            if token.word in _REASONING:
+                found |= _reason(tokens, index)
+    return frozenset(found)
+
+
+def _is_harmless(tokens: Sequence[Token], at: int, frame: Frame) -> bool:
+    token, before = tokens[at], tokens[at - 1] if at else None
+    if token.kind is not Kind.WORD:
+        return False
+    if token.word in _COMPLEMENTS:
+        return before is not None and is_act(before) and before.end == token.start and not before.text.isascii()
+    after = next((one for one in tokens[at + 1 :] if not (one.is_filler or one.is_free)), None)
+    if token.word == "都":
+        return frame.is_of_many and after is not None and is_act(after)
+    if token.word in _MORNING:
+        return _is_before_noon(tokens, at)
+    if _FROM in token.concepts and _DELETE in frame.acts and after is not None:
+        return any(name in _IN_PLACE for _, name in after.concepts)
+    return False
+
+
+def _is_before_noon(tokens: Sequence[Token], at: int) -> bool:
+    """Whether the next value is a time of the morning as it is written."""
+    for token in tokens[at + 1 :]:
+        if token.kind is Kind.TIME:
+            hour = token.text.partition(":")[0].partition("点")[0]
+            return hour.isdigit() and 5 <= int(hour) < 12
+        if token.kind is not Kind.WORD or not (token.is_filler or any(s is Sort.DIRECTION for s, _ in token.concepts)):
+            return False
+    return False
+
+
+def _reason(tokens: Sequence[Token], at: int) -> frozenset[int]:
+    """A clause that says why, up to the next mark; none where it has a value, or anything that could be a demand."""
+    end = at + 1
+    while end < len(tokens) and tokens[end].kind is not Kind.MARK:
+        end += 1
+    clause = tokens[at + 1 : end]
+    if len(clause) < 2 or any(
+        token.kind in VALUES or token.is_join or (is_act(token) and _DISPOSE not in token.concepts) for token in clause
+    ):
+        return frozenset()
+    return frozenset(range(at, end))
