@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from bench.recall_set import FILES, LOOKED_AT, Sentence, load
+from bench.recall_set import FILES, JUDGED, LOOKED_AT, Sentence, load
 from replaywright.domain.recall import RecallRequest
 from replaywright.domain.recalling import Recaller, decided
 from replaywright.domain.similarity import SkillIndex
@@ -193,7 +193,7 @@ def main() -> None:
         report(name, of_it)
     if given.failures or given.files:
         return
-    judged = ("blind B", "blind A", "held-out", "calibration")
+    judged = tuple(_PREFIXES)
     print(f"\nleast score   wrong accepts, right accepts of {', '.join(judged)}")
     for threshold in THRESHOLDS:
         found = [figures(parts[name], threshold) for name in judged]
@@ -208,15 +208,20 @@ def main() -> None:
     )
 
 
+_PREFIXES = {
+    JUDGED: "",
+    **({} if JUDGED == "blind B" else {"blind B": "blind_b_"}),
+    "blind A": "blind_a_",
+    "held-out": "held_out_",
+    "calibration": "calibration_",
+}
+"""Parts, and what the names of their figures begin with."""
+
+
 def summary(parts: Mapping[str, Sequence[Answer]]) -> dict[str, float]:
-    """The figures of batch B without a prefix, those of the other parts with their name."""
+    """The figures of the newest part without a prefix, those of the other parts with their name."""
     found: dict[str, float] = {}
-    for part, prefix in (
-        ("blind B", ""),
-        ("blind A", "blind_a_"),
-        ("held-out", "held_out_"),
-        ("calibration", "calibration_"),
-    ):
+    for part, prefix in _PREFIXES.items():
         of_it = figures(parts[part])
         found |= {
             f"{prefix}wrong_accepts": of_it.wrong_accepts,

@@ -12,7 +12,7 @@ from replaywright.domain.skills import Skill, SkillStatus
 from replaywright.domain.steps import Goto
 from replaywright.domain.tasks import Parameter, Task
 
-FILES = (
+FILES: tuple[str, ...] = (
     "sentences.yaml",
     "sentences_more.yaml",
     "sentences_tuning.yaml",
@@ -20,14 +20,20 @@ FILES = (
     "sentences_blind_a.yaml",
     "sentences_blind_b.yaml",
 )
+_NEWEST = "sentences_blind_c.yaml"
+if (Path(__file__).parent / _NEWEST).exists():
+    FILES = (*FILES, _NEWEST)
 _WHOLE = {
     "sentences_lists.yaml": "calibration",
     "sentences_tuning.yaml": "calibration",
     "sentences_blind_a.yaml": "blind A",
     "sentences_blind_b.yaml": "blind B",
+    _NEWEST: "blind C",
 }
 """Files that belong to one part; the others are split in two by a hash of the sentence."""
-LOOKED_AT = ("calibration", "blind A")
+JUDGED = "blind C" if _NEWEST in FILES else "blind B"
+"""The part whose figures count: the newest one."""
+LOOKED_AT = ("calibration", "held-out", "blind A", "blind B")
 """Parts whose failures were read while the mechanism was changed."""
 _FOLDER = Path(__file__).parent
 
@@ -47,7 +53,7 @@ class Sentence:
 
     @property
     def part(self) -> str:
-        """`calibration`, `held-out` (by a hash of the sentence), `blind A` or `blind B`."""
+        """`calibration`, `held-out` (by a hash of the sentence), `blind A`, `blind B` or `blind C`."""
         halves = ("calibration", "held-out")
         return _WHOLE.get(self.file) or halves[hashlib.sha256(self.text.encode()).digest()[0] % 2]
 

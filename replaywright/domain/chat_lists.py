@@ -25,7 +25,7 @@ as (soon|quickly|fast) as (possible|you can), asap, a.s.a.p, right away, straigh
 (if|when) (possible|at all possible|it's possible|it is possible|that's ok|that's okay|that is ok|that's alright|that's possible|it's ok|it's okay|that works|that works for you|it isn't too much trouble|it's no trouble|it's not too much trouble|it's not too much to ask|you don't mind|you wouldn't mind|you'd be so kind|you would be so kind|you please|i may|i may ask|you will|it's all right|it suits you)
 (i|we) (was|were|am|'m|are) wondering (if|whether) you (could|can|would|might|could please), (i|we) (was|were) hoping (you|that you|we) (could|can|would|might), i'm hoping (you|that you) (can|could), (could|may|can|might) i (ask|trouble|bother) you to (please|), would you be (able|so kind as|kind enough|willing|so good as) to, do you think you (could|can), do you mind, any chance you (could|can), is there any chance you (could|can), (would|could|can) you (be a dear and|be so kind and|just|please just|quickly|kindly|also please|maybe|possibly|perhaps|please go ahead and|go ahead and|help me|help me to|help me out and|do me a favor and|do me a favour and|help us)
 do me a (favor|favour|solid|big favor) (and|), be a dear and, be so kind and, be so kind as to, would it be possible (for you|) to, (would|will) it be possible that you, (i|we) (would|'d) (really|) (like|love|need|want) (you|) to, i'd (love|really like|like|appreciate it if) (you|) to, i'd love (you|) to, i'd appreciate it if you (could|would|can)
-(i|we) (really|just|kinda|kind of|simply|still|) (need|want|would like|have|gotta) to, i (really|just) (need|want) (you|this|it|that) (to|), i (also|) need you to, what (i|we) (need|want|'d like|would like) is to, what i need is, what i'd like is, my (request|wish|task|job) is to, your (task|job) is to, i (think|guess|believe|suppose) (we should|i should|you should|), all i (need|want) is (to|), all you (need|have) to do is, feel free to, make sure to, make sure you, be sure to, please do, do please, try to, please try to, (please|) help me (out and|out by|with this|with that|out), i have (a|one|a quick|a small|a little) (request|favor|favour|thing|favor to ask|favour to ask|task), i've got (a|one|a quick|a small) (request|favor|favour|thing|task), (a|one|just a|) (quick|small|little|tiny|simple) (one|request|thing|favor|favour|task|ask|job), one thing, here's (one|the thing|a task|what i need|what to do), here is what i need, here you go, as (discussed|agreed|usual|always|mentioned|said|promised|i said|you know), if you would, i mean, you know, let's see, let's go, let me see, come on, go on, be quick, hurry up, hurry
+(i|we) (really|just|kinda|kind of|simply|still|) (need|want|would like|have|gotta) to, i (really|just) (need|want) (you|this|it|that) (to|), i (also|) need you to, what (i|we) (need|want|'d like|would like) is to, what i need is, what i'd like is, my (request|wish|task|job) is to, your (task|job) is to, i (think|guess|believe|suppose) (we should|i should|you should|), all i (need|want) is (to|), all you (need|have) to do is, feel free to, make sure to, make sure you, be sure to, please do, do please, try to, please try to, (please|) help me (out and|out by|with this|with that|out), i have (a|one|a quick|a small|a little) (request|favor|favour|thing|favor to ask|favour to ask|task), i've got (a|one|a quick|a small) (request|favor|favour|thing|task), (a|one|just a|) (quick|small|little|tiny|simple) (one|request|thing|favor|favour|task|ask|job), one thing, here's (one|the thing|a task|what i need|what to do), here is what i need, here you go, as (discussed|agreed|usual|always|mentioned|said|promised|i said|you know), (i'd|i would|we'd|we would) be (really|very|so|most|) (grateful|thankful|happy|glad|obliged) if you (could|would|can), if you would, i mean, you know, let's see, let's go, let me see, come on, go on, be quick, hurry up, hurry
 for (me|us) (please|now)
 kind of, sort of, kinda, sorta, basically, actually, honestly, literally, obviously, simply, alright, all right, anyway, anyways, okay so, ok so, so yeah, yeah, yep, uh, um, umm, uhm, hmm, hm, er, erm, oh, ah, aha, wow, oh yeah, oh yes, yo, dude, bro, lol, haha, hehe, gosh, gee, alas, indeed, to be honest, tbh, imo, imho, in fact, in short, long story short, at this point, at the moment, please and thank you, pretty please, plox, plis, puh-lease, thankyou, ta, thnx, thnks, tysm, tyvm, much love, gracias, merci, xoxo
 """
@@ -45,7 +45,7 @@ CHAT_HAN = """
 """
 """Chinese."""
 
-COMPLEMENTS = "过去 出去 进去 上去 下去 回去 过 上 进 入 一遍"
+COMPLEMENTS = "过去 出去 进去 上去 下去 回去 过 一遍"
 """Right after an act, they only say that it is done: 发过去, 存下."""
 
 MORNING = "早上 上午 清晨 早晨 凌晨"
@@ -62,8 +62,17 @@ teh, hte, adn, nad, thsi, tihs, taht, htat, tha, yuo, yoru, cuold, coudl, woudl,
 MISSPELT = "please kindly thanks could would"
 """Words that say nothing, any typing error of which is forgiven."""
 
-REASONING = "because coz cuz bcs 因为 由于 毕竟"
+REASONING = (
+    "because, coz, cuz, bcs, as i, as we, as it, as it's, since i, since we, since it, since it's, 因为, 由于, 毕竟"
+)
 """They begin a clause that says why."""
+
+
+GREETINGS = "hi hello hey"
+"""They greet at the beginning of a clause; after what is done they are part of what is meant: "search for hello kitty"."""
+
+TEMPORARY = "for now, for the time being, for a while"
+"""More than the act itself asks for."""
 
 
 def phrases(text: str) -> Iterable[str]:
@@ -72,6 +81,7 @@ def phrases(text: str) -> Iterable[str]:
         for phrase in _written_out(given):
             if plain := " ".join(phrase.split()):
                 yield plain
+                yield plain.replace("'s ", " 's ")  # as sentences are taken apart, where the word is on no list
 
 
 def _written_out(phrase: str) -> Iterable[str]:

@@ -10,8 +10,8 @@ has in a skill's sentence; in the sentence that is asked about, any of its meani
 ACTS = """
 send: send, mail out, drop a, drop an, shoot, fire off, send off, 发送, 发, 发出, 寄, 寄出, 發送, 發
 transfer: transfer, wire, remit, send, 转账, 转帐, 汇款, 转入, 转出, 转, 划转, 汇, 转进, 转去, 转往, 汇入, 汇到, 打款
-create: create, add, make, report a, report an, make a, make an, new, set up, open a new, open new, open an issue, open a ticket, open a bug, file a, file an, file a new, raise a, raise an, 创建, 新建, 新增, 添加, 建立, 增加, 建, 加, 创建新的, 加入, 加到, 放入, 放进, 新
-insert: put, insert, place, add, 加入, 加到, 添加, 放入, 放进, 加进
+create: create, add, make, report a, report an, make a, make an, new, set up, open a new, open new, open an issue, open a ticket, open a bug, file a, file an, file a new, raise a, raise an, 创建, 新建, 新增, 添加, 建立, 增加, 建, 加, 创建新的, 加入, 加到, 放入, 放到, 放进, 新
+insert: put, insert, place, add, 加入, 加到, 添加, 放入, 放到, 放进, 加进
 write: write, write a, write an, compose, post, post a, leave a, give a, publish, 写, 撰写, 发表, 发布
 delete: delete, del, rm, remove, erase, trash, get rid of, throw away, 删除, 删掉, 删, 移除, 刪除, 清除, 去掉
 forward: forward, fwd, fw, pass on, relay, 转发, 轉發, 转, 转给, 转发给, 转寄, 转寄给, 转过去
@@ -48,7 +48,7 @@ request: request, take, apply for, ask for, put in for, 申请, 请求, 请, 申
 submit: submit, hand in, turn in, lodge, file, file a, file an, 提交, 递交, 上报
 approve: approve, accept, grant, agree to, 批准, 同意, 通过, 核准, 审批通过
 reject: reject, decline, refuse, deny, 拒绝, 驳回, 否决, 退回
-update: update, change, modify, edit, set, correct, alter, 修改, 更改, 改, 更新, 变更, 改为, 编辑, 修正, 设为
+update: update, change, modify, edit, set, correct, alter, 修改, 更改, 改, 更新, 变更, 换成, 换为, 更换, 更换为, 改为, 编辑, 修正, 设为
 rename: rename, 重命名, 改名, 更名
 move: move, shift, 移动, 移, 移到, 挪, 改期
 copy: copy, duplicate, 复制, 拷贝
@@ -57,7 +57,7 @@ export: export, 导出, 輸出
 import: import, 导入, 引入
 merge: merge, combine, 合并
 attend: attend, join, take part, participate, 参加, 出席, 参与
-dispose: no longer need, no longer want, 不要了, 不想要了, 不需要了, 用不着了, 用不上了
+dispose: don't need it, don't need it anymore, don't need it any more, don't need it any longer, dont need it, dont need it anymore, do not need it anymore, don't want it, don't want it anymore, don't want it any more, no longer need it, no longer want it, have no use for it, changed my mind, 没用了, 没什么用了, 没有用了, 没啥用了, 已经没用了, 不需要它了, 用不到了, 改变主意了, 改主意了, no longer need, no longer want, 不要了, 不想要了, 不需要了, 用不着了, 用不上了
 save: save, store, keep, 保存, 存, 存为
 buy: buy, purchase, check out, checkout, 购买, 买, 下单, 结算, 结账, 订购
 pay: pay, 支付, 付款, 付, 缴, 缴纳
@@ -83,11 +83,11 @@ write: add, create, make
 """What is done."""
 
 THINGS = """
-mail: mail, email, e-mail, message, letter, 邮件, 电子邮件, 信, 信件, 郵件, 邮, 电邮
+mail: mail, email, eml, msg, e-mail, message, letter, 邮件, 电子邮件, 信, 信件, 郵件, 邮, 电邮
 sms: sms, text message, 短信, 简讯
 draft: draft, 草稿
 folder: folder, directory, 文件夹, 目录
-file: file, document, 文件, 文档, 檔案
+file: file, document, doc, 文件, 文档, 檔案
 attachment: attachment, 附件
 product: product, article, goods, 商品, 产品, 货品
 item: item, items
@@ -111,7 +111,7 @@ bill: bill, invoice, 发票, 账单
 card: card, bank card, 银行卡, 卡
 credit_card: credit card, 信用卡
 debit_card: debit card, 借记卡
-event: event, appointment, meeting, calendar entry, calendar event, 日程, 活动, 会议, 事件, 约会, 行程
+event: event, appointment, appt, mtg, meeting, calendar entry, calendar event, 日程, 活动, 会议, 事件, 约会, 行程
 reminder: reminder, alarm, 提醒, 闹钟
 room: room, 房间
 meeting_room: meeting room, conference room, 会议室
@@ -159,8 +159,8 @@ fax: fax, 传真
 """What it is done to."""
 
 ATTRIBUTES = """
-title: 题为, subject, title, titled, entitled, subject line, headline, 主题, 标题, 题目, 主旨, 題目
-body: body, text, content, contents, message, saying, that says, wording, reading, 内容, 正文, 內容, 文字, 正文内容
+title: 题为, subject, subj, title, titled, entitled, subject line, headline, 主题, 标题, 题目, 主旨, 題目
+body: body, text, txt, msg, content, contents, message, saying, that says, wording, reading, 内容, 正文, 內容, 文字, 正文内容
 name: name, named, called, 名为, 名叫, 叫做, 叫, 名称, 名字, 姓名, 命名为, 取名, 名
 title: named, called, 叫, 名为, 名称
 description: description, desc, details, describing, 描述, 说明, 详情
@@ -181,7 +181,7 @@ checkin: check-in, checkin, check in, checking in, arrival, arriving, 入住
 checkout: check-out, checkout, check out, checking out, departure, departing, leaving, 退房, 离店
 city: city, town, location, place, country, 城市, 地点
 assignee: assignee, owner, 负责人, 处理人, 经办人
-reason: is done, is finished, is fixed, is resolved, is solved, is lost, got lost, was lost, is stolen, was stolen, has expired, is outdated, is obsolete, 丢了, 丢失了, 不见了, 被偷了, 被盗了, 完成了, 解决了, 修好了, 处理完了, 过期了, 作废了
+reason: 已经解决了, 已解决, 已经修好了, 已经修复, 已经修复了, 修复了, 已经完成了, 已经处理完了, 已经处理好了, 已经丢了, 弄丢了, 被盗刷了, 已经过期了, is spam, is just spam, is junk, is a duplicate, is done, is finished, is fixed, is resolved, is solved, is lost, got lost, was lost, is stolen, was stolen, has expired, is outdated, is obsolete, 丢了, 丢失了, 不见了, 被偷了, 被盗了, 完成了, 解决了, 修好了, 处理完了, 过期了, 作废了
 fresh: new, 新, 新的
 colour: colour, color, 颜色
 size: size, 尺寸, 尺码
@@ -190,7 +190,7 @@ language: language, 语言
 """What of it is given."""
 
 DIRECTIONS = """
-to: to, over to, last day, end date, final day, until, till, up to, towards, toward, onto, through, 给, 到, 至, 向, 往, 对, 进, 进去, 给到, 飞往, 前往, 去, 直到, 结束日期, 最后一天, 止, 截止, 結束
+to: 飞到, 去往, to, over to, last day, end date, final day, until, till, up to, towards, toward, onto, through, 给, 到, 至, 向, 往, 对, 进, 进去, 给到, 飞往, 前往, 去, 直到, 结束日期, 最后一天, 止, 截止, 結束
 into: to, into, as, 为, 成, 作为, 成为, 改为, 往, 向, 进
 for: for, 给, 为, 为了, 关于, 就
 with: with, 给, 跟, 与, 同, 用
@@ -240,7 +240,7 @@ u ur dated piece pieces pcs unit units
 MEASURES = "封 个 条 笔 份 张 件 只 台 间 本 部 篇 项 则 位 支 根 片 辆 册 顶"
 """They count single things and say nothing after a number; a box or a pair (盒, 双) is not listed, as it may hold several."""
 
-NEVER_FIRST = "a an the is are was to be 是 的 为 了 于 请 把 将 一个 一封 一条 以及 and"
+NEVER_FIRST = "a an the is are was to be 是 的 为 了 于 请 把 将 一个 一封 一条 以及 and 号 编号 号码 一下"
 """A value without quotes does not begin or end with them."""
 
 PHRASES = """

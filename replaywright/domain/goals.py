@@ -240,7 +240,8 @@ def _lexicon() -> _Lexicon:
     negations, joins = frozenset(lists.NEGATIONS.split()), frozenset(lists.JOINS.split())
     for word in negations:
         found[word] = [(Sort.UNKNOWN, word)]
-    by_place = frozenset(f"{chat_lists.COMPLEMENTS} {chat_lists.MORNING} {chat_lists.REASONING} 都".split())
+    by_place = frozenset(f"{chat_lists.COMPLEMENTS} {chat_lists.MORNING} 都".split())
+    by_place |= frozenset(phrases(f"{chat_lists.REASONING},{chat_lists.TEMPORARY}"))
     for word in joins | by_place | frozenset(lists.MEASURES.split()):
         found.setdefault(word, [(Sort.UNKNOWN, word)])
     return _Lexicon(
@@ -389,10 +390,9 @@ def _read(sentence: str, begin: int, finish: int) -> Iterable[Token]:
                 yield from _han_of(sentence, plain, start, end)
             case "latin":
                 yield from _latin(sentence, plain, start, end)
-            case "owner":
-                yield Token(Kind.WORD, sentence[start:end], start, end, ((Sort.DIRECTION, "of"),))
-            case "numero":
-                yield Token(Kind.WORD, sentence[start:end], start, end, is_soft=True)
+            case "owner" | "numero" as of:
+                concepts = ((Sort.DIRECTION, "of"),) if of == "owner" else ()
+                yield Token(Kind.WORD, sentence[start:end], start, end, concepts)
             case "counted":
                 yield Token(Kind.NUMBER, sentence[start:end], start, end)
             case "signed":

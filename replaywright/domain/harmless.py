@@ -1,4 +1,4 @@
-"""Words that say nothing where they stand, though elsewhere they would: 过去 in 发过去, "because …", 早上 before 8:30."""
+"""Words that say nothing where they stand, though elsewhere they would: 发过去, "because …", 早上 8:30."""
 
 from collections.abc import Sequence
 
@@ -8,7 +8,9 @@ from replaywright.domain.goals import VALUES, Kind, Sort, Token, is_act
 
 _COMPLEMENTS = frozenset(chat_lists.COMPLEMENTS.split())
 _MORNING = frozenset(chat_lists.MORNING.split())
-_REASONING = frozenset(chat_lists.REASONING.split())
+_REASONING = frozenset(chat_lists.phrases(chat_lists.REASONING))
+_GREETINGS = frozenset(chat_lists.GREETINGS.split())
+_SUBJECTS = frozenset({"i", "we", "it", "he", "she", "they", "我", "我们", "它", "他", "她"})
 _DISPOSE = (Sort.ACT, "dispose")
 _DELETE = (Sort.ACT, "delete")
 _FROM = (Sort.DIRECTION, "from")
@@ -64,8 +66,23 @@ def _reason(tokens: Sequence[Token], at: int) -> frozenset[int]:
     while end < len(tokens) and tokens[end].kind is not Kind.MARK:
         end += 1
     clause = tokens[at + 1 : end]
-    if len(clause) < 2 or any(
-        token.kind in VALUES or token.is_join or (is_act(token) and _DISPOSE not in token.concepts) for token in clause
+    if not clause or any(
+        token.kind in VALUES or token.is_join or _may_demand(tokens, at + 1 + index)
+        for index, token in enumerate(clause)
     ):
         return frozenset()
     return frozenset(range(at, end))
+
+
+def _may_demand(tokens: Sequence[Token], at: int) -> bool:
+    """Whether an act is more than what somebody does or did: "it takes too long"."""
+    token = tokens[at]
+    is_done = token.is_plural or token.is_participle or tokens[at - 1].word.split()[-1:] in [[one] for one in _SUBJECTS]
+    return is_act(token) and _DISPOSE not in token.concepts and not is_done
+
+
+def is_inside(tokens: Sequence[Token], at: int) -> bool:
+    """Whether a greeting stands where none is said: right after a word that says something."""
+    before = tokens[at - 1] if at else None
+    is_greeting = tokens[at].word in _GREETINGS
+    return is_greeting and before is not None and before.kind is Kind.WORD and not before.is_filler

@@ -11,6 +11,7 @@ from typing import TypeAlias
 from replaywright.domain import chat_lists
 from replaywright.domain import goal_lists as lists
 from replaywright.domain.chat_lists import phrases
+from replaywright.domain.cues import is_bounded, is_elsewhere, is_opposite, weight
 from replaywright.domain.frames import Frame, Slot
 from replaywright.domain.goals import (
     FREE,
@@ -26,7 +27,7 @@ from replaywright.domain.goals import (
     is_misspelt,
     tokens_of,
 )
-from replaywright.domain.harmless import harmless
+from replaywright.domain.harmless import harmless, is_inside
 from replaywright.domain.lists import list_value
 from replaywright.domain.moods import is_question, is_told
 from replaywright.domain.patterns import is_quoted, places_of
@@ -46,7 +47,6 @@ _BETWEEN = frozenset(lists.BETWEEN.split())
 _SURNAMES = frozenset(lists.SURNAMES.split())
 _REASON = (Sort.ATTRIBUTE, "reason")
 _DISPOSE = (Sort.ACT, "dispose")
-_BY = frozenset({(Sort.DIRECTION, "by")})
 _DEFINITE = frozenset(lists.DEFINITE.split())
 _WISHES = frozenset(lists.WISHES.split())
 _BEEN = frozenset(lists.BEEN.split())
@@ -151,9 +151,15 @@ class _Reader:
 
     def _options(self, at: int, taken: int, since: int) -> Iterable[_Parse]:
         token = self.tokens[at]
-        if token.kind is Kind.MARK or token.is_filler or at in self.harmless or self._is_counted(at):
+        is_out_of_place = is_inside(self.tokens, at)
+        if (
+            token.kind is Kind.MARK
+            or (token.is_filler and not is_out_of_place)
+            or at in self.harmless
+            or self._is_counted(at)
+        ):
             yield from self._from(at + 1, taken, since)
-        elif self._is_explained(at):
+        elif not is_out_of_place and self._is_explained(at):
             for score, spans, left in self._from(at + 1, taken, since):
                 yield score + 0.2, spans, left
         else:
@@ -296,20 +302,20 @@ class _Reader:
         """What the words beside a value say for its being the slot's; negative when they name another one."""
         before = self._left_of(at, since)
         after = self._right_of(end)
-        evidence = max(_weight(before & (slot.left | slot.names)), 0.0)
-        evidence = max(evidence, _weight(self._label_after(end) & slot.names))
-        evidence += 0.6 * _weight(after & slot.right)
-        if _is_opposite(before, slot.left | slot.names):
+        evidence = max(weight(before & (slot.left | slot.names)), 0.0)
+        evidence = max(evidence, weight(self._label_after(end) & slot.names))
+        evidence += 0.6 * weight(after & slot.right)
+        if is_opposite(before, slot.left | slot.names):
             return _OPPOSED
-        if slot.parameter.type in {"number", "date"} and _is_bounded(before, slot.left | slot.names):
+        if slot.parameter.type in {"number", "date"} and is_bounded(before, slot.left | slot.names):
             return _OPPOSED
-        if slot.parameter.type == "text" and _is_elsewhere(before, slot.left | slot.names):
+        if slot.parameter.type == "text" and is_elsewhere(before, slot.left | slot.names):
             return _OPPOSED
         if before & self.frame.objects and slot.names & _CALLED:
             evidence = max(evidence, self._appended(at, end))
         others = [other for other in self.frame.slots if other is not slot]
         if not before & (slot.left | slot.names) and any(
-            before & (other.left | other.names) - FREE and _weight(before & (other.left | other.names)) >= 2
+            before & (other.left | other.names) - FREE and weight(before & (other.left | other.names)) >= 2
             for other in others
         ):
             evidence -= 2
@@ -333,8 +339,11 @@ class _Reader:
         """Whether a word of signs is the last one, with a space between it and the thing that it is the name of."""
         before = self.tokens[at - 1] if at else None
         is_last = all(token.kind is Kind.MARK for token in self.tokens[at + 1 :])
-        return before is not None and is_last and before.end < self.tokens[at].start and bool(
-            self.meant[at - 1] & self.frame.objects
+        return (
+            before is not None
+            and is_last
+            and before.end < self.tokens[at].start
+            and bool(self.meant[at - 1] & self.frame.objects)
         )
 
     def _left_of(self, at: int, since: int) -> frozenset[Concept]:
@@ -442,7 +451,8 @@ class _Reader:
     def _says_nothing(self, index: int) -> bool:
         """Whether a value without quotes does not begin or end here."""
         token = self.tokens[index]
-        return token.word in _NEVER_FIRST or (token.text.isascii() and (token.is_filler or token.is_free))
+        is_empty = token.is_filler and (token.text.isascii() or len(token.text) > 1)
+        return token.word in _NEVER_FIRST or is_empty or (token.text.isascii() and token.is_free)
 
     def _names_something(self, at: int, end: int) -> bool:
         """Whether it is more than words that the skill's sentences have anyway."""
@@ -479,9 +489,14 @@ class _Reader:
             before = self.tokens[index - 1]
             is_of_thing = index > first and any(sort is Sort.THING for sort, _ in before.concepts)
             return token.kind is Kind.NUMBER and not is_of_thing
-        if index in self.harmless or (token.is_chat and not self._is_long(slot)):
-            return False
-        if token.is_negation or token.is_join or token.is_participle or token.word in _NOBODY:
+        if (
+            index in self.harmless
+            or (token.is_chat and not self._is_long(slot))
+            or token.is_negation
+            or token.is_join
+            or token.is_participle
+            or token.word in _NOBODY
+        ):
             return False
         concepts = self.meant[index]
         sorts = {sort for sort, _ in concepts}
@@ -491,9 +506,9 @@ class _Reader:
             before = self.tokens[index - 1]
             if index > first and not before.text.isascii() and before.end < token.start:
                 return False
-            if index == first and self._is_set_apart(index) and slot.names & _CALLED:
-                return not concepts & self.frame.allowed and Sort.ACT not in sorts
-            return token.word not in _PARTS_OF_SPEECH and sorts <= {Sort.UNKNOWN, Sort.DIRECTION}
+            is_name = index == first and self._is_set_apart(index) and bool(slot.names & _CALLED)
+            is_other = is_name and not concepts & self.frame.allowed and Sort.ACT not in sorts
+            return is_other or (token.word not in _PARTS_OF_SPEECH and sorts <= {Sort.UNKNOWN, Sort.DIRECTION})
         begins = self.tokens[first]
         if begins.text[0].isupper() and first:
             # A name in capitals ends with its last one: "Madrid economy class" is more than a name.
@@ -503,28 +518,6 @@ class _Reader:
         return not (Sort.ACT in sorts and sorts <= {Sort.ACT, Sort.UNKNOWN})
 
 
-def _is_opposite(beside: frozenset[Concept], learned: frozenset[Concept]) -> bool:
-    """Whether a value stands where to, when it is one of where from, or the other way round."""
-    said, known = ({name for _, name in concepts} for concepts in (beside, learned))
-    one, other = lists.OPPOSITE
-    return any(
-        known & mine and not known & theirs and said & theirs and not said & mine
-        for mine, theirs in ((one, other), (other, one))
-    )
-
-
-def _is_bounded(beside: frozenset[Concept], learned: frozenset[Concept]) -> bool:
-    """Whether a number or a day is a bound ("up to 15", "until Monday") and none in the skill's sentences."""
-    said = frozenset(concept for concept in beside if concept[0] is Sort.DIRECTION)
-    return bool(said) and not said & (learned | FREE - _BY)
-
-
-def _is_elsewhere(beside: frozenset[Concept], learned: frozenset[Concept]) -> bool:
-    """Whether nothing but where to or where from is said before a value, and no such thing in the skill's sentences."""
-    is_bare = bool(beside) and all(sort is Sort.DIRECTION for sort, _ in beside)
-    return is_bare and not beside <= FREE and not any(sort is Sort.DIRECTION for sort, _ in learned & beside)
-
-
 def _few(options: Iterable[_Parse]) -> tuple[_Parse, ...]:
     """The best, and those that put the values elsewhere."""
     best: dict[tuple[Span, ...], _Parse] = {}
@@ -532,12 +525,6 @@ def _few(options: Iterable[_Parse]) -> tuple[_Parse, ...]:
         if option[1] not in best or option[0] > best[option[1]][0]:
             best[option[1]] = option
     return tuple(sorted(best.values(), key=lambda parse: -parse[0])[:4])
-
-
-def _weight(concepts: frozenset[Concept]) -> float:
-    """How much a word beside a value says about where it belongs."""
-    weights = [1.5 if concept in FREE else 1.0 if concept[0] in {Sort.ACT, Sort.THING} else 3.0 for concept in concepts]
-    return max(weights, default=0.0)
 
 
 def _nearly(word: str, spellings: Iterable[tuple[str, Concept]]) -> frozenset[Concept]:

@@ -311,7 +311,7 @@ def test_a_wish_a_reason_and_a_typing_error_change_nothing(sentence: str) -> Non
     "sentence",
     [
         "assign issue 318 to him",
-        "assign issue 318 to kim asap",
+        "assign issue 318 to kim tomorrow",
         "assign issue 318 to the new guy",
         "assign issue 318 to whoever is free",
         "assign issue up to 318 to kim",
@@ -335,3 +335,56 @@ def test_a_name_after_a_value_is_of_that_value() -> None:
     found = recalled("send a mail to a@example.com with 'Plan' as the subject and 'See you' as the body")
 
     assert found.values == {"to": "a@example.com", "subject": "Plan", "body": "See you"}
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "hey, sorry to bother you, when you get a minute close issue 5, no rush, thanks a bunch",
+        "Quick one: would it be possible for you to close issue no. 5 as soon as you can?",
+        "plese could you close issue 5",
+        "不好意思打扰一下，麻烦您有空的时候尽快把 issue 5 关闭一下，不急，感谢您的帮助",
+        "close issue 5 because it takes too long",
+        "can I have issue 5 closed please",
+    ],
+)
+def test_what_is_said_around_a_task_changes_nothing(sentence: str) -> None:
+    found = recalled(sentence, CLOSING)
+    assert (found.decision, dict(found.values)) == ("accept", {"number": "5"})
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "close issue 5 when it is fixed",
+        "close issue 5 as soon as Kim is back",
+        "close issue 5 because of issue 6",
+        "close issue 5 for now",
+        "no, close issue 5",
+        "close the issues 5 and 6 quickly",
+        "有空的时候再说，先别关闭 issue 5",
+    ],
+)
+def test_what_only_looks_like_chat_is_not_passed_over(sentence: str) -> None:
+    assert recalled(sentence, CLOSING).decision == "abstain"
+
+
+def test_a_greeting_inside_of_what_is_looked_for_is_part_of_it() -> None:
+    search = skill(
+        "Search for {{query}}",
+        name="search",
+        verbs=("search",),
+        objects=("product",),
+        parameters={"query": Parameter()},
+    )
+    assert recalled("search for hello kitty", search).decision == "abstain"
+    assert dict(recalled("search for kettle when you get a minute", search).values) == {"query": "kettle"}
+
+
+CLOSING = skill(
+    "Close issue {{number}}",
+    name="close-issue",
+    verbs=("close",),
+    objects=("issue",),
+    parameters={"number": Parameter(type="number")},
+)
