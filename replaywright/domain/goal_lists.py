@@ -57,7 +57,7 @@ export: export, 导出, 輸出
 import: import, 导入, 引入
 merge: merge, combine, 合并
 attend: attend, join, take part, participate, 参加, 出席, 参与
-dispose: don't need it, don't need it anymore, don't need it any more, don't need it any longer, dont need it, dont need it anymore, do not need it anymore, don't want it, don't want it anymore, don't want it any more, no longer need it, no longer want it, have no use for it, changed my mind, 没用了, 没什么用了, 没有用了, 没啥用了, 已经没用了, 不需要它了, 用不到了, 改变主意了, 改主意了, no longer need, no longer want, 不要了, 不想要了, 不需要了, 用不着了, 用不上了
+dispose: don't need it, don't need it anymore, don't need it any more, don't need it any longer, dont need it, dont need it anymore, do not need it anymore, don't want it, don't want it anymore, don't want it any more, no longer need it, no longer want it, have no use for it, 没用了, 没什么用了, 没有用了, 没啥用了, 已经没用了, 不需要它了, 用不到了, no longer need, no longer want, 不要了, 不想要了, 不需要了, 用不着了, 用不上了
 save: save, store, keep, 保存, 存, 存为
 buy: buy, purchase, check out, checkout, 购买, 买, 下单, 结算, 结账, 订购
 pay: pay, 支付, 付款, 付, 缴, 缴纳
