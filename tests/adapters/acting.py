@@ -30,6 +30,7 @@ class Acting:
         self._sequence = 0
         self._epoch = 1
         self._run = 1
+        self._began_at = ""
 
     async def attach(self, endpoint: str, directory: str = "") -> ChromiumSession:
         """The one browser there is."""
@@ -49,6 +50,7 @@ class Acting:
         return request(wanted, self._sequence, **scope)
 
     async def perform(self, asked: ActionRequest) -> StepOutcome:
+        self._began_at = self.session.url
         return await run_activity(self._actions.perform_action, asked)
 
     async def do(self, action: str, target: dict[str, str] | None = None, **fields: Any) -> StepOutcome:
@@ -61,7 +63,7 @@ class Acting:
             async with self._gate.changed:
                 await self._gate.tell(bytes_up=1)
         doubted = asked.model_copy(update={"epoch": self._epoch})
-        resolving = ResolveRequest(action=doubted, adopted=True, contradicted=contradicted)
+        resolving = ResolveRequest(action=doubted, adopted=True, contradicted=contradicted, began_at=self._began_at)
         return await run_activity(self._effects.resolve_step, resolving)
 
     async def next_run(self, *outcomes: StepOutcome) -> None:
