@@ -94,6 +94,7 @@ child.stdout.readline()
 print("ready", flush=True)
 sys.stdin.read()
 child.stdin.close()
+child.wait()
 """
     command = [sys.executable, "-c", parent]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, process_group=0) as process:
