@@ -44,10 +44,10 @@ def test_without_a_control_group_it_is_what_the_host_has_available(host: Path) -
 
 
 def test_the_limit_of_its_own_group_counts_and_files_it_has_cached_are_free(host: Path) -> None:
-    belongs_to(host, "0::/work/one")
+    belongs_to(host, "0::/jobs/one")
     group(
         host,
-        "work/one",
+        "jobs/one",
         memory__max=str(64 * MIB),
         memory__current=str(50 * MIB),
         memory__stat=f"anon 1\nactive_file {9 * MIB}\ninactive_file {20 * MIB}",
@@ -57,9 +57,9 @@ def test_the_limit_of_its_own_group_counts_and_files_it_has_cached_are_free(host
 
 
 def test_the_tightest_of_the_groups_around_it_counts(host: Path) -> None:
-    belongs_to(host, "0::/work/one")
-    group(host, "work/one", memory__max="max", memory__current=str(MIB))
-    group(host, "work", memory__max=str(32 * MIB), memory__current=str(30 * MIB))
+    belongs_to(host, "0::/jobs/one")
+    group(host, "jobs/one", memory__max="max", memory__current=str(MIB))
+    group(host, "jobs", memory__max=str(32 * MIB), memory__current=str(30 * MIB))
 
     assert found(host) == (32, 2)
 
