@@ -1,0 +1,81 @@
+"""What runs may reach and do: the policy that people write, and the one that holds for a run.
+
+An operator's file (`REPLAYWRIGHT_POLICY`) is the limit of every run of a worker; a task may ask for hosts beside its
+own site. A run may do what both allow. Without a file, a run reaches its own site and what its task names.
+"""
+
+from typing import Annotated
+
+from pydantic import Field, StringConstraints
+
+from replaywright.domain.actions import Action
+from replaywright.domain.base import Authored
+
+HostPattern = Annotated[str, StringConstraints(min_length=1, max_length=300)]
+"""`shop.example`, `*.shop.example` (its subdomains), `10.1.0.0/16`, `[::1]`, each also with `:port`."""
+
+
+class Hosts(Authored):
+    """Where connections may go; what is denied is denied, whatever allows it."""
+
+    allow: tuple[HostPattern, ...] = ()
+    deny: tuple[HostPattern, ...] = ()
+
+
+class Actions(Authored):
+    """Which actions steps may have; None allows all that are not denied."""
+
+    allow: tuple[Action, ...] | None = None
+    deny: tuple[Action, ...] = ()
+
+
+class Downloads(Authored):
+    """Which files a run may take from a site."""
+
+    max_mb: int | None = Field(None, ge=0)
+    """Of one file, in units of 1,048,576 bytes. None: what the worker's settings say."""
+    types: tuple[str, ...] | None = None
+    """Extensions without their dot, in lower case. None: all."""
+
+
+class Traffic(Authored):
+    """How many bytes a session may send and receive, in units of 1,048,576; None is without limit."""
+
+    up_mb: int | None = Field(None, ge=0)
+    down_mb: int | None = Field(None, ge=0)
+
+
+class Amounts(Authored):
+    """How much a run may do; None is without limit."""
+
+    navigations: int | None = Field(None, ge=0)
+    popups: int | None = Field(None, ge=0)
+    dialogs: int | None = Field(None, ge=0)
+    steps: int | None = Field(None, ge=0)
+    seconds: float | None = Field(None, ge=0, allow_inf_nan=False)
+    """Since the run began, without the time that it waited for a person."""
+
+
+class Spending(Authored):
+    """The most that a run's own budget for models may allow; None is without limit."""
+
+    calls: int | None = Field(None, ge=0)
+    tokens: int | None = Field(None, ge=0)
+    money: float | None = Field(None, ge=0, allow_inf_nan=False)
+    """US dollars."""
+
+
+class Policy(Authored):
+    """What runs may reach and do, as people write it."""
+
+    name: str = Field("policy", pattern=r"^[a-z0-9][a-z0-9-]{0,62}$")
+    """Told with everything that it blocks."""
+    hosts: Hosts | None = None
+    """None: the task's own site, and the hosts that the task asks for."""
+    actions: Actions = Actions()
+    upload_roots: tuple[str, ...] | None = None
+    """Folders whose files may be uploaded, absolute. None: what the worker's settings say."""
+    downloads: Downloads = Downloads()
+    traffic: Traffic = Traffic()
+    amounts: Amounts = Amounts()
+    spending: Spending = Spending()
