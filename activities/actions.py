@@ -14,6 +14,7 @@ from activities.downloads import keep_downloads, not_kept
 from activities.failures import FailureEvidence
 from activities.heartbeats import heartbeats
 from activities.performance import Performance
+from activities.policing import as_failure
 from activities.records import answered_line, from_ledger, standing_of
 from activities.sessions import Attachment, Attachments
 from replaywright.domain.actions import Action
@@ -24,7 +25,14 @@ from replaywright.domain.runs import UNTOUCHED, ActionRequest
 from replaywright.domain.snapshots import Snapshot
 from replaywright.domain.steps import Fill, Paste, Type
 from replaywright.domain.templates import fill, secrets_in
-from replaywright.errors import ArtifactsUnavailable, DoneElsewhere, Fenced, SessionLost, StoreUnavailable
+from replaywright.errors import (
+    ArtifactsUnavailable,
+    DoneElsewhere,
+    Fenced,
+    PolicyBlocked,
+    SessionLost,
+    StoreUnavailable,
+)
 from replaywright.killpoints import hit
 from replaywright.ports import (
     Artifacts,
@@ -81,6 +89,8 @@ class Actions:
                 if not exc.untouched:
                     raise
                 raise ApplicationError(str(exc), UNTOUCHED, type=type(exc).__name__) from exc
+            except PolicyBlocked as exc:
+                raise as_failure(exc) from exc
 
         return perform
 

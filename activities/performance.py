@@ -27,6 +27,7 @@ from replaywright.domain.fingerprints import (
 from replaywright.domain.late import LATE
 from replaywright.domain.observed import PredicateResult
 from replaywright.domain.outcomes import (
+    BLOCKED,
     DONE_BEFORE,
     DOUBT_BEFORE,
     GATE_CUT,
@@ -52,7 +53,14 @@ from replaywright.domain.steps import action_of, names_element
 from replaywright.domain.targets import Target
 from replaywright.domain.templates import secrets_in
 from replaywright.domain.text import shorten
-from replaywright.errors import ActionFailed, DoneElsewhere, ReplaywrightError, SessionLost, StoreUnavailable
+from replaywright.errors import (
+    ActionFailed,
+    DoneElsewhere,
+    PolicyBlocked,
+    ReplaywrightError,
+    SessionLost,
+    StoreUnavailable,
+)
 from replaywright.killpoints import enter, hit
 from replaywright.ports import (
     BeforeDispatch,
@@ -144,6 +152,9 @@ class Performance:
         if known.state not in ("", "NOT_DONE") and not own:
             # Whatever this attempt takes the step for: an earlier one took it for a commit.
             return self._ended(Status.IN_DOUBT, f"ledger_{known.state.lower()}", "an earlier attempt left its intent")
+        return await self._acted()
+
+    async def _acted(self) -> StepOutcome:
         try:
             report = await self._performed()
         except (_AlreadyCommitted, DoneElsewhere) as signal:
@@ -154,6 +165,8 @@ class Performance:
             return self._ended(Status.REFUSED, "store_unavailable", f"no intent could be written: {exc}")
         except ActionFailed as exc:
             return await self._failed(exc)
+        except PolicyBlocked as exc:
+            return await self._blocked(exc)
         hit("acted", self._request.sequence)
         return await self._recorded(await self._actions.keep_files(report, self._held))
 
@@ -327,6 +340,23 @@ class Performance:
         await self._note_departure()
         status = Status.UNMET if self._effect.repeatable else Status.IN_DOUBT
         return await self._traced(self._ended(status, exc.reason, message, seen=seen))
+
+    async def _blocked(self, exc: PolicyBlocked) -> StepOutcome:
+        """A rule forbade the step; a commit step of which something may have left the browser is in doubt all the same.
+
+        Nothing is looked at and nothing is kept but the line of the trace: the page is not what is wrong.
+        """
+        seen = self._held.browser.last_evidence if exc.dispatched else _NOTHING_SEEN
+        if not exc.dispatched and self._commit is not None:
+            await self._open_gate()
+            await self._actions.release(self._request, f"blocked: {exc.rule}")
+        doubtful = exc.dispatched and not self._effect.repeatable
+        if doubtful:
+            await self._note_departure()
+        status = Status.IN_DOUBT if doubtful else Status.BLOCKED
+        outcome = self._ended(status, BLOCKED, str(exc), seen=seen).model_copy(update={"rule": exc.rule})
+        await self._write(outcome, None)
+        return outcome
 
     async def _recorded(self, report: Report) -> StepOutcome:
         if await self._is_cut():

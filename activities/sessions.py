@@ -18,11 +18,12 @@ from temporalio.exceptions import ApplicationError, ApplicationErrorCategory
 from activities.commit import reopened, settled
 from activities.heartbeats import heartbeats
 from activities.model import traced
+from activities.policing import as_failure
 from replaywright.domain.checkpoints import Checkpoint, PageState
 from replaywright.domain.outcomes import StepOutcome
 from replaywright.domain.runs import ActionRequest
 from replaywright.domain.sessions import CloseSession, OpenSession, RecoverSession, SessionOpened, SessionRef, Wear
-from replaywright.errors import Fenced, NoPlace, ReplaywrightError, SessionLost, StoreUnavailable
+from replaywright.errors import Fenced, NoPlace, PolicyBlocked, ReplaywrightError, SessionLost, StoreUnavailable
 from replaywright.killpoints import hit_run
 from replaywright.ports import Browsers, BrowserSession, CommitGate, Keepers, Known, StepStore
 
@@ -252,6 +253,8 @@ class SessionActivities:
                 self._told_full_at = time.monotonic()
                 _log.warning("runs wait for a browser: %s", exc)
             raise ApplicationError(str(exc), type="NoPlace", category=ApplicationErrorCategory.BENIGN) from exc
+        except PolicyBlocked as exc:
+            raise as_failure(exc) from exc
         except asyncio.CancelledError:
             with contextlib.suppress(ReplaywrightError):  # then there is nothing to give back
                 await self._give_back((await opening).session)

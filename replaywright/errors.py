@@ -4,7 +4,7 @@ ReplaywrightError
 ├── InputInvalid               a task file, parameter or option is wrong (exit code 2)
 ├── SettingsInvalid            an environment variable or option of the process is wrong
 ├── SecretMissing              a secret that a step names has no value here
-├── PolicyBlocked              a rule forbids what the step would do
+├── PolicyBlocked              a rule of the policy forbids what was to be done
 ├── StackFailed                a part of the local stack (Temporal, Redis, Chromium, worker) did not start
 │   ├── ChromiumMissing
 │   └── NoPlace                this host has no place for another browser at the moment: whoever wants one waits
@@ -44,7 +44,14 @@ class SecretMissing(ReplaywrightError):
 
 
 class PolicyBlocked(ReplaywrightError):
-    """A rule forbids what the step would do."""
+    """A rule of the policy forbids what was to be done."""
+
+    def __init__(self, message: str, *, rule: str, dispatched: bool = False) -> None:
+        super().__init__(message)
+        self.rule = rule
+        """Its name, such as `policy 'back-office': actions.deny`."""
+        self.dispatched = dispatched
+        """Whether input may have reached the page. False is a promise; True is not."""
 
 
 class StackFailed(ReplaywrightError):

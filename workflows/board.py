@@ -20,7 +20,7 @@ class Board:
     """The lines of the steps, what the run is doing, and what it waits for."""
 
     def __init__(self) -> None:
-        self.status: Literal["running", "waiting", "done", "failed"] = "running"
+        self.status: Literal["running", "waiting", "done", "failed", "blocked"] = "running"
         self.doing = ""
         self.answers: tuple[str, ...] = ()
         """The verdicts that a person may give."""
@@ -49,6 +49,7 @@ class Board:
                 message=outcome.message,
                 artifacts=outcome.artifacts,
                 left_out=outcome.reason if outcome.reason in LEFT_OUT else "",
+                rule=outcome.rule,
                 override=attempt.override.rpartition("-")[0],
                 overruled=attempt.overruled,
             )

@@ -16,7 +16,7 @@ from temporalio.exceptions import ActivityError, CancelledError
 from workflows import policies
 from workflows.attempts import Attempt
 from workflows.browser import Browser
-from workflows.failures import TaskFailed
+from workflows.failures import TaskBlocked, TaskFailed
 from workflows.overrides import Overrides
 
 with workflow.unsafe.imports_passed_through():
@@ -158,7 +158,7 @@ class Recovery:
         try:
             await self._restored(checkpoint, place)
             await self._again(range(checkpoint.position, place.position), place)
-        except _Astray as astray:
+        except (_Astray, TaskBlocked) as astray:
             return str(astray)
         except ActivityError as error:
             if isinstance(error.cause, CancelledError):
@@ -289,6 +289,8 @@ class Recovery:
                 continue
             self._show(f"rebuilding: {step_title(place.plan[position])}")
             outcome = await self._reapplied(position)
+            if outcome.status is Status.BLOCKED:
+                raise TaskBlocked(outcome.rule, f"on the way back, step {position + 1}: {outcome.message}")
             if outcome.status is not Status.DONE:
                 raise _Astray(f"step {position + 1} {outcome.status} ({outcome.reason})")
 

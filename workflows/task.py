@@ -1,6 +1,7 @@
 """The workflow `BrowserTask`: one loop for learning, replaying and healing."""
 
 import asyncio
+from typing import Literal
 
 from temporalio import workflow
 from temporalio.exceptions import ActivityError, ApplicationError, CancelledError
@@ -10,7 +11,7 @@ from workflows.attempts import Attempt
 from workflows.board import Board
 from workflows.browser import Browser
 from workflows.doubts import UNKNOWN_WARNINGS, Doubts
-from workflows.failures import TaskFailed
+from workflows.failures import TaskBlocked, TaskFailed, rule_behind
 from workflows.goals import Goals
 from workflows.lists import Lists
 from workflows.overrides import Overrides
@@ -42,7 +43,7 @@ from workflows.skill_runs import Passed, note_run
 with workflow.unsafe.imports_passed_through():
     from replaywright.domain.fingerprints import begun_anew, fingerprint
     from replaywright.domain.late import may_come_late
-    from replaywright.domain.outcomes import ITEM_SKIPPED, Lookup, Status, StepOutcome
+    from replaywright.domain.outcomes import BLOCKED, ITEM_SKIPPED, Lookup, Status, StepOutcome
     from replaywright.domain.overrides import Due
     from replaywright.domain.predicates import Predicate, fill_predicate
     from replaywright.domain.runs import (
@@ -137,7 +138,8 @@ class BrowserTask:
         """Perform the plan, verify the task, make active what was learned.
 
         Raises:
-            ApplicationError: type `TaskFailed`; its details hold the `RunResult`.
+            ApplicationError: type `TaskFailed`, or `TaskBlocked` if a rule of the policy ended the run; its details
+                hold the `RunResult`.
         """
         try:
             if self._goals.is_undecided:
@@ -153,13 +155,17 @@ class BrowserTask:
                 await self._advance()
             result = await self._finished()
         except TaskFailed as failure:
-            result = self._failed(failure.reason, str(failure)).model_copy(update={"artifacts": failure.artifacts})
+            kept = {"artifacts": failure.artifacts, "rule": failure.rule}
+            result = self._failed(failure.reason, str(failure)).model_copy(update=kept)
         except ActivityError as error:
             if isinstance(error.cause, CancelledError):
                 await asyncio.shield(self._left())
                 raise
             kind = error.cause.type if isinstance(error.cause, ApplicationError) else None
-            result = self._failed(kind or type(error.cause).__name__, str(error.cause or error))
+            rule = rule_behind(error)
+            reason = BLOCKED if rule else kind or type(error.cause).__name__
+            said = policies.said(error) if rule else str(error.cause or error)
+            result = self._failed(reason, said).model_copy(update={"rule": rule})
         except asyncio.CancelledError:
             await asyncio.shield(self._left())
             raise
@@ -175,12 +181,16 @@ class BrowserTask:
             )
             revised_from = tuple(map(place_of, self._planning.revised_from))
             await note_run(run, run.skill, told, Passed(place_of(self._position), plan_of(run), revised_from))
-        self._board.status, self._board.doing = ("done" if result.succeeded else "failed"), ""
+        unmet: Literal["failed", "blocked"] = "blocked" if result.rule else "failed"
+        self._board.status, self._board.doing = ("done" if result.succeeded else unmet), ""
         self._show()
         if not result.succeeded:
             step = "" if result.failed_step is None else f"step {result.failed_step + 1}: "
             message = f"{step}{result.message or result.reason}"
-            raise ApplicationError(message, result, type="TaskFailed", non_retryable=True)
+            if result.rule:
+                workflow.upsert_memo({"status": "blocked"})  # lists of runs do not tell one failure from another
+            kind = "TaskBlocked" if result.rule else "TaskFailed"
+            raise ApplicationError(message, result, type=kind, non_retryable=True)
         return result
 
     async def _left(self) -> None:
@@ -262,6 +272,8 @@ class BrowserTask:
         outcome = outcome or await self._lists.without(attempt, self._doubts.read) or await self._perform(attempt)
         self._note(attempt, outcome)
         while outcome.status is not Status.DONE:
+            if outcome.status is Status.BLOCKED:
+                raise TaskBlocked(outcome.rule, explained(attempt, outcome), outcome.artifacts)
             planned = await self._replanned(attempt, outcome)
             if planned is None:
                 return

@@ -7,6 +7,7 @@
 | 2 | bad input: task file, parameter, option, setting, or a server that cannot be reached |
 | 3 | done, but healed, under `--fail-on-heal` |
 | 4 | waits for a person |
+| 5 | blocked: a rule of the policy forbids it |
 | 130 | left with Ctrl-C |
 """
 
@@ -38,6 +39,7 @@ class Exit(IntEnum):
     BAD_INPUT = 2
     HEALED = 3
     WAITING = 4
+    BLOCKED = 5
     INTERRUPTED = 130
 
 

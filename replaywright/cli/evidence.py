@@ -180,7 +180,8 @@ def print_report(report: StepReport) -> None:
 def _print_attempt(record: StepRecord, number: str) -> None:
     console = output.standard_output()
     outcome = record.outcome
-    what = outcome.status.value.replace("_", " ") + (f" ({outcome.reason})" if outcome.reason else "")
+    told = outcome.rule or outcome.reason
+    what = outcome.status.value.replace("_", " ") + (f" ({told})" if told else "")
     found = output.how_found(record.lookup, from_ledger=record.from_ledger)
     line = Text.assemble("  ", output.mark(record.status, console), f" {output.plain(number + what)}")
     line.append(f", {output.duration(record.seconds)}" + (f", found by {output.plain(found)}" if found else ""))

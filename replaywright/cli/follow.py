@@ -29,7 +29,7 @@ _AWAY_S = 10.0
 """A server that could not be reached for this long counts as gone."""
 _PASSING = frozenset({RPCStatusCode.UNAVAILABLE, RPCStatusCode.DEADLINE_EXCEEDED, RPCStatusCode.CANCELLED})
 
-Status = Literal["done", "failed", "cancelled", "terminated", "timed_out", "waiting"]
+Status = Literal["done", "failed", "blocked", "cancelled", "terminated", "timed_out", "waiting"]
 
 
 @dataclass(frozen=True)
@@ -145,7 +145,7 @@ def ending_of(cause: BaseException | None) -> Ending:
             message = f"the run took longer than it was allowed to: {cause.message}"
             return Ending("timed_out", RunResult(succeeded=False, reason="timed_out", message=message))
         case ApplicationError() if (carried := _carried(cause)) is not None:
-            return Ending("failed", carried)
+            return Ending("blocked" if carried.rule else "failed", carried)
         case _:
             reason = (cause.type if isinstance(cause, ApplicationError) else None) or type(cause).__name__
             return Ending("failed", RunResult(succeeded=False, reason=reason, message=_words(cause)))

@@ -23,9 +23,10 @@ _MARKS = {
     Status.MISSED: ("?", "yellow"),
     Status.UNMET: ("✗", "red"),
     Status.REFUSED: ("✗", "red"),
+    Status.BLOCKED: ("⊘", "magenta"),
     Status.IN_DOUBT: ("!", "yellow"),
 }
-_ASCII_MARKS = {"✓": "+", "✗": "x", "…": "..."}
+_ASCII_MARKS = {"✓": "+", "✗": "x", "⊘": "#", "…": "..."}
 
 
 def standard_output() -> Console:

@@ -30,6 +30,7 @@ from replaywright.cli.app import Command, Exit, app, options_of
 from replaywright.cli.connect import Place, is_somewhere, require_somewhere, temporal_errors, working_place
 from replaywright.cli.follow import WORKFLOW, Ending, ServerGone, follow
 from replaywright.domain.budgets import Budget, Limits
+from replaywright.domain.outcomes import BLOCKED
 from replaywright.domain.runs import SECRET_PREFIX, Heal, Mode, Progress, Resume, RunInput, RunResult, RunState
 from replaywright.domain.skills import SkillRef
 from replaywright.domain.tasks import Task, bind_parameters
@@ -62,7 +63,7 @@ _REMEDIES = {
     "ModelRateLimited": "the model's provider asks to wait: run again later",
     "ModelUnavailable": "the model's provider cannot be reached: run again later",
     "SecretMissing": "set the variable where the worker runs, and start the worker again",
-    "PolicyBlocked": "a rule of the policy forbids this step",
+    BLOCKED: "change the task, or have the rule changed where the worker runs (`replaywright policy check TASK`)",
     "cancelled": "",
     "terminated": "",
     "abandoned": "",
@@ -202,7 +203,8 @@ def run(
 ) -> None:
     """Run a task and show its progress. A sentence is recalled if a skill does what it says, else learned.
 
-    Exit status: 0 done, 1 the task failed, 2 bad input, 3 done but healed (`--fail-on-heal`), 4 waits for a person.
+    Exit status: 0 done, 1 the task failed, 2 bad input, 3 done but healed (`--fail-on-heal`), 4 waits for a person,
+    5 blocked by the policy.
 
     Example: `replaywright run demo/send_mail.yaml -p base_url=http://127.0.0.1:8025 -p to=ada@example.com
     -p subject=Minutes -p body=Hello`
@@ -436,6 +438,8 @@ def exit_status(ending: Ending, *, fail_on_heal: bool) -> Exit:
             return Exit.WAITING
         case "done":
             return Exit.HEALED if fail_on_heal and ending.result.healed else Exit.DONE
+        case "blocked":
+            return Exit.BLOCKED
         case _:
             return Exit.FAILED
 
@@ -468,7 +472,7 @@ def report(
         output.print_line(f"waits for a person after {took}: {totals}", style="yellow", console=console)
         say_what_it_waits_for(ending.progress, order.run_id, console, stack_ends=here.how == "started")
     else:
-        style = "yellow" if ending.status == "cancelled" else "red"
+        style = {"cancelled": "yellow", "blocked": "magenta"}.get(ending.status, "red")
         output.print_line(f"{ending.status.replace('_', ' ')} after {took}: {totals}", style=style, console=console)
         for line in failure_lines(result):
             output.print_line(f"  {line}", console=console)
@@ -486,7 +490,7 @@ def failure_lines(result: RunResult) -> list[str]:
     lines: list[str] = []
     words = result.message or result.reason.replace("_", " ")
     if result.failed_step is not None:
-        lines.append(f"step {result.failed_step + 1}: {words} ({result.reason})")
+        lines.append(f"step {result.failed_step + 1}: {words} ({result.rule or result.reason})")
     elif words:
         lines.append(words)
     lines += [

@@ -186,6 +186,8 @@ async def _line(here: Place, execution: WorkflowExecution) -> _Line:
             status, style = "running, no worker answers", "yellow"
         elif progress.status == "waiting":
             status, style = "waits for a person", "yellow"
+    elif execution.status is WorkflowExecutionStatus.FAILED and await _memo(execution, "status") == "blocked":
+        status, style = "blocked", "magenta"
     end = execution.close_time or datetime.now(UTC)
     return _Line(
         run_id=execution.id,

@@ -119,6 +119,8 @@ DOUBT_BEFORE = "doubt_before"
 """The same, but nobody knows yet whether it took effect."""
 UNPROVEN = "unproven"
 """Reason, or warning, of a step of which nothing shows that it did its work."""
+BLOCKED = "blocked"
+"""Reason of a step, and of a run, that a rule of the policy ended."""
 WHEN = "when"
 """Reason of a step that was skipped because its `when` did not hold."""
 ITEM_SKIPPED = "item_skipped"
@@ -153,7 +155,9 @@ class Status(StrEnum):
     UNMET = "unmet"
     """The action ran and an expectation does not hold."""
     REFUSED = "refused"
-    """Definitely not performed: not actionable, forbidden, or fenced before dispatch."""
+    """Definitely not performed: not actionable, or fenced before dispatch."""
+    BLOCKED = "blocked"
+    """A rule of the policy forbids it, or broke it off: nothing tries it another way."""
     IN_DOUBT = "in_doubt"
     """A commit step may or may not have taken effect."""
 
@@ -194,6 +198,8 @@ class StepOutcome(Record):
     status: Status
     reason: str = ""
     message: str = ""
+    rule: str = ""
+    """Of a step that was blocked: the rule, such as `policy 'back-office': actions.deny`."""
     fingerprint: str = ""
     content_key: str = ""
     effect: Effect = Effect.READ

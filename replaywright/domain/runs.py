@@ -568,6 +568,8 @@ class StepLine(Record):
     """How a preference rule changed the model's pick."""
     left_out: str = ""
     """Why the step was not performed: one of `outcomes.LEFT_OUT`."""
+    rule: str = ""
+    """The rule of the policy that blocked the step."""
     kind: Literal["step", "plan", "browser", "note"] = "step"
     """`plan`: not a step, but a revision of the plan from that step on. `browser`: a new browser from that step on.
     `note`: what a run from a goal decided."""
@@ -576,7 +578,7 @@ class StepLine(Record):
 class Progress(Record):
     """Answer of the query `progress`."""
 
-    status: Literal["running", "waiting", "done", "failed"] = "running"
+    status: Literal["running", "waiting", "done", "failed", "blocked"] = "running"
     step: int = 0
     """Number of steps done."""
     steps: int = 0
@@ -600,6 +602,8 @@ class RunResult(Record):
     failed_step: int | None = None
     reason: str = ""
     message: str = ""
+    rule: str = ""
+    """The rule of the policy that ended the run: it was blocked, which is no failure. Empty for any other end."""
     artifacts: dict[str, str] = Field(default_factory=dict)
     """What is kept of the step that failed: digests in the artifact store, by kind."""
     extracted: dict[str, Any] = Field(default_factory=dict)

@@ -4,6 +4,7 @@ import re
 
 from replaywright.domain.base import Record
 from replaywright.domain.fitting import PRECONDITION
+from replaywright.domain.outcomes import BLOCKED
 from replaywright.domain.runs import RunResult
 from replaywright.domain.skills import Change, SkillRun
 from replaywright.domain.spending import BUDGET_SPENT
@@ -24,6 +25,7 @@ _OUTSIDE = frozenset(
         "SessionLost",
         "StoreUnavailable",
         "abandoned",
+        BLOCKED,
         "ledger_damaged",
         "navigation_failed",
         "server_error",

@@ -34,7 +34,8 @@ _VERDICTS: Final[Mapping[Status, Verdict]] = {
     Status.DONE: "success",
     Status.MISSED: "failed",
     Status.UNMET: "failed",
-    Status.REFUSED: "blocked",
+    Status.REFUSED: "failed",
+    Status.BLOCKED: "blocked",
     Status.IN_DOUBT: "unknown",
 }
 _BESIDE: Final = frozenset({"at", "chain"})

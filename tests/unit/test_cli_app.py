@@ -217,6 +217,18 @@ def test_a_failed_run_brings_its_result_along() -> None:
     assert failure_lines(ending.result) == ["step 7: two buttons (ambiguous)"]
 
 
+def test_a_run_that_a_rule_ended_is_told_apart_from_one_that_failed() -> None:
+    rule = "policy 'back-office': actions.deny"
+    result = RunResult(succeeded=False, failed_step=1, reason="blocked", message="it forbids click", rule=rule)
+    details = result.model_dump(mode="json", by_alias=True)
+
+    ending = ending_of(ApplicationError("step 2: it forbids click", details, type="TaskBlocked"))
+
+    assert ending == Ending("blocked", result)
+    assert failure_lines(ending.result) == [f"step 2: it forbids click ({rule})"]
+    assert exit_status(ending, fail_on_heal=True) is Exit.BLOCKED
+
+
 def test_a_failure_without_a_result_is_told_by_its_innermost_cause() -> None:
     error = ApplicationError("activity failed", type="Outer")
     error.__cause__ = ApplicationError("no such host", type="Inner")

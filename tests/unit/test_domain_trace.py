@@ -56,7 +56,8 @@ def test_a_step_has_input_output_and_metadata() -> None:
         (DONE.model_copy(update={"already_done": True}), "skipped"),
         (StepOutcome(status=Status.MISSED), "failed"),
         (StepOutcome(status=Status.UNMET), "failed"),
-        (StepOutcome(status=Status.REFUSED), "blocked"),
+        (StepOutcome(status=Status.REFUSED), "failed"),
+        (StepOutcome(status=Status.BLOCKED, rule="policy 'p': actions.deny"), "blocked"),
         (StepOutcome(status=Status.IN_DOUBT), "unknown"),
     ],
 )

@@ -54,7 +54,7 @@ async def test_a_commit_step_whose_activity_breaks_off_is_resolved_and_not_tried
     assert [(request.action.sequence, request.action.epoch) for request in script.verified] == [(1, 3)]
 
 
-@pytest.mark.parametrize("kind", kinds("SecretMissing", "InputInvalid", "PolicyBlocked"))
+@pytest.mark.parametrize("kind", kinds("SecretMissing", "InputInvalid"))
 async def test_a_commit_step_that_is_refused_before_anything_is_done_fails_with_its_reason(
     client: Client, kind: str
 ) -> None:

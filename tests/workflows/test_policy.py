@@ -1,0 +1,103 @@
+"""What becomes of a run that a rule of the policy ends."""
+
+import pytest
+from pydantic import TypeAdapter
+from temporalio.client import Client, WorkflowFailureError
+from temporalio.exceptions import ApplicationError
+from temporalio.testing import WorkflowEnvironment
+
+from replaywright.domain.actions import Effect
+from replaywright.domain.budgets import Limits
+from replaywright.domain.outcomes import BLOCKED, Status, StepOutcome
+from replaywright.domain.overrides import Due
+from replaywright.domain.runs import ActionRequest, RunInput, RunResult
+from replaywright.domain.steps import Step
+from tests.workflows.scripted import Script, after_goto, done, lost, run_of, scripted, start
+from workflows.plugin import WorkflowPlugin
+from workflows.task import BrowserTask
+
+GOTO = {"action": "goto", "url": "http://site/"}
+FILL = {"action": "fill", "instruction": "the name field", "value": "Ada"}
+SEND = {"action": "click", "instruction": "the send button", "effect": "commit"}
+STEP: TypeAdapter[Step] = TypeAdapter(Step)
+RULE = "policy 'back-office': actions.deny"
+
+
+@pytest.fixture
+async def client(temporal_env: WorkflowEnvironment) -> Client:
+    address = temporal_env.client.service_client.config.target_host
+    return await Client.connect(address, plugins=[WorkflowPlugin()])
+
+
+def blocked(effect: Effect = Effect.READ) -> StepOutcome:
+    said = f"{RULE} forbids it"
+    return StepOutcome(status=Status.BLOCKED, reason=BLOCKED, message=said, rule=RULE, effect=effect, snapshot="snap")
+
+
+async def ended(client: Client, script: Script, run: RunInput) -> ApplicationError:
+    """How the run failed."""
+    async with scripted(client, script) as queue:
+        handle = await start(client, queue, run)
+        with pytest.raises(WorkflowFailureError) as failure:
+            await handle.result()
+        told = await handle.query(BrowserTask.progress)
+        memo = await (await handle.describe()).memo()
+    assert isinstance(failure.value.cause, ApplicationError)
+    assert (told.status, memo.get("status")) == ("blocked", "blocked")
+    return failure.value.cause
+
+
+async def test_a_blocked_step_ends_the_run_as_blocked_and_nobody_is_asked_how_else_to_do_it(client: Client) -> None:
+    script = Script(perform=after_goto(lambda _request, _call: blocked()))
+
+    run = run_of(GOTO, FILL, goal="Enter the name", budget=Limits(plans=3), on_failure="ask")
+    error = await ended(client, script, run)
+
+    result = RunResult.model_validate(error.details[0])
+    assert (error.type, result.succeeded, result.rule, result.failed_step) == ("TaskBlocked", False, RULE, 1)
+    assert [request.sequence for request in script.performed] == [0, 1]
+    assert (script.proposed, script.revised, script.settled, len(script.closed)) == ([], [], [], 1)
+
+
+async def test_an_activity_that_a_rule_forbids_ends_the_run_with_that_rule(client: Client) -> None:
+    def perform(_request: ActionRequest, _call: int) -> StepOutcome:
+        raise ApplicationError(f"{RULE} forbids it", RULE, type="PolicyBlocked", non_retryable=True)
+
+    script = Script(perform=after_goto(perform))
+
+    error = await ended(client, script, run_of(GOTO, SEND))
+
+    result = RunResult.model_validate(error.details[0])
+    assert (result.rule, result.reason, result.message) == (RULE, BLOCKED, f"{RULE} forbids it")
+    assert (len(script.performed), script.verified) == (2, [])
+
+
+async def test_a_step_that_is_blocked_on_the_way_back_ends_the_run_as_blocked(client: Client) -> None:
+    def perform(request: ActionRequest, call: int) -> StepOutcome:
+        if request.reapply:
+            return blocked()
+        if request.sequence == 1 and call == 0:
+            raise lost()
+        return done(request)
+
+    error = await ended(client, Script(perform=perform, adopt=False), run_of(GOTO, FILL))
+
+    assert RunResult.model_validate(error.details[0]).rule == RULE
+
+
+async def test_an_override_rule_that_is_blocked_is_left_out_and_shown(client: Client) -> None:
+    close = {"action": "click", "instruction": "close it", "target": {"role": "button", "name": "Close"}}
+    rule = Due(name="banner", steps=(STEP.validate_python({**close, "effect": "idempotent"}),), at_most=3)
+
+    def perform(request: ActionRequest, _call: int) -> StepOutcome:
+        if request.override:
+            return blocked()
+        return done(request, due=(rule,)) if request.sequence == 0 else done(request)
+
+    async with scripted(client, Script(perform=perform)) as queue:
+        handle = await start(client, queue, run_of(GOTO, FILL))
+        result = await handle.result()
+        lines = (await handle.query(BrowserTask.progress)).lines
+
+    assert result.succeeded
+    assert [(line.override, line.status, line.rule) for line in lines][1] == ("banner", Status.BLOCKED, RULE)
