@@ -31,6 +31,7 @@ from activities.goals import GoalActivities
 from activities.knowledge import KnowledgeActivities
 from activities.looking import LookActivities
 from activities.model import ModelActivities
+from activities.people import PersonActivities
 from activities.plans import PlanActivities
 from activities.probing import ProbeProposals, ProbeTrials
 from activities.recall import RecallActivities
@@ -61,6 +62,7 @@ from replaywright.llm.labeller import ModelLabeller
 from replaywright.llm.planner import ModelPlanner
 from replaywright.llm.prober import ModelProber
 from replaywright.llm.reader import ModelParameterReader
+from replaywright.notices import CommandNotices
 from replaywright.overrides import rules_in, shipped_rules
 from replaywright.settings import READY_FILE_VARIABLE, Settings, load_settings
 from replaywright.stack.chromium import find_chromium
@@ -305,6 +307,8 @@ async def _browser_workers(
     effects = EffectActivities(attachments, store, secrets)
     skipping = Skipping(actions, attachments)
     knowledge = KnowledgeActivities(attachments, store, secrets, actions.failures)
+    notices = None if settings.notify_command is None else CommandNotices(settings.notify_command)
+    people = PersonActivities(attachments, artifacts, secrets, notices)
     checkpoints = CheckpointActivities(attachments, actions.checkpoints, secrets)
     own: list[Callable[..., Any]] = [
         *actions.activities(),
@@ -317,12 +321,14 @@ async def _browser_workers(
         knowledge.finish_run,
         LookActivities(attachments, artifacts, secrets, pictures=settings.planner_pictures).look,
         FitActivities(attachments, artifacts, secrets).fits,
+        people.look,
         sessions.close_session,
     ]
     shared: list[Callable[..., Any]] = [
         sessions.open_session,
         sessions.recover_session,
         effects.settle_step,
+        people.notify,
         skipping.leave_out,
         ResumeActivities(store).resume_run,
         SkillRunActivities(RedisSkills(redis)).note_skill_run,

@@ -248,7 +248,7 @@ class EffectActivities:
                 await self._settle(request)
             except Fenced as exc:  # the record is gone or damaged: the word of the person stands in history and trace
                 _log.warning("the ledger does not take the decision on step %d: %s", asked.sequence, exc)
-            told = verdict.model_dump(by_alias=True)
+            told = verdict.model_dump(by_alias=True, exclude={"question", "value", "sealed"})
             line = {"kind": "person", "fingerprint": asked.fingerprint, **told, "failed": request.failed}
             await self._store.append_trace(**scope, line=line)
 

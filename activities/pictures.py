@@ -21,8 +21,8 @@ class Pictured:
     missing: str = ""
 
 
-async def pictured(browser: BrowserSession, artifacts: Artifacts, secrets: Secrets, about: str) -> Pictured:
-    """What the current tab shows, and a picture with a mark on what its text lists for `about`.
+async def pictured(browser: BrowserSession, artifacts: Artifacts, secrets: Secrets, about: str | None) -> Pictured:
+    """What the current tab shows, and a picture with a mark on what its text lists for `about`; None: without marks.
 
     Raises:
         ActionFailed: the page does not answer.
@@ -30,6 +30,8 @@ async def pictured(browser: BrowserSession, artifacts: Artifacts, secrets: Secre
     """
 
     def wanted(snapshot: Snapshot) -> tuple[str, ...]:
+        if about is None:
+            return ()
         return listed_ids(redacted_snapshot(snapshot, secrets).as_text(about=about))
 
     seen = await browser.look(wanted, secrets.redact)

@@ -12,6 +12,7 @@ ReplaywrightError
 ├── ValueTooLarge              a value is over the limit of where it was to be kept: never retried
 ├── ArtifactMissing            a digest that a record names is not in the artifact store
 ├── ArtifactsUnavailable       the artifact store cannot be reached or refuses writes: the run goes on without
+├── NoticeFailed               the command that tells people of a question did not: the run waits all the same
 ├── DoneElsewhere              the lineage has an intent, or more, for the same act under another fingerprint
 ├── SessionLost                the live browser of this run is gone, or no longer ours
 │   ├── Fenced                 a newer attempt owns this session or step
@@ -91,6 +92,10 @@ class SessionLost(ReplaywrightError):
 
 class Fenced(SessionLost):
     """A newer attempt owns this session or step; this one must stop."""
+
+
+class NoticeFailed(ReplaywrightError):
+    """Nobody could be told that a run waits."""
 
 
 class DoneElsewhere(ReplaywrightError):

@@ -810,6 +810,17 @@ class Labeller(Protocol):
         """
 
 
+class Notices(Protocol):
+    """Tells people that a run waits for them."""
+
+    async def tell(self, notice: str) -> None:
+        """Pass on `notice`, the JSON of a `replaywright.domain.questions.Notice`.
+
+        Raises:
+            NoticeFailed: it cannot be passed on.
+        """
+
+
 class Secrets(Protocol):
     """Values of secrets, by name, on this worker only."""
 

@@ -192,6 +192,18 @@ class Settings(BaseSettings):
     hibernate_after_s: Annotated[float, Field(ge=0)] = 120
     """A run that has waited for a person for so many seconds gives its browser back until it goes on. 0: never."""
 
+    ask_within_s: Annotated[float, Field(ge=0, allow_inf_nan=False)] = 0
+    """A question to a person that nobody answered for so many seconds ends the run. 0: it waits for ever."""
+
+    approve_within_s: Annotated[float, Field(gt=0, allow_inf_nan=False)] = 259_200
+    """The same for an approval, which always has an end; nothing is approved by time."""
+
+    remind_every_s: Annotated[float, Field(ge=0, allow_inf_nan=False)] = 86_400
+    """Seconds between reminders of a question that waits. 0: none."""
+
+    notify_command: str | None = None
+    """What a worker runs when a run asks a person, reminds, or gives up waiting; JSON on its standard input."""
+
     recycle_after_s: Annotated[float, Field(ge=0, allow_inf_nan=False)] = 7200
     """A browser that is so many seconds old is exchanged for a new one at the run's next checkpoint. 0: never."""
 

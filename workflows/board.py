@@ -8,6 +8,7 @@ from workflows.attempts import Attempt
 
 with workflow.unsafe.imports_passed_through():
     from replaywright.domain.outcomes import LEFT_OUT, Status, StepOutcome
+    from replaywright.domain.questions import Question
     from replaywright.domain.runs import Progress, Revision, StepLine, Totals
     from replaywright.domain.sessions import Recycling
 
@@ -22,18 +23,25 @@ class Board:
     def __init__(self) -> None:
         self.status: Literal["running", "waiting", "done", "failed", "blocked"] = "running"
         self.doing = ""
-        self.answers: tuple[str, ...] = ()
-        """The verdicts that a person may give."""
-        self._waiting_for = ""
+        self.question: Question | None = None
+        """What a person is asked; None while nothing waits."""
         self._lines: list[StepLine] = []
 
-    def ask(self, question: str, answers: tuple[str, ...]) -> None:
+    def ask(self, question: Question) -> None:
         """The run waits for a person."""
-        self._waiting_for, self.answers, self.status = question, answers, "waiting"
+        self.question, self.status = question, "waiting"
+
+    def remind(self) -> Question:
+        """Add the line of a reminder; the question with one more."""
+        assert self.question is not None
+        self.question = self.question.model_copy(update={"reminders": self.question.reminders + 1})
+        since = self.question.since.strftime("%Y-%m-%d %H:%M UTC")
+        self.note_text(f"reminder {self.question.reminders}: step {self.question.sequence + 1} waits since {since}")
+        return self.question
 
     def go_on(self) -> None:
-        """A person has answered."""
-        self._waiting_for, self.answers, self.status = "", (), "running"
+        """The question is over."""
+        self.question, self.status = None, "running"
 
     def note(self, attempt: Attempt, outcome: StepOutcome) -> None:
         """Add the line of a step."""
@@ -84,8 +92,9 @@ class Board:
             step=step,
             steps=steps,
             doing=self.doing,
-            waiting_for=self._waiting_for,
-            answers=self.answers,
+            waiting_for="" if self.question is None else self.question.text,
+            answers=() if self.question is None else self.question.answers,
+            question=self.question,
             revised_from=revised_from,
             lines=tuple(self._lines),
             totals=totals,
@@ -99,9 +108,11 @@ class Board:
             for line in progress.lines[-_LINES_SHOWN:]
         ]
         now = progress.waiting_for or progress.doing
+        ends = None if progress.question is None else progress.question.deadline
         return (
             f"**{progress.status}** · step {progress.step} of {progress.steps}"
             + (f" · {now}" if now else "")
+            + ("" if ends is None else f" · until {ends:%Y-%m-%d %H:%M} UTC")
             + "".join(f" · plan revised from step {index + 1}" for index in progress.revised_from)
             + f" · {progress.totals.usage.calls} model calls · {progress.totals.heals} heals\n\n"
             + "\n".join(done)

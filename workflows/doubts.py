@@ -21,6 +21,7 @@ with workflow.unsafe.imports_passed_through():
     from replaywright.domain.actions import Effect
     from replaywright.domain.outcomes import Status, StepOutcome
     from replaywright.domain.probing import SiteProbe
+    from replaywright.domain.questions import Ask, QuestionKind, Verdict
     from replaywright.domain.reconciling import IN_FLIGHT_MS, total_limit_ms
     from replaywright.domain.runs import (
         NOTHING_LEFT,
@@ -30,7 +31,6 @@ with workflow.unsafe.imports_passed_through():
         Resolution,
         ResolveRequest,
         SettleRequest,
-        Verdict,
     )
 
 _Result = TypeVar("_Result")
@@ -234,9 +234,14 @@ class Doubts:
 
     async def _ask_person(self, attempt: Attempt, asked: ActionRequest, reason: str) -> Resolution:
         verdict = await self.person.asked(
-            f"step {attempt.sequence + 1} ({attempt.title}) may or may not have taken effect ({reason}): "
-            "look at the site, then answer",
-            ("done", "not_done", "retry", "abandon"),
+            Ask(
+                kind=QuestionKind.DOUBT,
+                text=f"step {attempt.sequence + 1} ({attempt.title}) may or may not have taken effect ({reason}): "
+                "look at the site, then answer",
+                sequence=attempt.sequence,
+                title=attempt.title,
+                answers=("done", "not_done", "retry", "abandon"),
+            )
         )
         await self.person.settled(attempt, SettleRequest(action=asked, verdict=verdict))
         who = verdict.who or "a person"

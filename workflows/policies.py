@@ -26,6 +26,9 @@ MODEL_TOTAL = timedelta(minutes=5)
 PLAN_LIMIT = timedelta(seconds=180)
 """A planner writes more than an executor, and is told once when its plan breaks a rule."""
 PLAN_TOTAL = timedelta(minutes=8)
+NOTICE_LIMIT = timedelta(seconds=40)
+"""For the command that tells people of a question; it has 30 s itself."""
+NOTICE_TOTAL = timedelta(minutes=2)
 STORE_PAUSE = timedelta(seconds=2)
 STORE_TRIES = 150
 """A commit step that was not dispatched for want of the store is tried again this often: about five minutes."""

@@ -8,6 +8,7 @@ from workflows.attempts import Attempt
 with workflow.unsafe.imports_passed_through():
     from replaywright.domain.actions import Effect
     from replaywright.domain.outcomes import DONE_BEFORE, Status, StepOutcome
+    from replaywright.domain.questions import Ask, QuestionKind
     from replaywright.domain.runs import PersonVerdict, Resume, ResumeRequest, Resumption, RunInput
     from replaywright.domain.steps import Step
 
@@ -15,7 +16,6 @@ EARLIER_RUN = "earlier_run"
 """Why the page proves nothing of a step in doubt: it was left so by another run, in another browser."""
 EARLIER_CHAIN = "earlier_chain"
 """The same, of a step under another chain of steps."""
-ANSWERS = ("redo", "keep", "abandon")
 KEPT = "kept"
 """Reason of a step that counts as done because the lineage did the same under another chain of steps."""
 
@@ -82,11 +82,16 @@ def is_done_before(outcome: StepOutcome) -> bool:
     return outcome.reason == DONE_BEFORE
 
 
-def question_on(attempt: Attempt) -> str:
+def question_on(attempt: Attempt) -> Ask:
     """What a person is asked of a step that the lineage has done under another chain of steps."""
-    return (
-        f"step {attempt.sequence + 1} ({attempt.title}) must not be repeated by mistake, and this lineage has done the "
-        "same before, after other steps: redo performs it once more, keep takes it as done and leaves the page as it is"
+    return Ask(
+        kind=QuestionKind.DONE_BEFORE,
+        text=f"step {attempt.sequence + 1} ({attempt.title}) must not be repeated by mistake, and this lineage has "
+        "done the same before, after other steps: redo performs it once more, keep takes it as done and leaves the "
+        "page as it is",
+        sequence=attempt.sequence,
+        title=attempt.title,
+        answers=("redo", "keep", "abandon"),
     )
 
 

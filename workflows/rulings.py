@@ -7,6 +7,7 @@ from workflows.attempts import Attempt, why_of
 with workflow.unsafe.imports_passed_through():
     from replaywright.domain.evaluation import failing
     from replaywright.domain.outcomes import LEFT_OUT, SERVER_ERROR, Status, StepOutcome
+    from replaywright.domain.questions import Ask, QuestionKind
     from replaywright.domain.runs import Totals
     from replaywright.domain.spending import BUDGET_SPENT
 
@@ -49,6 +50,17 @@ def explained(attempt: Attempt, outcome: StepOutcome) -> str:
     """What became of a step, as a failure's message says it."""
     what = outcome.message or outcome.reason.replace("_", " ") or outcome.status.value
     return f"{attempt.title}: {outcome.status.value.replace('_', ' ')}: {what}"
+
+
+def failed_question(attempt: Attempt, outcome: StepOutcome) -> Ask:
+    """What a person is asked about a step that failed, and that nothing mends."""
+    return Ask(
+        kind=QuestionKind.FAILED,
+        text=f"step {attempt.sequence + 1} failed: {explained(attempt, outcome)}",
+        sequence=attempt.sequence,
+        title=attempt.title,
+        answers=("retry", "done", *(("skip",) if outcome.effect.repeatable else ()), "abandon"),
+    )
 
 
 def counted(totals: Totals, outcome: StepOutcome) -> Totals:

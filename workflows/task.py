@@ -21,7 +21,6 @@ from workflows.probing import Probing
 from workflows.recovery import Place, Recovery
 from workflows.recycling import Recycler
 from workflows.resuming import (
-    ANSWERS,
     EARLIER_CHAIN,
     EARLIER_RUN,
     Resuming,
@@ -34,6 +33,7 @@ from workflows.rulings import (
     came_to_nothing,
     counted,
     explained,
+    failed_question,
     is_out_of_sight,
     may_repeat,
     out_of_budget,
@@ -125,6 +125,8 @@ class BrowserTask:
         )
         self._goals = Goals(run, self._lineage, self._browser, self._planning, self._board)
         self._person = Person(
+            run,
+            self._browser,
             self._board,
             self._planning,
             self._show,
@@ -245,7 +247,7 @@ class BrowserTask:
         verdict = self._resuming.decided(attempt, outcome)
         if verdict is None:
             self._note(attempt, outcome)
-            verdict = await self._person.asked(question_on(attempt), ANSWERS)
+            verdict = await self._person.asked(question_on(attempt))
         await self._person.settled(attempt, SettleRequest(action=attempt.request(), verdict=verdict, failed=True))
         match verdict.verdict:
             case "redo":
@@ -492,9 +494,7 @@ class BrowserTask:
             return await self._lists.leave_out(attempt, ITEM_SKIPPED, explained(attempt, outcome))
         if not self._asks_on_failure:
             raise TaskFailed(outcome.reason or outcome.status, explained(attempt, outcome), outcome.artifacts)
-        answers = ("retry", "done", *(("skip",) if outcome.effect.repeatable else ()), "abandon")
-        question = f"step {attempt.sequence + 1} failed: {explained(attempt, outcome)}"
-        verdict = await self._person.asked(question, answers)
+        verdict = await self._person.asked(failed_question(attempt, outcome))
         self._leave_epoch(outcome)
         self._goals.note_person()
         await self._person.settled(attempt, SettleRequest(action=attempt.request(), verdict=verdict, failed=True))
@@ -634,6 +634,7 @@ class BrowserTask:
             commits=self._commits,
             warnings=self._warnings,
             begun=self._planning.begun,
+            questions=self._person.asked_so_far,
             resumed=self._run.resume is not None,
             checkpoints=self._recovery.checkpoints,
             page_from=self._recovery.page_from,
@@ -667,4 +668,4 @@ class BrowserTask:
 
     @resolve_step.validator
     def _check_resolve_step(self, verdict: PersonVerdict) -> None:
-        self._person.check(verdict, self._position)
+        self._person.check(verdict)

@@ -31,7 +31,8 @@ from replaywright.cli.connect import Place, is_somewhere, require_somewhere, tem
 from replaywright.cli.follow import WORKFLOW, Ending, ServerGone, follow
 from replaywright.domain.budgets import Budget, Limits
 from replaywright.domain.outcomes import BLOCKED
-from replaywright.domain.runs import SECRET_PREFIX, Heal, Mode, Progress, Resume, RunInput, RunResult, RunState
+from replaywright.domain.questions import WAITS
+from replaywright.domain.runs import SECRET_PREFIX, Asking, Heal, Mode, Progress, Resume, RunInput, RunResult, RunState
 from replaywright.domain.skills import SkillRef
 from replaywright.domain.tasks import Task, bind_parameters
 from replaywright.errors import InputInvalid, SecretMissing
@@ -300,6 +301,11 @@ async def start(here: Place, order: Order) -> WorkflowHandle[Any, RunResult]:
                     state=order.state,
                     checkpoint_every=here.settings.checkpoint_every,
                     hibernate_after_s=here.settings.hibernate_after_s,
+                    asking=Asking(
+                        within_s=here.settings.ask_within_s,
+                        approve_within_s=here.settings.approve_within_s,
+                        remind_every_s=here.settings.remind_every_s,
+                    ),
                     recycle_after_s=here.settings.recycle_after_s,
                     recycle_above_mb=here.settings.recycle_above_mb,
                 ),
@@ -316,6 +322,7 @@ async def start(here: Place, order: Order) -> WorkflowHandle[Any, RunResult]:
                     "task": order.task.task,
                     "lineage": order.lineage or order.run_id,
                     "tenant": here.settings.tenant,
+                    WAITS: "",
                 },
                 search_attributes=await _search_attributes(here, order),
             )

@@ -25,7 +25,8 @@ from replaywright.cli.evidence import print_report, report_of
 from replaywright.cli.follow import WORKFLOW, Ending, ServerGone, ending_of, handle_of, progress_of
 from replaywright.cli.run import failure_lines, say_what_it_waits_for
 from replaywright.cli.store import StepRecord, opened_store, step_records
-from replaywright.domain.runs import PersonVerdict, Progress, RunResult, Verdict
+from replaywright.domain.questions import Verdict
+from replaywright.domain.runs import PersonVerdict, Progress, RunResult
 from replaywright.errors import InputInvalid, StackFailed, StoreUnavailable
 from replaywright.settings import load_settings
 

@@ -1,7 +1,7 @@
 """One execution of a task: what crosses between the caller, the workflow and the activities."""
 
 from enum import StrEnum
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal
 
 from pydantic import Field
 
@@ -16,6 +16,7 @@ from replaywright.domain.outcomes import DownloadedFile, Lookup, Status, StepOut
 from replaywright.domain.overrides import Due
 from replaywright.domain.predicates import Predicate
 from replaywright.domain.probing import SiteProbe
+from replaywright.domain.questions import APPROVE_WITHIN_S, Question, Verdict
 from replaywright.domain.sessions import SessionRef
 from replaywright.domain.skills import SkillRef
 from replaywright.domain.steps import ForEach, Step
@@ -310,19 +311,19 @@ class Resolution(Record):
     outcome: StepOutcome | None = None
 
 
-Verdict: TypeAlias = Literal["done", "not_done", "retry", "skip", "redo", "keep", "abandon"]
-"""On a step in doubt: done, not_done, retry (perform it again, whether it took effect or not), abandon. On one that
-failed: retry, done, skip (not a commit), abandon. On one that the lineage has done under another chain: redo, keep,
-abandon."""
-
-
 class PersonVerdict(Record):
-    """A person's answer on a step in doubt, or on one that failed."""
+    """A person's answer to the question that a run waits with."""
 
     sequence: int
     verdict: Verdict
     who: str = ""
     why: str = ""
+    question: str = ""
+    """Id of the question; empty: whichever is open."""
+    value: str = ""
+    """What the person says, where words are wanted. Never a code: that is sealed."""
+    sealed: str = ""
+    """A code, sealed with the question's key."""
 
 
 class SettleRequest(Record):
@@ -446,6 +447,8 @@ class RunState(Record):
     """Of a run from a goal that is not decided yet: skills that it had recalled, and that did not fit."""
     signed_in: bool | None = None
     """Of such a run: whether the site takes it for signed in; None when nobody knows."""
+    questions: int = 0
+    """How many questions it has asked."""
     begun: float = 0.0
     """When the run began, in seconds since 1970, moved on by the time that it waited for a person; 0 if it begins."""
 
@@ -509,6 +512,17 @@ class Resumption(Record):
         return self.state in OPEN_STATES
 
 
+class Asking(Record):
+    """How long a run waits for a person where neither its task nor the step says."""
+
+    within_s: float = Field(0.0, ge=0)
+    """Seconds after which a question ends the run; 0: it waits for ever."""
+    approve_within_s: float = Field(APPROVE_WITHIN_S, gt=0)
+    """The same for an approval, which always has an end."""
+    remind_every_s: float = Field(0.0, ge=0)
+    """Seconds between two reminders; 0: none."""
+
+
 class RunInput(Record):
     """Input of the workflow `BrowserTask`."""
 
@@ -525,6 +539,7 @@ class RunInput(Record):
     """Steps after which a checkpoint is due if none came of navigations and commits."""
     hibernate_after_s: float = Field(120.0, ge=0)
     """A run that has waited for a person for so many seconds gives its browser back until it goes on; 0: never."""
+    asking: Asking = Asking()
     recycle_after_s: float = Field(7200.0, ge=0)
     """A browser that is so many seconds old is exchanged for a new one at the next checkpoint; 0: never."""
     recycle_above_mb: int = Field(1536, ge=0)
@@ -587,6 +602,8 @@ class Progress(Record):
     """What a person has to decide; empty when nothing waits."""
     answers: tuple[str, ...] = ()
     """The verdicts that a person may give."""
+    question: Question | None = None
+    """The same and more: since when, until when, what the page shows. None when nothing waits."""
     revised_from: tuple[int, ...] = ()
     """For each revision of the plan, the index of the step that it began at."""
     lines: tuple[StepLine, ...] = ()

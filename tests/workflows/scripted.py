@@ -27,6 +27,7 @@ from replaywright.domain.goal_runs import (
     SkillUse,
 )
 from replaywright.domain.outcomes import WHEN, Lookup, Status, StepOutcome
+from replaywright.domain.questions import LookForPerson, Notice, Question, SeenByPerson
 from replaywright.domain.recall import Recalled, RecallRequest
 from replaywright.domain.runs import (
     ActionRequest,
@@ -153,6 +154,9 @@ class Script:
     recovered: list[RecoverSession] = field(default_factory=list)
     closed: list[CloseSession] = field(default_factory=list)
     counted: list[NoteSkillRun] = field(default_factory=list)
+    looked: list[LookForPerson] = field(default_factory=list)
+    notices: list[Notice] = field(default_factory=list)
+    notify: Callable[[Notice], None] = lambda _notice: None
     activity_ids: list[str] = field(default_factory=list)
 
     def answer(self, request: ActionRequest, call: int) -> StepOutcome:
@@ -194,6 +198,20 @@ def _checkpoints(script: Script) -> list[Callable[..., object]]:
         return script.checks(request)
 
     return [checkpoint, restore, check]
+
+
+def _people(script: Script) -> tuple[Callable[..., object], Callable[..., object]]:
+    @activity.defn(name="person.look")
+    async def look(request: LookForPerson) -> SeenByPerson:
+        script.looked.append(request)
+        return SeenByPerson(url="http://site/", site_says=("A page",), picture="picture")
+
+    @activity.defn(name="person.notify")
+    async def notify(request: Notice) -> None:
+        script.notices.append(request)
+        script.notify(request)
+
+    return look, notify
 
 
 def _note_run(script: Script) -> Callable[..., object]:
@@ -292,7 +310,7 @@ def _of_goals(script: Script) -> list[Callable[..., object]]:
     return [recall, claim, release, judge, learn, label, plan]
 
 
-def _activities(script: Script, queue: str) -> tuple[list[Callable[..., object]], list[Callable[..., object]]]:
+def _activities(script: Script, queue: str) -> tuple[list[Callable[..., object]], ...]:
     session = SessionRef(session_id="s1", queue=f"{queue}-own", host_queue=f"{queue}-own", host="h")
 
     def named(action: Action) -> Callable[..., object]:
@@ -354,22 +372,23 @@ def _activities(script: Script, queue: str) -> tuple[list[Callable[..., object]]
 
     propose_probe, try_probe = _probes(script)
     decide, leave_out = _skipping(script)
+    seen, notify = _people(script)
     actions = [named(action) for action in Action]
-    own = [*actions, decide, recover, close, verify, finish, try_probe, *_looking(script), *_checkpoints(script)]
+    own = [*actions, decide, recover, close, verify, finish, try_probe, seen, *_looking(script), *_checkpoints(script)]
     of_models: list[Callable[..., object]] = [propose, revise, propose_probe, *_of_goals(script)]
-    return own, [opened, recover, settle, leave_out, resume, _note_run(script), *of_models]
+    return own, [opened, recover, settle, leave_out, resume, _note_run(script), notify], of_models
 
 
 @asynccontextmanager
-async def scripted(client: Client, script: Script) -> AsyncIterator[str]:
-    """Workers for the workflow and for the scripted activities; yields the task queue."""
-    queue = f"test-{uuid.uuid4().hex[:8]}"
-    own, shared = _activities(script, queue)
+async def scripted(client: Client, script: Script, queue: str = "") -> AsyncIterator[str]:
+    """Workers for the workflow and for the scripted activities; yields the task queue, a new one if none is given."""
+    queue = queue or f"test-{uuid.uuid4().hex[:8]}"
+    own, shared, of_models = _activities(script, queue)
     async with (
         Worker(client, task_queue=queue),
         Worker(client, task_queue=f"{queue}-own", activities=own, workflows=[]),
-        Worker(client, task_queue=browser_queue(queue), activities=shared[:6]),
-        Worker(client, task_queue=model_queue(queue), activities=shared[6:]),
+        Worker(client, task_queue=browser_queue(queue), activities=shared),
+        Worker(client, task_queue=model_queue(queue), activities=of_models),
     ):
         yield queue
 
@@ -391,8 +410,11 @@ async def start(client: Client, queue: str, run: RunInput) -> WorkflowHandle[Bro
     return await client.start_workflow(BrowserTask.run, run, id=f"test-{uuid.uuid4().hex[:8]}", task_queue=queue)
 
 
-async def waiting(handle: WorkflowHandle[BrowserTask, RunResult]) -> None:
-    """Return when the run waits for a person."""
+async def waiting(handle: WorkflowHandle[BrowserTask, RunResult], number: int = 0) -> Question:
+    """Return when the run waits for a person, with its `number`-th question if one is named."""
     async with asyncio.timeout(20):
-        while (await handle.query(BrowserTask.progress)).status != "waiting":  # noqa: ASYNC110 - a query has no event
-            await asyncio.sleep(0.05)
+        while True:
+            question = (await handle.query(BrowserTask.progress)).question
+            if question is not None and (not number or question.id.endswith(f"-{number}")):
+                return question
+            await asyncio.sleep(0.05)  # a query has no event

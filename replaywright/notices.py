@@ -1,0 +1,64 @@
+"""Telling people that a run waits for them, by a command of the operator's."""
+
+import asyncio
+import contextlib
+import os
+import shlex
+
+from replaywright.errors import NoticeFailed
+
+LIMIT_S = 30.0
+"""For the command to end."""
+_SAID_LIMIT = 300
+"""Characters of what it writes on standard error that are told."""
+_PASSED_ON = ("HOME", "LANG", "LC_ALL", "PATH", "TMPDIR", "TZ", "USER")
+"""The command gets these variables of ours and no other: no secret is meant for it."""
+
+
+class CommandNotices:
+    """`Notices` through a command that gets each one as JSON on its standard input."""
+
+    def __init__(self, command: str) -> None:
+        """`command` is split as a shell would, and run without one.
+
+        Raises:
+            NoticeFailed: it cannot be split, or is empty.
+        """
+        try:
+            self._words = shlex.split(command)
+        except ValueError as exc:
+            raise NoticeFailed(f"the notify command {command!r} cannot be read: {exc}") from exc
+        if not self._words:
+            raise NoticeFailed("the notify command is empty: name a program, or unset it")
+
+    async def tell(self, notice: str) -> None:
+        """Run the command with `notice` on its standard input.
+
+        Raises:
+            NoticeFailed: it cannot be started, takes longer than 30 s, or ends with another status than 0.
+        """
+        name = self._words[0]
+        environment = {variable: os.environ[variable] for variable in _PASSED_ON if variable in os.environ}
+        try:
+            process = await asyncio.create_subprocess_exec(
+                *self._words,
+                stdin=asyncio.subprocess.PIPE,
+                stdout=asyncio.subprocess.DEVNULL,
+                stderr=asyncio.subprocess.PIPE,
+                env=environment,
+            )
+        except OSError as exc:
+            raise NoticeFailed(f"the notify command {name!r} cannot be started: {exc.strerror or exc}") from exc
+        try:
+            async with asyncio.timeout(LIMIT_S):
+                _, said = await process.communicate(notice.encode())
+        except TimeoutError as exc:
+            raise NoticeFailed(f"the notify command {name!r} has not ended within {LIMIT_S:g} s") from exc
+        finally:
+            if process.returncode is None:
+                with contextlib.suppress(ProcessLookupError):
+                    process.kill()
+                await process.wait()
+        if process.returncode:
+            told = said.decode(errors="replace").strip()[:_SAID_LIMIT]
+            raise NoticeFailed(f"the notify command {name!r} ended with status {process.returncode}: {told}")
