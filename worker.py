@@ -155,6 +155,7 @@ async def activity_workers(
     """Poll the queues of the activities that belong to the role, until the block ends; then drain."""
     async with contextlib.AsyncExitStack() as exits:
         secrets = secrets or EnvironmentSecrets(os.environ)
+        await asyncio.to_thread(secrets.learn)
         artifacts = ArtifactStore(settings.artifacts)
         built: list[Worker] = []
         overrides = _overrides(settings, exits) if role != "workflow" else None

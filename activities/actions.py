@@ -3,7 +3,7 @@
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from temporalio import activity
@@ -22,6 +22,7 @@ from replaywright.domain.outcomes import StepOutcome
 from replaywright.domain.overrides import OverrideRule, host_of
 from replaywright.domain.redacted import redacted_snapshot
 from replaywright.domain.runs import UNTOUCHED, ActionRequest
+from replaywright.domain.secret_sites import BoundSecret, own_site
 from replaywright.domain.snapshots import Snapshot
 from replaywright.domain.steps import Fill, Paste, Type
 from replaywright.domain.templates import fill, secrets_in
@@ -52,6 +53,17 @@ TAKE_OVERS = 3
 """How often an intent is tried anew because another step of the lineage had its act, of which nothing came."""
 RECORD_PAUSE_S = 0.2
 """Pause before the second try; each further one is twice as long."""
+
+
+@dataclass(frozen=True)
+class Entered:
+    """What a step enters into fields and prompts; never kept, never told."""
+
+    text: str = field(repr=False)
+    dialog_text: str | None = field(repr=False)
+    secrets: tuple[BoundSecret, ...]
+    """Those in `text`."""
+    dialog_secrets: tuple[BoundSecret, ...]
 
 
 class Actions:
@@ -263,17 +275,27 @@ class Actions:
         rules = await self._overrides.rules(request.tenant, host_of(url))
         return tuple(rule for rule in rules if rule.when is not None and rule.name not in request.spent)
 
-    def dialog_text_of(self, request: ActionRequest) -> str | None:
-        """What the step answers prompts with, secrets resolved."""
-        text = request.step.dialog_text
-        return None if text is None else fill(text, request.values, self._secrets.resolve)
+    async def entered(self, request: ActionRequest) -> Entered:
+        """What the step enters, secrets resolved, and where these may be entered.
 
-    def text_of(self, request: ActionRequest) -> tuple[str, bool]:
-        """What a fill, type or paste step enters, and whether a secret is in it."""
+        Raises:
+            SecretMissing: one has no value here, or nobody can tell where it belongs.
+        """
         step = request.step
-        if not isinstance(step, Fill | Type | Paste):
-            return "", False
-        return fill(step.value, request.values, self._secrets.resolve), bool(secrets_in(step.value))
+        text = step.value if isinstance(step, Fill | Type | Paste) else ""
+        prompt = step.dialog_text
+        bound = {name: self._bound(name, request) for name in secrets_in(text) | secrets_in(prompt or "")}
+        values = {name: await asyncio.to_thread(self._secrets.resolve, name) for name in sorted(bound)}
+        return Entered(
+            text=fill(text, request.values, values.__getitem__),
+            dialog_text=None if prompt is None else fill(prompt, request.values, values.__getitem__),
+            secrets=tuple(bound[name] for name in sorted(secrets_in(text))),
+            dialog_secrets=tuple(bound[name] for name in sorted(secrets_in(prompt or ""))),
+        )
+
+    def _bound(self, name: str, request: ActionRequest) -> BoundSecret:
+        sites = self._secrets.domains(name)
+        return BoundSecret(name, own_site(request.site) if sites is None else sites, declared=sites is not None)
 
     @property
     def secrets(self) -> Secrets:

@@ -51,7 +51,6 @@ from replaywright.domain.runs import (
 )
 from replaywright.domain.steps import action_of, names_element
 from replaywright.domain.targets import Target
-from replaywright.domain.templates import secrets_in
 from replaywright.domain.text import shorten
 from replaywright.errors import (
     ActionFailed,
@@ -70,7 +69,7 @@ from replaywright.ports import (
 )
 
 if TYPE_CHECKING:
-    from activities.actions import Actions
+    from activities.actions import Actions, Entered
 
 _NOTHING_SEEN = Evidence()
 WARNING_LIMIT = 300
@@ -199,7 +198,8 @@ class Performance:
         much of a heal as any other: the page is not what was recorded.
         """
         rules = await self._actions.rules_for(self._request, self._held.browser.url)
-        work, begun = replace(self._work(), overrides=rules), time.perf_counter()
+        entered = await self._actions.entered(self._request)
+        work, begun = replace(self._work(entered), overrides=rules), time.perf_counter()
         report = await self._held.browser.perform(work, self._gate())
         declared = getattr(self._step, "target", None)
         replayed = work.target is not None and self._request.proposed is None
@@ -278,18 +278,19 @@ class Performance:
         if self._commit is not None:
             self._departure = await self._commit.open()
 
-    def _work(self) -> Work:
+    def _work(self, entered: "Entered") -> Work:
         request, entry = self._request, self._entry
         self._derived = () if entry is None or request.proposed else todays(entry.derived, request.values)
-        text, sensitive = self._actions.text_of(request)
         recorded = None if entry is None or not self._serves(entry) else entry.target
         target = request.proposed or (None if recorded is None else filled_target(recorded, request.values))
         declared = getattr(self._step, "target", None)
         return Work(
             step=self._step,
-            text=text,
-            sensitive=sensitive or bool(secrets_in(request.step.dialog_text or "")),
-            dialog_text=self._actions.dialog_text_of(request),
+            text=entered.text,
+            sensitive=bool(entered.secrets or entered.dialog_secrets),
+            secrets=entered.secrets,
+            dialog_text=entered.dialog_text,
+            dialog_secrets=entered.dialog_secrets,
             target=target,
             query=declared if target is None else None,
             entry_version=0 if entry is None else entry.version,

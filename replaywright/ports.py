@@ -22,6 +22,7 @@ from replaywright.domain.predicates import Predicate
 from replaywright.domain.probing import SiteProbe
 from replaywright.domain.recall import Outcome, RecallRecord
 from replaywright.domain.runs import Revision, Usage
+from replaywright.domain.secret_sites import BoundSecret, Site
 from replaywright.domain.sessions import SessionRef, Wear
 from replaywright.domain.skills import Skill, SkillRecord, SkillRun, SkillStatistics, SkillStatus
 from replaywright.domain.snapshots import Snapshot
@@ -42,6 +43,10 @@ class Work:
     """What fill, type and paste enter, secrets resolved. Never logged, never in an exception."""
     sensitive: bool = False
     """Whether `text` holds a secret: its element's value is not read back into anything that is kept."""
+    secrets: tuple[BoundSecret, ...] = ()
+    """Those in `text`: it is entered only into a document where all of them may be."""
+    dialog_secrets: tuple[BoundSecret, ...] = ()
+    """Those in `dialog_text`: a prompt elsewhere is dismissed."""
     target: Target | None = None
     """The recorded or proposed element. None with no `query`: the element is unknown, which is a miss."""
     query: ElementQuery | None = None
@@ -825,7 +830,10 @@ class Secrets(Protocol):
     """Values of secrets, by name, on this worker only."""
 
     def resolve(self, name: str) -> str:
-        """Raises `SecretMissing` with the name of the variable to set."""
+        """The value, which a vault may take its time for. Raises `SecretMissing` with the name of the variable."""
+
+    def domains(self, name: str) -> tuple[Site, ...] | None:
+        """Where it may be entered; None where nobody bound it. Raises `SecretMissing` where that cannot be read."""
 
     def redact(self, text: str) -> str:
         """`text` with every known secret, in any common encoding, replaced by `{{secret:NAME}}`."""

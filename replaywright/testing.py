@@ -32,6 +32,7 @@ from replaywright.domain.probing import SiteProbe
 from replaywright.domain.proof import needs_proof, proof_of
 from replaywright.domain.redaction import redact, redact_data
 from replaywright.domain.runs import Revision, Usage
+from replaywright.domain.secret_sites import RULE, Site, refusal
 from replaywright.domain.sessions import SessionRef, Wear
 from replaywright.domain.snapshots import Element, Snapshot
 from replaywright.domain.steps import ITEMS_FIELD, Extract, ForEach, Goto, SelectOption, Step, action_of, names_element
@@ -40,6 +41,7 @@ from replaywright.domain.templates import fill
 from replaywright.domain.text import normalise
 from replaywright.domain.trace import VERSION, chained, flat, origin, step_line
 from replaywright.errors import (
+    ActionFailed,
     ArtifactMissing,
     ArtifactsUnavailable,
     DoneElsewhere,
@@ -563,8 +565,15 @@ class FakeProber:
 class FakeSecrets:
     """`Secrets` from a mapping."""
 
-    def __init__(self, values: Mapping[str, str] | None = None) -> None:
+    def __init__(
+        self, values: Mapping[str, str] | None = None, bound: Mapping[str, tuple[Site, ...]] | None = None
+    ) -> None:
         self._values = dict(values or {})
+        self._bound = dict(bound or {})
+
+    def domains(self, name: str) -> tuple[Site, ...] | None:
+        """Where it may be entered."""
+        return self._bound.get(name)
 
     def resolve(self, name: str) -> str:
         """The value."""
@@ -694,6 +703,8 @@ class FakeBrowserSession:
         _raise_next(self.site.fail_before)
         if before_dispatch is not None:
             await before_dispatch(target, before)
+        if why := refusal(work.secrets, (self.url,)):
+            raise ActionFailed(RULE, why, dispatched=False)
         evidence = await self._sent(work, element_id)
         _raise_next(self.site.fail_after)
         after = self._evaluate(work.expect)

@@ -12,8 +12,9 @@ with workflow.unsafe.imports_passed_through():
     from replaywright.domain.actions import effect_of
     from replaywright.domain.outcomes import StepOutcome
     from replaywright.domain.runs import ActionRequest, Proposal, RunInput, Usage, step_title
-    from replaywright.domain.steps import Step, action_of
+    from replaywright.domain.steps import Goto, Step, action_of
     from replaywright.domain.targets import Target
+    from replaywright.domain.templates import fill, parameters_in
 
 
 WHY_LIMIT = 300
@@ -150,6 +151,7 @@ class Attempt:
             act=self.act,
             redo=self.redo,
             item=self._item,
+            site=begun_at(self._run),
         )
 
     @property
@@ -207,3 +209,16 @@ def why_of(outcome: StepOutcome) -> str:
     """What an attempt came to, in one line."""
     said = [outcome.status.value, outcome.reason.replace("_", " "), outcome.message]
     return ": ".join(dict.fromkeys(filter(None, said)))[:WHY_LIMIT]
+
+
+def begun_at(run: RunInput) -> str:
+    """The address that whoever asked for the run wants it to begin at; empty when that is said nowhere.
+
+    Of a recalled skill that is the one of the sentence, not the skill's own. No later step says it: a model may have
+    written it.
+    """
+    begins = run.state.goal.begins if run.state.goal is not None else None
+    task, values = (run.task, run.values) if begins is None else (begins.task, begins.values)
+    first = task.steps[0] if task.steps else None
+    url = task.url or (first.url if isinstance(first, Goto) else "")
+    return fill(url, values) if parameters_in(url) <= values.keys() else ""

@@ -8,6 +8,7 @@ from playwright.async_api import Dialog
 from playwright.async_api import Error as PlaywrightError
 
 from replaywright.browser.evidence import DIALOG_LIMIT, TEXT_LIMIT, Recorder
+from replaywright.domain.secret_sites import refusal
 from replaywright.domain.steps import Answer
 from replaywright.domain.text import shorten
 
@@ -77,12 +78,16 @@ class Dialogs:
         recorder = self._session.recorder
         ours = recorder is not None and self._session.is_of_step(dialog.page)
         answer, text = self._answer(recorder if ours else None)
+        why = self._refusal(dialog) if text is not None else ""
+        if why:
+            answer, text = "dismiss", None
         if dialog.type == BEFORE_UNLOAD and self.leaving:
             answer = "accept"
         said = {"accept": "accepted", "dismiss": "dismissed"}[answer]
         if dialog.type == "prompt" and answer == "accept" and text is not None:
             said = "accepted with a text"
         line = f"{shorten(f'{dialog.type}: {dialog.message}', TEXT_LIMIT)} ({said})"
+        line += f"; {why}" if why else ""
         if recorder is not None and ours:
             recorder.dialog(dialog.type, line, accepted=answer == "accept")
         else:
@@ -98,6 +103,14 @@ class Dialogs:
             pass
         finally:
             self._session.pulse.beat()
+
+    def _refusal(self, dialog: Dialog) -> str:
+        """Why the text of the step may not be told to the page that asks; "" if it may.
+
+        Only the top document's own site can ask, and while it does, the page goes nowhere.
+        """
+        page = dialog.page
+        return refusal(self._work.dialog_secrets, [page.url] if page is not None else []) if self._work else ""
 
     def _answer(self, recorder: Recorder | None) -> tuple[Answer, str | None]:
         if recorder is None or self._work is None:

@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from replaywright.browser import choosing, entering, frames, hand, pointer, sliding, uploads
+from replaywright.browser.attempt import Blocked
 from replaywright.browser.channel import Frame, script_for
 from replaywright.browser.find import Found, why_blocked
 from replaywright.browser.step_context import StepContext
@@ -60,11 +61,15 @@ class Dispatch:
         context, step, text = self._context, self._context.step, self._context.work.text
         point = found.ready.point
         place = None if point is None else await self._place(found.frame, point)
+        if context.work.secrets:
+            await entering.require_allowed(context.tab, found.frame, context.work.secrets)
         if context.before_dispatch is not None and not context.dispatched:
             await context.before_dispatch(found.ready.target, context.before)
         if not context.dispatched or place is not None:
             context.go(found.frame)
-        if isinstance(step, Drag) and place is not None:
+        if context.work.secrets:
+            await self._enter_secret(found.frame)
+        elif isinstance(step, Drag) and place is not None:
             await self._drag(found.frame, place)
         elif isinstance(step, Fill) and place is not None and found.ready.state.get("slider"):
             await sliding.slide(context.session, found.ready, place, float(text), context.deadline)
@@ -110,6 +115,17 @@ class Dispatch:
         )
         await gesture.perform(place)
         await self._landing([], _LANDING_GRACE_S)
+
+    async def _enter_secret(self, frame: Frame) -> None:
+        """The page agent enters it, where it may be and nowhere else; see page/secret.js."""
+        context = self._context
+        why = await entering.entered(context.tab, frame, context.work, "enter", context.attempt.token)
+        if why in ("gone", "focus_lost"):  # it may be there again, or another one be it now
+            context.attempt.intercepted = Blocked("intercepted", entering.WHY_NOT[why])
+        elif why:
+            raise ActionFailed(why, f"the secret was not entered: {entering.WHY_NOT[why]}", dispatched=False)
+        else:
+            await self._landing([], _LANDING_GRACE_S)
 
     async def _upload(
         self, step: Upload, frame: Frame, place: tuple[float, float] | None, files: Sequence[Path]

@@ -1,7 +1,7 @@
 """Text on its way into a page: when it is pasted, how it gets on the clipboard and off it, and whether it arrived."""
 
 import re
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from decimal import Decimal
 from typing import TYPE_CHECKING
@@ -9,12 +9,23 @@ from typing import TYPE_CHECKING
 from replaywright.browser.attempt import Ready
 from replaywright.browser.channel import Frame, Tab, script_for
 from replaywright.browser.wire import WireFailed
+from replaywright.domain.secret_sites import RULE, BoundSecret, refusal
 from replaywright.domain.steps import Fill, Paste, Step
 from replaywright.errors import ActionFailed
+from replaywright.ports import Work
 
 if TYPE_CHECKING:
     from replaywright.browser.session import ChromiumSession
 
+WHY_NOT = {
+    "moved": "the page went elsewhere",
+    "gone": "its field went away, or is another one now",
+    "focus_lost": "its field does not take the focus",
+    "not_editable": "what has the focus is no field",
+    "too_long": "it is longer than its field allows",
+    "failed": "the page agent failed",
+}
+"""Why the page agent entered no secret, by what it says."""
 ANSWER_S = 5.0
 """How long writing the clipboard may take, and a new document may take to come when it must be emptied there."""
 
@@ -44,6 +55,44 @@ async def carried(session: "ChromiumSession", tab: Tab, frame: Frame, text: str)
         yield
     finally:
         await _empty(session, tab, frame)
+
+
+async def require_allowed(tab: Tab, frame: Frame, secrets: Sequence[BoundSecret]) -> list[str]:
+    """The origins of the frame's document and of those around it, as the browser tells them now.
+
+    Raises:
+        ActionFailed: a secret may not be entered there, or it is not known where that is. Nothing was done.
+    """
+    try:
+        told = await tab.call(frame, script_for("origins"), timeout_s=ANSWER_S)
+    except WireFailed:
+        told = []
+    origins = [str(origin) for origin in told or ()]
+    if why := refusal(secrets, origins):
+        raise ActionFailed(RULE, why, dispatched=False)
+    return origins
+
+
+async def entered(tab: Tab, frame: Frame, work: Work, call: str, *first: int) -> str:
+    """Have the page agent enter the secret if that is allowed where it is; "", or a key of `WHY_NOT`.
+
+    The check and the typing are for the same documents: the agent is told which they are, and a document that has
+    come since has another world, in which nothing is evaluated.
+
+    Raises:
+        ActionFailed: it is not allowed there.
+    """
+    origins = await require_allowed(tab, frame, work.secrets)
+    script = script_for(call, *first, work.text, origins)
+    params = {"expression": script, "uniqueContextId": frame.context, "returnByValue": True}
+    try:
+        answer = await frame.wire.send("Runtime.evaluate", params, secret=True, timeout_s=ANSWER_S)
+    except WireFailed as exc:
+        if exc.timed_out:  # it may have been entered
+            raise ActionFailed("timeout", "the page did not take the secret in time", dispatched=True) from None
+        return "gone"
+    why = answer["result"].get("value")
+    return why if why == "" or why in WHY_NOT else "failed"
 
 
 async def focused_frame(tab: Tab) -> Frame:

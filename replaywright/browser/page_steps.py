@@ -44,10 +44,14 @@ async def touch(context: StepContext, step: Paste | Press | Scroll) -> None:
     context.expectation.ask(context.tab, watch=needs_proof(step))
     await context.session.until(lambda: context.expectation.is_watching(context.tab), context.deadline.left(1.0))
     context.before = context.expectation.verdicts(context.tab)
+    if context.work.secrets:
+        await entering.require_allowed(context.tab, await entering.focused_frame(context.tab), context.work.secrets)
     if context.before_dispatch is not None:
         await context.before_dispatch(None, context.before)
     context.arm()
-    if isinstance(step, Press):
+    if context.work.secrets:
+        await _enter_secret(context)
+    elif isinstance(step, Press):
         keys.parse(step.keys)  # a key that does not exist touches nothing
         context.dispatched = True
         await _press(context, step.keys)
@@ -64,6 +68,14 @@ async def touch(context: StepContext, step: Paste | Press | Scroll) -> None:
         script = f'{_SCROLL_PAGE}("{step.to}")'
         await context.tab.call(context.tab.main, script, timeout_s=context.deadline.left(5.0))
     await consequences.follow(context)
+
+
+async def _enter_secret(context: StepContext) -> None:
+    frame = await entering.focused_frame(context.tab)
+    if why := await entering.entered(context.tab, frame, context.work, "enterHere"):
+        reason = "not_editable" if why == "not_editable" else "not_landed"
+        raise ActionFailed(reason, f"the secret was not entered: {entering.WHY_NOT[why]}", dispatched=False)
+    context.dispatched = True
 
 
 async def _end_guards(context: StepContext) -> None:

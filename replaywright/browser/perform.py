@@ -202,7 +202,8 @@ class StepRun:
         context, step = self._context, self._context.step
         return {
             "need": _NEEDS[type(step)],
-            "text": context.work.text if isinstance(step, Fill | Type | Paste) else None,
+            "text": context.work.text if isinstance(step, Fill | Type | Paste) and not context.work.secrets else None,
+            "secret": bool(context.work.secrets),
             **choosing.spec_of(step),
             **pointer.spec_of(step),
             "wanted": isinstance(step, Check | Expand) if isinstance(step, Switch) else None,

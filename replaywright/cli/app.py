@@ -124,6 +124,7 @@ class Commands(TyperGroup):
         "cancel",
         "cache",
         "overrides",
+        "secrets",
         "import",
         "schema",
         "version",

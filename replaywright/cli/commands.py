@@ -12,6 +12,7 @@ from replaywright.cli import (
     run,
     runs,
     schema,
+    secrets,
     skill_changes,
     skill_run,
     skills,
@@ -24,6 +25,6 @@ __all__ = ["COMMANDS", "app"]
 
 COMMANDS = (
     *(demo, doctor, up, run, resume, runs, recall, skills, skill_run, skill_changes),
-    *(artifacts, cache, overrides, trace, importing, schema),
+    *(artifacts, cache, overrides, trace, importing, schema, secrets),
 )
 """Imported for what they register."""

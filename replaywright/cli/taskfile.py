@@ -17,13 +17,17 @@ from replaywright.domain.runs import SECRET_PREFIX, Heal, Mode, step_title
 from replaywright.domain.steps import ForEach, Step
 from replaywright.domain.tasks import Several, Task, parse_task
 from replaywright.domain.templates import fill
-from replaywright.errors import InputInvalid, ReplaywrightError
+from replaywright.errors import InputInvalid, ReplaywrightError, SecretMissing
+from replaywright.vault.sources import COMMAND_SUFFIX, FILE_SUFFIX, bound_to, source_of
 from replaywright.yaml_files import parse_yaml, read_text
 
 _SUMMARY_BYTES = 200
 """Temporal's limit of a run's summary."""
 _DETAILS_BYTES = 20_000
 """Temporal's limit of a run's details."""
+
+
+_SOURCES = ("", FILE_SUFFIX, COMMAND_SUFFIX)
 
 
 class _TextLoader(yaml.BaseLoader):
@@ -78,13 +82,19 @@ def require_secrets(task: Task, environment: Mapping[str, str] | None = None) ->
         InputInvalid: names all that are missing and the variables to set.
     """
     here = os.environ if environment is None else environment
-    names = [SECRET_PREFIX + name for name in task.secrets]
-    missing = [name for name in names if not here.get(name) and not here.get(f"{name}_FILE")]
+    missing = [name for name in task.secrets if not any(here.get(SECRET_PREFIX + name + one) for one in _SOURCES)]
     if missing:
         raise InputInvalid(
-            f"task {task.task!r} needs secrets that have no value here: set {', '.join(missing)} "
-            f"(or the same name with _FILE, the path of a file that holds it)"
+            f"task {task.task!r} needs secrets that have no value here: set "
+            f"{', '.join(SECRET_PREFIX + name for name in missing)} (or the same name with _FILE, the path of a file "
+            f"that holds it, or with _COMMAND, a command that prints it)"
         )
+    for name in task.secrets:
+        try:
+            source_of(name, here)
+            bound_to(name, here)
+        except SecretMissing as exc:
+            raise InputInvalid(f"task {task.task!r}: {exc}") from None
 
 
 def new_run_id(task: Task, values: Mapping[str, str]) -> str:

@@ -135,6 +135,8 @@ class ActionRequest(Record):
     """The fingerprint under which the lineage did the same before; a person wants it done again."""
     item: str = ""
     """Which item of a list it is done for, without its value: `invoice 2/5`; for the trace. Empty outside of lists."""
+    site: str = ""
+    """The address that the task begins at: secrets that nobody bound may be entered there. Empty: nowhere."""
 
 
 class LeaveOutRequest(Record):

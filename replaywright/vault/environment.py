@@ -1,60 +1,87 @@
-"""Secrets from environment variables, or from files that they name."""
+"""The secrets of this process: from environment variables, and from files and commands that they name."""
 
+import logging
+import threading
+import time
 from collections.abc import Mapping
-from pathlib import Path
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from replaywright.domain.redaction import Redactor
-from replaywright.domain.runs import SECRET_PREFIX
+from replaywright.domain.secret_sites import Site
 from replaywright.errors import SecretMissing
+from replaywright.vault.sources import Source, bound_to, names_in, source_of
 
-FILE_SUFFIX = "_FILE"
-"""`REPLAYWRIGHT_SECRET_NAME_FILE` names a file that holds the value, as Docker and Kubernetes mount them."""
+_log = logging.getLogger("replaywright.vault")
+
+COMMAND_TTL_S = 30.0
+"""A command is asked again after so long: a rotated secret is taken up, and a vault is not asked for every step."""
 
 
 class EnvironmentSecrets:
-    """`Secrets` from `REPLAYWRIGHT_SECRET_<NAME>`, or from the file named by `REPLAYWRIGHT_SECRET_<NAME>_FILE`.
+    """`Secrets` from `REPLAYWRIGHT_SECRET_<NAME>`, `…_FILE` or `…_COMMAND`; see `replaywright.vault.sources`.
 
-    A file is read at every use, so that a rotated secret is taken up without a restart; one line break at its end does
-    not count. Redaction knows every secret that is configured, used or not (an adopted page may still show what another
-    worker typed), and every value that a file ever had while this process looked.
+    A file is read at every use and a command run every half minute at most, so that a rotated secret is taken up
+    without a restart. Redaction knows every secret that is configured, used or not (an adopted page may still show what
+    another worker typed; commands are asked for that by `learn`), and every value that one ever had while this process
+    looked. May be used by several threads.
     """
 
     def __init__(self, environ: Mapping[str, str]) -> None:
         self._environ = dict(environ)
+        self._lock = threading.Lock()
+        self._printed: dict[str, tuple[float, str]] = {}
         self._values: set[tuple[str, str]] = set()
-        for variable in self._environ:
-            name = variable.removeprefix(SECRET_PREFIX)
-            if name == variable:
-                continue
-            if name.endswith(FILE_SUFFIX):
-                value = _content(self._environ[variable])
-                self._values.add((name.removesuffix(FILE_SUFFIX), value or ""))
-            else:
-                self._values.add((name, self._environ[variable]))
-        self._redactor = Redactor(self._values)
+        self._redactor = Redactor(())
+        for name in self.names:
+            self._note_configured(name)
 
-    def resolve(self, name: str) -> str:
-        """The value of the secret `name`.
+    @property
+    def names(self) -> tuple[str, ...]:
+        """All secrets that are configured, rightly or not."""
+        return names_in(self._environ)
+
+    def source(self, name: str) -> Source:
+        """Where the value of the secret `name` comes from.
 
         Raises:
-            SecretMissing: neither variable is set, both are, or the file cannot be read; the message names them.
+            SecretMissing: from nowhere, or from more than one place; the message names the variables.
         """
-        variable = SECRET_PREFIX + name
-        direct, path = self._environ.get(variable, ""), self._environ.get(variable + FILE_SUFFIX, "")
-        if direct and path:
-            raise SecretMissing(f"secret {name!r}: both {variable} and {variable}{FILE_SUFFIX} are set; unset one")
-        if not direct and not path:
-            raise SecretMissing(f"secret {name!r} has no value here; set {variable} or {variable}{FILE_SUFFIX}")
-        value = direct or _content(path)
-        if not value:
-            raise SecretMissing(
-                f"secret {name!r}: {variable}{FILE_SUFFIX} names {path!r}, which is empty or unreadable"
-            )
-        if (name, value) not in self._values:
-            self._values.add((name, value))
-            self._redactor = Redactor(self._values)
+        return source_of(name, self._environ)
+
+    def resolve(self, name: str) -> str:
+        """The value of the secret `name`. A command may take its time: not for the event loop.
+
+        Raises:
+            SecretMissing: it has no value, or more than one source; the message names the variables, no value.
+        """
+        source = self.source(name)
+        if source.kind != "command":
+            value = source.read(self._environ)
+        else:
+            with self._lock:
+                at, value = self._printed.get(name, (-COMMAND_TTL_S, ""))
+            if time.monotonic() - at >= COMMAND_TTL_S:
+                value = source.read(self._environ)
+                with self._lock:
+                    self._printed[name] = (time.monotonic(), value)
+        self._note(name, value)
         return value
+
+    def domains(self, name: str) -> tuple[Site, ...] | None:
+        """Where the secret may be entered; None where nobody bound it: then it belongs to the task's own site.
+
+        Raises:
+            SecretMissing: what its variable says is no list of domains.
+        """
+        return bound_to(name, self._environ)
+
+    def learn(self) -> None:
+        """Ask every command once, so that redaction knows what it prints; those that fail are logged."""
+        asked = [name for name in self.names if self._is_command(name)]
+        if asked:
+            with ThreadPoolExecutor(max_workers=len(asked)) as pool:
+                list(pool.map(self._learn, asked))
 
     def redact(self, text: str) -> str:
         """`text` with every secret, in any common encoding, replaced by `{{secret:NAME}}`."""
@@ -64,9 +91,29 @@ class EnvironmentSecrets:
         """JSON-like data with every secret replaced, in keys too."""
         return self._redactor.data(value)
 
+    def _is_command(self, name: str) -> bool:
+        try:
+            return self.source(name).kind == "command"
+        except SecretMissing:
+            return False
 
-def _content(path: str) -> str | None:
-    try:
-        return Path(path).read_text(encoding="utf-8").removesuffix("\n").removesuffix("\r")
-    except (OSError, ValueError):
-        return None
+    def _learn(self, name: str) -> None:
+        try:
+            self.resolve(name)
+        except SecretMissing as exc:
+            _log.warning("%s", exc)
+
+    def _note_configured(self, name: str) -> None:
+        """Know a value even where it is not to be used, for having two sources."""
+        for variable in (f"REPLAYWRIGHT_SECRET_{name}", f"REPLAYWRIGHT_SECRET_{name}_FILE"):
+            source = Source(name, variable, self._environ.get(variable, ""))
+            try:
+                self._note(name, source.given and source.read(self._environ))
+            except SecretMissing:
+                continue
+
+    def _note(self, name: str, value: str) -> None:
+        with self._lock:
+            if value and (name, value) not in self._values:
+                self._values.add((name, value))
+                self._redactor = Redactor(self._values)

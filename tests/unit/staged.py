@@ -188,6 +188,7 @@ def request(wanted: Step, sequence: int = 1, **fields: Any) -> ActionRequest:
         "values": values,
         "fingerprint": fingerprint(wanted, values, str(sequence), ""),
         "epoch": 1,
+        "site": COMPOSE,
     }
     return ActionRequest.model_validate({**defaults, **fields})
 

@@ -6,12 +6,14 @@ from typing import Any
 import pytest
 from temporalio.exceptions import ApplicationError
 
+from activities.actions import Actions
 from activities.judging import Judge
 from replaywright.domain.actions import Action, Effect
 from replaywright.domain.entries import EntryStatus
 from replaywright.domain.fingerprints import fingerprint
 from replaywright.domain.outcomes import Departure, Evidence, Lookup, Status, UnsafeRequest
 from replaywright.domain.runs import UNTOUCHED, ActionRequest, Heal, Mode
+from replaywright.domain.secret_sites import RULE
 from replaywright.domain.snapshots import Snapshot
 from replaywright.domain.steps import Step
 from replaywright.domain.targets import ElementQuery, Target
@@ -453,6 +455,31 @@ async def test_an_opened_page_leaves_no_entry(stage: Stage) -> None:
 
 
 # -------------------------------------------------------------------------------------------- secrets
+
+
+@pytest.mark.parametrize("site", ["", "https://other.example/"])
+@pytest.mark.parametrize("effect", ["idempotent", "commit"])
+async def test_a_secret_that_does_not_belong_to_the_page_is_refused_and_nothing_is_typed(
+    stage: Stage, site: str, effect: str
+) -> None:
+    asked = learned(FILL_SECRET.model_copy(update={"effect": Effect(effect)}), SECRET_FIELD, site=site)
+
+    outcome = await stage.perform(asked)
+
+    assert (outcome.status, outcome.reason) == ("refused", RULE)
+    assert "REPLAYWRIGHT_SECRET_PASSWORD_DOMAINS" in outcome.message
+    assert stage.inputs == []
+    assert await stage.state(asked) in ("", "NOT_DONE")
+
+
+async def test_a_rotated_secret_is_typed_anew_by_what_was_learned(stage: Stage) -> None:
+    entry = await stage.learn(learned(FILL_SECRET, SECRET_FIELD))
+    stage.actions = Actions(stage.attachments, stage.store, stage.artifacts, FakeSecrets({"PASSWORD": "rotated-value"}))
+
+    outcome = await stage.perform(of_run("r2", request(FILL_SECRET)))
+
+    assert (outcome.status, outcome.lookup.from_model, outcome.lookup.entry_version) == ("done", False, entry.version)
+    assert [dispatch.text for dispatch in stage.inputs] == ["rotated-value"]
 
 
 async def test_no_secret_is_in_outcome_entry_trace_or_snapshot(stage: Stage) -> None:

@@ -2,12 +2,16 @@
 
 import io
 import logging
+import shlex
+import sys
 from pathlib import Path
 
+import psutil
 import pytest
 
 from replaywright.errors import SecretMissing
 from replaywright.ports import Secrets
+from replaywright.vault import environment, sources
 from replaywright.vault.environment import EnvironmentSecrets
 from replaywright.vault.logs import redact_logs
 
@@ -23,8 +27,8 @@ def test_a_secret_comes_from_its_variable(secrets: Secrets) -> None:
     assert secrets.resolve("PASSWORD") == VALUE
 
 
-def test_a_missing_secret_names_both_variables(secrets: Secrets) -> None:
-    with pytest.raises(SecretMissing, match=r"REPLAYWRIGHT_SECRET_PIN or REPLAYWRIGHT_SECRET_PIN_FILE"):
+def test_a_missing_secret_names_all_variables(secrets: Secrets) -> None:
+    with pytest.raises(SecretMissing, match=r"_PIN, REPLAYWRIGHT_SECRET_PIN_FILE or REPLAYWRIGHT_SECRET_PIN_COMMAND"):
         secrets.resolve("PIN")
 
 
@@ -60,11 +64,147 @@ def test_a_file_that_cannot_be_read_is_a_missing_secret(tmp_path: Path) -> None:
         secrets.resolve("PASSWORD")
 
 
-def test_two_sources_for_one_secret_are_refused(tmp_path: Path) -> None:
-    variable = "REPLAYWRIGHT_SECRET_PASSWORD"
+@pytest.mark.parametrize(
+    "suffixes", [("", "_FILE"), ("", "_COMMAND"), ("_FILE", "_COMMAND"), ("", "_FILE", "_COMMAND")]
+)
+def test_several_sources_for_one_secret_are_refused_and_named(suffixes: tuple[str, ...]) -> None:
+    variables = [f"REPLAYWRIGHT_SECRET_PASSWORD{suffix}" for suffix in suffixes]
 
-    with pytest.raises(SecretMissing, match="unset one"):
-        EnvironmentSecrets({variable: "a", f"{variable}_FILE": str(tmp_path)}).resolve("PASSWORD")
+    with pytest.raises(SecretMissing, match=f"{' and '.join(variables)} are set; keep one"):
+        EnvironmentSecrets(dict.fromkeys(variables, "/nowhere")).resolve("PASSWORD")
+
+
+@pytest.mark.parametrize("name", ["PASSWORD_FILE", "PASSWORD_COMMAND", "PASSWORD_DOMAINS"])
+def test_what_is_said_about_a_secret_is_no_secret_itself(name: str) -> None:
+    secrets = EnvironmentSecrets({f"REPLAYWRIGHT_SECRET_{name}": "echo example.com"})
+
+    with pytest.raises(SecretMissing, match="is no name of a secret"):
+        secrets.resolve(name)
+    assert secrets.names == ("PASSWORD",)
+    assert secrets.redact("echo example.com") == "echo example.com"
+
+
+# ------------------------------------------------------------------------------------------------- commands
+
+
+def program(folder: Path, *lines: str) -> str:
+    """A command with the arguments `--as "two words"`, which are `sys.argv[1:]`."""
+    script = folder / "vault.py"
+    script.write_text("import os, pathlib, sys, time\n" + "\n".join(lines))
+    return f'{shlex.quote(sys.executable)} {shlex.quote(str(script))} --as "two words"'
+
+
+def by_command(folder: Path, *lines: str, **environ: str) -> EnvironmentSecrets:
+    return EnvironmentSecrets({"REPLAYWRIGHT_SECRET_PASSWORD_COMMAND": program(folder, *lines), **environ})
+
+
+def test_a_secret_is_what_a_command_prints_without_one_line_break(tmp_path: Path) -> None:
+    assert by_command(tmp_path, "print(f' {sys.argv[2]} ')").resolve("PASSWORD") == " two words "
+
+
+def test_no_shell_reads_the_command(tmp_path: Path) -> None:
+    variable = "REPLAYWRIGHT_SECRET_PASSWORD_COMMAND"
+
+    value = EnvironmentSecrets({variable: "echo $(id) ; echo `id` > x"}).resolve("PASSWORD")
+
+    assert value == "$(id) ; echo `id` > x"
+
+
+def test_a_command_that_fails_tells_its_exit_code_and_variable_and_nothing_that_it_printed(tmp_path: Path) -> None:
+    secrets = by_command(tmp_path, "print('hunter2'); print('hunter2', file=sys.stderr); sys.exit(3)")
+
+    with pytest.raises(SecretMissing) as told:
+        secrets.resolve("PASSWORD")
+
+    assert str(told.value) == (
+        "secret 'PASSWORD': the command in REPLAYWRIGHT_SECRET_PASSWORD_COMMAND ended with exit code 3"
+    )
+    assert told.value.__cause__ is None
+
+
+@pytest.mark.parametrize(
+    ("lines", "said"),
+    [
+        ("pass", "printed nothing"),
+        ("print()", "printed nothing"),
+        ("sys.stdout.buffer.write(b'\\xff')", "no UTF-8 text"),
+        ("print('x' * 70_000)", "more than 65536 bytes"),
+    ],
+)
+def test_what_is_no_value_is_refused(tmp_path: Path, lines: str, said: str) -> None:
+    with pytest.raises(SecretMissing, match=said):
+        by_command(tmp_path, lines).resolve("PASSWORD")
+
+
+@pytest.mark.parametrize(
+    ("command", "said"), [("/no/such/program", "No such file"), ("'open", "No closing"), (" ", "no ")]
+)
+def test_a_command_that_cannot_be_run_is_named(command: str, said: str) -> None:
+    with pytest.raises(SecretMissing, match=f"REPLAYWRIGHT_SECRET_PASSWORD_COMMAND.*{said}"):
+        EnvironmentSecrets({"REPLAYWRIGHT_SECRET_PASSWORD_COMMAND": command}).resolve("PASSWORD")
+
+
+def test_a_command_that_does_not_end_is_ended_with_all_that_it_began(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sources, "COMMAND_LIMIT_S", 0.5)
+    child = f"open({str(tmp_path / 'pid')!r}, 'w').write(str(os.getpid()))"
+
+    with pytest.raises(SecretMissing, match=r"did not end within 0\.5 s"):
+        by_command(tmp_path, f"os.fork(); {child}; time.sleep(600)").resolve("PASSWORD")
+
+    child_id = int((tmp_path / "pid").read_text())
+    gone, alive = psutil.wait_procs([psutil.Process(child_id)] if psutil.pid_exists(child_id) else [], timeout=10)
+    assert gone or all(process.status() == psutil.STATUS_ZOMBIE for process in alive)
+
+
+def test_a_command_sees_no_other_secret(tmp_path: Path) -> None:
+    told = "print(','.join(sorted(n for n in os.environ if 'SECRET' in n or n == 'VAULT_TOKEN')))"
+
+    secrets = by_command(tmp_path, told, REPLAYWRIGHT_SECRET_OTHER="x1", VAULT_TOKEN="t")
+
+    assert secrets.resolve("PASSWORD") == "VAULT_TOKEN"
+
+
+def test_a_command_is_not_run_for_every_step_and_a_rotated_value_is_taken_up(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kept = tmp_path / "kept"
+    kept.write_text("value-1")
+    secrets = by_command(tmp_path, f"print(pathlib.Path({str(kept)!r}).read_text())")
+    first = secrets.resolve("PASSWORD")
+    kept.write_text("value-2")
+
+    again = secrets.resolve("PASSWORD")
+    monkeypatch.setattr(environment, "COMMAND_TTL_S", 0.0)
+    later = secrets.resolve("PASSWORD")
+
+    assert (first, again, later) == ("value-1", "value-1", "value-2")
+    assert secrets.redact("value-1 value-2") == "{{secret:PASSWORD}} {{secret:PASSWORD}}"
+
+
+def test_what_a_command_prints_is_redacted_before_it_was_ever_used(tmp_path: Path) -> None:
+    secrets = by_command(tmp_path, "print('hunter2')")
+
+    secrets.learn()
+
+    assert secrets.redact("typed hunter2") == "typed {{secret:PASSWORD}}"
+
+
+# -------------------------------------------------------------------------------------------------- domains
+
+
+def test_a_secret_is_bound_to_the_domains_that_its_variable_names() -> None:
+    secrets = EnvironmentSecrets({"REPLAYWRIGHT_SECRET_A_DOMAINS": "example.com, *.example.com:8443"})
+
+    assert [str(site) for site in secrets.domains("A") or ()] == ["example.com", "*.example.com:8443"]
+    assert secrets.domains("B") is None
+
+
+@pytest.mark.parametrize("domains", ["", "https://example.com/login"])
+def test_a_binding_that_cannot_be_read_is_an_error_and_never_no_binding(domains: str) -> None:
+    with pytest.raises(SecretMissing, match="secret 'A' is not used: REPLAYWRIGHT_SECRET_A_DOMAINS"):
+        EnvironmentSecrets({"REPLAYWRIGHT_SECRET_A_DOMAINS": domains}).domains("A")
 
 
 def test_a_configured_secret_is_redacted_before_it_was_ever_used(secrets: Secrets) -> None:

@@ -26,6 +26,7 @@ PARTS = (
     "drag",
     "files",
     "clipboard",
+    "secret",
     "changes",
     "guard",
     "prepare",

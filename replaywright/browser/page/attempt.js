@@ -384,6 +384,30 @@ class Attempt {
   }
 
   /**
+   * Enters a secret into the control that is ready; see secret.js.
+   *
+   * @returns {string} empty, or why not: `moved`, `gone`, `focus_lost`, `too_long`
+   */
+  enter(text, origins) {
+    const { control, spec } = this;
+    if (originsHere().join() !== origins.join()) return "moved";
+    if (this.phase !== "ready" || !control || !isConnected(control)) return "gone";
+    this.takeMutations();
+    if (!this.saysTheSame(new Reading()) || !takesSecret(control)) return "gone";
+    if (obstacleTo(control, { ...spec, text })) return "too_long";
+    if (deepActive() !== control) {
+      focusElement(control);
+      if (deepActive() !== control) return "focus_lost";
+    }
+    selectContent(control);
+    spec.text = text;
+    this.guarded(() => this.land());
+    const give = { type: typeText, paste: pasteText }[spec.need] ?? insertText;
+    this.guarded(() => (this.guard.pasted = give(control, text) ?? null));
+    return "";
+  }
+
+  /**
    * Scrolls one page further in search of the element, and looks.
    *
    * @returns {Promise<{found: boolean, more: boolean}>} whether it is made ready by now; else whether there is more to see

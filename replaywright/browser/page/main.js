@@ -48,6 +48,11 @@ const api = {
     return attempt?.spec.attempt === number ? attempt.aim() : null;
   },
   carry,
+  origins: originsHere,
+  enter(number, text, origins) {
+    return attempt?.spec.attempt === number ? attempt.enter(text, origins) : "gone";
+  },
+  enterHere,
   /** Whether the focus is in this document, and not in a frame of it. */
   hasFocus: hasFocusHere,
   watch(number, probes) {

@@ -42,6 +42,7 @@ class Preparation {
     const control = (attempt.control = controlFor(element, need, reading));
     if (NEEDS_ENABLED.has(need) && isDisabled(control)) return attempt.block("disabled");
     if (isAsWanted(control, spec, reading)) return this.alreadyThere(reading);
+    if (spec.secret && !takesSecret(control)) return attempt.block(isReadonly(control) ? "readonly" : "not_editable");
     const parts = need === "fill" && !isEditable(control) ? timeParts(control, reading) : null;
     const obstacle = parts ? obstacleToParts(parts, spec.text) : obstacleTo(control, spec);
     if (obstacle) return attempt.block(...obstacle);

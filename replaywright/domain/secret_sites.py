@@ -1,0 +1,171 @@
+"""Where a secret may be entered: the domains that it is bound to, or else the task's own site.
+
+What is compared are origins as the browser serialises them (`https://shop.example:8443`): of the document that is
+typed into and of every document around it. All of them have to be allowed, and an origin that says nothing (`null`, of
+a sandboxed frame or a `data:` address) is not.
+"""
+
+import ipaddress
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from urllib.parse import SplitResult, urlsplit
+
+from replaywright.errors import InputInvalid
+
+RULE = "secret-domains"
+"""The rule's name, told with everything that it refuses."""
+_PORTS = {"http": 80, "https": 443}
+_LABEL = r"[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?"
+_NAME = re.compile(rf"{_LABEL}(?:\.{_LABEL})*")
+
+
+@dataclass(frozen=True)
+class Site:
+    """One place that a secret is bound to."""
+
+    host: str
+    """As the browser writes it: lower case, Punycode, IPv6 in brackets."""
+    subdomains: bool = False
+    """`*.host`: the names below it, without itself."""
+    port: int | None = None
+    """None: any."""
+    plain: bool = False
+    """Whether pages that came over http will do as well."""
+    own: bool = False
+    """The task's own site: the host, with or without `www.`, and the names below it."""
+
+    def has(self, origin: str) -> bool:
+        """Whether a document of that origin belongs to it."""
+        parts = _split(origin)
+        if parts is None or parts.hostname is None:
+            return False
+        host, port = _host_of(parts), parts.port or _PORTS[parts.scheme]
+        if parts.scheme == "http" and not (self.plain or is_loopback(host)):
+            return False
+        if self.own:
+            bare = self.host.removeprefix("www.")
+            return self._has_port(port) and (host == bare or (not _is_address(bare) and host.endswith(f".{bare}")))
+        if not self._has_port(port):
+            return False
+        return host.endswith(f".{self.host}") and not _is_address(host) if self.subdomains else host == self.host
+
+    def _has_port(self, port: int) -> bool:
+        if self.own and self.port in _PORTS.values():
+            return port in _PORTS.values()  # http leads on to https
+        return self.port is None or port == self.port
+
+    def __str__(self) -> str:
+        scheme = "http://" if self.plain and not self.own else ""
+        return f"{scheme}{'*.' if self.subdomains else ''}{self.host}{'' if self.port is None else f':{self.port}'}"
+
+
+@dataclass(frozen=True)
+class BoundSecret:
+    """A secret that is about to be entered, and where that may be."""
+
+    name: str
+    sites: tuple[Site, ...]
+    """None at all: nowhere."""
+    declared: bool = False
+    """Whether people bound it to these; else it is the task's own site."""
+
+    def refusal(self, origins: Sequence[str]) -> str:
+        """Why it may not be entered into a document of the first of `origins`, inside those of the others; "" if so."""
+        strange = next((origin for origin in origins if not any(site.has(origin) for site in self.sites)), None)
+        if strange is None and origins:
+            return ""
+        shown = repr((strange or "")[:200])
+        if self.declared:
+            bound = f"is bound to {', '.join(map(str, self.sites)) or 'no domain'}"
+            remedy = "add the domain to"
+        else:
+            bound = f"is not bound, so it belongs to the task's own site ({', '.join(map(str, self.sites)) or 'none'})"
+            remedy = "if it belongs there, name the domain in"
+        variable = f"REPLAYWRIGHT_SECRET_{self.name}_DOMAINS"
+        return f"{RULE}: secret {self.name!r} may not be entered at {shown}: it {bound}; {remedy} {variable}"
+
+
+def refusal(secrets: Sequence[BoundSecret], origins: Sequence[str]) -> str:
+    """Why a text with these secrets may not be entered; "" if it may. See `BoundSecret.refusal`."""
+    return next((why for secret in secrets if (why := secret.refusal(origins))), "")
+
+
+def own_site(url: str) -> tuple[Site, ...]:
+    """The site of a task that begins at `url`; none when that is no address of one."""
+    parts = _split(url)
+    if parts is None or not parts.hostname:
+        return ()
+    port = parts.port or _PORTS[parts.scheme]
+    return (Site(_host_of(parts), port=port, plain=parts.scheme == "http", own=True),)
+
+
+def sites_in(text: str, variable: str) -> tuple[Site, ...]:
+    """The places that `variable` names: `example.com`, `*.example.com`, each also with `:port` or behind `http://`.
+
+    Raises:
+        InputInvalid: names the variable and the part that is none of these, or that there is none.
+    """
+    parts = [part.strip() for part in text.split(",") if part.strip()]
+    if not parts:
+        raise InputInvalid(f"{variable} is set and names no domain; unset it, or name one, as example.com")
+    return tuple(_site(part, variable) for part in parts)
+
+
+def is_loopback(host: str) -> bool:
+    """Whether `host` is this machine: what is sent there needs no encryption."""
+    if host == "localhost" or host.endswith(".localhost"):
+        return True
+    try:
+        return ipaddress.ip_address(host.strip("[]")).is_loopback
+    except ValueError:
+        return False
+
+
+def _site(part: str, variable: str) -> Site:
+    plain = part.lower().startswith("http://")
+    rest = part[7:] if plain else part[8:] if part.lower().startswith("https://") else part
+    subdomains = rest.startswith("*.")
+    found = re.fullmatch(r"(\[[0-9A-Fa-f:.]+\]|[^:/?#@\[\]\\\s]+)(?::(\d{1,5}))?", rest[2:] if subdomains else rest)
+    host = "" if found is None else _canonical(found[1])
+    port = None if found is None or found[2] is None else int(found[2])
+    if not host or (subdomains and _is_address(host)) or (port is not None and not 1 <= port <= 65535):
+        raise InputInvalid(
+            f"{variable}: {part!r} is no domain; write example.com, *.example.com or [::1], with :port if need be"
+        )
+    return Site(host, subdomains, port, plain)
+
+
+def _canonical(host: str) -> str:
+    """The host as the browser writes it; "" if it is none."""
+    try:
+        if host.startswith("["):
+            return f"[{ipaddress.IPv6Address(host[1:-1]).compressed}]"
+        name = host if host.isascii() else host.encode("idna").decode()
+    except (ValueError, UnicodeError):
+        return ""
+    lowered = name.lower()
+    return lowered if _NAME.fullmatch(lowered) else ""
+
+
+def _split(url: str) -> SplitResult | None:
+    try:
+        parts = urlsplit(url)
+        _ = parts.port
+    except ValueError:
+        return None
+    is_whole = parts.scheme in _PORTS and parts.hostname and "@" not in parts.netloc and "\\" not in url
+    return parts if is_whole else None
+
+
+def _host_of(parts: SplitResult) -> str:
+    host = (parts.hostname or "").lower()
+    return _canonical(f"[{host}]" if ":" in host else host)
+
+
+def _is_address(host: str) -> bool:
+    try:
+        ipaddress.ip_address(host.strip("[]"))
+    except ValueError:
+        return False
+    return True

@@ -1,0 +1,181 @@
+"""Where the value of one secret comes from: a variable, a file that a variable names, or a command that it names."""
+
+import os
+import shlex
+import signal
+import subprocess
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from replaywright.domain.runs import SECRET_PREFIX
+from replaywright.domain.secret_sites import Site, sites_in
+from replaywright.errors import InputInvalid, SecretMissing
+
+FILE_SUFFIX = "_FILE"
+"""`REPLAYWRIGHT_SECRET_NAME_FILE` names a file that holds the value, as Docker and Kubernetes mount them."""
+COMMAND_SUFFIX = "_COMMAND"
+"""`REPLAYWRIGHT_SECRET_NAME_COMMAND` is a command that prints the value: split like a shell's line, run without one."""
+DOMAINS_SUFFIX = "_DOMAINS"
+"""`REPLAYWRIGHT_SECRET_NAME_DOMAINS` says where the secret may be entered."""
+SUFFIXES = (FILE_SUFFIX, COMMAND_SUFFIX, DOMAINS_SUFFIX)
+COMMAND_LIMIT_S = 10.0
+OUTPUT_LIMIT = 65_536
+"""Bytes of what a command prints."""
+
+
+@dataclass(frozen=True)
+class Source:
+    """One way in which a secret is configured."""
+
+    name: str
+    variable: str
+    given: str
+    """What the variable holds: for the kind `environment` the value itself."""
+
+    @property
+    def kind(self) -> str:
+        """`environment`, `file` or `command`."""
+        if self.variable == SECRET_PREFIX + self.name:
+            return "environment"
+        return "file" if self.variable.endswith(FILE_SUFFIX) else "command"
+
+    @property
+    def shown(self) -> str:
+        """What people are told of it: the file's path, the program without its arguments, which may be secret too."""
+        match self.kind:
+            case "environment":
+                return self.variable
+            case "file":
+                return self.given
+            case _:
+                return Path(_argv(self)[0]).name
+
+    def read(self, environ: Mapping[str, str]) -> str:
+        """The value, read now.
+
+        Raises:
+            SecretMissing: there is none; names the variable, and for a command its exit code, never what it printed.
+        """
+        match self.kind:
+            case "environment":
+                return self.given
+            case "file":
+                return self._content()
+            case _:
+                return self._printed(environ)
+
+    def _content(self) -> str:
+        try:
+            value = without_line_break(Path(self.given).read_bytes().decode())
+        except (OSError, ValueError):
+            value = ""
+        if not value:
+            raise SecretMissing(
+                f"secret {self.name!r}: {self.variable} names {self.given!r}, which is empty or unreadable"
+            )
+        return value
+
+    def _printed(self, environ: Mapping[str, str]) -> str:
+        where = f"secret {self.name!r}: the command in {self.variable}"
+        own = {name: value for name, value in environ.items() if not name.startswith(SECRET_PREFIX)}
+        try:
+            with subprocess.Popen(
+                _argv(self),
+                env=own,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL,
+                start_new_session=True,
+            ) as process:
+                try:
+                    printed, _ = process.communicate(timeout=COMMAND_LIMIT_S)
+                except subprocess.TimeoutExpired:
+                    _end(process)
+                    raise
+        except subprocess.TimeoutExpired:
+            raise SecretMissing(f"{where} did not end within {COMMAND_LIMIT_S:g} s") from None
+        except OSError as exc:
+            raise SecretMissing(f"{where} cannot be run: {exc.strerror}") from None
+        if process.returncode:
+            raise SecretMissing(f"{where} ended with exit code {process.returncode}")
+        try:
+            value = without_line_break(printed.decode())
+        except UnicodeDecodeError:
+            raise SecretMissing(f"{where} printed something that is no UTF-8 text") from None
+        if not value or len(printed) > OUTPUT_LIMIT:
+            what = f"more than {OUTPUT_LIMIT} bytes" if value else "nothing"
+            raise SecretMissing(f"{where} printed {what}")
+        return value
+
+
+def source_of(name: str, environ: Mapping[str, str]) -> Source:
+    """The one source of the secret `name`.
+
+    Raises:
+        SecretMissing: there is none, or more than one; names the variables.
+    """
+    variable = SECRET_PREFIX + name
+    if name.endswith(SUFFIXES):
+        raise SecretMissing(f"{name!r} is no name of a secret: {variable} says something about another one")
+    found = [
+        Source(name, variable + suffix, given)
+        for suffix in ("", FILE_SUFFIX, COMMAND_SUFFIX)
+        if (given := environ.get(variable + suffix, ""))
+    ]
+    if len(found) > 1:
+        both = " and ".join(source.variable for source in found)
+        raise SecretMissing(f"secret {name!r}: {both} are set; keep one and unset the rest")
+    if not found:
+        raise SecretMissing(
+            f"secret {name!r} has no value here; set {variable}, {variable}{FILE_SUFFIX} or {variable}{COMMAND_SUFFIX}"
+        )
+    return found[0]
+
+
+def bound_to(name: str, environ: Mapping[str, str]) -> tuple[Site, ...] | None:
+    """Where the secret may be entered; None where nobody bound it.
+
+    Raises:
+        SecretMissing: what its variable says is no list of domains.
+    """
+    variable = SECRET_PREFIX + name + DOMAINS_SUFFIX
+    if variable not in environ:
+        return None
+    try:
+        return sites_in(environ[variable], variable)
+    except InputInvalid as exc:
+        raise SecretMissing(f"secret {name!r} is not used: {exc}") from None
+
+
+def names_in(environ: Mapping[str, str]) -> tuple[str, ...]:
+    """All secrets that something is said about, in order."""
+    found = (variable.removeprefix(SECRET_PREFIX) for variable in environ if variable.startswith(SECRET_PREFIX))
+    return tuple(sorted({_without_suffix(name) for name in found} - {""}))
+
+
+def without_line_break(text: str) -> str:
+    """`text` without the one line break that editors and commands put at its end."""
+    return text.removesuffix("\n").removesuffix("\r")
+
+
+def _without_suffix(name: str) -> str:
+    return next((name.removesuffix(suffix) for suffix in SUFFIXES if name.endswith(suffix)), name)
+
+
+def _argv(source: Source) -> list[str]:
+    try:
+        argv = shlex.split(source.given)
+    except ValueError as exc:
+        raise SecretMissing(f"secret {source.name!r}: {source.variable} cannot be read: {exc}") from None
+    if not argv:
+        raise SecretMissing(f"secret {source.name!r}: {source.variable} names no command")
+    return argv
+
+
+def _end(process: "subprocess.Popen[bytes]") -> None:
+    """End it with all that it began."""
+    try:
+        os.killpg(process.pid, signal.SIGKILL)
+    except (ProcessLookupError, PermissionError):
+        return
