@@ -66,6 +66,7 @@ from replaywright.notices import CommandNotices
 from replaywright.overrides import rules_in, shipped_rules
 from replaywright.settings import READY_FILE_VARIABLE, Settings, load_settings
 from replaywright.stack.chromium import find_chromium
+from replaywright.stack.own_services import own_services
 from replaywright.stack.processes import leave
 from replaywright.stack.retention import keep_within_limits
 from replaywright.stack.workers import announce_ready
@@ -289,6 +290,7 @@ async def _browser_workers(
         sandbox=settings.chromium_sandbox,
         lease_s=settings.lease_s,
         limit=settings.max_browsers,
+        own=own_services(settings),
     )
     attachments = Attachments(keepers, browsers)
     exits.push_async_callback(attachments.drop_all)

@@ -49,7 +49,7 @@ from replaywright.domain.runs import (
     Heal,
     Mode,
 )
-from replaywright.domain.steps import action_of, names_element
+from replaywright.domain.steps import Goto, action_of, names_element
 from replaywright.domain.targets import Target
 from replaywright.domain.text import shorten
 from replaywright.errors import (
@@ -101,6 +101,7 @@ class Performance:
         self._left_at = held.browser.url
         self._site = actions.secrets.redact(site_scope(held.browser.url))
         self._started = time.perf_counter()
+        self._began_s = time.monotonic()
         self._trips = 0
         self._redis_s = 0.0
         self._commit: Commit | None = None
@@ -163,11 +164,21 @@ class Performance:
                 raise
             return self._ended(Status.REFUSED, "store_unavailable", f"no intent could be written: {exc}")
         except ActionFailed as exc:
-            return await self._failed(exc)
+            blocked = await self._refused_page(exc.reason, dispatched=exc.dispatched)
+            return await (self._failed(exc) if blocked is None else self._blocked(blocked))
         except PolicyBlocked as exc:
             return await self._blocked(exc)
         hit("acted", self._request.sequence)
+        sent = report.evidence.observed_effect is not Effect.READ
+        if (blocked := await self._refused_page(report.page_fault, dispatched=sent)) is not None:
+            return await self._blocked(blocked)
         return await self._recorded(await self._actions.keep_files(report, self._held))
+
+    async def _refused_page(self, fault: str, *, dispatched: bool) -> PolicyBlocked | None:
+        """The rule for which the page that the step led to did not come; `fault` is how that looks to the browser."""
+        if fault not in ("navigation_failed", "http_403", "timeout"):
+            return None
+        return await self._held.network.refusal_of(self._held.browser.wanted_url, self._began_s, dispatched=dispatched)
 
     async def _is_needless(self) -> bool:
         """Whether the page does not ask any more for a step that it asked for: a banner that was agreed to."""
@@ -197,6 +208,8 @@ class Performance:
         something else by now, which a name, a label or a row that was recorded would have told. What is found so is as
         much of a heal as any other: the page is not what was recorded.
         """
+        if isinstance(self._step, Goto):
+            self._held.network.check(self._step.url)
         rules = await self._actions.rules_for(self._request, self._held.browser.url)
         entered = await self._actions.entered(self._request)
         work, begun = replace(self._work(entered), overrides=rules), time.perf_counter()

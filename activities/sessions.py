@@ -18,11 +18,22 @@ from temporalio.exceptions import ApplicationError, ApplicationErrorCategory
 from activities.commit import reopened, settled
 from activities.heartbeats import heartbeats
 from activities.model import traced
+from activities.network import Network
 from activities.policing import as_failure
 from replaywright.domain.checkpoints import Checkpoint, PageState
+from replaywright.domain.host_rules import unrestricted
+from replaywright.domain.network_policy import NetworkPolicy, RefusedHost, most_refused
 from replaywright.domain.outcomes import StepOutcome
 from replaywright.domain.runs import ActionRequest
-from replaywright.domain.sessions import CloseSession, OpenSession, RecoverSession, SessionOpened, SessionRef, Wear
+from replaywright.domain.sessions import (
+    CloseSession,
+    OpenSession,
+    RecoverSession,
+    SessionClosed,
+    SessionOpened,
+    SessionRef,
+    Wear,
+)
 from replaywright.errors import Fenced, NoPlace, PolicyBlocked, ReplaywrightError, SessionLost, StoreUnavailable
 from replaywright.killpoints import hit_run
 from replaywright.ports import Browsers, BrowserSession, CommitGate, Keepers, Known, StepStore
@@ -59,6 +70,8 @@ class Attachment:
     """Stops what its pages load; see `Browsers.stop_loading`."""
     wear: Callable[[], Awaitable[Wear]]
     """How old and how large the browser is; see `Keepers.wear`."""
+    network: Network
+    """Where its connections may go, and which were refused."""
     prefetched: dict[tuple[str, str], Known] = field(default_factory=dict)
     """What the last step's recording looked up for the next one, by fingerprint and content key."""
     unmet: "Unmet | None" = None
@@ -108,6 +121,7 @@ class Attachments:
     async def _attached(self, ref: SessionRef, epoch: int) -> Attachment:
         """Attach; what an earlier epoch left at the gate is settled before, as a held navigation lets nobody attach."""
         endpoint = await self._keepers.attach(ref, epoch)
+        policy = (await self._keepers.network(ref)).policy
         gate = await self._keepers.gate(ref, epoch)
         stop_loading = partial(self._browsers.stop_loading, endpoint)
         try:
@@ -118,7 +132,8 @@ class Attachments:
         except BaseException:
             await gate.close()
             raise
-        return Attachment(ref, epoch, browser, gate, stop_loading, partial(self._keepers.wear, ref))
+        network = Network(policy, partial(self._keepers.network, ref))
+        return Attachment(ref, epoch, browser, gate, stop_loading, partial(self._keepers.wear, ref), network)
 
     async def keep_leases(self, prove: Callable[[], Awaitable[None]]) -> None:
         """Prolong the leases of all held sessions, for ever; only ever after `prove` came back from the store.
@@ -203,7 +218,7 @@ class SessionActivities:
             ApplicationError: of type `NoPlace`: this host is full at the moment; nothing was started.
         """
         async with heartbeats("opening"):
-            opened = await self._open(request.epoch, request.instead_of)
+            opened = await self._open(request.epoch, request.instead_of, request.network)
             hit_run("opening")
         _log.info("session %s opened for %s", opened.session.session_id, request.run_id)
         return opened
@@ -231,21 +246,33 @@ class SessionActivities:
                     return SessionOpened(
                         session=self._mine(held.ref, request.epoch), adopted=url not in _BLANK, url=url
                     )
-            opened = await self._open(request.epoch, request.lost.session_id)
+            opened = await self._open(request.epoch, request.lost.session_id, request.network)
             hit_run("rebuilding")
             return opened
 
     @activity.defn(name="session.close")
-    async def close_session(self, request: CloseSession) -> None:
+    async def close_session(self, request: CloseSession) -> SessionClosed:
         """End the browser and its keeper; nothing happens when they are gone."""
+        refused = await self._refused_in(request.session)
         await self._give_back(request.session)
         if (told := request.recycling) is not None:
             line = {"kind": "browser", "sequence": told.sequence, "why": told.why, "kept": told.kept}
             await traced(self._store, tenant=told.tenant, lineage=told.lineage, line=line)
+        return SessionClosed(refused=refused)
 
-    async def _open(self, epoch: int, instead_of: str) -> SessionOpened:
+    async def _refused_in(self, ref: SessionRef) -> tuple[RefusedHost, ...]:
+        """The hosts that were asked for most and refused; nothing of a session that is gone."""
+        if not self._keepers.is_local(ref):
+            return ()
+        try:
+            seen = await self._keepers.network(ref)
+        except SessionLost:
+            return ()
+        return most_refused(seen.refused)
+
+    async def _open(self, epoch: int, instead_of: str, network: NetworkPolicy | None) -> SessionOpened:
         """A new browser; when the activity is cancelled on the way, it is given back before that is told."""
-        opening = asyncio.create_task(self._opened(epoch, instead_of))
+        opening = asyncio.create_task(self._opened(epoch, instead_of, network or unrestricted()))
         try:
             return await asyncio.shield(opening)
         except NoPlace as exc:
@@ -260,8 +287,8 @@ class SessionActivities:
                 await self._give_back((await opening).session)
             raise
 
-    async def _opened(self, epoch: int, instead_of: str) -> SessionOpened:
-        ref = self._mine(await self._keepers.launch(uuid.uuid4().hex[:12], instead_of), epoch)
+    async def _opened(self, epoch: int, instead_of: str, network: NetworkPolicy) -> SessionOpened:
+        ref = self._mine(await self._keepers.launch(uuid.uuid4().hex[:12], network, instead_of), epoch)
         try:
             held = await self._attachments.hold(ref, epoch)
         except SessionLost:

@@ -15,6 +15,7 @@ from replaywright.domain.deriving import Seen
 from replaywright.domain.entries import ActionCacheEntry, EntryInfo
 from replaywright.domain.goal_plans import GoalPlan
 from replaywright.domain.goal_runs import Labels
+from replaywright.domain.network_policy import NetworkPolicy, NetworkSeen
 from replaywright.domain.observed import PredicateResult
 from replaywright.domain.outcomes import DownloadedFile, Evidence, Lookup, Proof, StepOutcome
 from replaywright.domain.overrides import OverrideRule
@@ -162,6 +163,10 @@ class BrowserSession(Protocol):
     @property
     def url(self) -> str:
         """URL of the current tab."""
+
+    @property
+    def wanted_url(self) -> str:
+        """What the current tab was to show: its URL, or that of a page that could not be had."""
 
     @property
     def last_evidence(self) -> Evidence:
@@ -338,11 +343,12 @@ class CommitGate(Protocol):
 class Keepers(Protocol):
     """Starts and reaches session keepers on this host."""
 
-    async def launch(self, session_id: str, instead_of: str = "") -> SessionRef:
+    async def launch(self, session_id: str, network: NetworkPolicy, instead_of: str = "") -> SessionRef:
         """Start a keeper with its Chromium.
 
         Args:
             session_id: of the new session.
+            network: where its connections may go; services of this worker are beyond it.
             instead_of: a session of this host that ends as soon as the new one is there, whose place it takes.
 
         Raises:
@@ -360,6 +366,13 @@ class Keepers(Protocol):
 
     async def gate(self, session: SessionRef, epoch: int) -> CommitGate:
         """The session's commit gate, on a connection of its own.
+
+        Raises:
+            KeeperUnavailable: no keeper answers.
+        """
+
+    async def network(self, session: SessionRef, since_monotonic_s: float | None = None) -> NetworkSeen:
+        """The policy that its keeper enforces, and what it has refused, since an instant of this boot or ever.
 
         Raises:
             KeeperUnavailable: no keeper answers.

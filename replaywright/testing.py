@@ -15,8 +15,10 @@ from replaywright.domain.checkpoints import PageState
 from replaywright.domain.entries import ActionCacheEntry, EntryInfo, EntryStatus
 from replaywright.domain.evaluation import evaluate, failing, text_matches
 from replaywright.domain.goal_runs import Labels
+from replaywright.domain.host_rules import unrestricted
 from replaywright.domain.loops import items_of
 from replaywright.domain.matching import Candidate, Decision, decide_identified, decide_similar
+from replaywright.domain.network_policy import NetworkPolicy, NetworkSeen, RefusedHost
 from replaywright.domain.observed import (
     AssertionContext,
     ElementProbe,
@@ -682,6 +684,11 @@ class FakeBrowserSession:
         return self._history[-1]
 
     @property
+    def wanted_url(self) -> str:
+        """URL of the current page."""
+        return self.url
+
+    @property
     def last_evidence(self) -> Evidence:
         """Nothing: a scripted page asks nobody anything."""
         return Evidence()
@@ -1043,16 +1050,21 @@ class FakeKeepers:
         """What is told of every browser."""
         self.full = ""
         """Why there is no place for another browser; empty while there is."""
+        self.policies: dict[str, NetworkPolicy] = {}
+        """What each session may reach."""
+        self.refused: tuple[RefusedHost, ...] = ()
+        """What every session's keeper says that it has refused."""
         self.launched: list[tuple[str, str]] = []
         """Each session that was started, and instead of which."""
         self.gates: defaultdict[str, FakeGate] = defaultdict(FakeGate)
         """By session."""
 
-    async def launch(self, session_id: str, instead_of: str = "") -> SessionRef:
+    async def launch(self, session_id: str, network: NetworkPolicy, instead_of: str = "") -> SessionRef:
         """A session of this host, unless it is full."""
         if self.full:
             raise NoPlace(self.full)
         self.launched.append((session_id, instead_of))
+        self.policies[session_id] = network
         self.epochs[session_id] = 0
         queue = f"host-{self.host}"
         return SessionRef(session_id=session_id, queue=queue, host_queue=queue, host=self.host, boot_id="fake-boot")
@@ -1074,6 +1086,13 @@ class FakeKeepers:
         if session.session_id in self.dead:
             raise KeeperUnavailable(f"no keeper answers for session {session.session_id!r}")
         return self.worn.model_copy(update={"session_id": session.session_id})
+
+    async def network(self, session: SessionRef, since_monotonic_s: float | None = None) -> NetworkSeen:
+        """The policy that it was started with, and what `refused` says."""
+        del since_monotonic_s
+        if session.session_id in self.dead:
+            raise KeeperUnavailable(f"no keeper answers for session {session.session_id!r}")
+        return NetworkSeen(policy=self.policies.get(session.session_id, unrestricted()), refused=self.refused)
 
     async def renew(self, session: SessionRef, epoch: int) -> None:
         """Note the renewal."""

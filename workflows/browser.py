@@ -13,11 +13,13 @@ from workflows import policies
 with workflow.unsafe.imports_passed_through():
     from replaywright.domain.base import Record
     from replaywright.domain.checkpoints import Checkpoint
+    from replaywright.domain.network_policy import NetworkPolicy, RefusedHost, most_refused
     from replaywright.domain.sessions import (
         CloseSession,
         OpenSession,
         RecoverSession,
         Recycling,
+        SessionClosed,
         SessionOpened,
         SessionRef,
     )
@@ -37,14 +39,21 @@ class Browser:
         base_queue: str,
         show: Callable[[str], None],
         waited: Callable[[float], None],
+        network: NetworkPolicy,
     ) -> None:
-        """`show` tells what is done; `waited` is told how many seconds the run has waited for a place."""
+        """`show` tells what is done; `waited` is told how many seconds the run has waited for a place.
+
+        Every browser that is opened gets the policy `network`.
+        """
         self._show = show
         self._waited = waited
         self._run_id = run_id
         self._lineage = lineage
         self._tenant = tenant
         self._base_queue = base_queue
+        self._network = network
+        self.refused: tuple[RefusedHost, ...] = ()
+        """Hosts that pages asked for and did not get, in the sessions that were given back."""
         self.session: SessionRef | None = None
         self.epoch = 1
         self.adopted = True
@@ -72,15 +81,16 @@ class Browser:
         """Get a browser, waiting for a worker with a free place if need be."""
         if self.session is not None:
             return
-        request = OpenSession(run_id=self._run_id, lineage=self._lineage, tenant=self._tenant, epoch=self.epoch)
-        opened = await self._anywhere("session.open", request, "session-open", "open a browser")
+        opened = await self._anywhere("session.open", self._wanted(self.epoch), "session-open", "open a browser")
         self.session = opened.session
 
     async def recover(self) -> bool:
         """Find the browser again, or get a new one; returns whether the live page was adopted."""
         self.raise_epoch()
         self.recoveries += 1
-        request = RecoverSession(run_id=self._run_id, tenant=self._tenant, lost=self.ref, epoch=self.epoch)
+        request = RecoverSession(
+            run_id=self._run_id, tenant=self._tenant, lost=self.ref, epoch=self.epoch, network=self._network
+        )
         activity_id = f"session-recover-e{self.epoch}"
         try:
             opened: SessionOpened = await workflow.execute_activity(
@@ -121,9 +131,7 @@ class Browser:
             ActivityError: none is to be had at the moment; nothing has changed.
         """
         old, epoch = self.ref, self.epoch + 1
-        request = OpenSession(
-            run_id=self._run_id, lineage=self._lineage, tenant=self._tenant, epoch=epoch, instead_of=old.session_id
-        )
+        request = self._wanted(epoch, instead_of=old.session_id)
         opened = await self._asked("session.open", request, name, "open another browser", policies.ONCE)
         self.raise_epoch()
         self.session, self.adopted = opened.session, False
@@ -145,9 +153,19 @@ class Browser:
             await self.close()
         self.session = None
         self.raise_epoch()
-        request = OpenSession(run_id=self._run_id, lineage=self._lineage, tenant=self._tenant, epoch=self.epoch)
+        request = self._wanted(self.epoch)
         opened = await self._anywhere("session.open", request, f"session-open-e{self.epoch}", "open another browser")
         self.session, self.adopted, self.is_asleep = opened.session, False, False
+
+    def _wanted(self, epoch: int, instead_of: str = "") -> OpenSession:
+        return OpenSession(
+            run_id=self._run_id,
+            lineage=self._lineage,
+            tenant=self._tenant,
+            epoch=epoch,
+            instead_of=instead_of,
+            network=self._network,
+        )
 
     @property
     def stopped_for_ms(self) -> int:
@@ -200,9 +218,10 @@ class Browser:
 
     async def _given_back(self, ref: SessionRef, told: Recycling | None = None) -> None:
         try:
-            await workflow.execute_activity(
+            closed: SessionClosed | None = await workflow.execute_activity(
                 "session.close",
                 CloseSession(session=ref, recycling=told),
+                result_type=SessionClosed | None,  # type: ignore[arg-type]  # older workers say nothing
                 activity_id="session-close",
                 summary="close the browser",
                 task_queue=ref.queue,
@@ -212,6 +231,8 @@ class Browser:
             )
         except ActivityError as error:
             workflow.logger.warning("the browser was not closed: %s", error.cause)
+        else:
+            self.refused = most_refused((*self.refused, *(() if closed is None else closed.refused)))
 
     async def _anywhere(self, name: str, request: Record, activity_id: str, summary: str) -> SessionOpened:
         """Get a browser from any worker; where every place is taken the run says so, and waits."""

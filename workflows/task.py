@@ -14,6 +14,7 @@ from workflows.doubts import UNKNOWN_WARNINGS, Doubts
 from workflows.failures import TaskBlocked, TaskFailed, rule_behind
 from workflows.goals import Goals
 from workflows.lists import Lists
+from workflows.network import network_of
 from workflows.overrides import Overrides
 from workflows.person import Person
 from workflows.planning import Planning
@@ -102,6 +103,7 @@ class BrowserTask:
             base_queue=workflow.info().task_queue,
             show=self._show_doing,
             waited=self._planning.leave_out,
+            network=network_of(run),
         )
         self._browser.session, self._browser.epoch = state.session, state.epoch
         self._browser.witness = state.witness
@@ -174,6 +176,7 @@ class BrowserTask:
         result = await self._goals.ended(result, self._lists.course.rolled)
         self._board.doing = "closing the browser"
         await self._browser.close()
+        result = result.model_copy(update={"refused_hosts": self._browser.refused})
         if run.skill is not None:
             place_of = self._lists.course.place_of
             told = (

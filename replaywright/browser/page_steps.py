@@ -3,7 +3,6 @@
 import asyncio
 from collections.abc import Mapping
 from typing import Any
-from urllib.parse import urlsplit
 
 from replaywright.browser import consequences, entering, hand, keys
 from replaywright.browser.channel import Frame, Tab, script_for
@@ -14,7 +13,8 @@ from replaywright.browser.wire import WireFailed
 from replaywright.domain.actions import Cause
 from replaywright.domain.proof import needs_proof
 from replaywright.domain.steps import GoBack, Goto, Paste, Press, Scroll, SwitchTab
-from replaywright.errors import ActionFailed
+from replaywright.domain.urls import is_web, web_address
+from replaywright.errors import ActionFailed, InputInvalid
 
 _ARRIVED = (Cause.NEW_DOCUMENT, Cause.SAME_DOCUMENT, Cause.DOWNLOAD)
 """What a navigation comes to."""
@@ -153,8 +153,8 @@ async def navigate(context: StepContext, step: Goto | GoBack) -> None:
     """Open an address, or go back, and wait until the document is there, or the download has begun.
 
     Raises:
-        ActionFailed: `scheme_refused`, `no_history`: nothing was done. `navigation_failed`, `timeout`,
-            `held_by_dialog`, `http_404` and so on: the page did not come.
+        ActionFailed: `scheme_refused`, `address_refused`, `no_history`: nothing was done. `navigation_failed`,
+            `timeout`, `held_by_dialog`, `http_404` and so on: the page did not come.
     """
     tab = context.tab
     command, params = await _navigation(tab, step)
@@ -185,11 +185,12 @@ async def navigate(context: StepContext, step: Goto | GoBack) -> None:
 async def _navigation(tab: Tab, step: Goto | GoBack) -> tuple[str, dict[str, Any]]:
     """The browser's command and its parameters."""
     if isinstance(step, Goto):
-        if urlsplit(step.url).scheme.lower() not in ("http", "https"):
-            shown = step.url[:200]
-            message = f"cannot open {shown!r}: only http and https addresses are opened"
-            raise ActionFailed("scheme_refused", message, dispatched=False)
-        return "Page.navigate", {"url": step.url}
+        try:
+            address = web_address(step.url, "goto")
+        except InputInvalid as exc:
+            reason = "address_refused" if is_web(step.url) else "scheme_refused"
+            raise ActionFailed(reason, str(exc), dispatched=False) from exc
+        return "Page.navigate", {"url": address.url}
     history = await tab.wire.send("Page.getNavigationHistory")
     position = history["currentIndex"] - 1
     if position < 0:

@@ -272,6 +272,11 @@ class ChromiumSession:
         """URL of the current tab."""
         return self.current.url
 
+    @property
+    def wanted_url(self) -> str:
+        """See `BrowserSession.wanted_url`."""
+        return self.current.main.unreachable or self.current.url
+
     async def perform(self, work: Work, before_dispatch: BeforeDispatch | None = None) -> Report:
         """See `BrowserSession.perform`."""
         if isinstance(work.step, ForEach):

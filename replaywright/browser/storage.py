@@ -9,7 +9,6 @@ import contextlib
 from functools import cache
 from importlib import resources
 from typing import cast
-from urllib.parse import urlsplit
 
 from playwright.async_api import Error as PlaywrightError
 from playwright.async_api import Page, StorageState
@@ -17,12 +16,12 @@ from playwright.async_api import Page, StorageState
 from replaywright.browser.channel import Tab
 from replaywright.browser.wire import WireFailed
 from replaywright.domain.checkpoints import PageState
-from replaywright.errors import ActionFailed
+from replaywright.domain.urls import is_web, web_address
+from replaywright.errors import ActionFailed, InputInvalid
 
 TAKE_S = 3.0
 """For what one document has stored; the next step may be waiting."""
 RESTORE_S = 60.0
-SCHEMES = ("http", "https")
 
 
 @cache
@@ -65,11 +64,13 @@ async def restore(page: Page, state: PageState) -> None:
         ActionFailed: it is no page that can be opened, or the site does not answer with one.
         PlaywrightError: the browser is gone, or refuses.
     """
-    if urlsplit(state.url).scheme not in SCHEMES:
-        said = f"cannot open {state.url[:200]!r}: only http and https"
-        raise ActionFailed("scheme_refused", said, dispatched=False)
+    try:
+        address = web_address(state.url, "the page of the checkpoint")
+    except InputInvalid as exc:
+        reason = "address_refused" if is_web(state.url) else "scheme_refused"
+        raise ActionFailed(reason, str(exc), dispatched=False) from exc
     await page.context.set_storage_state(cast("StorageState", state.storage))
-    response = await page.goto(state.url, wait_until="domcontentloaded")
+    response = await page.goto(address.url, wait_until="domcontentloaded")
     if response is not None and response.status >= 400:
         raise ActionFailed(f"http_{response.status}", f"the site answered {response.status}", dispatched=True)
     if state.scroll != (0.0, 0.0):

@@ -5,8 +5,8 @@ from pathlib import Path
 
 from replaywright.cli import taskfile
 from replaywright.domain.goal_runs import SkillUse
-from replaywright.domain.plans import origin_of
 from replaywright.domain.tasks import Task, parse_task
+from replaywright.domain.urls import origin_of
 from replaywright.errors import InputInvalid
 
 _FILE_ENDINGS = (".yaml", ".yml", ".json")

@@ -35,6 +35,7 @@ from replaywright.domain.questions import WAITS
 from replaywright.domain.runs import SECRET_PREFIX, Asking, Heal, Mode, Progress, Resume, RunInput, RunResult, RunState
 from replaywright.domain.skills import SkillRef
 from replaywright.domain.tasks import Task, bind_parameters
+from replaywright.domain.urls import bracketed
 from replaywright.errors import InputInvalid, SecretMissing
 from replaywright.settings import Settings, load_settings
 from replaywright.stack.redis import ask_redis
@@ -47,6 +48,8 @@ _IN_DOUBT = ("done", "not_done", "abandon")
 """Answers on a step in doubt; what a run of an older worker waits for."""
 _RESTARTS = 3
 """How often a stack that ended under a run is replaced."""
+_REFUSED_SHOWN = 8
+"""Hosts that pages asked for in vain, in the report."""
 
 _REMEDIES = {
     "ambiguous": "more than one element answers to the description: make the instruction more exact, or give the "
@@ -488,8 +491,28 @@ def report(
             output.print_line(f"  what to do: {remedy}", console=console)
         resumed = f"`replaywright resume {order.run_id}`, with --task FILE when the task was mended"
         output.print_line(f"  to go on where it stopped: {resumed}", console=console)
+    _say_refused(result, console)
     if url := here.run_url(order.run_id):
         output.print_line(f"  {url}", style="dim", console=console)
+
+
+def refused_lines(result: RunResult) -> list[str]:
+    """Which hosts pages asked for and did not get, and how to let them have these."""
+    if not result.refused_hosts:
+        return []
+    told = [
+        f"{bracketed(each.host)}:{each.port} ({output.count(each.count, 'time')}, {each.rule})"
+        for each in result.refused_hosts
+    ]
+    lines = [f"pages asked for hosts that the policy refuses: {', '.join(told[:_REFUSED_SHOWN])}"]
+    if len(told) > _REFUSED_SHOWN:
+        lines[0] += f" and {len(told) - _REFUSED_SHOWN} more"
+    return [*lines, "to let them have those that the task needs, add these to `policy: hosts: allow` in the task file"]
+
+
+def _say_refused(result: RunResult, console: Console) -> None:
+    for line in refused_lines(result):
+        output.print_line(f"  {line}", style="dim", console=console)
 
 
 def failure_lines(result: RunResult) -> list[str]:

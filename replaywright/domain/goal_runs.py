@@ -8,7 +8,6 @@ from pydantic import Field
 from replaywright.domain.base import Record
 from replaywright.domain.fingerprints import digest
 from replaywright.domain.fitting import RecalledFor
-from replaywright.domain.plans import origin_of
 from replaywright.domain.predicates import Predicate
 from replaywright.domain.sessions import SessionRef
 from replaywright.domain.skills import SkillContext, SkillRef
@@ -16,6 +15,7 @@ from replaywright.domain.steps import Step
 from replaywright.domain.targets import Target
 from replaywright.domain.tasks import Task
 from replaywright.domain.text import normalise
+from replaywright.domain.urls import origin_of
 
 ROUNDS = 12
 """How often the planner is asked for the next part of the plan of one run."""

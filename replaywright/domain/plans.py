@@ -3,7 +3,6 @@
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
-from urllib.parse import urlsplit
 
 from replaywright.domain.actions import Action, Effect, effect_of
 from replaywright.domain.base import Record
@@ -12,6 +11,7 @@ from replaywright.domain.steps import Extract, ForEach, Goto, Step, action_of, a
 from replaywright.domain.tasks import Task, parse_task
 from replaywright.domain.templates import fill, parameters_in, texts_of
 from replaywright.domain.text import normalise
+from replaywright.domain.urls import origin_of
 from replaywright.errors import InputInvalid, PlanRefused
 
 STEPS_LIMIT = 20
@@ -212,18 +212,6 @@ def _stays_on_the_site(place: str, step: Goto, rules: PlanRules) -> None:
 
 def _first_urls(plan: Sequence[Step]) -> Iterable[str]:
     return (plan[0].url,) if plan and isinstance(plan[0], Goto) else ()
-
-
-def origin_of(url: str) -> str:
-    """Scheme, host and port; empty for what is no web address."""
-    try:
-        parts = urlsplit(url)
-        port = parts.port
-    except ValueError:
-        return ""
-    if parts.scheme not in ("http", "https") or not parts.hostname or parts.username is not None:
-        return ""
-    return f"{parts.scheme}://{parts.hostname}:{port or {'http': 80, 'https': 443}[parts.scheme]}"
 
 
 def _loses_nothing(kept: Sequence[int], rules: PlanRules) -> None:

@@ -13,7 +13,8 @@ from replaywright.domain.predicates import TextContains
 from replaywright.domain.proof import is_same_site
 from replaywright.domain.steps import Goto, Reconcile
 from replaywright.domain.templates import fill, malformed_in, parameters_in, secrets_in
-from replaywright.errors import ProbeRefused
+from replaywright.domain.urls import web_address
+from replaywright.errors import InputInvalid, ProbeRefused
 
 TEXTS_LIMIT = 3
 """Texts that a probe looks for at most."""
@@ -79,8 +80,11 @@ def checked_probe(
 
 def _only_opens(url: str, page: str, seen: Iterable[str]) -> None:
     """Refuse an address that is none of the site's own pages, or that may do something when it is opened."""
-    parts = urlsplit(url)
-    if parts.scheme not in ("http", "https") or parts.username is not None or not is_same_site(url, page):
+    try:
+        parts = urlsplit(web_address(url).url)
+    except InputInvalid as exc:
+        raise ProbeRefused(f"goto may only open pages of the same site, by their whole address: {exc}") from exc
+    if not is_same_site(parts.geturl(), page):
         raise ProbeRefused("goto may only open pages of the same site, by their whole address")
     known = {(urlsplit(each).netloc, urlsplit(each).path.rstrip("/")) for each in (page, *seen)}
     if (parts.netloc, parts.path.rstrip("/")) not in known:

@@ -2,13 +2,14 @@
 
 from collections.abc import Iterable
 from typing import Literal, TypeAlias
-from urllib.parse import urlsplit
 
 from replaywright.domain.base import Record
 from replaywright.domain.fitting import PassedOver
 from replaywright.domain.goals import VALUES, Kind, tokens_of
 from replaywright.domain.runs import Usage
 from replaywright.domain.skills import Recall, SkillContext
+from replaywright.domain.urls import DEFAULT_PORTS, web_address
+from replaywright.errors import InputInvalid
 
 LEAST_SCORE = 0.2
 LEAST_SCORE_BOUNDS = (0.15, 0.7)
@@ -67,12 +68,12 @@ class Recalled(Recall):
 
 
 def origin_of(url: str) -> str:
-    """Scheme, host and port of a URL, in small letters and without a port that goes without saying."""
-    parts = urlsplit(url.strip())
-    host = (parts.hostname or "").lower()
-    usual = {"http": 80, "https": 443}.get(parts.scheme.lower())
-    port = f":{parts.port}" if parts.port and parts.port != usual else ""
-    return f"{parts.scheme.lower()}://{host}{port}" if host else ""
+    """Scheme, host and port of a URL, in small letters and without a port that goes without saying; else empty."""
+    try:
+        address = web_address(url)
+    except InputInvalid:
+        return ""
+    return address.origin.removesuffix(f":{DEFAULT_PORTS[address.scheme]}")
 
 
 def masked(goal: str) -> str:

@@ -11,6 +11,7 @@ from replaywright.domain.checkpoints import Checkpoint
 from replaywright.domain.fitting import PassedOver
 from replaywright.domain.goal_runs import GoalState, Mended, SkillUse
 from replaywright.domain.loops import ItemLine, Loop
+from replaywright.domain.network_policy import RefusedHost
 from replaywright.domain.observed import PredicateResult
 from replaywright.domain.outcomes import DownloadedFile, Lookup, Status, StepOutcome
 from replaywright.domain.overrides import Due
@@ -636,6 +637,8 @@ class RunResult(Record):
     note: str = ""
     skill: SkillUse | None = None
     """The skill that the run was one of, or that it learned."""
+    refused_hosts: tuple[RefusedHost, ...] = ()
+    """Hosts that pages asked for and the policy refused, those asked for most often first, at most thirty."""
     warnings: tuple[str, ...] = ()
     """Steps in doubt that went on because their `on_unknown` says so: nobody knows what became of them."""
 

@@ -1,6 +1,7 @@
 """One live browser: where it is and who may use it."""
 
 from replaywright.domain.base import Record
+from replaywright.domain.network_policy import NetworkPolicy, RefusedHost
 
 
 class SessionRef(Record):
@@ -29,6 +30,8 @@ class OpenSession(Record):
     """The epoch to begin with: higher than any of the lineage."""
     instead_of: str = ""
     """Id of the session that is given back as soon as this one serves: on its host, the new one takes its place."""
+    network: NetworkPolicy | None = None
+    """Where its connections may go. None: asked for by a workflow worker that is older than policies."""
 
 
 class RecoverSession(Record):
@@ -39,6 +42,8 @@ class RecoverSession(Record):
     lost: SessionRef
     epoch: int
     """The epoch from now on; higher than `lost.epoch`."""
+    network: NetworkPolicy | None = None
+    """As in `OpenSession`, for a new one."""
 
 
 class SessionOpened(Record):
@@ -77,3 +82,10 @@ class CloseSession(Record):
     session: SessionRef
     recycling: Recycling | None = None
     """What the trace is told, where another browser takes its place or it has come in vain."""
+
+
+class SessionClosed(Record):
+    """What a browser that was given back leaves."""
+
+    refused: tuple[RefusedHost, ...] = ()
+    """Hosts that its pages asked for and did not get."""

@@ -7,12 +7,12 @@ from typing import Any
 from pydantic import Field, field_validator, model_validator
 
 from replaywright.domain.base import Authored
-from replaywright.domain.plans import origin_of
 from replaywright.domain.predicates import Predicate
 from replaywright.domain.skills import Origin, Skill, SkillContext
 from replaywright.domain.steps import Goto
 from replaywright.domain.tasks import Task, parse_authored, parse_task
 from replaywright.domain.templates import malformed_in, parameters_in, secrets_in, texts_of
+from replaywright.domain.urls import origin_of
 from replaywright.errors import InputInvalid
 
 _USUAL_PORTS = {"http": "80", "https": "443"}

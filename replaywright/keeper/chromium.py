@@ -80,8 +80,10 @@ ONLY_THROUGH_THE_PROXY = (
     "--disable-quic",
     "--webrtc-ip-handling-policy=disable_non_proxied_udp",
     "--dns-prefetch-disable",
+    "--host-resolver-rules=MAP * ~NOTFOUND , EXCLUDE 127.0.0.1",
 )
-"""Measured (RELIABILITY-EVIDENCE F2): with these and a proxy, 0 of 41 channels went round it."""
+"""Measured by `make leaks`: with these and a proxy, no channel of a page goes round it. The last one leaves Chromium
+without a name server: names are resolved by the proxy, once."""
 
 
 def command_line(

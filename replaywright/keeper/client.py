@@ -20,12 +20,14 @@ import psutil
 from pydantic import ValidationError
 
 import replaywright
+from replaywright.domain.network_policy import NetworkSeen
 from replaywright.errors import Fenced, KeeperRefused, KeeperUnavailable
 from replaywright.keeper.identity import ProcessIdentity, boot_id, host_name, is_alive
 from replaywright.keeper.profile import delete_profile
 from replaywright.keeper.protocol import (
     LOG_NAME,
     MAX_LINE_BYTES,
+    OPTIONS_NAME,
     PROFILE_NAME,
     RECORD_NAME,
     SOCKET_NAME,
@@ -43,6 +45,8 @@ from replaywright.keeper.protocol import (
     KeeperOptions,
     LeaseReport,
     Message,
+    NetworkReport,
+    NetworkRequest,
     OperationRecord,
     PermitRequest,
     RenewRequest,
@@ -215,6 +219,11 @@ class KeeperClient:
         request = BlackBoxRequest(id=next(self._numbers), op_id=op_id, since_monotonic_s=since_monotonic_s, limit=limit)
         return await self._ask(request, BlackBoxReport, timeout_s)
 
+    async def network(self, *, since_monotonic_s: float | None = None, timeout_s: float = TIMEOUT_S) -> NetworkSeen:
+        """Return the policy in force, and what it has refused, since an instant or ever."""
+        request = NetworkRequest(id=next(self._numbers), since_monotonic_s=since_monotonic_s)
+        return (await self._ask(request, NetworkReport, timeout_s)).seen
+
     async def close(self, epoch: int, *, timeout_s: float = TIMEOUT_S) -> None:
         """End the session. The answer comes before the end; `wait_until_gone` waits for it."""
         await self._ask(CloseRequest(id=next(self._numbers), epoch=epoch), Done, timeout_s)
@@ -351,7 +360,7 @@ async def start_keeper(
     package_root = str(Path(replaywright.__file__).parent.parent)
     kept["PYTHONPATH"] = os.pathsep.join(filter(None, [package_root, environment.get("PYTHONPATH", "")]))
     command = [sys.executable, "-m", "replaywright.keeper", "--detach", "--dir", str(directory)]
-    command += ["--options", options.model_dump_json(), "--ready-fd", str(ready_write)]
+    command += ["--options", f"@{_written(directory, options)}", "--ready-fd", str(ready_write)]
     try:
         process = _spawn(command, directory, kept, ready_write)
     except BaseException:
@@ -369,6 +378,14 @@ async def start_keeper(
     tail = log_tail(directory)
     await asyncio.to_thread(_end_failed_start, directory)
     raise KeeperUnavailable(f"the keeper of session {options.session_id!r} did not start:\n{tail}")
+
+
+def _written(directory: Path, options: KeeperOptions) -> Path:
+    """Options in a file: a policy may be longer than an argument of a process can be, and is nobody else's business."""
+    path = directory / OPTIONS_NAME
+    path.touch(mode=0o600)
+    path.write_text(options.model_dump_json(), "utf-8")
+    return path
 
 
 def _spawn(

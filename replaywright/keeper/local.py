@@ -1,8 +1,10 @@
 """The keepers of this host, as the worker's activities see them: the port `Keepers`."""
 
 import asyncio
+from collections.abc import Sequence
 from pathlib import Path
 
+from replaywright.domain.network_policy import NetworkPolicy, NetworkSeen, OwnService
 from replaywright.domain.sessions import SessionRef, Wear
 from replaywright.errors import Fenced, KeeperUnavailable, StackFailed
 from replaywright.keeper.client import KeeperClient, start_keeper
@@ -17,16 +19,28 @@ class LocalKeepers:
     """Starts keepers in `sessions_dir` and speaks to them over their sockets."""
 
     def __init__(
-        self, sessions_dir: Path, executable: Path, *, headless: bool, sandbox: bool, lease_s: float, limit: int | None
+        self,
+        sessions_dir: Path,
+        executable: Path,
+        *,
+        headless: bool,
+        sandbox: bool,
+        lease_s: float,
+        limit: int | None,
+        own: Sequence[OwnService] = (),
     ) -> None:
-        """`limit` is the number of places for browsers on this host; None: what the free memory has room for."""
+        """`limit` is the number of places for browsers on this host; None: what the free memory has room for.
+
+        No browser reaches the `own` services.
+        """
+        self._own = tuple(own)
         self._places = Places(sessions_dir, limit)
         self._executable = executable
         self._headless = headless
         self._sandbox = sandbox
         self._lease_s = lease_s
 
-    async def launch(self, session_id: str, instead_of: str = "") -> SessionRef:
+    async def launch(self, session_id: str, network: NetworkPolicy, instead_of: str = "") -> SessionRef:
         """Start a keeper with its Chromium.
 
         Raises:
@@ -37,6 +51,7 @@ class LocalKeepers:
         options = KeeperOptions(
             session_id=session_id,
             executable=str(self._executable),
+            network=network.model_copy(update={"own": (*network.own, *self._own)}),
             headless=self._headless,
             no_sandbox=not self._sandbox,
             lease_s=self._lease_s,
@@ -63,6 +78,11 @@ class LocalKeepers:
     async def gate(self, session: SessionRef, epoch: int) -> LocalCommitGate:
         """The session's commit gate, on a connection of its own."""
         return LocalCommitGate(await self._client(session), epoch)
+
+    async def network(self, session: SessionRef, since_monotonic_s: float | None = None) -> NetworkSeen:
+        """The policy in force, and what was refused."""
+        async with await self._client(session) as client:
+            return await client.network(since_monotonic_s=since_monotonic_s)
 
     async def renew(self, session: SessionRef, epoch: int) -> None:
         """Prolong the lease."""

@@ -16,6 +16,7 @@ from replaywright.keeper.black_box import BlackBox
 from replaywright.keeper.chromium import command_line
 from replaywright.keeper.chromium_process import ChromiumProcess, become_subreaper
 from replaywright.keeper.gate import Dispatcher, Gate, RequestRefused
+from replaywright.keeper.guard import Guard
 from replaywright.keeper.identity import ProcessIdentity, boot_id, host_name, identify
 from replaywright.keeper.profile import DOWNLOADS_NAME, delete_profile, prepare_profile
 from replaywright.keeper.protocol import (
@@ -40,6 +41,8 @@ from replaywright.keeper.protocol import (
     KeeperOptions,
     LeaseReport,
     Message,
+    NetworkReport,
+    NetworkRequest,
     OperationRecord,
     PermitRequest,
     RenewRequest,
@@ -52,7 +55,7 @@ from replaywright.keeper.protocol import (
     StatusRequest,
     WaitHeldRequest,
 )
-from replaywright.keeper.proxy import ForwardProxy, Policy, allow_all
+from replaywright.keeper.proxy import ForwardProxy
 from replaywright.keeper.relay import CdpRelay
 
 MAX_RELAYS = 8
@@ -81,7 +84,6 @@ class Keeper:
         directory: Path,
         options: KeeperOptions,
         *,
-        policy: Policy = allow_all,
         dispatcher: Dispatcher | None = None,
     ) -> None:
         self._directory = directory.absolute()
@@ -100,7 +102,8 @@ class Keeper:
 
         self._black_box = BlackBox()
         self._gate = Gate(self._black_box, lease_lapsed=self._lease_lapsed, dispatcher=dispatcher)
-        self._proxy = ForwardProxy(self._gate, self._black_box, policy=policy)
+        self._guard = Guard(options.network, self._black_box)
+        self._proxy = ForwardProxy(self._gate, self._black_box, guard=self._guard)
         self._chromium: ChromiumProcess | None = None
         self._relays: list[tuple[CdpRelay, int]] = []
         self._control: asyncio.Server | None = None
@@ -329,12 +332,15 @@ class Keeper:
         except ConnectionError:
             pass  # nobody waits for the answer any more
 
-    async def _handle(self, request: Request) -> Message:
+    async def _handle(self, request: Request) -> Message:  # noqa: PLR0911 - one for each kind of request
         match request:
             case StatusRequest():
                 return self._status()
             case BlackBoxRequest():
                 return self._report(request)
+            case NetworkRequest():
+                since_s = request.since_monotonic_s
+                return NetworkReport(seen=self._guard.seen(float("-inf") if since_s is None else since_s))
             case WaitHeldRequest():
                 return await self._gate.wait_held(request.op_id, request.timeout_ms / 1000)
             case AttachRequest():

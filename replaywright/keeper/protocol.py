@@ -11,6 +11,7 @@ from typing import Annotated, Generic, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 
+from replaywright.domain.network_policy import NetworkPolicy, NetworkSeen
 from replaywright.keeper.identity import ProcessIdentity
 
 PROTOCOL_VERSION = 1
@@ -18,6 +19,7 @@ PROTOCOL_VERSION = 1
 SOCKET_NAME = "control.sock"
 RECORD_NAME = "session.json"
 LOG_NAME = "keeper.log"
+OPTIONS_NAME = "options.json"
 PROFILE_NAME = "profile"
 
 MAX_LINE_BYTES = 16 * 1024 * 1024
@@ -36,6 +38,8 @@ class KeeperOptions(Message):
     session_id: str
     executable: str
     """Path of Chromium, or of the script that starts it by `exec`."""
+    network: NetworkPolicy
+    """Where its connections may go; without any rules there are none."""
     epoch: int = Field(default=0, ge=0)
     lease_s: float = Field(default=30.0, gt=0)
     """Length of the first lease; it runs from the moment the browser is ready."""
@@ -221,6 +225,12 @@ class BlackBoxReport(Message):
     """False when connections of that time may have dropped out of the ring. Counts in `operations` stay right."""
 
 
+class NetworkReport(Message):
+    """Answer to `network`."""
+
+    seen: NetworkSeen
+
+
 class Done(Message):
     """Answer to requests that have nothing to tell."""
 
@@ -323,6 +333,14 @@ class BlackBoxRequest(_Request):
     """The newest so many connections."""
 
 
+class NetworkRequest(_Request):
+    """Which policy holds, and what did it refuse? Changes nothing."""
+
+    op: Literal["network"] = "network"
+    since_monotonic_s: float | None = None
+    """Only what was refused at or after this instant; None for all."""
+
+
 class CloseRequest(_Request):
     """End the session: kill Chromium, delete the profile and the directory, exit."""
 
@@ -341,6 +359,7 @@ Request = Annotated[
     | CutRequest
     | DisarmRequest
     | BlackBoxRequest
+    | NetworkRequest
     | CloseRequest,
     Field(discriminator="op"),
 ]

@@ -15,6 +15,7 @@ from typing import Literal
 
 from replaywright.keeper.black_box import BlackBox, Connection
 from replaywright.keeper.gate import Gate
+from replaywright.keeper.guard import Guard, Verdict
 from replaywright.keeper.http1 import (
     Body,
     End,
@@ -42,24 +43,7 @@ REFUSED_BODY_BYTES = 1024 * 1024
 REFUSED_BODY_TIMEOUT_S = 2.0
 
 
-@dataclass(frozen=True, slots=True)
-class Verdict:
-    """What a policy says about one destination."""
-
-    is_allowed: bool
-    reason: str = ""
-
-
-Policy = Callable[[str, int, str | None], Verdict]
-"""Called with host and port before the name is resolved (address None), and again with each address before it is
-connected to."""
-
 Resolver = Callable[[str, int], Awaitable[list[str]]]
-
-
-def allow_all(_host: str, _port: int, _address: str | None) -> Verdict:
-    """The policy without rules."""
-    return Verdict(True)
 
 
 async def resolve(host: str, port: int) -> list[str]:
@@ -85,6 +69,8 @@ class _RefusedError(Exception):
         super().__init__(message)
         self.status = status
 
+
+_OWN_PORT = Verdict(False, "it belongs to the session keeper", "own-service")
 
 _REASONS = {
     400: "Bad Request",
@@ -169,13 +155,13 @@ class ForwardProxy:
         gate: Gate,
         black_box: BlackBox,
         *,
-        policy: Policy = allow_all,
+        guard: Guard,
         resolver: Resolver = resolve,
         connect_timeout_s: float = CONNECT_TIMEOUT_S,
     ) -> None:
         self._gate = gate
         self._black_box = black_box
-        self._policy = policy
+        self._guard = guard
         self._resolver = resolver
         self._connect_timeout_s = connect_timeout_s
         self._server: asyncio.Server | None = None
@@ -268,7 +254,7 @@ class ForwardProxy:
         """Return a connection to the site, or None when the client was told why there is none."""
         connection, target = exchange.connection, exchange.target
         try:
-            self._check_policy(target.host, target.port, None)
+            self._check_policy(connection, None)
             await self._admit(connection, 0, exchange.client)
             return await self._connect(connection, target.host, target.port)
         except (_RefusedError, OSError) as error:
@@ -349,7 +335,7 @@ class ForwardProxy:
                     data = await upstream.read()
                     if exchange.failure is not None:
                         raise exchange.failure
-                    self._black_box.count_down(connection, len(data))
+                    self._take(connection, len(data))
                     response.receive(data)
                     if not data:
                         if not exchange.has_answer and response.is_idle:
@@ -363,7 +349,7 @@ class ForwardProxy:
         connection = self._black_box.open("tunnel", method="CONNECT", host=host, port=port, path="", gated=True)
         upstream: Wire | None = None
         try:
-            self._check_policy(host, port, None)
+            self._check_policy(connection, None)
             self._check_tunnels(connection)
             upstream = await self._connect(connection, host, port)
             self._check_tunnels(connection)
@@ -424,7 +410,7 @@ class ForwardProxy:
                 if data and direction == "up":
                     await self._admit(connection, len(data), source)
                 elif data:
-                    self._black_box.count_down(connection, len(data))
+                    self._take(connection, len(data))
                 if data:
                     sink.write(data)
                     await sink.drain()
@@ -438,18 +424,38 @@ class ForwardProxy:
     # ---- both ---------------------------------------------------------------------------------------------------
 
     async def _admit(self, connection: Connection, size: int, client: Wire) -> None:
+        if size and (spent := self._guard.spent_up(size)) is not None:
+            raise self._refused(connection, spent)
         if not await self._gate.admit(connection, size, is_gone=client.is_gone):
             raise _RefusedError(503, "the commit gate is closed: this request was not sent")
 
-    def _check_policy(self, host: str, port: int, address: str | None) -> None:
-        verdict = self._policy(host, port, address)
-        if not verdict.is_allowed:
-            raise _RefusedError(403, f"{host}:{port} is not allowed: {verdict.reason}")
-        if address is not None and port in self.own_ports:
+    def _take(self, connection: Connection, size: int) -> None:
+        """Count what came from the site.
+
+        Raises:
+            _RefusedError: it is more than the session may receive.
+        """
+        self._black_box.count_down(connection, size)
+        if (spent := self._guard.spent_down()) is not None:
+            raise self._refused(connection, spent)
+
+    def _refused(self, connection: Connection, verdict: Verdict) -> _RefusedError:
+        """Remember that the policy refuses a connection, and say so."""
+        self._guard.note(connection.host, connection.port, verdict)
+        said = f"{connection.host}:{connection.port} is blocked by the rule {verdict.rule}: {verdict.reason}"
+        connection.refused = f"{said:.200}"
+        return _RefusedError(403, said)
+
+    def _check_policy(self, connection: Connection, address: str | None) -> None:
+        host, port = connection.host, connection.port
+        verdict = self._guard.decide(host, port, address)
+        if verdict.is_allowed and address is not None and port in self.own_ports:
             parsed = ipaddress.ip_address(address.partition("%")[0])
             mapped = parsed.ipv4_mapped if isinstance(parsed, ipaddress.IPv6Address) else None
             if (mapped or parsed).is_loopback or (mapped or parsed).is_unspecified:
-                raise _RefusedError(403, f"{host}:{port} is not allowed: it belongs to the session keeper")
+                verdict = _OWN_PORT
+        if not verdict.is_allowed:
+            raise self._refused(connection, verdict)
 
     async def _connect(self, connection: Connection, host: str, port: int) -> Wire:
         """Resolve once, and connect to the first of these addresses that answers.
@@ -461,7 +467,7 @@ class ForwardProxy:
         async with asyncio.timeout(self._connect_timeout_s):
             addresses = await self._resolver(host, port)
             for address in addresses:
-                self._check_policy(host, port, address)
+                self._check_policy(connection, address)
             for address in addresses[:-1]:
                 try:
                     async with asyncio.timeout(ADDRESS_TIMEOUT_S):

@@ -23,6 +23,7 @@ from replaywright.browser.stopping import stop_loading
 from replaywright.keeper.client import KeeperClient, launch_keeper
 from replaywright.keeper.protocol import KeeperOptions, OperationRecord
 from tests.adapters.gate_site import Authority, GateSite, authority, serving
+from tests.adapters.networks import LOOPBACK
 
 HOLD_MS = 20_000
 
@@ -67,6 +68,7 @@ def certificates(tmp_path_factory: pytest.TempPathFactory) -> Authority:
 @pytest.fixture(scope="module")
 async def rig(chromium_path: Path, certificates: Authority) -> AsyncIterator[Rig]:
     options = KeeperOptions(
+        network=LOOPBACK,
         session_id="gate",
         executable=str(chromium_path),
         epoch=1,

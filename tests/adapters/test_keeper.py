@@ -35,6 +35,7 @@ from replaywright.keeper.local import LocalKeepers
 from replaywright.keeper.protocol import GatePhase, KeeperOptions, SessionState
 from replaywright.settings import load_settings
 from replaywright.stack.chromium import find_chromium
+from tests.adapters.networks import LOOPBACK
 
 CHROMIUM = str(find_chromium(load_settings().chromium, install=False).path)
 ROOT = Path(__file__).parent.parent.parent
@@ -73,7 +74,9 @@ class Site:
 
 
 def options(**changes: object) -> KeeperOptions:
-    defaults = KeeperOptions(session_id=uuid.uuid4().hex, executable=CHROMIUM, no_sandbox=os.geteuid() == 0)
+    defaults = KeeperOptions(
+        network=LOOPBACK, session_id=uuid.uuid4().hex, executable=CHROMIUM, no_sandbox=os.geteuid() == 0
+    )
     return defaults.model_copy(update=changes)
 
 
@@ -205,7 +208,7 @@ async def test_a_keeper_says_who_it_is_and_has_no_child_but_chromium(sessions: P
 
 async def test_a_keeper_on_this_host_says_how_old_and_how_large_its_browser_is(sessions: Path) -> None:
     keepers = LocalKeepers(sessions, Path(CHROMIUM), headless=True, sandbox=os.geteuid() != 0, lease_s=30, limit=1)
-    session = await keepers.launch("s1")
+    session = await keepers.launch("s1", LOOPBACK)
 
     first = await keepers.wear(session)
     later = await keepers.wear(session)
@@ -214,7 +217,7 @@ async def test_a_keeper_on_this_host_says_how_old_and_how_large_its_browser_is(s
     assert 0 < first.age_s < later.age_s
     assert 50 < first.memory_mb < 1_500
     with pytest.raises(NoPlace):
-        await keepers.launch("s2")
+        await keepers.launch("s2", LOOPBACK)
 
 
 async def test_close_leaves_no_process_and_no_file(sessions: Path) -> None:

@@ -10,8 +10,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from replaywright.domain.network_policy import NetworkPolicy
 from replaywright.keeper.black_box import BlackBox, Connection
 from replaywright.keeper.gate import Gate, RequestRefused
+from replaywright.keeper.guard import Guard
 from replaywright.keeper.http1 import (
     Body,
     End,
@@ -26,7 +28,8 @@ from replaywright.keeper.http1 import (
     upstream_head,
 )
 from replaywright.keeper.protocol import ConnectionRecord, GatePhase, OperationRecord
-from replaywright.keeper.proxy import ForwardProxy, Policy, Resolver, Verdict, allow_all, resolve
+from replaywright.keeper.proxy import ForwardProxy, Resolver, resolve
+from tests.adapters.networks import LOOPBACK, ON_LOOPBACK, network
 
 # ---- HTTP ----------------------------------------------------------------------------------------------------------
 
@@ -246,6 +249,7 @@ class Rig:
     site: Site
     black_box: BlackBox
     gate: Gate
+    guard: Guard
     port: int
     lapsed: bool = False
 
@@ -284,7 +288,7 @@ class Rig:
 async def rig(
     site: Site | None = None,
     *,
-    policy: Policy = allow_all,
+    policy: NetworkPolicy = LOOPBACK,
     resolver: Resolver = resolve,
     dispatcher: Callable[[OperationRecord, ConnectionRecord], object] | None = None,
 ) -> AsyncIterator[Rig]:
@@ -298,8 +302,9 @@ async def rig(
         lease_lapsed=lambda: bool(made) and made[0].lapsed,
         dispatcher=dispatcher,  # type: ignore[arg-type]  # tests give coroutine functions that end in any way
     )
-    proxy = ForwardProxy(gate, black_box, policy=policy, resolver=resolver, connect_timeout_s=1)
-    made.append(Rig(site, black_box, gate, await proxy.start()))
+    guard = Guard(policy, black_box)
+    proxy = ForwardProxy(gate, black_box, guard=guard, resolver=resolver, connect_timeout_s=1)
+    made.append(Rig(site, black_box, gate, guard, await proxy.start()))
     try:
         yield made[0]
     finally:
@@ -381,7 +386,7 @@ async def test_a_name_that_does_not_resolve_is_a_bad_gateway_and_a_mute_one_a_ti
         await asyncio.Event().wait()
         return []
 
-    async with rig(resolver=no_address) as it:
+    async with rig(policy=network(*ON_LOOPBACK, "a.example"), resolver=no_address) as it:
         unknown = await it.ask(it.get())
         unknown_tunnel = await it.ask(b"CONNECT a.example:443 HTTP/1.1\r\n\r\n")
     async with rig(resolver=mute) as it:
@@ -394,22 +399,16 @@ async def test_a_name_that_does_not_resolve_is_a_bad_gateway_and_a_mute_one_a_ti
 
 async def test_a_name_is_resolved_once_and_the_address_is_judged_before_it_is_connected_to() -> None:
     asked: list[str] = []
-    judged: list[str | None] = []
 
     async def rebinding(host: str, _port: int) -> list[str]:
         asked.append(host)
         return ["127.0.0.1"]
 
-    def policy(_host: str, _port: int, address: str | None) -> Verdict:
-        judged.append(address)
-        return Verdict(address != "127.0.0.1", "private")
-
-    async with rig(policy=policy, resolver=rebinding) as it:
+    async with rig(policy=network("good.example:*"), resolver=rebinding) as it:
         answer = await it.ask(b"GET http://good.example:%d/ HTTP/1.1\r\n\r\n" % it.site.port)
 
     assert answer.startswith(b"HTTP/1.1 403 ")
     assert asked == ["good.example"]
-    assert judged == [None, "127.0.0.1"]
     assert it.site.got == []
 
 

@@ -8,6 +8,8 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 import pytest
 from temporalio.exceptions import ApplicationError
 
+from replaywright.domain.host_rules import unrestricted
+from replaywright.domain.network_policy import NetworkPolicy
 from replaywright.domain.sessions import (
     CloseSession,
     OpenSession,
@@ -365,7 +367,7 @@ async def test_a_worker_that_holds_no_session_asks_no_store_and_says_nothing(
 
 async def test_a_session_whose_lease_is_lost_is_let_go_of_and_the_others_stay(stage: Stage, proof: Proof) -> None:
     await stage.attachments.hold(SESSION, 1)
-    other = await stage.keepers.launch("s2")
+    other = await stage.keepers.launch("s2", unrestricted())
     await stage.attachments.hold(other, 1)
     stage.keepers.dead.add("s1")
 
@@ -421,10 +423,10 @@ async def test_an_opening_that_is_cancelled_on_the_way_gives_its_browser_back(
     launched, go_on = asyncio.Event(), asyncio.Event()
     launch = stage.keepers.launch
 
-    async def slow(session_id: str, instead_of: str = "") -> SessionRef:
+    async def slow(session_id: str, network: NetworkPolicy, instead_of: str = "") -> SessionRef:
         launched.set()
         await go_on.wait()
-        return await launch(session_id, instead_of)
+        return await launch(session_id, network, instead_of)
 
     monkeypatch.setattr(stage.keepers, "launch", slow)
     request = OpenSession(run_id="r1", lineage="r1", tenant="acme")

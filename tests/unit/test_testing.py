@@ -7,6 +7,7 @@ from pydantic import TypeAdapter
 
 from replaywright.domain.actions import Action, Cause, Effect
 from replaywright.domain.checkpoints import PageState
+from replaywright.domain.host_rules import unrestricted
 from replaywright.domain.observed import PredicateResult
 from replaywright.domain.outcomes import Status, StepOutcome, UnsafeRequest
 from replaywright.domain.steps import Step
@@ -144,7 +145,7 @@ async def test_pages_are_opened_read_and_left(session: FakeBrowserSession) -> No
 
 async def test_attaching_again_finds_the_page_as_it_was(site: FakeSite) -> None:
     browsers, keepers = FakeBrowsers(site), FakeKeepers()
-    endpoint = await keepers.attach(await keepers.launch("s1"), 1)
+    endpoint = await keepers.attach(await keepers.launch("s1", unrestricted()), 1)
     first = await browsers.attach(endpoint)
     await first.restore(PageState(url=COMPOSE))
     await first.detach()
@@ -157,7 +158,7 @@ async def test_attaching_again_finds_the_page_as_it_was(site: FakeSite) -> None:
 
 async def test_a_keeper_obeys_the_highest_epoch_until_it_is_gone() -> None:
     keepers = FakeKeepers()
-    session = await keepers.launch("s1")
+    session = await keepers.launch("s1", unrestricted())
     await keepers.attach(session, 2)
 
     with pytest.raises(Fenced):

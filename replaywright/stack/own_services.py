@@ -1,0 +1,29 @@
+"""The servers of ours that no page is to reach."""
+
+from urllib.parse import urlsplit
+
+from replaywright.domain.network_policy import OwnService
+from replaywright.settings import Settings
+
+_TEMPORAL, _REDIS, _UI = 7233, 6379, 8233
+"""Usual ports."""
+
+
+def own_services(settings: Settings) -> tuple[OwnService, ...]:
+    """Temporal, its UI and Redis, as this process reaches them."""
+    found = [_at("Temporal", f"//{settings.temporal_address or 'localhost'}", _TEMPORAL)]
+    if settings.redis_url is None or not settings.redis_url.startswith("unix:"):
+        found.append(_at("Redis", settings.redis_url or "//localhost", _REDIS))
+    usual = {"http": 80, "https": 443}
+    ui = settings.temporal_ui_url
+    found.append(
+        _at("the Temporal UI", "//localhost", settings.ui_port or _UI)
+        if ui is None
+        else _at("the Temporal UI", ui, usual.get(urlsplit(ui).scheme, _UI))
+    )
+    return tuple(found)
+
+
+def _at(name: str, address: str, default_port: int) -> OwnService:
+    parts = urlsplit(address)
+    return OwnService(name=name, host=(parts.hostname or "localhost").lower(), port=parts.port or default_port)

@@ -1,0 +1,28 @@
+"""The servers of ours that no page is to reach."""
+
+import pytest
+
+from replaywright.settings import Settings
+from replaywright.stack.own_services import own_services
+
+
+@pytest.mark.parametrize(
+    ("settings", "expected"),
+    [
+        ({}, {("localhost", 7233), ("localhost", 6379), ("localhost", 8233)}),
+        (
+            {
+                "temporal_address": "Temporal.corp:7000",
+                "redis_url": "rediss://user:pw@[fd00::1]:6380/0",
+                "temporal_ui_url": "https://ui.corp/",
+            },
+            {("temporal.corp", 7000), ("fd00::1", 6380), ("ui.corp", 443)},
+        ),
+        ({"redis_url": "unix:///run/redis.sock", "ui_port": 9000}, {("localhost", 7233), ("localhost", 9000)}),
+        ({"redis_url": "redis://127.0.0.1"}, {("localhost", 7233), ("127.0.0.1", 6379), ("localhost", 8233)}),
+    ],
+)
+def test_they_are_known_by_the_settings(settings: dict[str, object], expected: set[tuple[str, int]]) -> None:
+    found = own_services(Settings(**settings))  # type: ignore[arg-type]  # as from the environment
+
+    assert {(service.host, service.port) for service in found} == expected
