@@ -40,6 +40,7 @@ from activities.sessions import Attachments, SessionActivities
 from activities.skill_runs import SkillRunActivities
 from activities.skills import SkillActivities
 from activities.skipping import Skipping
+from cache.codes import RedisCodes
 from cache.connection import open_redis, ping
 from cache.overrides import CachedOverrides, RedisOverrides
 from cache.recalls import RedisRecalls
@@ -306,12 +307,15 @@ async def _browser_workers(
         browser_queue(settings.task_queue),
     )
     sessions = SessionActivities(keepers, attachments, store, queue=queues[0], host_queue=queues[1])
-    actions = Actions(attachments, store, artifacts, secrets, overrides, pictures=settings.planner_pictures)
+    codes = RedisCodes(redis)
+    actions = Actions(
+        attachments, store, artifacts, secrets, overrides, pictures=settings.planner_pictures, codes=codes
+    )
     effects = EffectActivities(attachments, store, secrets)
     skipping = Skipping(actions, attachments)
     knowledge = KnowledgeActivities(attachments, store, secrets, actions.failures)
     notices = None if settings.notify_command is None else CommandNotices(settings.notify_command)
-    people = PersonActivities(attachments, artifacts, secrets, notices)
+    people = PersonActivities(attachments, artifacts, secrets, codes, notices)
     checkpoints = CheckpointActivities(attachments, actions.checkpoints, secrets)
     own: list[Callable[..., Any]] = [
         *actions.activities(),
@@ -331,6 +335,7 @@ async def _browser_workers(
         sessions.open_session,
         sessions.recover_session,
         effects.settle_step,
+        people.key,
         people.notify,
         skipping.leave_out,
         ResumeActivities(store).resume_run,

@@ -20,6 +20,7 @@ from activities.sessions import Attachment, Attachments
 from replaywright.domain.actions import Action
 from replaywright.domain.outcomes import StepOutcome
 from replaywright.domain.overrides import OverrideRule, host_of
+from replaywright.domain.questions import CODE_LOST, CODE_NAME
 from replaywright.domain.redacted import redacted_snapshot
 from replaywright.domain.runs import UNTOUCHED, ActionRequest
 from replaywright.domain.secret_sites import BoundSecret, own_site
@@ -27,7 +28,9 @@ from replaywright.domain.snapshots import Snapshot
 from replaywright.domain.steps import Fill, Paste, Type
 from replaywright.domain.templates import fill, secrets_in
 from replaywright.errors import (
+    ActionFailed,
     ArtifactsUnavailable,
+    CodeLost,
     DoneElsewhere,
     Fenced,
     PolicyBlocked,
@@ -37,12 +40,14 @@ from replaywright.errors import (
 from replaywright.killpoints import hit
 from replaywright.ports import (
     Artifacts,
+    Codes,
     Known,
     Overrides,
     Recording,
     Report,
     Secrets,
     StepStore,
+    Work,
 )
 
 _log = logging.getLogger("replaywright.actions")
@@ -78,13 +83,18 @@ class Actions:
         overrides: Overrides | None = None,
         *,
         pictures: bool = False,
+        codes: Codes | None = None,
     ) -> None:
-        """Without `overrides` there are no rules. With `pictures` a failure leaves one for the planner as well."""
+        """Without `overrides` there are no rules, and without `codes` no step gets one from a person.
+
+        With `pictures` a failure leaves one for the planner as well.
+        """
         self._overrides = overrides
         self._attachments = attachments
         self._store = store
         self._artifacts = artifacts
         self._secrets = secrets
+        self._codes = codes
         self.failures = FailureEvidence(artifacts, secrets, pictures=pictures)
         self.checkpoints = Checkpoints(artifacts, secrets)
 
@@ -296,6 +306,35 @@ class Actions:
     def _bound(self, name: str, request: ActionRequest) -> BoundSecret:
         sites = self._secrets.domains(name)
         return BoundSecret(name, own_site(request.site) if sites is None else sites, declared=sites is not None)
+
+    async def coded(self, request: ActionRequest, work: Work) -> Work:
+        """The work with the code that a person gave for the step, if one did: redacted from now on.
+
+        Raises:
+            ActionFailed: it cannot be read any more; nothing was done.
+            StoreUnavailable: it cannot be read at the moment.
+        """
+        if request.code is None:
+            return work
+        if self._codes is None:
+            raise ActionFailed(CODE_LOST, "this worker has no keys of codes", dispatched=False)
+        try:
+            text = await self._codes.read(
+                tenant=request.tenant, run_id=request.run_id, question=request.code.question, sealed=request.code.sealed
+            )
+        except CodeLost as exc:
+            raise ActionFailed(CODE_LOST, str(exc), dispatched=False) from exc
+        self._secrets.remember(CODE_NAME, text)
+        return replace(work, text=text, sensitive=True, secrets=(self._bound(CODE_NAME, request),))
+
+    async def forget_code(self, request: ActionRequest) -> None:
+        """The code is entered: nobody needs it any more. Without a store its key goes when its time is over."""
+        if request.code is None or self._codes is None:
+            return
+        try:
+            await self._codes.forget(tenant=request.tenant, run_id=request.run_id, question=request.code.question)
+        except StoreUnavailable as exc:
+            _log.warning("the key of question %s is not deleted yet: %s", request.code.question, exc)
 
     @property
     def secrets(self) -> Secrets:

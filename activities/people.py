@@ -7,10 +7,10 @@ from temporalio import activity
 from activities.heartbeats import heartbeats
 from activities.pictures import pictured
 from activities.sessions import Attachments
-from replaywright.domain.questions import LookForPerson, Notice, SeenByPerson, quoted
+from replaywright.domain.questions import KeyRequest, LookForPerson, Notice, SeenByPerson, quoted
 from replaywright.domain.snapshots import Snapshot
 from replaywright.errors import ActionFailed
-from replaywright.ports import Artifacts, Notices, Secrets
+from replaywright.ports import Artifacts, Codes, Notices, Secrets
 
 _log = logging.getLogger("replaywright.people")
 
@@ -21,12 +21,18 @@ _LOUD = ("alertdialog", "dialog", "alert", "heading")
 
 
 class PersonActivities:
-    """Activities `person.look` and `person.notify`."""
+    """Activities `person.look`, `person.key` and `person.notify`."""
 
     def __init__(
-        self, attachments: Attachments, artifacts: Artifacts, secrets: Secrets, notices: Notices | None = None
+        self,
+        attachments: Attachments,
+        artifacts: Artifacts,
+        secrets: Secrets,
+        codes: Codes,
+        notices: Notices | None = None,
     ) -> None:
         """Without `notices` nobody is told but those who look."""
+        self._codes = codes
         self._attachments = attachments
         self._artifacts = artifacts
         self._secrets = secrets
@@ -49,6 +55,16 @@ class PersonActivities:
             return SeenByPerson(
                 url=url, site_says=words_of(seen.snapshot), picture=seen.picture, picture_missing=seen.missing
             )
+
+    @activity.defn(name="person.key")
+    async def key(self, request: KeyRequest) -> str:
+        """A public key that a code for the question is sealed with. Repeated, it is another one, and the last counts.
+
+        Raises:
+            StoreUnavailable: its private part cannot be kept.
+        """
+        asked = {"tenant": request.tenant, "run_id": request.run_id, "question": request.question}
+        return await self._codes.offer(**asked, ttl_s=request.ttl_s)
 
     @activity.defn(name="person.notify")
     async def notify(self, request: Notice) -> None:

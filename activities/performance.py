@@ -49,7 +49,7 @@ from replaywright.domain.runs import (
     Heal,
     Mode,
 )
-from replaywright.domain.steps import Goto, action_of, names_element
+from replaywright.domain.steps import Goto, SolveCaptcha, VerificationCode, action_of, entering, names_element
 from replaywright.domain.targets import Target
 from replaywright.domain.text import shorten
 from replaywright.errors import (
@@ -96,7 +96,10 @@ class Performance:
         self._actions = actions
         self._request = request
         self._held = held
-        self._step = filled_step(request.step, request.values)
+        written = request.step
+        if isinstance(written, VerificationCode | SolveCaptcha):
+            written = entering(written, has_text=request.code is not None)
+        self._step = filled_step(written, request.values)
         self._key = content_key(request.tenant, held.browser.url, request.step)
         self._left_at = held.browser.url
         self._site = actions.secrets.redact(site_scope(held.browser.url))
@@ -212,7 +215,8 @@ class Performance:
             self._held.network.check(self._step.url)
         rules = await self._actions.rules_for(self._request, self._held.browser.url)
         entered = await self._actions.entered(self._request)
-        work, begun = replace(self._work(entered), overrides=rules), time.perf_counter()
+        work = await self._actions.coded(self._request, replace(self._work(entered), overrides=rules))
+        begun = time.perf_counter()
         report = await self._held.browser.perform(work, self._gate())
         declared = getattr(self._step, "target", None)
         replayed = work.target is not None and self._request.proposed is None
@@ -448,6 +452,7 @@ class Performance:
         known, due = await asyncio.gather(self._write(outcome, entry), self._due(only_before=True))
         spent = {"recording_ms": _ms_since(begun), "total_ms": _ms_since(self._started)}
         self._keep_ahead(outcome, known)
+        await self._actions.forget_code(self._request)
         hit("recorded", self._request.sequence)
         told = {"costs": outcome.costs.model_copy(update=spent), "due": due, "witness": known.witness}
         if not outcome.effect.repeatable and outcome.lookup.from_model:

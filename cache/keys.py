@@ -88,6 +88,11 @@ def claim_key(tenant: str, claimed: str) -> str:
     return _key((tenant, claimed), "claim")
 
 
+def answer_key_key(tenant: str, run_id: str, question: str) -> str:
+    """String that expires: the private key with which a code for a question is read."""
+    return _key((tenant, run_id), "answer-key", _escaped(question))
+
+
 def check_key(nonce: str) -> str:
     """String: written, read and deleted by the start check."""
     return _key(("check", nonce), "check")

@@ -12,6 +12,7 @@ ReplaywrightError
 ├── ValueTooLarge              a value is over the limit of where it was to be kept: never retried
 ├── ArtifactMissing            a digest that a record names is not in the artifact store
 ├── ArtifactsUnavailable       the artifact store cannot be reached or refuses writes: the run goes on without
+├── CodeLost                   a code that a person gave cannot be read any more: it is asked for again
 ├── NoticeFailed               the command that tells people of a question did not: the run waits all the same
 ├── DoneElsewhere              the lineage has an intent, or more, for the same act under another fingerprint
 ├── SessionLost                the live browser of this run is gone, or no longer ours
@@ -92,6 +93,10 @@ class SessionLost(ReplaywrightError):
 
 class Fenced(SessionLost):
     """A newer attempt owns this session or step; this one must stop."""
+
+
+class CodeLost(ReplaywrightError):
+    """A code that a person gave cannot be read any more."""
 
 
 class NoticeFailed(ReplaywrightError):

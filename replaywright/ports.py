@@ -828,6 +828,32 @@ class Labeller(Protocol):
         """
 
 
+class Codes(Protocol):
+    """Codes on their way from a person to a field: sealed for a question, and readable only while its key is kept."""
+
+    async def offer(self, *, tenant: str, run_id: str, question: str, ttl_s: float) -> str:
+        """Make a key for a question and keep it for `ttl_s`; the public one. Repeated, it is another one.
+
+        Raises:
+            StoreUnavailable: the key cannot be kept.
+        """
+
+    async def read(self, *, tenant: str, run_id: str, question: str, sealed: str) -> str:
+        """The code.
+
+        Raises:
+            CodeLost: its key is gone, or it was not sealed for this question.
+            StoreUnavailable: the key cannot be read at the moment.
+        """
+
+    async def forget(self, *, tenant: str, run_id: str, question: str) -> None:
+        """From now on nobody can read what was sealed for the question.
+
+        Raises:
+            StoreUnavailable: the key cannot be deleted.
+        """
+
+
 class Notices(Protocol):
     """Tells people that a run waits for them."""
 
@@ -850,6 +876,9 @@ class Secrets(Protocol):
 
     def redact(self, text: str) -> str:
         """`text` with every known secret, in any common encoding, replaced by `{{secret:NAME}}`."""
+
+    def remember(self, name: str, value: str) -> None:
+        """From now on `value` is redacted, too: a code that is made or given for one use. The oldest are forgotten."""
 
     def redact_data(self, value: Any) -> Any:
         """JSON-like data (mappings with their keys, lists, texts, numbers) with every known secret replaced."""

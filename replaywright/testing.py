@@ -46,6 +46,7 @@ from replaywright.errors import (
     ActionFailed,
     ArtifactMissing,
     ArtifactsUnavailable,
+    CodeLost,
     DoneElsewhere,
     Fenced,
     InputInvalid,
@@ -564,6 +565,29 @@ class FakeProber:
             return None, str(exc), usage
 
 
+class FakeCodes:
+    """`Codes` that remember what was asked; a code is its own seal."""
+
+    def __init__(self) -> None:
+        self.keys: dict[tuple[str, str, str], float] = {}
+        """By tenant, run and question: for how many seconds."""
+
+    async def offer(self, *, tenant: str, run_id: str, question: str, ttl_s: float) -> str:
+        """Keep a key."""
+        self.keys[tenant, run_id, question] = ttl_s
+        return f"key of {question}"
+
+    async def read(self, *, tenant: str, run_id: str, question: str, sealed: str) -> str:
+        """What was sealed, while the key is kept."""
+        if (tenant, run_id, question) not in self.keys:
+            raise CodeLost(f"the key of question {question} is gone")
+        return sealed
+
+    async def forget(self, *, tenant: str, run_id: str, question: str) -> None:
+        """Delete the key."""
+        self.keys.pop((tenant, run_id, question), None)
+
+
 class FakeSecrets:
     """`Secrets` from a mapping."""
 
@@ -582,6 +606,10 @@ class FakeSecrets:
         if not self._values.get(name):
             raise SecretMissing(f"secret {name!r} has no value here; set REPLAYWRIGHT_SECRET_{name}")
         return self._values[name]
+
+    def remember(self, name: str, value: str) -> None:
+        """Redact it, too."""
+        self._values[name] = value
 
     def redact(self, text: str) -> str:
         """`text` without the values."""

@@ -11,7 +11,7 @@ from workflows.browser import Browser
 with workflow.unsafe.imports_passed_through():
     from replaywright.domain.actions import effect_of
     from replaywright.domain.outcomes import StepOutcome
-    from replaywright.domain.runs import ActionRequest, Proposal, RunInput, Usage, step_title
+    from replaywright.domain.runs import ActionRequest, Proposal, RunInput, SealedCode, Usage, step_title
     from replaywright.domain.steps import Goto, Step, action_of
     from replaywright.domain.targets import Target
     from replaywright.domain.templates import fill, parameters_in
@@ -71,6 +71,8 @@ class Attempt:
         """What the step does, wherever it stands; empty for a step of a rule."""
         self.redo = ""
         """Under which fingerprint the lineage did the same, when a person wants it done again."""
+        self.code: SealedCode | None = None
+        """What a person gave for the step."""
         self.checkpoint = False
         """Whether a checkpoint is due after the step."""
         self.earlier = ""
@@ -150,6 +152,7 @@ class Attempt:
             previous=self._previous,
             act=self.act,
             redo=self.redo,
+            code=self.code,
             item=self._item,
             site=begun_at(self._run),
         )

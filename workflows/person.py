@@ -25,6 +25,7 @@ with workflow.unsafe.imports_passed_through():
         UNANSWERED,
         WAITS,
         Ask,
+        KeyRequest,
         LookForPerson,
         Notice,
         Question,
@@ -33,6 +34,12 @@ with workflow.unsafe.imports_passed_through():
         stated,
     )
     from replaywright.domain.runs import PersonVerdict, RunInput, SettleRequest
+
+
+KEY_LIFETIME_S = 30 * 86_400.0
+"""How long the key of a question without a deadline is kept; a code that comes later is asked for again."""
+KEY_MARGIN_S = 3_600.0
+"""How much longer than until its deadline that of another one is."""
 
 
 class Person:
@@ -62,8 +69,10 @@ class Person:
         self.asked_so_far = run.state.questions
         """How many questions the run has asked."""
 
-    async def asked(self, ask: Ask) -> PersonVerdict:
+    async def asked(self, ask: Ask, *, stays_awake: bool = False) -> PersonVerdict:
         """A person's answer, however long it takes; the answer `skip` where the question is left at its deadline.
+
+        With `stays_awake` the browser is not given back meanwhile.
 
         Raises:
             TaskFailed: the deadline passed, and the question declares that the run fails then.
@@ -72,7 +81,10 @@ class Person:
         self.asked_so_far += 1
         speaks_up = workflow.patched("questions")
         seen = await self._looked() if speaks_up else SeenByPerson()
-        question = stated(self._with_patience(ask), number=self.asked_so_far, now=workflow.now(), seen=seen)
+        ask = self._with_patience(ask)
+        question = stated(ask, number=self.asked_so_far, now=workflow.now(), seen=seen)
+        if ask.wants == "code":
+            question = question.model_copy(update={"key": await self._key(question)})
         self._verdict, self._is_over = None, False
         self._board.ask(question)
         self._show()
@@ -80,21 +92,26 @@ class Person:
             workflow.upsert_memo({WAITS: question})
         clock = asyncio.create_task(self._kept_in_mind(question)) if speaks_up else None
         try:
-            await self._wait(lambda: self._verdict is not None or self._is_over)
+            wait = workflow.wait_condition if stays_awake else self._wait
+            await wait(lambda: self._verdict is not None or self._is_over)
         finally:
             if clock is not None:
                 clock.cancel()
-        verdict = self._verdict
-        if verdict is None:
-            verdict = await self._timed_out()
+        verdict = self._given(question) or await self._timed_out()
         self._board.go_on()
         if speaks_up:
             workflow.upsert_memo({WAITS: ""})
         if verdict.who == DEADLINE and question.on_timeout == "fail":
             raise TaskFailed(UNANSWERED, f"{question.text}: {verdict.why}")
-        await self._wake(verdict)
+        if not stays_awake:
+            await self._wake(verdict)
         self._planning.leave_out((workflow.now() - since).total_seconds())
         return verdict
+
+    def _given(self, question: Question) -> PersonVerdict | None:
+        """The answer to the question, if there is one."""
+        given, self._verdict = self._verdict, None
+        return None if given is None else given.model_copy(update={"question": question.id})
 
     def answer(self, verdict: PersonVerdict) -> None:
         """Take the answer that `check` let pass."""
@@ -192,6 +209,25 @@ class Person:
             workflow.logger.warning("nobody was told of question %s: %s", question.id, error.cause)
 
     # ----------------------------------------------------------------------------------------- the page
+
+    async def _key(self, question: Question) -> str:
+        """The public key that a code for the question is sealed with; its private part lives as long as the question.
+
+        Between the two a code may wait for a browser, so it lives somewhat longer.
+        """
+        lifetime = KEY_LIFETIME_S if question.within_s is None else question.within_s + KEY_MARGIN_S
+        info = workflow.info()
+        key: str = await workflow.execute_activity(
+            "person.key",
+            KeyRequest(tenant=self._run.tenant, run_id=info.workflow_id, question=question.id, ttl_s=lifetime),
+            result_type=str,
+            activity_id=f"key-{question.id}",
+            summary=f"a key for the code of question {question.id}",
+            task_queue=policies.browser_queue(info.task_queue),
+            start_to_close_timeout=policies.READ_LIMIT,
+            retry_policy=policies.OPENING,
+        )
+        return key
 
     async def _looked(self) -> SeenByPerson:
         """What the browser shows; that it cannot be had is no reason not to ask."""

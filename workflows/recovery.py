@@ -35,7 +35,7 @@ with workflow.unsafe.imports_passed_through():
     from replaywright.domain.overrides import Due
     from replaywright.domain.predicates import fill_predicate
     from replaywright.domain.runs import RESOLVED, PersonVerdict, RunInput, step_title
-    from replaywright.domain.steps import Extract, ForEach, Goto, Step
+    from replaywright.domain.steps import Approve, Extract, ForEach, Goto, SolveCaptcha, Step, VerificationCode
 
 _Result = TypeVar("_Result")
 
@@ -81,6 +81,7 @@ class Recovery:
         attempt: Callable[[int], Attempt],
         clear: Callable[[Due, int], Awaitable[None]],
         ask: Callable[[Attempt, StepOutcome], Awaitable[bool]],
+        supply: Callable[[Attempt], Awaitable[StepOutcome | None]],
         show: Callable[[str], None],
     ) -> None:
         """The run's own ways of doing things.
@@ -92,6 +93,7 @@ class Recovery:
             attempt: makes one at a step of the plan.
             clear: performs an override rule.
             ask: has the model name the element of a step that missed it; whether it did.
+            supply: asks a person for what a step needs; its outcome if that is all there is to do.
             show: tells what is done.
         """
         self._browser = browser
@@ -100,6 +102,7 @@ class Recovery:
         self._attempt = attempt
         self._clear = clear
         self._ask = ask
+        self._supply = supply
         self._show = show
         self.checkpoints = run.state.checkpoints
         """The newest, oldest first."""
@@ -285,7 +288,7 @@ class Recovery:
             _Astray: one of them does not work out.
         """
         for position in positions:
-            if isinstance(place.plan[position], Extract | ForEach) or position in place.left_out:
+            if isinstance(place.plan[position], Extract | ForEach | Approve) or position in place.left_out:
                 continue
             self._show(f"rebuilding: {step_title(place.plan[position])}")
             outcome = await self._reapplied(position)
@@ -302,6 +305,10 @@ class Recovery:
         """
         attempt = self._attempt(position)
         attempt.spent = self._overrides.spent
+        if isinstance(attempt.step, VerificationCode | SolveCaptcha):  # what was given before is used up
+            left = await self._supply(attempt)
+            if left is not None:
+                return left
         outcome = await attempt.reapply()
         due = [rule for rule in outcome.due if self._overrides.allows(rule)]
         if outcome.status is not Status.DONE and due:
@@ -370,7 +377,7 @@ class Recovery:
 
     async def _brought(self, verdict: PersonVerdict, place: Place) -> None:
         """To the page as it was left, when the step counts as done; else to that before the step."""
-        if verdict.verdict == "done" and self._paused is not None:
+        if verdict.verdict in ("done", "solved") and self._paused is not None:
             try:
                 left = self._paused.model_copy(update={"page_from": self._paused.position})
                 await self._restored(left, place)

@@ -13,6 +13,7 @@ from workflows.browser import Browser
 from workflows.doubts import UNKNOWN_WARNINGS, Doubts
 from workflows.failures import TaskBlocked, TaskFailed, rule_behind
 from workflows.goals import Goals
+from workflows.human_steps import HumanSteps
 from workflows.lists import Lists
 from workflows.network import network_of
 from workflows.overrides import Overrides
@@ -118,6 +119,7 @@ class BrowserTask:
             attempt=lambda position: self._attempt(position, "", ""),
             clear=self._clear_away,
             ask=self._asked_again,
+            supply=lambda attempt: self._human.supplied(attempt, stays_awake=True),
             show=self._show_doing,
         )
         self._due = state.due
@@ -135,6 +137,7 @@ class BrowserTask:
             wait=lambda answered: self._recovery.wait(answered, self._place),
             wake=lambda verdict: self._recovery.wake(verdict, self._place),
         )
+        self._human = HumanSteps(run, self._lists, self._person)
         self._doubts = Doubts(self._browser, self._board, self._person, self._show, self._recover, run.task.site_lag_ms)
 
     @workflow.run
@@ -274,7 +277,8 @@ class BrowserTask:
         self._board.doing = attempt.title
         self._show()
         outcome = await self._goals.unfit(attempt, self._doubts.read)
-        outcome = outcome or await self._lists.without(attempt, self._doubts.read) or await self._perform(attempt)
+        outcome = outcome or await self._lists.without(attempt, self._doubts.read)
+        outcome = outcome or await self._human.done(attempt, self._perform)
         self._note(attempt, outcome)
         while outcome.status is not Status.DONE:
             if outcome.status is Status.BLOCKED:
@@ -508,7 +512,8 @@ class BrowserTask:
         match verdict.verdict:
             case "retry":
                 attempt.anew("person", outcome)
-                return await self._perform(attempt)
+                self._human.allow(attempt)
+                return await self._human.done(attempt, self._perform)
             case "done":
                 said = f"{who} says that it is done: {verdict.why}"
                 return done.model_copy(update={"reason": "person", "message": said, "due": ()})
@@ -638,6 +643,7 @@ class BrowserTask:
             warnings=self._warnings,
             begun=self._planning.begun,
             questions=self._person.asked_so_far,
+            approved=self._human.approved,
             resumed=self._run.resume is not None,
             checkpoints=self._recovery.checkpoints,
             page_from=self._recovery.page_from,

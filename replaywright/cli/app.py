@@ -120,6 +120,8 @@ class Commands(TyperGroup):
         "show",
         "artifacts",
         "trace",
+        "inbox",
+        "answer",
         "resolve",
         "cancel",
         "cache",

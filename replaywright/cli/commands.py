@@ -1,11 +1,13 @@
 """Gathers the commands: importing a module of commands registers them."""
 
 from replaywright.cli import (
+    answer,
     artifacts,
     cache,
     demo,
     doctor,
     importing,
+    inbox,
     overrides,
     recall,
     resume,
@@ -24,7 +26,7 @@ from replaywright.cli.app import app
 __all__ = ["COMMANDS", "app"]
 
 COMMANDS = (
-    *(demo, doctor, up, run, resume, runs, recall, skills, skill_run, skill_changes),
+    *(demo, doctor, up, run, resume, runs, inbox, answer, recall, skills, skill_run, skill_changes),
     *(artifacts, cache, overrides, trace, importing, schema, secrets),
 )
 """Imported for what they register."""

@@ -45,6 +45,8 @@ _TASK_TIMEOUT = timedelta(seconds=5)
 the hundred steps that a history holds at most takes 0.3 s of it."""
 _ID_BYTES = 200
 _IN_DOUBT = ("done", "not_done", "abandon")
+_RESOLVED = frozenset({"done", "not_done", "retry", "skip", "redo", "keep", "abandon"})
+"""Answers of `replaywright resolve`."""
 """Answers on a step in doubt; what a run of an older worker waits for."""
 _RESTARTS = 3
 """How often a stack that ended under a run is replaced."""
@@ -539,6 +541,13 @@ def say_what_it_waits_for(
     output.print_line(f"  {progress.waiting_for}", console=console)
     if stack_ends:
         output.print_line("  start `replaywright up` first: the stack of this command ends now", console=console)
+    question = progress.question
+    if question is not None and not set(question.answers) <= _RESOLVED:
+        for line in (*(f"  {line}" for line in question.shows), f"page: {question.url}"):
+            output.print_line(f"  {line}", console=console)
+        said = "|".join(question.answers)
+        output.print_line(f"  then: replaywright answer {run_id} {said}  [--why TEXT]", console=console)
+        return
     answers = " | ".join(f"--{answer.replace('_', '-')}" for answer in progress.answers or _IN_DOUBT)
     output.print_line(
         f"  then: replaywright resolve {run_id} --step {progress.step + 1} {answers}  [--why TEXT]", console=console

@@ -348,21 +348,30 @@ async def _resolve(run: str, verdict: PersonVerdict) -> None:
     require_somewhere(settings)
     async with place(settings, tell=tell) as here:
         execution = await find_run(here, run)
-        handle = handle_of(here.client, execution.id)
-        try:
-            with temporal_errors(here.settings, execution.id):
-                await handle.execute_update("resolve_step", verdict, rpc_timeout=_ANSWER_LIMIT)
-        except WorkflowUpdateFailedError as exc:
-            raise InputInvalid(f"{execution.id}: {exc.cause}") from exc
-        except WorkflowUpdateRPCTimeoutOrCancelledError as exc:
-            raise StackFailed(
-                f"no worker took the decision in {_ANSWER_LIMIT.seconds} s: start `replaywright up`, then repeat this"
-            ) from exc
+        await decide(here, execution.id, verdict)
     again = dict.fromkeys(("not_done", "retry", "redo"), "performs it again")
     said = {**again, "abandon": "ends here, as failed"}
     output.print_line(
         f"step {verdict.sequence + 1} decided: the run {said.get(verdict.verdict, 'goes on after it')}", style="green"
     )
+
+
+async def decide(here: Place, run_id: str, verdict: PersonVerdict) -> None:
+    """Tell a run what a person says.
+
+    Raises:
+        InputInvalid: the run does not take it.
+        StackFailed: no worker is there to take it.
+    """
+    try:
+        with temporal_errors(here.settings, run_id):
+            await handle_of(here.client, run_id).execute_update("resolve_step", verdict, rpc_timeout=_ANSWER_LIMIT)
+    except WorkflowUpdateFailedError as exc:
+        raise InputInvalid(f"{run_id}: {exc.cause}") from exc
+    except WorkflowUpdateRPCTimeoutOrCancelledError as exc:
+        raise StackFailed(
+            f"no worker took the decision in {_ANSWER_LIMIT.seconds} s: start `replaywright up`, then repeat this"
+        ) from exc
 
 
 async def _cancel(run: str, reason: str) -> Exit:

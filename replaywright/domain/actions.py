@@ -28,6 +28,9 @@ class Action(StrEnum):
     CLOSE_TAB = "close_tab"
     EXTRACT = "extract"
     FOR_EACH = "for_each"
+    APPROVE = "approve"
+    VERIFICATION_CODE = "verification_code"
+    SOLVE_CAPTCHA = "solve_captcha"
 
 
 class Effect(StrEnum):
@@ -81,6 +84,9 @@ _DERIVED = {
     Action.WAIT_FOR: Effect.READ,
     Action.EXTRACT: Effect.READ,
     Action.FOR_EACH: Effect.READ,
+    Action.APPROVE: Effect.READ,
+    Action.VERIFICATION_CODE: Effect.IDEMPOTENT,
+    Action.SOLVE_CAPTCHA: Effect.IDEMPOTENT,
     Action.SWITCH_TAB: Effect.READ,
     Action.CLOSE_TAB: Effect.IDEMPOTENT,
     Action.GO_BACK: Effect.COMMIT,

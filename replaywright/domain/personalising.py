@@ -16,6 +16,7 @@ BY_CHOICE = "chooses the option that the value of now names, on the page as it i
 BY_INSTRUCTION = "finds its element by the instruction, with the values of now in it"
 AS_IT_IS = "is done as it is"
 FROM_THE_TASK = "gives the file that the parameter of now names, from the folders that are allowed"
+BY_A_PERSON = "asks a person again"
 ANEW = "reads the page of now; nothing that was read before is kept"
 
 PERSONALISED: Mapping[Action, str] = {
@@ -26,6 +27,7 @@ PERSONALISED: Mapping[Action, str] = {
     **dict.fromkeys((Action.GOTO, Action.PRESS, Action.SCROLL, Action.WAIT_FOR, Action.GO_BACK), AS_IT_IS),
     **dict.fromkeys((Action.SWITCH_TAB, Action.CLOSE_TAB), AS_IT_IS),
     Action.UPLOAD: FROM_THE_TASK,
+    **dict.fromkeys((Action.APPROVE, Action.VERIFICATION_CODE, Action.SOLVE_CAPTCHA), BY_A_PERSON),
     **dict.fromkeys((Action.EXTRACT, Action.FOR_EACH), ANEW),
 }
 """How each action is done in another run of the skill. What is not here cannot be in a skill."""

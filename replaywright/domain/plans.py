@@ -7,7 +7,7 @@ from typing import Any, Final
 from replaywright.domain.actions import Action, Effect, effect_of
 from replaywright.domain.base import Record
 from replaywright.domain.loops import parameters_of
-from replaywright.domain.steps import Extract, ForEach, Goto, Step, action_of, arguments_of
+from replaywright.domain.steps import Extract, ForEach, Goto, PersonStep, Step, action_of, arguments_of
 from replaywright.domain.tasks import Task, parse_task
 from replaywright.domain.templates import fill, parameters_in, texts_of
 from replaywright.domain.text import normalise
@@ -218,10 +218,10 @@ def _loses_nothing(kept: Sequence[int], rules: PlanRules) -> None:
     """What only the plan can show must stay in it: data to read, and all of it if nothing is verified at the end."""
     for index in range(rules.position, len(rules.plan)):
         step = rules.plan[index]
-        if index in kept or (rules.task.verify and not isinstance(step, Extract | ForEach)):
+        if index in kept or (rules.task.verify and not isinstance(step, Extract | ForEach | PersonStep)):
             continue
         why = (
-            "it reads data, or is done for each item of a list"
+            "it reads data, is done for each item of a list, or asks a person"
             if rules.task.verify
             else "the task has no final verification"
         )

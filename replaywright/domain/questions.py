@@ -44,6 +44,10 @@ solved, answer (its text), and abandon."""
 OnTimeout: TypeAlias = Literal["fail", "skip"]
 """What becomes of a question that nobody answers in time: the run fails, or the step is left out."""
 
+CODE_LOST = "code_lost"
+"""Reason of a step whose code cannot be read any more."""
+CODE_NAME = "VERIFICATION_CODE"
+"""What a code that a person gave is called where secrets are: it is masked as one, and bound to domains as one."""
 UNANSWERED = "unanswered"
 """Reason of a run that failed, or of a step that was left out, because nobody answered in time."""
 WAITS = "waits"
@@ -138,6 +142,15 @@ class SeenByPerson(Record):
     site_says: tuple[str, ...] = ()
     picture: str = ""
     picture_missing: str = ""
+
+
+class KeyRequest(Record):
+    """Input of `person.key`: make a key that a code can be sealed with."""
+
+    tenant: str
+    run_id: str
+    question: str
+    ttl_s: float
 
 
 class Notice(Record):

@@ -79,6 +79,14 @@ class Usage(Record):
         )
 
 
+class SealedCode(Record):
+    """What a person gave for a step, sealed with the key of the question."""
+
+    question: str
+    """Id of the question, under which the key is kept."""
+    sealed: str
+
+
 class ActionRequest(Record):
     """Input of `perform_action`."""
 
@@ -134,6 +142,8 @@ class ActionRequest(Record):
     rule."""
     redo: str = ""
     """The fingerprint under which the lineage did the same before; a person wants it done again."""
+    code: SealedCode | None = None
+    """Of a step whose text a person gave; None where a captcha was solved in the browser."""
     item: str = ""
     """Which item of a list it is done for, without its value: `invoice 2/5`; for the trace. Empty outside of lists."""
     site: str = ""
@@ -452,6 +462,8 @@ class RunState(Record):
     """Of such a run: whether the site takes it for signed in; None when nobody knows."""
     questions: int = 0
     """How many questions it has asked."""
+    approved: str = ""
+    """What the next step that can never be undone does, if a person has approved of it."""
     begun: float = 0.0
     """When the run began, in seconds since 1970, moved on by the time that it waited for a person; 0 if it begins."""
 

@@ -18,6 +18,7 @@ from replaywright.domain.predicates import (
     kind_of,
     parts_of,
 )
+from replaywright.domain.questions import Patience
 from replaywright.domain.targets import ElementQuery
 from replaywright.domain.templates import ITEM_NAME, lone_parameter
 
@@ -550,6 +551,44 @@ class ForEach(StepBase):
         return {ITEMS_FIELD: ExtractField(take="table")}
 
 
+class Approve(StepBase, Patience):
+    """Ask a person whether the steps that follow may be done, and show which these are. Touches nothing."""
+
+    action: Literal["approve"]
+    instruction: str = ""
+    """What the person should look at, in plain words; may be empty."""
+
+    @model_validator(mode="after")
+    def _only_asks(self) -> "Approve":
+        if self.on_timeout != "fail":
+            raise ValueError("on_timeout: skip would go on without an approval; nothing is approved by time, use fail")
+        for name in ("expect", "effect", "dialog", "always"):
+            if getattr(self, name) not in (None, ()):
+                raise ValueError(f"{name} is of a step that does something, and approve only asks; take it out")
+        return self
+
+
+class VerificationCode(ElementStep, Patience):
+    """Ask a person for a code and put it into a field: the code is kept nowhere."""
+
+    action: Literal["verification_code"]
+    by: Literal["fill", "type", "paste"] = "fill"
+    """How it is entered; `paste` for a code that is spread over several boxes."""
+
+
+class SolveCaptcha(StepBase, Patience):
+    """Have a person solve a captcha: in the browser itself, or by telling what it says."""
+
+    action: Literal["solve_captcha"]
+    instruction: str = ""
+    """The field for what the captcha says; empty where it is solved in the browser only."""
+    target: ElementQuery | None = None
+
+
+PersonStep: TypeAlias = Approve | VerificationCode | SolveCaptcha
+"""Steps that wait for a person."""
+
+
 Step: TypeAlias = Annotated[
     Goto
     | Click
@@ -572,7 +611,10 @@ Step: TypeAlias = Annotated[
     | SwitchTab
     | CloseTab
     | Extract
-    | ForEach,
+    | ForEach
+    | Approve
+    | VerificationCode
+    | SolveCaptcha,
     Field(discriminator="action"),
 ]
 
@@ -653,18 +695,35 @@ def names_element(step: Step) -> bool:
     match step:
         case ElementStep():
             return True
-        case Paste() | Press() | Extract() | Scroll() | ForEach():
+        case Paste() | Press() | Extract() | Scroll() | ForEach() | SolveCaptcha():
             return bool(step.instruction or step.target)
         case _:
             return False
 
 
 def arguments_of(step: Step) -> dict[str, Any]:
-    """What the action is done with, as templates: everything but instruction, target, effect, conditions and time.
+    """What the action is done with, as templates: everything but instruction, target, effect, conditions and times.
 
     Of a `for_each` that is what the items are; what is done with them are steps of their own.
     """
     skip = {"action", "instruction", "target", "effect", "when", "expect", "timeout_ms", "reconcile", "on_unknown"}
     skip |= {"steps", "on_failure"} if isinstance(step, ForEach) else set()
+    skip |= set(Patience.model_fields) if isinstance(step, PersonStep) else set()
     arguments: dict[str, Any] = step.model_dump(mode="json", exclude=skip, exclude_none=True)
     return arguments
+
+
+def entering(step: VerificationCode | SolveCaptcha, *, has_text: bool) -> Step:
+    """What is done in the browser once a person has answered: entering a text, or seeing that all is as expected."""
+    taken_over = ("when", "expect", "timeout_ms", "effect", "dialog", "dialog_text")
+    common: dict[str, Any] = {name: getattr(step, name) for name in taken_over}
+    if not has_text:
+        return WaitFor(action="wait_for", **common)
+    common |= {"instruction": step.instruction, "target": step.target, "value": ""}
+    match step.by if isinstance(step, VerificationCode) else "fill":
+        case "type":
+            return Type(action="type", **common)
+        case "paste":
+            return Paste(action="paste", **common)
+        case _:
+            return Fill(action="fill", **common)

@@ -3,6 +3,7 @@
 import logging
 import threading
 import time
+from collections import deque
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -16,6 +17,10 @@ _log = logging.getLogger("replaywright.vault")
 
 COMMAND_TTL_S = 30.0
 """A command is asked again after so long: a rotated secret is taken up, and a vault is not asked for every step."""
+
+
+PASSING_KEPT = 100
+"""Codes for one use that are redacted, the newest."""
 
 
 class EnvironmentSecrets:
@@ -32,6 +37,7 @@ class EnvironmentSecrets:
         self._lock = threading.Lock()
         self._printed: dict[str, tuple[float, str]] = {}
         self._values: set[tuple[str, str]] = set()
+        self._passing: deque[tuple[str, str]] = deque(maxlen=PASSING_KEPT)
         self._redactor = Redactor(())
         for name in self.names:
             self._note_configured(name)
@@ -83,6 +89,13 @@ class EnvironmentSecrets:
             with ThreadPoolExecutor(max_workers=len(asked)) as pool:
                 list(pool.map(self._learn, asked))
 
+    def remember(self, name: str, value: str) -> None:
+        """Redact `value` from now on, and until so many others have come after it."""
+        with self._lock:
+            if value and (name, value) not in self._passing:
+                self._passing.append((name, value))
+                self._redactor = Redactor([*self._values, *self._passing])
+
     def redact(self, text: str) -> str:
         """`text` with every secret, in any common encoding, replaced by `{{secret:NAME}}`."""
         return self._redactor.text(text)
@@ -116,4 +129,4 @@ class EnvironmentSecrets:
         with self._lock:
             if value and (name, value) not in self._values:
                 self._values.add((name, value))
-                self._redactor = Redactor(self._values)
+                self._redactor = Redactor([*self._values, *self._passing])

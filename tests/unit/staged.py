@@ -25,6 +25,7 @@ from replaywright.testing import (
     FakeArtifacts,
     FakeBrowsers,
     FakeBrowserSession,
+    FakeCodes,
     FakeElement,
     FakeKeepers,
     FakeOverrides,
@@ -91,6 +92,7 @@ class Stage:
     keepers: FakeKeepers = field(default_factory=FakeKeepers)
     secrets: FakeSecrets = field(default_factory=lambda: FakeSecrets({"PASSWORD": PASSWORD, "PIN": PIN}))
     overrides: FakeOverrides = field(default_factory=FakeOverrides)
+    codes: FakeCodes = field(default_factory=FakeCodes)
 
     def __post_init__(self) -> None:
         self.browsers = FakeBrowsers(self.site)
@@ -98,7 +100,9 @@ class Stage:
         self.gate = self.site.gate = self.keepers.gates[SESSION.session_id]
         self.open(COMPOSE)
         self.attachments = Attachments(self.keepers, self.browsers)
-        self.actions = Actions(self.attachments, self.store, self.artifacts, self.secrets, self.overrides)
+        self.actions = Actions(
+            self.attachments, self.store, self.artifacts, self.secrets, self.overrides, codes=self.codes
+        )
         self.effects = EffectActivities(self.attachments, self.store, self.secrets)
         self.knowledge = KnowledgeActivities(self.attachments, self.store, self.secrets, self.actions.failures)
         self.sessions = SessionActivities(

@@ -12,7 +12,7 @@ from replaywright.domain.questions import Ask, LookForPerson, Notice, QuestionKi
 from replaywright.domain.targets import Target
 from replaywright.errors import NoticeFailed
 from replaywright.notices import CommandNotices
-from replaywright.testing import FakeElement, FakePage
+from replaywright.testing import FakeCodes, FakeElement, FakePage
 from tests.unit.staged import COMPOSE, PASSWORD, SESSION, Stage, run_activity
 
 ASK = Ask(kind=QuestionKind.APPROVE, text="may it be sent?", sequence=2, answers=("approve", "refuse"))
@@ -20,7 +20,7 @@ NOW = datetime(2026, 1, 1, tzinfo=UTC)
 
 
 async def seen(stage: Stage) -> SeenByPerson:
-    activities = PersonActivities(stage.attachments, stage.artifacts, stage.secrets)
+    activities = PersonActivities(stage.attachments, stage.artifacts, stage.secrets, FakeCodes())
     return await run_activity(activities.look, LookForPerson(session=SESSION, epoch=1))
 
 
@@ -53,7 +53,11 @@ async def test_the_notify_command_gets_the_question_as_json_and_none_of_our_vari
     script = f"import os, sys; open({str(told)!r}, 'w').write(sys.stdin.read() + repr(dict(os.environ)))"
     stage = Stage()
     activities = PersonActivities(
-        stage.attachments, stage.artifacts, stage.secrets, CommandNotices(f'{sys.executable} -c "{script}"')
+        stage.attachments,
+        stage.artifacts,
+        stage.secrets,
+        FakeCodes(),
+        CommandNotices(f'{sys.executable} -c "{script}"'),
     )
     question = stated(ASK, number=1, now=NOW, seen=SeenByPerson())
     notice = Notice(event="asked", run_id="r", task="t", tenant="acme", question=question)

@@ -27,7 +27,7 @@ from replaywright.domain.goal_runs import (
     SkillUse,
 )
 from replaywright.domain.outcomes import WHEN, Lookup, Status, StepOutcome
-from replaywright.domain.questions import LookForPerson, Notice, Question, SeenByPerson
+from replaywright.domain.questions import KeyRequest, LookForPerson, Notice, Question, SeenByPerson
 from replaywright.domain.recall import Recalled, RecallRequest
 from replaywright.domain.runs import (
     ActionRequest,
@@ -155,6 +155,7 @@ class Script:
     closed: list[CloseSession] = field(default_factory=list)
     counted: list[NoteSkillRun] = field(default_factory=list)
     looked: list[LookForPerson] = field(default_factory=list)
+    keys: list[KeyRequest] = field(default_factory=list)
     notices: list[Notice] = field(default_factory=list)
     notify: Callable[[Notice], None] = lambda _notice: None
     activity_ids: list[str] = field(default_factory=list)
@@ -200,7 +201,7 @@ def _checkpoints(script: Script) -> list[Callable[..., object]]:
     return [checkpoint, restore, check]
 
 
-def _people(script: Script) -> tuple[Callable[..., object], Callable[..., object]]:
+def _people(script: Script) -> tuple[Callable[..., object], ...]:
     @activity.defn(name="person.look")
     async def look(request: LookForPerson) -> SeenByPerson:
         script.looked.append(request)
@@ -211,7 +212,12 @@ def _people(script: Script) -> tuple[Callable[..., object], Callable[..., object
         script.notices.append(request)
         script.notify(request)
 
-    return look, notify
+    @activity.defn(name="person.key")
+    async def key(request: KeyRequest) -> str:
+        script.keys.append(request)
+        return f"key of {request.question}"
+
+    return look, notify, key
 
 
 def _note_run(script: Script) -> Callable[..., object]:
@@ -372,11 +378,11 @@ def _activities(script: Script, queue: str) -> tuple[list[Callable[..., object]]
 
     propose_probe, try_probe = _probes(script)
     decide, leave_out = _skipping(script)
-    seen, notify = _people(script)
+    seen, notify, key = _people(script)
     actions = [named(action) for action in Action]
     own = [*actions, decide, recover, close, verify, finish, try_probe, seen, *_looking(script), *_checkpoints(script)]
     of_models: list[Callable[..., object]] = [propose, revise, propose_probe, *_of_goals(script)]
-    return own, [opened, recover, settle, leave_out, resume, _note_run(script), notify], of_models
+    return own, [opened, recover, settle, leave_out, resume, _note_run(script), notify, key], of_models
 
 
 @asynccontextmanager

@@ -1,0 +1,54 @@
+"""The private keys of questions for codes: kept until the code is entered, or for the time of the question.
+
+A code comes sealed, and its sealed form is in the run's history. Its key is here and nowhere else, so neither the
+history nor Redis alone has the code; when the key is deleted, nobody can read it any more.
+"""
+
+from cache.connection import Client, translated
+from cache.keys import answer_key_key
+from replaywright.errors import CodeLost
+from replaywright.sealing import NotSealed, new_key, opened
+
+
+class RedisCodes:
+    """`Codes` whose keys are in Redis and expire."""
+
+    def __init__(self, client: Client) -> None:
+        self._client = client
+
+    async def offer(self, *, tenant: str, run_id: str, question: str, ttl_s: float) -> str:
+        """Make a key for a question and keep it for `ttl_s`; the public one. Repeated, it is another one.
+
+        Raises:
+            StoreUnavailable: Redis does not answer.
+        """
+        private, public = new_key()
+        with translated(self._client):
+            key, milliseconds = answer_key_key(tenant, run_id, question), max(1, int(1000 * ttl_s))
+            await self._client.execute_command("SET", key, private, "PX", milliseconds)
+        return public
+
+    async def read(self, *, tenant: str, run_id: str, question: str, sealed: str) -> str:
+        """The code.
+
+        Raises:
+            CodeLost: its key is gone, or it was not sealed for this question.
+            StoreUnavailable: Redis does not answer.
+        """
+        with translated(self._client):
+            private: bytes | None = await self._client.execute_command("GET", answer_key_key(tenant, run_id, question))
+        if private is None:
+            raise CodeLost(f"the key of question {question} is gone: Redis has lost it, or its time was over")
+        try:
+            return opened(sealed, private, f"{run_id}/{question}")
+        except NotSealed as exc:
+            raise CodeLost(f"the code for question {question} cannot be read: {exc}") from exc
+
+    async def forget(self, *, tenant: str, run_id: str, question: str) -> None:
+        """From now on nobody can read what was sealed for the question.
+
+        Raises:
+            StoreUnavailable: Redis does not answer.
+        """
+        with translated(self._client):
+            await self._client.execute_command("DEL", answer_key_key(tenant, run_id, question))
