@@ -19,6 +19,7 @@ from replaywright.browser.channel import Frame, Tab
 from replaywright.browser.evidence import without_query
 from replaywright.browser.journal import Journal
 from replaywright.browser.wire import WireFailed
+from replaywright.domain.redaction import apart
 from replaywright.ports import Capture
 
 WHOLE_S, SCREEN_S, DOM_S = 3.5, 2.0, 2.5
@@ -38,8 +39,14 @@ TEXT_LIMITS = {"characters": 300_000, "elements": 60_000, "ms": 1_000}
 FAR = HEIGHT_LIMIT * 3 // 2
 """CSS pixels from the top; what is further down than this cannot get into the picture of the whole page."""
 _Part = TypeVar("_Part")
+OVERLAP = 100
+"""Texts before a piece that are looked at with it."""
+_ALONE = "\x00"
+"""In place of a text that shows a secret by itself: no secret goes on behind it."""
 PIECE = 16_000
 """Characters that are searched for secrets at a time: other sessions of this worker have their turn in between."""
+SEAM = 3_000
+"""Characters on both sides of where a document is parted that are looked at together."""
 TRIES = 2
 """How often a picture is taken when the page shows secrets anew meanwhile."""
 
@@ -168,13 +175,17 @@ class _Capturing:
             return None
         found: list[int] = list(told["secret"])
         texts: list[str] = told["texts"]
-        size = 0
+        size = begin = 0
         for place, text in enumerate(texts):
             if self.shows_secret(text):
                 found.append(place)
+                texts[place] = _ALONE
             size += len(text)
-            if size > PIECE:
-                size = 0
+            if size > PIECE or place == len(texts) - 1:
+                # The texts before this piece, too: a secret may be spread over both.
+                window = range(max(0, begin - OVERLAP), place + 1)
+                found += [window[at] for at in apart([texts[one] for one in window], self.shows_secret)]
+                size, begin = 0, place + 1
                 await asyncio.sleep(0)
                 if time.monotonic() > self.ends:
                     return None
@@ -226,16 +237,28 @@ class _Capturing:
                 continue
             complete = told["complete"]
             parts.append(f"<!-- document {where} -->")
+            waiting = ""
             for piece in told["pieces"]:
                 if time.monotonic() > self.ends:
-                    complete = False
+                    complete, waiting = False, ""
                     break
-                parts.append(self.cleaned(piece))
-                left -= len(piece)
+                if self._is_parted(waiting, piece):
+                    waiting += piece
+                    continue
+                parts.append(self.cleaned(waiting))
+                left -= len(waiting)
+                waiting = piece
                 await asyncio.sleep(0)
+            parts.append(self.cleaned(waiting))
+            left -= len(waiting)
             if not complete:
                 parts.append(f"<!-- cut here: more of document {where} was left out -->")
         return "\n".join(parts)
+
+    def _is_parted(self, left: str, right: str) -> bool:
+        """Whether a secret stands in both pieces, spread over the elements at their seam."""
+        left, right = left[-SEAM:], right[:SEAM]
+        return self.cleaned(left + right) != self.cleaned(left) + self.cleaned(right)
 
     async def attempted(self, kind: str, part: Callable[[], Awaitable[_Part]]) -> _Part | None:
         """What `part` returns; None when it cannot be had, which is noted."""

@@ -10,7 +10,8 @@ from typing import Any, Protocol
 from replaywright.domain.filling import changed_target
 from replaywright.domain.observed import PredicateResult
 from replaywright.domain.outcomes import Evidence, StepOutcome
-from replaywright.domain.snapshots import Snapshot
+from replaywright.domain.redaction import HIDDEN, apart
+from replaywright.domain.snapshots import Element, Snapshot
 from replaywright.domain.targets import FrameStep, Target
 
 
@@ -27,7 +28,9 @@ class Redacts(Protocol):
 def redacted_target(target: Target, secrets: Redacts) -> Target:
     """The target without secret values."""
     frame = tuple(_redacted_hop(hop, secrets.redact) for hop in target.frame)
-    return changed_target(target, secrets.redact).model_copy(update={"frame": frame})
+    changed = changed_target(target, secrets.redact)
+    lists = {name: _joined(getattr(changed, name), secrets.redact) for name in ("row", "neighbours")}
+    return changed.model_copy(update={"frame": frame, **lists})
 
 
 def redacted_snapshot(snapshot: Snapshot, secrets: Redacts) -> Snapshot:
@@ -42,8 +45,34 @@ def redacted_snapshot(snapshot: Snapshot, secrets: Redacts) -> Snapshot:
         )
         for element in snapshot.elements
     )
+    elements = _together(elements, secrets.redact)
     page = {"url": secrets.redact(snapshot.url), "title": secrets.redact(snapshot.title)}
     return snapshot.model_copy(update={**page, "elements": elements, "notes": _all(snapshot.notes, secrets.redact)})
+
+
+def _together(elements: tuple[Element, ...], redact: Callable[[str], str]) -> tuple[Element, ...]:
+    """Elements without a secret that is spread over the texts of several of them, one after the other."""
+    targets = [element.target for element in elements]
+    for name in ("name", "text", "label"):
+        texts = tuple(str(getattr(target, name)) for target in targets)
+        for place, (old, new) in enumerate(zip(texts, _joined(texts, redact), strict=True)):
+            if old != new:
+                targets[place] = targets[place].model_copy(update={name: new})
+    return tuple(
+        element.model_copy(update={"target": target}) if target is not element.target else element
+        for element, target in zip(elements, targets, strict=True)
+    )
+
+
+def _joined(texts: tuple[str, ...], redact: Callable[[str], str]) -> tuple[str, ...]:
+    """Texts that a page shows one after the other, without a secret that only they together show."""
+
+    def shows(text: str) -> bool:
+        return redact(text) != text
+
+    shown = [place for place, text in enumerate(texts) if text.strip()]
+    found = {shown[place] for place in apart([texts[place] for place in shown], shows)} if len(shown) > 1 else ()
+    return tuple(HIDDEN if place in found else text for place, text in enumerate(texts))
 
 
 def redacted_results(results: tuple[PredicateResult, ...], secrets: Redacts) -> tuple[PredicateResult, ...]:

@@ -4,6 +4,11 @@ A value is found in whatever common clothing it wears: as it is, percent-encoded
 also only in part, in upper or lower case: every character may be escaped or not), in hexadecimal, and inside Base64 at
 each of the three alignments. What is found becomes `{{secret:NAME}}`.
 
+Values of six characters and more (`SPREAD`) are also found when they are spread out: with white space, invisible
+characters or tags between their characters, in upper or lower case, and backwards. `apart` finds those that stand in
+several texts which a page shows one after the other. A part of a value is not looked for: a page that shows half a
+password is not told from one that shows a word.
+
 Short values are the difficulty. Below four characters, a value is replaced only where it stands as a word of its own,
 and not inside Base64 or hexadecimal: "7" occurs in every number, and a text without its sevens is no use to anybody.
 A secret that short is a code that can be guessed anyway. From four characters on it is replaced everywhere, also where
@@ -13,11 +18,23 @@ the same characters stand by chance: a text with a hole is a nuisance, a leaked 
 import base64
 import html.entities
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 SHORT = 4
 """Values with fewer characters are replaced only as whole words."""
+
+SPREAD = 6
+"""Values with at least so many characters, white space not counted, are also found when they are spread out."""
+HIDDEN = "***"
+"""In place of a text that shows a part of a value."""
+_BETWEEN = (
+    r"(?:[\s\u00a0\u00ad\u034f\u061c\u180e\u200b-\u200f\u2028-\u202f\u2060-\u2064\u2066-\u206f\ufe0f\ufeff]"
+    r"|%(?:25)*(?:20|09|0[aAdD])|\\+[nrt]|\\+u(?:00[aA][0dD]|20[0246][0-9a-fA-F]|[fF][eE][fF][fF])"
+    r"|&(?:amp;)*(?:nbsp|shy|zwj|zwnj|ZeroWidthSpace|NoBreak|\#(?:160|173|820[3-7]|8288|65279|x(?:[aA]0|200[b-fB-F])));"
+    r"|<[^<>]{0,300}>)*+"
+)
+"""What may stand between two characters of a value that is spread out; once taken, it is not given back."""
 
 _NAMED_ENTITIES: dict[str, list[str]] = {}
 for _entity, _meaning in html.entities.html5.items():
@@ -62,6 +79,14 @@ class Redactor:
             at = end
         return "".join([*parts, text[at:]])
 
+    def texts(self, texts: list[Any]) -> list[Any]:
+        """A list without those of its texts that only together show a value, one after the other."""
+        places = [place for place, text in enumerate(texts) if isinstance(text, str) and text.strip()]
+        if len(places) > 1:
+            for at in apart([texts[place] for place in places], lambda text: self.text(text) != text):
+                texts[places[at]] = HIDDEN
+        return texts
+
     def data(self, value: Any) -> Any:
         """JSON-like data without the values, in keys too. A number that *is* a secret's value becomes a text."""
         if isinstance(value, str):
@@ -69,7 +94,7 @@ class Redactor:
         if isinstance(value, Mapping):
             return {self.data(key): self.data(inner) for key, inner in value.items()}
         if isinstance(value, list | tuple):
-            return [self.data(inner) for inner in value]
+            return self.texts([self.data(inner) for inner in value])
         if isinstance(value, int | float) and not isinstance(value, bool) and str(value) in self._exact:
             return "{{secret:" + self._exact[str(value)] + "}}"
         return value
@@ -106,7 +131,37 @@ def _pattern(value: str) -> str:
         return f"{_WORD_BEFORE}{plain}{_WORD_AFTER}"
     data = value.encode("utf-8", "surrogatepass")
     forms = [plain, *(_base64(data, shift) for shift in range(3)), _hexadecimal(data)]
+    shown = [character for character in value if not _is_between(character)]
+    if len(shown) >= SPREAD:
+        forms += [f"(?i:{_BETWEEN.join(_character(one) for one in order)})" for order in (shown, shown[::-1])]
     return "|".join(forms)
+
+
+def _is_between(character: str) -> bool:
+    return re.fullmatch(_BETWEEN, character) is not None
+
+
+def apart(texts: Sequence[str], shows: Callable[[str], bool]) -> frozenset[int]:
+    """Places of those texts, shown one after the other, that only together show a secret.
+
+    Args:
+        texts: Texts of which none does so by itself.
+        shows: Whether a text shows a secret.
+    """
+    found: set[int] = set()
+    begin = 0
+    while begin < len(texts) and shows("\n".join(texts[begin:])):
+        low, high = begin + 1, len(texts)
+        while low < high:  # the first end at which a secret is complete
+            middle = (low + high) // 2
+            low, high = (low, middle) if shows("\n".join(texts[begin:middle])) else (middle + 1, high)
+        end, first, last = low, begin, low - 1
+        while first < last:  # the last beginning from which it is still whole
+            middle = (first + last + 1) // 2
+            first, last = (middle, last) if shows("\n".join(texts[middle:end])) else (first, middle - 1)
+        found.update(range(first, end))
+        begin = end
+    return frozenset(found)
 
 
 def _character(character: str) -> str:

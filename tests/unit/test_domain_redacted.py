@@ -76,3 +76,15 @@ def test_numbers_codes_and_digests_are_left_as_they_are(secret: str) -> None:
 def test_without_a_secret_nothing_changes() -> None:
     assert redacted_snapshot(PAGE, FakeSecrets()) == PAGE
     assert redacted_outcome(OUTCOME, FakeSecrets()) == OUTCOME
+
+
+def test_a_secret_that_is_spread_over_several_elements_is_kept_of_none_of_them() -> None:
+    letters = [Target(tag="span", text=letter, name=letter, neighbours=tuple(SECRET)) for letter in SECRET]
+    texts = [Target(tag="p", text="Your password"), *letters, Target(tag="p", text="Log out")]
+    page = Snapshot(url="https://x", elements=tuple(Element(id=f"e{n}", target=one) for n, one in enumerate(texts)))
+
+    kept = redacted_snapshot(page, SECRETS)
+
+    assert [element.target.text for element in kept.elements] == ["Your password", *["***"] * len(SECRET), "Log out"]
+    assert {element.target.name for element in kept.elements} == {"", "***"}
+    assert kept.elements[1].target.neighbours == ("***",) * len(SECRET)

@@ -3,6 +3,7 @@
 import base64
 import html
 import json
+import re
 import string
 from collections.abc import Callable
 from urllib.parse import quote, quote_plus
@@ -11,7 +12,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from replaywright.domain.redaction import Redactor, redact, redact_data
+from replaywright.domain.redaction import HIDDEN, Redactor, apart, redact, redact_data
 
 AWKWARD = "aB3+/&<>\"'\\ %=?#_-\n\täß€中😀"
 VALUES = st.text(st.sampled_from(AWKWARD), min_size=4, max_size=16).filter(lambda value: value.strip())
@@ -153,3 +154,62 @@ def test_redacted_json_is_still_json(value: str) -> None:
     dumped = json.dumps({"before": "x", "value": f"<{value}>", "list": [value]})
 
     assert json.loads(redact(dumped, {"P": value}))["value"] == "<{{secret:P}}>"
+
+
+# -------------------------------------------------------------------------------------------- spread out
+
+LONG = "Zq7pw-Hörse 9!"
+
+
+@pytest.mark.parametrize(
+    "shown",
+    [
+        "Z q 7 p w - H ö r s e 9 !",
+        "\n".join(LONG),
+        "\u200b".join(LONG),
+        "\u00ad".join(LONG),
+        "".join(f"<span class='x'>{character}</span>" for character in LONG),
+        "<b>Zq7</b><i>pw-H&ouml;</i>rse&nbsp;9!",
+        json.dumps("\n".join(LONG)),
+        LONG.upper(),
+        LONG.lower(),
+        LONG[::-1],
+        quote(LONG[::-1]),
+    ],
+)
+def test_a_value_that_is_spread_out_changed_in_case_or_reversed_is_found(shown: str) -> None:
+    assert shorn(redact(f"before {shown} after", {"PASSWORD": LONG})) == "before {{secret:PASSWORD}} after"
+
+
+def shorn(text: str) -> str:
+    """Without what stood around the value: a tag, quotes."""
+    return re.sub(r"</?\w[^<>]*>|\"", "", text)
+
+
+@pytest.mark.parametrize("text", ["12 34", "1\n2\n3\n4", "Zq7 pw", "Zq7pw-", "<b>Zq7pw</b>"])
+def test_short_values_and_parts_of_values_are_not_looked_for_when_spread_out(text: str) -> None:
+    assert redact(text, {"PIN": "1234", "PASSWORD": LONG}) == text
+
+
+def test_texts_that_only_together_show_a_value_are_found_and_no_others() -> None:
+    def shows(text: str) -> bool:
+        return redact(text, {"PASSWORD": LONG}) != text
+
+    texts = ["Welcome", "Zq7", "pw-Hö", "rse 9!", "Zq7", "Log out", *LONG, "Zq7pw", "end"]
+
+    found = apart(texts, shows)
+
+    assert found == {1, 2, 3, *range(6, 6 + len(LONG))}
+    assert apart(["Zq7", "\x00", "pw-Hörse 9!"], shows) == frozenset()
+
+
+def test_spread_out_values_are_looked_for_in_time_that_grows_with_the_text() -> None:
+    spaces, tags = " " * 100_000, "<b>Z</b>" * 20_000
+
+    assert redact(f"Z{spaces}x{tags}", {"PASSWORD": LONG}) == f"Z{spaces}x{tags}"
+
+
+def test_a_list_whose_texts_only_together_show_a_value_does_not_keep_them() -> None:
+    told = redact_data({"cells": ["Welcome", 7, "Zq7pw", "-Hörse", "9!", "end"]}, {"PASSWORD": LONG})
+
+    assert told == {"cells": ["Welcome", 7, HIDDEN, HIDDEN, HIDDEN, "end"]}

@@ -1,0 +1,239 @@
+"""Searching everything that runs wrote for the values of their secrets, in whatever clothing they wear.
+
+The search shares nothing with the redaction that it judges: it takes the clothes off, layer by layer (percent-encoding,
+JSON, HTML, Base64 at every alignment, UTF-16, compression), and looks for the value in what is left: as it is, in other
+case, backwards, and with everything but letters and digits taken out of both, so that a value counts that is spread
+over spaces, tags, invisible characters, or the members of a JSON document.
+"""
+
+import base64
+import gzip
+import html
+import json
+import re
+import sqlite3
+import zlib
+from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote_to_bytes
+
+from redis.asyncio import Redis
+from temporalio.client import Client
+
+DEPTH = 3
+"""Layers of clothes that are taken off."""
+_BASE64 = re.compile(rb"[A-Za-z0-9+/_-]{8,}={0,2}")
+_PERCENT = re.compile(rb"%[0-9A-Fa-f]{2}")
+_JSON_ESCAPE = re.compile(rb"\\+(?:u([0-9A-Fa-f]{4})|x([0-9A-Fa-f]{2})|([\"\\/bfnrt]))")
+_SHORT = {b"b": b"\b", b"f": b"\f", b"n": b"\n", b"r": b"\r", b"t": b"\t"}
+_TAG = re.compile(r"<[^<>]{0,400}>")
+_HEX = re.compile(rb"(?:[0-9A-Fa-f]{2}){6,}")
+
+
+@dataclass(frozen=True)
+class Place:
+    """Something that was written."""
+
+    name: str
+    data: bytes
+
+
+@dataclass(frozen=True)
+class Leak:
+    """A secret in a place."""
+
+    place: str
+    secret: str
+    form: str
+
+
+def leaks(places: Iterable[Place], secrets: Mapping[str, str]) -> list[Leak]:
+    """Every place that holds the value of a secret (name to value), with the form that it was found in."""
+    sought = {name: _Sought(value) for name, value in secrets.items()}
+    return [
+        Leak(place.name, name, form)
+        for place in places
+        for name, form in _found(place.data, sought)
+    ]  # fmt: skip
+
+
+class _Sought:
+    def __init__(self, value: str) -> None:
+        self.plain = value.casefold()
+        self.bare = _bare(value)
+        assert len(self.bare) >= 8, "too few letters and digits: it would be found everywhere"
+        self.backwards = (self.plain[::-1], self.bare[::-1])
+
+    def form_in(self, text: str) -> str:
+        folded = text.casefold()
+        if self.plain in folded:
+            return "clear"
+        bare = _bare(_TAG.sub("", folded))
+        if self.bare in bare or self.bare in _bare(folded):
+            return "spread out"
+        return "reversed" if self.backwards[0] in folded or self.backwards[1] in bare else ""
+
+
+def _found(data: bytes, sought: Mapping[str, _Sought]) -> set[tuple[str, str]]:
+    found: dict[str, str] = {}
+    for clothes, layer in _layers(data, DEPTH):
+        text = layer.decode(errors="ignore")
+        for name, one in sought.items():
+            if name not in found and (form := one.form_in(text)):
+                found[name] = f"{form}{clothes and f', in {clothes}'}"
+    for key, text in _columns(data):
+        for name, one in sought.items():
+            if name not in found and one.form_in(text):
+                found[name] = f"spread over the members {key!r} of a JSON document"
+    return set(found.items())
+
+
+def _bare(text: str) -> str:
+    return "".join(character for character in text.casefold() if character.isalnum())
+
+
+def _layers(data: bytes, depth: int, clothes: str = "") -> Iterator[tuple[str, bytes]]:
+    """The data as it is, and without one layer of clothes after the other."""
+    yield clothes, data
+    if not depth:
+        return
+    for name, inner in _undressed(data):
+        if inner and inner != data:
+            yield from _layers(inner, depth - 1, f"{name} in {clothes}" if clothes else name)
+
+
+def _undressed(data: bytes) -> Iterator[tuple[str, bytes]]:
+    if _PERCENT.search(data):
+        yield "percent-encoding", unquote_to_bytes(data.replace(b"+", b" "))
+    if b"\\" in data:
+        yield "JSON", _JSON_ESCAPE.sub(_unescaped, data)
+    if b"&" in data:
+        yield "HTML", html.unescape(data.decode(errors="replace")).encode(errors="replace")
+    yield "Base64", b"\n".join(_decoded(data))
+    yield "hexadecimal", b"\n".join(bytes.fromhex(run.decode()) for run in _HEX.findall(data))
+    if b"\x00" in data:
+        wide = (data[at:].decode("utf-16-le", errors="ignore").encode(errors="ignore") for at in (0, 1))
+        yield "UTF-16", b"\n".join(wide)
+    for name, unpack in (("gzip", gzip.decompress), ("zlib", zlib.decompress)):
+        try:
+            yield name, unpack(data)
+        except (OSError, EOFError, zlib.error):
+            continue
+
+
+def _unescaped(match: "re.Match[bytes]") -> bytes:
+    code = match[1] or match[2]
+    if code:
+        return chr(int(code, 16)).encode(errors="ignore")
+    return _SHORT.get(match[3], match[3])
+
+
+def _decoded(data: bytes) -> Iterator[bytes]:
+    """What every run of Base64 characters says, whichever of them it begins with."""
+    for run in _BASE64.findall(data):
+        plain = run.rstrip(b"=").replace(b"-", b"+").replace(b"_", b"/")
+        for start in range(4):
+            part = plain[start : len(plain) - (len(plain) - start == 1)]
+            part = part[:-1] if len(part) % 4 == 1 else part
+            yield base64.b64decode(part + b"=" * (-len(part) % 4))
+
+
+def _columns(data: bytes) -> Iterator[tuple[str, str]]:
+    """For each key of JSON documents, what all its members say, one after the other."""
+    columns: dict[str, list[str]] = {}
+    for line in [data, *data.splitlines()] if data.lstrip()[:1] in (b"{", b"[") else ():
+        try:
+            _collect(json.loads(line), "", columns)
+        except ValueError:
+            continue
+    for key, texts in columns.items():
+        yield key, "".join(texts)
+
+
+def _collect(value: Any, key: str, columns: dict[str, list[str]]) -> None:
+    if isinstance(value, str):
+        columns.setdefault(key, []).append(value)
+    elif isinstance(value, Mapping):
+        for inner, one in value.items():
+            _collect(one, str(inner), columns)
+    elif isinstance(value, list):
+        for one in value:
+            _collect(one, key, columns)
+
+
+# ------------------------------------------------------------------------------------------------ what was written
+
+
+def files(folder: Path, *, without: Iterable[str] = ("profile",)) -> Iterator[Place]:
+    """All files below `folder` with their names; none in a folder of one of the names `without`. SQLite also by row."""
+    left_out = set(without)
+    for path in sorted(folder.rglob("*")):
+        name = path.relative_to(folder)
+        if left_out & set(name.parts) or not path.is_file() or path.is_symlink():
+            continue
+        yield Place(f"file {name}", name.as_posix().encode() + b"\n" + path.read_bytes())
+        if path.suffix == ".db":
+            yield from rows(path)
+
+
+def rows(database: Path) -> Iterator[Place]:
+    """Every row of a SQLite database: values that lie on several pages of the file are whole here."""
+    connection = sqlite3.connect(f"file:{database}?mode=ro", uri=True)
+    try:
+        tables = [name for (name,) in connection.execute("select name from sqlite_master where type = 'table'")]
+        for table in tables:
+            for row in connection.execute(f'select * from "{table}"'):
+                cells = [cell if isinstance(cell, bytes) else str(cell).encode() for cell in row]
+                yield Place(f"row of {database.name} {table}", b"\n".join(cells))
+    finally:
+        connection.close()
+
+
+async def histories(client: Client) -> AsyncIterator[Place]:
+    """What Temporal has of every run: its history, as JSON and as it travels, and its description."""
+    async for run in client.list_workflows():
+        handle = client.get_workflow_handle(run.id, run_id=run.run_id)
+        history = await handle.fetch_history()
+        yield Place(f"history of {run.id}", history.to_json().encode())
+        yield Place(f"history of {run.id}, raw", b"".join(event.SerializeToString() for event in history.events))
+        yield Place(f"description of {run.id}", (await handle.describe()).raw_description.SerializeToString())
+
+
+async def keys(url: str) -> AsyncIterator[Place]:
+    """Every key of Redis with what it holds by its type, and as DUMP gives it."""
+    redis: Any = Redis.from_url(url)
+    try:
+        await redis.config_set("rdbcompression", "no")  # a dump must not hide what it holds
+        async for key in redis.scan_iter():
+            kind = (await redis.type(key)).decode()
+            held = await redis.execute_command(*(word if word != "KEY" else key for word in _READ[kind]))
+            yield Place(f"redis {kind} {key.decode(errors='replace')}", b"\n".join([key, *_flat(held)]))
+            yield Place(f"redis dump {key.decode(errors='replace')}", await redis.dump(key) or b"")
+    finally:
+        await redis.aclose()
+
+
+_READ = {
+    "string": ("GET", "KEY"),
+    "hash": ("HGETALL", "KEY"),
+    "list": ("LRANGE", "KEY", 0, -1),
+    "set": ("SMEMBERS", "KEY"),
+    "zset": ("ZRANGE", "KEY", 0, -1),
+    "stream": ("XRANGE", "KEY", "-", "+"),
+}
+"""How a value of each type is read whole; another type is an error."""
+
+
+def _flat(held: Any) -> Iterator[bytes]:
+    if isinstance(held, bytes):
+        yield held
+    elif isinstance(held, Mapping):
+        for pair in held.items():
+            yield from _flat(list(pair))
+    elif isinstance(held, list | tuple | set):
+        for one in held:
+            yield from _flat(one)
+    else:
+        yield str(held).encode()
