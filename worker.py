@@ -68,6 +68,7 @@ from replaywright.overrides import rules_in, shipped_rules
 from replaywright.settings import READY_FILE_VARIABLE, Settings, load_settings
 from replaywright.stack.chromium import find_chromium
 from replaywright.stack.own_services import own_services
+from replaywright.stack.keyring import signer_of
 from replaywright.stack.processes import leave
 from replaywright.stack.retention import keep_within_limits
 from replaywright.stack.workers import announce_ready
@@ -215,10 +216,12 @@ def _model_worker(
     exits.push_async_callback(labeller.close)
     redis = open_redis(_redis_url(settings), client_name="replaywright-model")
     exits.push_async_callback(redis.aclose)
-    store = RedisStepStore(redis)
+    signer = signer_of(settings)
+    store = RedisStepStore(redis, signer=signer)
     goals = GoalActivities(labeller, planner, artifacts, secrets, store)
-    skills = SkillActivities(RedisSkills(redis), secrets, RedisRecalls(redis), _context())
-    recalling = RecallActivities(RedisSkills(redis), RedisRecalls(redis), store, reader, embedder, context=_context())
+    kept = RedisSkills(redis, signer=signer)
+    skills = SkillActivities(kept, secrets, RedisRecalls(redis), _context())
+    recalling = RecallActivities(kept, RedisRecalls(redis), store, reader, embedder, context=_context())
     return Worker(
         client,
         task_queue=model_queue(settings.task_queue),
@@ -253,7 +256,9 @@ def _overrides(settings: Settings, exits: contextlib.AsyncExitStack) -> CachedOv
     redis = open_redis(_redis_url(settings), client_name="replaywright-overrides")
     exits.push_async_callback(redis.aclose)
     folder = settings.overrides_folder
-    overrides = CachedOverrides(RedisOverrides(redis), lambda: rules_in(folder), shipped_rules())
+    overrides = CachedOverrides(
+        RedisOverrides(redis, signer=signer_of(settings)), lambda: rules_in(folder), shipped_rules()
+    )
     exits.push_async_callback(overrides.close)
     return overrides
 
@@ -273,7 +278,8 @@ async def _browser_workers(
     await watch.look()
     looking = asyncio.create_task(watch.keep_looking())
     exits.callback(looking.cancel)
-    store = RedisStepStore(redis, dispatch_within_s=DISPATCH_WITHIN_S, watch=watch)
+    signer = signer_of(settings)
+    store = RedisStepStore(redis, signer=signer, dispatch_within_s=DISPATCH_WITHIN_S, watch=watch)
     sessions_dir = settings.home / "sessions"
     browsers = ChromiumBrowsers(
         download_limit_bytes=settings.max_download_mb * 1024 * 1024,
@@ -339,7 +345,7 @@ async def _browser_workers(
         people.notify,
         skipping.leave_out,
         ResumeActivities(store).resume_run,
-        SkillRunActivities(RedisSkills(redis)).note_skill_run,
+        SkillRunActivities(RedisSkills(redis, signer=signer)).note_skill_run,
     ]
     most = settings.max_browsers or most_places()
     served: tuple[tuple[str, list[Callable[..., Any]], int], ...] = (
@@ -380,6 +386,8 @@ async def _serve(role: str) -> None:
     stop = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, stop.set)
+    if signer_of(settings).is_unsigned:
+        _log.warning("UNSIGNED: whoever can write to Redis can make runs act (REPLAYWRIGHT_UNSIGNED is set)")
     client = await connect(settings)
     async with workers(settings, client, role, secrets):
         _log.info("polling %r as %s", settings.task_queue, role)

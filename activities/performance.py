@@ -31,6 +31,7 @@ from replaywright.domain.outcomes import (
     DONE_BEFORE,
     DOUBT_BEFORE,
     GATE_CUT,
+    INTEGRITY,
     WHEN,
     Costs,
     Departure,
@@ -111,6 +112,8 @@ class Performance:
         """Once its intent is written."""
         self._departure: Departure | None = None
         self._entry: ActionCacheEntry | None = None
+        self._refused = ""
+        """What is said of a recording that is not what was signed."""
         self._effect = Effect.COMMIT
         self._derived: tuple[Predicate, ...] = ()
         self._report: Report | None = None
@@ -146,6 +149,7 @@ class Performance:
             return await self._actions.answered(self._request, known.outcome)
         recorded = (self._request.mode is not Mode.LEARN or self._request.reapply) and not self._request.override
         self._entry = known.entry if recorded else None
+        self._refused = known.refused
         seen = None if self._entry is None else self._entry.effect
         self._effect = effect_of(action_of(self._step), self._request.step.effect, seen)
         if known.state == "DAMAGED":
@@ -240,7 +244,7 @@ class Performance:
         begun = time.perf_counter()
         known, trips = await self._actions.look_up(self._request, self._key, self._held)
         self._spent(begun, trips)
-        return Known(entry=known.entry) if self._request.reapply else known
+        return Known(entry=known.entry, refused=known.refused) if self._request.reapply else known
 
     def _spent(self, begun: float, trips: int) -> None:
         self._redis_s += time.perf_counter() - begun
@@ -440,7 +444,7 @@ class Performance:
             update={
                 "effect": self._learned_effect(report) if report.acted else self._effect,
                 "already_done": names_element(self._step) and not report.acted and report.lookup.hit,
-                "warnings": tuple(map(self._actions.secrets.redact, self._judge().warnings(report))),
+                "warnings": tuple(map(self._actions.secrets.redact, self._warnings(report))),
             }
         )
         if self._request.reapply:
@@ -458,6 +462,10 @@ class Performance:
         if not outcome.effect.repeatable and outcome.lookup.from_model:
             told["snapshot"] = good_snapshot  # of what it led to, for whoever proposes a probe
         return outcome.model_copy(update=told)
+
+    def _warnings(self, report: Report) -> tuple[str, ...]:
+        refused = (shorten(f"{INTEGRITY}: {self._refused}", WARNING_LIMIT),) if self._refused else ()
+        return (*refused, *self._judge().warnings(report))
 
     async def _due(self, *, only_before: bool = False) -> tuple[Due, ...]:
         """What rules ask for on the page as it is now; after a step that was done, those tried before a step."""

@@ -78,6 +78,11 @@ def recalls_key(tenant: str) -> str:
     return _key((tenant,), "recalls")
 
 
+def alerts_key(tenant: str) -> str:
+    """Hash: how many records of each kind were refused because of their signature, and the last of them."""
+    return _key((tenant,), "alerts")
+
+
 def _skills_key(tenant: str, what: str, *name: str) -> str:
     """A tenant's skills lie in one slot: a skill, its place in the index and the stamps change together."""
     return _key((tenant, "skills"), what, *map(_escaped, name))

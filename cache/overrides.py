@@ -8,27 +8,33 @@ from dataclasses import dataclass, field
 
 from pydantic import ValidationError
 
+from cache.alerts import Alerts
 from cache.connection import Client, translated
 from cache.keys import overrides_key
 from replaywright.domain.overrides import OverrideRule, merged, rules_for
+from replaywright.domain.signing import UNSIGNED, Signed, Signer, text_digest
 from replaywright.errors import InputInvalid, StoreUnavailable
 
 _log = logging.getLogger("replaywright.overrides")
 
 LIFETIME_S = 30.0
 """Rules that were read longer ago are read again, while the old ones go on answering."""
+RULE_SCHEMA = 1
 RULES_LIMIT = 500
 """Rules that one tenant may have, and hosts whose rules are remembered."""
 
 
 class RedisOverrides:
-    """A tenant's rules: one hash, by the rules' names."""
+    """A tenant's rules: one hash, by the rules' names; behind each rule, after a line end, its signature."""
 
-    def __init__(self, client: Client) -> None:
+    def __init__(self, client: Client, *, signer: Signer = UNSIGNED) -> None:
+        """Keep the rules in the server of `client`; `signer` signs them, and decides which are used."""
         self._client = client
+        self._signer = signer
+        self._alerts = Alerts(client)
 
     async def rules(self, tenant: str) -> tuple[OverrideRule, ...]:
-        """In the order of their names; a rule that cannot be read is left out and logged.
+        """In the order of their names; one that cannot be read, or is not what was signed, is left out and logged.
 
         Raises:
             StoreUnavailable: Redis does not answer.
@@ -36,11 +42,18 @@ class RedisOverrides:
         with translated(self._client):
             stored: dict[bytes, bytes] = await self._client.execute_command("HGETALL", overrides_key(tenant))
         rules = []
-        for name, text in sorted(stored.items()):
+        for name, value in sorted(stored.items()):
+            text, _, signature = value.partition(b"\n")
+            told = name.decode("utf-8", "replace")
+            fault = self._signer.fault(signed_rule(tenant, told, text), signature.decode("utf-8", "replace"))
+            if fault is not None:
+                self._alerts.report(tenant, "override", f"{overrides_key(tenant)} {told}", fault)
+                continue
             try:
                 rules.append(OverrideRule.model_validate_json(text))
             except ValidationError as exc:
-                _log.warning("override rule %r of tenant %r cannot be read: %s", name.decode(), tenant, exc)
+                _log.warning("override rule %r of tenant %r cannot be read: %s", told, tenant, exc)
+        await self._alerts.flush()
         return tuple(rules)
 
     async def put(self, tenant: str, rules: Sequence[OverrideRule]) -> None:
@@ -53,9 +66,13 @@ class RedisOverrides:
         known = {rule.name for rule in await self.rules(tenant)} | {rule.name for rule in rules}
         if len(known) > RULES_LIMIT:
             raise InputInvalid(f"tenant {tenant!r} would have {len(known)} rules: at most {RULES_LIMIT} are kept")
-        pairs = [part for rule in rules for part in (rule.name, _as_json(rule))]
+        pairs = [part for rule in rules for part in (rule.name, self._signed(tenant, rule.name, _as_json(rule)))]
         with translated(self._client):
             await self._client.execute_command("HSET", overrides_key(tenant), *pairs)
+
+    def _signed(self, tenant: str, name: str, text: str) -> str:
+        signature = self._signer.sign(signed_rule(tenant, name, text))
+        return f"{text}\n{signature}" if signature else text
 
     async def remove(self, tenant: str, name: str) -> bool:
         """Whether there was a rule of this name.
@@ -139,6 +156,11 @@ class CachedOverrides:
         kept.rules, kept.read_at = merged(self._shipped, self._from_files, kept.own), time.monotonic()
         kept.by_host.clear()
         kept.reading = None
+
+
+def signed_rule(tenant: str, name: str, text: str | bytes) -> Signed:
+    """What is signed of a rule."""
+    return Signed(tenant, "override", f"{overrides_key(tenant)} {name}", RULE_SCHEMA, {"json": text_digest(text)})
 
 
 def _as_json(rule: OverrideRule) -> str:

@@ -14,6 +14,8 @@ from typing import Any, TypeVar
 
 from pydantic import ValidationError
 
+from cache import signed_skills
+from cache.alerts import Alerts
 from cache.connection import Client
 from cache.keys import (
     claim_key,
@@ -36,6 +38,7 @@ from cache.scripts import (
     Command,
     Script,
 )
+from replaywright.domain.signing import UNSIGNED, Signer
 from replaywright.domain.skills import (
     HISTORY_KEPT,
     SCHEMA,
@@ -51,6 +54,8 @@ from replaywright.errors import StoreUnavailable, ValueTooLarge
 
 SKILL_LIMIT = 256 * 1024
 """Bytes of one version as JSON."""
+SAVES_TRIED = 50
+"""How often a version is signed anew because another took its number."""
 READ_AT_ONCE = 500
 """Skills that one pipeline reads."""
 KEPT_IN_MEMORY = 10_000
@@ -98,9 +103,14 @@ class _Memory:
 class RedisSkills:
     """The `Skills` of `replaywright.ports`, on Redis or Valkey, single server or cluster."""
 
-    def __init__(self, client: Client) -> None:
-        """Keep everything in the server of `client`, which may be shared."""
+    def __init__(self, client: Client, *, signer: Signer = UNSIGNED) -> None:
+        """Keep everything in the server of `client`, which may be shared.
+
+        `signer` signs what is written, and decides what is used of what is read.
+        """
         self._client = client
+        self._signer = signer
+        self._alerts = Alerts(client)
         self._reports = DamageReports()
         self._memory = _Memory()
 
@@ -116,15 +126,32 @@ class RedisSkills:
         digest = hashlib.sha256(text.encode()).hexdigest()
         unique = f"{skill.run_id}/{digest}" if skill.run_id else secrets.token_hex(16)
         given = (unique, text, skill.status.value, skill.run_id, skill.site, *_SAVED_AS[skill.origin])
-        version, status, at = await self._change(SAVE_SKILL, tenant, skill.name, who, reason, *given)
+        number = 1
+        for _ in range(SAVES_TRIED):  # the number is signed too, and another may be faster in taking it
+            signed = signed_skills.written(tenant, skill.name, text, run_id=skill.run_id, unique=unique, version=number)
+            told = (number, self._signer.sign(signed), self._seal(tenant, skill.name, skill.status, unique, number))
+            saved = await self._change(SAVE_SKILL, tenant, skill.name, who, reason, *given, *told)
+            if saved[0]:
+                break
+            number = int(saved[1])
+        else:
+            raise StoreUnavailable(f"skill {skill.name!r} is changed by others all the time: save it again later")
+        version, status, at = saved
         stored = {"version": int(version), "status": SkillStatus(text_of(status)), "created": float(at)}
         return skill.model_copy(update={**stored, "schema_version": SCHEMA})
 
     async def set_status(
         self, tenant: str, name: str, version: int, status: SkillStatus, *, who: str, reason: str
     ) -> bool:
-        """Change a version's status; see the port."""
-        return bool(await self._change(SET_SKILL_STATUS, tenant, name, who, reason, version, status.value))
+        """Change a version's status; see the port. One that is not what was signed does not become active."""
+        seal = ""
+        if status is SkillStatus.ACTIVE and not self._signer.is_unsigned:
+            [found] = await self._send(_finding(tenant, name, version))
+            if self._skill(tenant, name, found) is None:
+                await self._alerts.flush()
+                return False
+            seal = self._seal(tenant, name, status, text_of(found[2][5]), version)
+        return bool(await self._change(SET_SKILL_STATUS, tenant, name, who, reason, version, status.value, seal))
 
     async def note_run(self, tenant: str, name: str, run: SkillRun) -> None:
         """Count a run; see the port."""
@@ -158,7 +185,9 @@ class RedisSkills:
     async def get(self, tenant: str, name: str, version: int | None = None) -> Skill | None:
         """One version; see the port."""
         [reply] = await self._send(_finding(tenant, name, version))
-        return self._skill(tenant, name, reply)
+        found = self._skill(tenant, name, reply)
+        await self._alerts.flush()
+        return found
 
     async def record(self, tenant: str, name: str) -> SkillRecord | None:
         """All that is known of a skill; see the port."""
@@ -169,6 +198,7 @@ class RedisSkills:
             Command("LRANGE", history, (-HISTORY_KEPT, -1)),
         )
         skill = self._skill(tenant, name, found)
+        await self._alerts.flush()
         if skill is None:
             return None
         return SkillRecord(
@@ -233,6 +263,7 @@ class RedisSkills:
             skills[name] = self._skill(tenant, name, reply)
             if name in now:
                 self._memory.keep(tenant, name, now[name], skills[name])
+        await self._alerts.flush()
         return [skill for name in names if (skill := skills[name]) is not None]
 
     # --------------------------------------------------------------------------------- reading replies
@@ -245,7 +276,11 @@ class RedisSkills:
             self._reports.report(key, f"its type is {text_of(kind)}")
         if not rows:
             return None
-        version, status, text, run, at = rows[0]
+        version, status, text, run, at, *_ = rows[0]
+        fault = signed_skills.fault_of(self._signer, tenant, name, rows[0])
+        if fault is not None:
+            self._alerts.report(tenant, "skill", f"{key} version {text_of(version)}", fault)
+            return None
         try:
             skill = Skill.model_validate_json(text)
             if skill.schema_version != SCHEMA or "schema_version" not in skill.model_fields_set:
@@ -262,6 +297,12 @@ class RedisSkills:
             self._reports.report(key, f"version {text_of(version)} cannot be used ({first_fault(exc)})")
             return None
         return skill.model_copy(update=beside)
+
+    def _seal(self, tenant: str, name: str, status: SkillStatus, unique: str, version: int) -> str:
+        """What allows a version to be active; empty for another status."""
+        if status is not SkillStatus.ACTIVE:
+            return ""
+        return self._signer.sign(signed_skills.activated(tenant, name, unique, version))
 
     def _statistics(self, key: str, reply: Mapping[bytes, bytes] | WrongType, version: int) -> SkillStatistics:
         if self._is_damaged(key, reply) or isinstance(reply, WrongType):

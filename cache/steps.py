@@ -17,6 +17,8 @@ from typing import Any, Final
 
 from pydantic import ValidationError
 
+from cache import signed_entries
+from cache.alerts import Alerts
 from cache.connection import Client
 from cache.keys import acts_key, entry_key, index_key, ledger_key, trace_key
 from cache.replies import DamageReports, WrongType, first_fault, pipelined, send, text_of
@@ -35,10 +37,12 @@ from cache.scripts import (
     WITNESS,
     Command,
 )
+from cache.signed_traces import SignedTraces
 from cache.watch import StoreWatch
 from replaywright.domain.entries import SCHEMA, ActionCacheEntry, EntryInfo, EntryStatus
 from replaywright.domain.outcomes import Status, StepOutcome
-from replaywright.domain.trace import VERSION, content_digest, flat, origin, step_line
+from replaywright.domain.signing import UNSIGNED, Signer
+from replaywright.domain.trace import flat, step_line
 from replaywright.errors import DoneElsewhere, Fenced, InputInvalid, StoreUnavailable, ValueTooLarge
 from replaywright.ports import Known, Recording
 
@@ -83,6 +87,9 @@ class _Shared:
 
     client: Client
     dispatch_within_s: float
+    signer: Signer
+    alerts: Alerts
+    traces: SignedTraces
     watch: StoreWatch | None = None
     reports: DamageReports = field(default_factory=DamageReports)
 
@@ -90,15 +97,25 @@ class _Shared:
 class RedisStepStore:
     """The `StepStore` of `replaywright.ports`, on Redis or Valkey, single server or cluster."""
 
-    def __init__(self, client: Client, *, dispatch_within_s: float = 6.0, watch: StoreWatch | None = None) -> None:
+    def __init__(
+        self,
+        client: Client,
+        *,
+        signer: Signer = UNSIGNED,
+        dispatch_within_s: float = 6.0,
+        watch: StoreWatch | None = None,
+    ) -> None:
         """Keep everything in the server of `client`.
 
         Args:
             client: may be shared.
+            signer: signs what is written, and decides what is used of what is read.
             dispatch_within_s: how old an intent may be when the input's first bytes are let go.
             watch: knows whether intents are safe with this server; without it they are taken to be.
         """
-        self._shared = _Shared(client, dispatch_within_s, watch)
+        alerts = Alerts(client)
+        traces = SignedTraces(signer, alerts)
+        self._shared = _Shared(client, dispatch_within_s, signer, alerts, traces, watch)
         self.round_trips = RoundTrips()
         """Of all that use this very object; see `counting`."""
 
@@ -116,7 +133,9 @@ class RedisStepStore:
         An empty `fingerprint` or `content_key` is not looked up.
         """
         commands = _looking_up(tenant, lineage, run_id, fingerprint, content_key)
-        return self._looked_up(await self._send(*commands), tenant, lineage, fingerprint, content_key)
+        known = self._looked_up(await self._send(*commands), tenant, lineage, fingerprint, content_key)
+        await self._shared.alerts.flush()
+        return known
 
     async def intend(
         self,
@@ -177,7 +196,7 @@ class RedisStepStore:
         """Write outcome, entry, statistics and trace, and look the next step up; see the port."""
         outcome, tenant, lineage = recording.outcome, recording.tenant, recording.lineage
         key = ledger_key(tenant, lineage, outcome.fingerprint)
-        commands = _writing(recording, key)
+        commands = _writing(recording, key, self._shared)
         if recording.witnessed:
             commands.append(Command(WITNESS, trace_key(tenant, lineage), ("",)))
         written = len(commands)
@@ -187,7 +206,10 @@ class RedisStepStore:
         )
         replies = await self._send(*commands)
         for command, reply in zip(commands[:written], replies, strict=False):
-            if command.what is APPEND or command.what in ("ZADD", "HSET"):
+            if command.what is APPEND:
+                self._report_other_type(command.key, reply[0])
+                self._shared.traces.appended(command.key, reply)
+            elif command.what in ("ZADD", "HSET"):
                 self._report_other_type(command.key, reply)
             elif command.what is RECORD:
                 verdict, known = self._answer(key, reply)
@@ -198,11 +220,12 @@ class RedisStepStore:
         known = self._looked_up(
             replies[written:], tenant, lineage, recording.next_fingerprint, recording.next_content_key
         )
+        await self._shared.alerts.flush()
         return known.model_copy(update={"witness": witness}) if witness else known
 
     async def keep(self, *, tenant: str, run_id: str, entry: ActionCacheEntry) -> None:
         """Add a version to an entry, a candidate of this run."""
-        await self._send(*_keeping(tenant, run_id, entry))
+        await self._send(*_keeping(tenant, run_id, entry, self._shared.signer))
 
     async def is_whole(self, *, tenant: str, lineage: str, witness: str) -> bool:
         """Whether nothing that was acknowledged since the `witness` can have been lost; see the port."""
@@ -234,22 +257,24 @@ class RedisStepStore:
 
     async def append_trace(self, *, tenant: str, lineage: str, line: dict[str, Any]) -> None:
         """Add one line, with `at` (the server's clock), `chain` and `id` in front."""
-        [reply] = await self._send(_appending(tenant, lineage, line))
-        self._report_other_type(trace_key(tenant, lineage), reply)
+        [reply] = await self._send(self._shared.traces.appending(tenant, lineage, line))
+        self._report_other_type(trace_key(tenant, lineage), reply[0])
+        self._shared.traces.appended(trace_key(tenant, lineage), reply)
 
     async def trace(self, *, tenant: str, lineage: str) -> list[dict[str, Any]]:
-        """All lines, oldest first, as `flat` makes them; damaged ones are left out."""
+        """All lines, oldest first, as `flat` makes them; damaged ones and those with a wrong signature are left out."""
         key = trace_key(tenant, lineage)
-        lines = []
+        lines, seen = [], set[str]()
         for text in await self.stored_trace(tenant=tenant, lineage=lineage):
             try:
                 line = json.loads(text)
             except ValueError:
                 line = None
-            if isinstance(line, dict):
-                lines.append(flat(line))
-            else:
+            if not isinstance(line, dict):
                 self._report(key, "a line is not a JSON object")
+            elif self._shared.traces.may_be_used(tenant, lineage, line, seen):
+                lines.append(flat(line))
+        await self._shared.alerts.flush()
         return lines
 
     async def stored_trace(self, *, tenant: str, lineage: str) -> list[bytes]:
@@ -262,9 +287,26 @@ class RedisStepStore:
 
     async def promote(self, *, tenant: str, run_id: str, content_keys: Sequence[str]) -> tuple[int, int]:
         """Make this run's candidates active; see the port. The same answer when repeated."""
-        commands = [Command(PROMOTE, entry_key(tenant, key), (run_id,)) for key in dict.fromkeys(content_keys)]
+        keys = list(dict.fromkeys(content_keys))
+        wanted = await self._to_promote(tenant, run_id, keys)
+        commands = [
+            Command(PROMOTE, entry_key(tenant, key), (run_id, *which)) for key, which in zip(keys, wanted, strict=True)
+        ]
         replies = await self._send(*commands)
         return sum(promoted for promoted, _ in replies), sum(held for _, held in replies)
+
+    async def _to_promote(self, tenant: str, run_id: str, keys: Sequence[str]) -> list[tuple[str, str]]:
+        """For each entry, number and seal of the run's candidate that may become active."""
+        signer = self._shared.signer
+        if signer.is_unsigned:
+            return [("", "")] * len(keys)
+        found = []
+        replies = await self._send(*(_finding(tenant, key, "own", run_id) for key in keys))
+        for key, (_, _, *rows) in zip(keys, replies, strict=True):
+            self._versions(tenant, key, (b"hash", 1, *rows))  # reports those that are refused
+            found.append(signed_entries.to_promote(signer, tenant, key, rows))
+        await self._shared.alerts.flush()
+        return found
 
     async def entries(self, *, tenant: str) -> list[EntryInfo]:
         """The current version of every entry: the active one, else the newest."""
@@ -277,6 +319,7 @@ class RedisStepStore:
                 entry = next(iter(self._versions(tenant, content_key, reply)), None)
                 if entry is not None:
                     found.append(EntryInfo(content_key=content_key, entry=entry, versions=reply[1]))
+        await self._shared.alerts.flush()
         return found
 
     async def versions(self, *, tenant: str, content_key: str) -> list[ActionCacheEntry]:
@@ -294,7 +337,9 @@ class RedisStepStore:
                 f"{len(content_keys)} entries begin with {content_key!r} ({some}, …): give more of the key"
             )
         [reply] = await self._send(_finding(tenant, content_keys[0], "all"))
-        return self._versions(tenant, content_keys[0], reply)
+        found = self._versions(tenant, content_keys[0], reply)
+        await self._shared.alerts.flush()
+        return found
 
     async def invalidate(self, *, tenant: str, content_key: str, reason: str) -> int:
         """Retire all versions of the entries whose key starts with `content_key`; returns how many entries.
@@ -324,8 +369,12 @@ class RedisStepStore:
     ) -> Known:
         rest = list(replies)
         known = self._ledger(ledger_key(tenant, lineage, fingerprint), rest.pop(0)) if fingerprint else Known()
-        entries = self._versions(tenant, content_key, rest.pop(0)) if content_key else []
-        return known.model_copy(update={"entry": entries[0]}) if entries else known
+        if not content_key:
+            return known
+        entries, refused = self._read(tenant, content_key, rest.pop(0))
+        if not entries and not refused:
+            return known
+        return known.model_copy(update={"entry": entries[0] if entries else None, "refused": refused})
 
     def _ledger(self, key: str, reply: Mapping[bytes, bytes] | WrongType) -> Known:
         """What a record says, read as a whole."""
@@ -369,16 +418,26 @@ class RedisStepStore:
             return None
 
     def _versions(self, tenant: str, content_key: str, reply: Sequence[Any]) -> list[ActionCacheEntry]:
-        """The readable ones of the versions that FIND answered with."""
+        """The usable ones of the versions that FIND answered with."""
+        return self._read(tenant, content_key, reply)[0]
+
+    def _read(self, tenant: str, content_key: str, reply: Sequence[Any]) -> tuple[list[ActionCacheEntry], str]:
+        """The versions that can be read and are what was signed, and what is said of those that are not."""
         key = entry_key(tenant, content_key)
         kind, number, *rows = reply
         if number == 0 and kind != b"none":
             self._report(key, f"its type is {text_of(kind)}" if kind != b"hash" else "it has no versions")
-        entries = (self._version(key, content_key, row) for row in rows)
-        return [entry for entry in entries if entry is not None]
+        entries, refused = [], ""
+        for row in rows:
+            fault = signed_entries.fault_of(self._shared.signer, tenant, content_key, row)
+            if fault is not None:
+                refused = self._shared.alerts.report(tenant, "entry", f"{key} version {text_of(row[0])}", fault)
+            elif (entry := self._version(key, content_key, row)) is not None:
+                entries.append(entry)
+        return entries, refused
 
     def _version(self, key: str, content_key: str, row: Sequence[bytes]) -> ActionCacheEntry | None:
-        version, status, text, run_id, hold, hits, misses, heals, success = row
+        version, status, text, run_id, hold, hits, misses, heals, success, *_ = row
         try:
             entry = ActionCacheEntry.model_validate_json(text)
             if entry.schema_version != SCHEMA or "schema_version" not in entry.model_fields_set:
@@ -447,7 +506,7 @@ def _looking_up(tenant: str, lineage: str, run_id: str, fingerprint: str, conten
     return commands
 
 
-def _writing(recording: Recording, key: str) -> list[Command]:
+def _writing(recording: Recording, key: str, shared: _Shared) -> list[Command]:
     """The ledger first: if the connection breaks half-way, what counts most is there."""
     outcome, entry = recording.outcome, recording.entry
     outcome_json = outcome.model_dump_json(by_alias=True, exclude_defaults=True)
@@ -466,7 +525,7 @@ def _writing(recording: Recording, key: str) -> list[Command]:
         arguments = (secrets.token_hex(8), recording.used_version, counted, succeeded)
         commands.append(Command(COUNT, entry_key(recording.tenant, outcome.content_key), arguments))
     if entry is not None:
-        commands += _keeping(recording.tenant, recording.candidates_of, entry)
+        commands += _keeping(recording.tenant, recording.candidates_of, entry, shared.signer)
     line = step_line(
         outcome,
         sequence=recording.sequence,
@@ -476,14 +535,16 @@ def _writing(recording: Recording, key: str) -> list[Command]:
         given=recording.given,
         more=recording.trace,
     )
-    commands.append(_appending(recording.tenant, recording.lineage, line, recording.line_id))
+    commands.append(shared.traces.appending(recording.tenant, recording.lineage, line, recording.line_id))
     return commands
 
 
-def _keeping(tenant: str, run_id: str, entry: ActionCacheEntry) -> list[Command]:
+def _keeping(tenant: str, run_id: str, entry: ActionCacheEntry, signer: Signer) -> list[Command]:
     text = entry.model_dump_json(by_alias=True, exclude=_BESIDE)
     _limit(f"the cache entry of {entry.instruction[:80]!r}", text, ENTRY_LIMIT)
-    kept = (text, run_id, "1" if entry.hold else "")
+    hold = "1" if entry.hold else ""
+    signature = signer.sign(signed_entries.written(tenant, entry.content_key, text, run_id, hold))
+    kept = (text, run_id, hold, signature)
     return [
         Command(KEEP, entry_key(tenant, entry.content_key), kept),
         Command("ZADD", index_key(tenant), (0, entry.content_key)),
@@ -499,16 +560,6 @@ def _counted(outcome: StepOutcome) -> str:
     if outcome.lookup.healed:
         return "heals"
     return "hits" if outcome.lookup.hit or outcome.status is Status.DONE else ""
-
-
-def _appending(tenant: str, lineage: str, line: Mapping[str, Any], line_id: str = "") -> Command:
-    line_id = line_id or secrets.token_hex(8)
-    rest = {name: value for name, value in line.items() if name not in {"id", "at", "chain"}}
-    text = json.dumps({"id": line_id, "v": VERSION, **rest}, separators=(",", ":"))
-    _limit("a line of the trace", text, ENTRY_LIMIT)
-    content = content_digest(json.loads(text))
-    arguments = (f'"id":"{line_id}"', text, content, origin(tenant, lineage))
-    return Command(APPEND, trace_key(tenant, lineage), arguments)
 
 
 def _limit(what: str, text: str, limit: int) -> None:

@@ -415,6 +415,8 @@ class Known(Record):
     """A success that a fenced attempt reported afterwards, not yet ruled on: evidence for the resolution."""
     entry: ActionCacheEntry | None = None
     """The version to use: the active one, else this run's own candidate."""
+    refused: str = ""
+    """What is said of a version that is not used because its signature is not of it; empty when there is none."""
     witness: str = ""
     """Of a recording that was to be `witnessed`; empty where the server does not say who it is."""
 

@@ -95,6 +95,30 @@ class Settings(BaseSettings):
     """`redis://`, `rediss://` or `unix://` address of the ledger's Redis. It must not evict: a lost intent is a second
     mail. None: the local stack starts one."""
 
+    signing_keys: str | None = Field(default=None, repr=False)
+    """`id:base64,id2:base64`, 32 bytes each (`replaywright keys new`): the first signs what is kept in Redis, all of
+    them verify it. None: the local stack makes a key in `home`; a configured Redis needs keys, or `unsigned`."""
+
+    signing_keys_file: Path | None = None
+    """A file that holds them."""
+
+    unsigned: bool = False
+    """Take what is found in Redis as it is, without signatures. Whoever can write there can then make runs act."""
+
+    codec_keys: str | None = Field(default=None, repr=False)
+    """Keys as those for signing: the first encrypts the payloads that Temporal keeps, all of them decrypt. None: they
+    are kept as clear text."""
+
+    codec_keys_file: Path | None = None
+    """A file that holds them."""
+
+    artifact_keys: str | None = Field(default=None, repr=False)
+    """Keys as those for signing: the first encrypts artifacts, all of them decrypt. None: a key that the local stack
+    makes in `home`; with `artifacts_url`, clear text."""
+
+    artifact_keys_file: Path | None = None
+    """A file that holds them."""
+
     tenant: Name = "default"
     """Part of every key: two tenants never see each other's cache, ledger or skills."""
 
@@ -346,8 +370,8 @@ def _one_line(error: ValidationError) -> str:
         return f"{PREFIX}{name.upper()}: {rest}"
     variable = location if location.isupper() else PREFIX + location.upper()
     message = message[:1].lower() + message[1:]
-    # A redis address may hold a password.
-    shown = "" if variable.endswith("REDIS_URL") else f", got {first['input']!r}"
+    # A redis address may hold a password, and keys are secrets.
+    shown = "" if variable.endswith(("REDIS_URL", "_KEYS")) else f", got {first['input']!r}"
     return f"{variable}: {message}{shown}"
 
 

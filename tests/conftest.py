@@ -45,8 +45,9 @@ async def redis_server_url(tmp_path_factory: pytest.TempPathFactory) -> AsyncIte
 
 
 @pytest.fixture
-async def redis_url(redis_server_url: str) -> str:
-    """A real server without a key in it."""
+async def redis_url(redis_server_url: str, monkeypatch: pytest.MonkeyPatch) -> str:
+    """A real server without a key in it. Commands that are given its address take what tests put there as it is."""
+    monkeypatch.setenv("REPLAYWRIGHT_UNSIGNED", "true")
     await ask_redis(redis_server_url, ("FLUSHALL",), ("SCRIPT", "FLUSH"))
     return redis_server_url
 

@@ -19,7 +19,7 @@ from workflows.rulings import MESSAGE_LIMIT, contradicted
 
 with workflow.unsafe.imports_passed_through():
     from replaywright.domain.actions import Effect
-    from replaywright.domain.outcomes import Status, StepOutcome
+    from replaywright.domain.outcomes import INTEGRITY, Status, StepOutcome
     from replaywright.domain.probing import SiteProbe
     from replaywright.domain.questions import Ask, QuestionKind, Verdict
     from replaywright.domain.reconciling import IN_FLIGHT_MS, total_limit_ms
@@ -42,7 +42,7 @@ ASSUMED = "assumed_done"
 """Reason, and warning, of a step that counts as done because its task says so, not because anybody knows."""
 RETRIED = "retried_in_doubt"
 """Warning of a step that was performed again although it may have taken effect before."""
-UNKNOWN_WARNINGS = (ASSUMED, RETRIED)
+UNKNOWN_WARNINGS = (ASSUMED, RETRIED, INTEGRITY)
 """What these warnings begin with."""
 
 

@@ -19,11 +19,13 @@ import psutil
 from bench.chaos.relay import Relay
 from demo.stage import address_in
 from replaywright.cli.connect import Place, connect
+from replaywright.domain.signing import written_key
 from replaywright.errors import StackFailed
 from replaywright.keeper.client import list_live, reap
 from replaywright.keeper.protocol import SessionRecord
 from replaywright.settings import Settings
 from replaywright.stack import Child, start_child, start_worker, stop_worker
+from replaywright.stack.keyring import new_key
 from replaywright.stack.redis import RedisServer, provide_redis, start_redis
 from replaywright.stack.services import settings_environment
 from replaywright.stack.temporal import TemporalServer, provide_temporal, start_temporal
@@ -131,6 +133,8 @@ class Lane:
                 "temporal_address": self.temporal.address,
                 "temporal_ui_url": None,
                 "redis_url": self.redis.url,
+                "signing_keys": written_key(new_key("chaos")),
+                "signing_keys_file": None,
                 "model": "openai:stand-in",
                 "model_base_url": f"{self.model}/v1",
                 "planner_model": None,

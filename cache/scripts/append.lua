@@ -1,17 +1,18 @@
 -- KEYS: a trace. ARGV: id of the line, the line (a JSON object), SHA-256 of its content, what its first line is chained
 -- to. Puts the server's time in front, and the line's link in the chain (replaywright/domain/trace.py has its terms); a
--- repeated line is not added again. The trace lives for a while after its last line.
+-- repeated line is not added again. Answers {type of the key}, and of a line that was added its position and hash. The
+-- trace lives for a while after its last line.
 local KEEP_S = 90 * 24 * 3600
 local key = KEYS[1]
 
 local kind = redis.call('TYPE', key).ok
 if kind ~= 'none' and kind ~= 'list' then
-  return kind
+  return { kind }
 end
 local last = redis.call('LRANGE', key, -8, -1)
 for _, line in ipairs(last) do
   if string.find(line, ARGV[1], 1, true) then
-    return kind
+    return { kind }
   end
 end
 
@@ -27,4 +28,4 @@ local hash = sha256('["' .. previous .. '",' .. position .. ',' .. at .. ',"' ..
 redis.call('RPUSH', key, '{"at":' .. at .. ',"chain":{"digest":"' .. ARGV[3] .. '","hash":"' .. hash
   .. '","position":' .. position .. ',"prev":"' .. previous .. '"},' .. string.sub(ARGV[2], 2))
 redis.call('EXPIRE', key, KEEP_S)
-return kind
+return { kind, position, hash }

@@ -2,11 +2,12 @@
 --   versions        numbers of the versions kept, oldest first, separated by blanks
 --   last            the highest number ever given
 --   seen            ids of the last counts, so that a repeated one is not counted twice
---   <n>:json <n>:status <n>:run <n>:hold <n>:hits <n>:misses <n>:heals <n>:success <n>:reason
--- Statistics and status stand beside the JSON, which never changes once it is written.
+--   <n>:json <n>:status <n>:run <n>:hold <n>:hits <n>:misses <n>:heals <n>:success <n>:reason <n>:sig <n>:seal
+-- Statistics and status stand beside the JSON, which never changes once it is written. sig is of JSON, run and hold; seal
+-- is what allows the version to be active (cache/signed_entries.py).
 
 local KEPT = 10
-local FIELDS = { 'json', 'status', 'run', 'hold', 'hits', 'misses', 'heals', 'success', 'reason' }
+local FIELDS = { 'json', 'status', 'run', 'hold', 'hits', 'misses', 'heals', 'success', 'reason', 'sig', 'seal' }
 
 local key = KEYS[1]
 local kind = redis.call('TYPE', key).ok

@@ -1,6 +1,7 @@
--- ARGV: what (use, current, all), run. Answers {kind of key, number of versions, row, ...} with
--- row = {version, status, json, run, hold, hits, misses, heals, success}.
--- use: the active version, then the run's own newest candidate; current: the active version, else the newest.
+-- ARGV: what (use, current, all, own), run. Answers {kind of key, number of versions, row, ...} with
+-- row = {version, status, json, run, hold, hits, misses, heals, success, sig, seal}.
+-- use: the active version, then the run's own newest candidate; current: the active version, else the newest;
+-- own: all candidates of the run, the newest first.
 local what, run = ARGV[1], ARGV[2]
 if damaged then
   return { kind, 0 }
@@ -8,7 +9,7 @@ end
 
 local function row(version)
   local found = { version }
-  for _, name in ipairs({ 'status', 'json', 'run', 'hold', 'hits', 'misses', 'heals', 'success' }) do
+  for _, name in ipairs({ 'status', 'json', 'run', 'hold', 'hits', 'misses', 'heals', 'success', 'sig', 'seal' }) do
     found[#found + 1] = get(version, name)
   end
   return found
@@ -18,6 +19,15 @@ local found = { kind, #versions }
 if what == 'all' then
   for _, version in ipairs(versions) do
     found[#found + 1] = row(version)
+  end
+  return found
+end
+
+if what == 'own' then
+  for i = #versions, 1, -1 do
+    if get(versions[i], 'status') == 'candidate' and get(versions[i], 'run') == run then
+      found[#found + 1] = row(versions[i])
+    end
   end
   return found
 end

@@ -1,6 +1,6 @@
--- ARGV: json, run, hold (1 or empty). Adds a candidate; a key of another type is replaced, for nothing there is of use.
+-- ARGV: json, run, hold (1 or empty), signature. Adds a candidate; a key of another type is replaced, for nothing there is of use.
 -- Answers the version. What the run's newest candidate says already is not added again.
-local json, run, hold = ARGV[1], ARGV[2], ARGV[3]
+local json, run, hold, sig = ARGV[1], ARGV[2], ARGV[3], ARGV[4]
 if damaged then
   redis.call('DEL', key)
 end
@@ -9,6 +9,7 @@ for i = #versions, 1, -1 do
   local version = versions[i]
   if get(version, 'status') == 'candidate' and get(version, 'run') == run then
     if get(version, 'json') == json and get(version, 'hold') == hold then
+      put(version, 'sig', sig)
       return version
     end
     break
@@ -19,7 +20,7 @@ local highest = math.max(tonumber(text('last')) or 0, tonumber(versions[#version
 local new = string.format('%d', highest + 1)
 versions[#versions + 1] = new
 redis.call('HSET', key, 'last', new, new .. ':json', json, new .. ':status', 'candidate', new .. ':run', run,
-  new .. ':hold', hold)
+  new .. ':hold', hold, new .. ':sig', sig)
 
 local oldest = 1
 while #versions > KEPT and oldest < #versions do

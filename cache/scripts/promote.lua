@@ -1,6 +1,6 @@
--- ARGV: run. Its newest candidate becomes active, the one before is kept as retired. Answers {promoted, held}, each 0 or
--- 1, and the same when repeated.
-local run = ARGV[1]
+-- ARGV: run, version (empty: its newest candidate), seal. That candidate of the run becomes active, the one before is
+-- kept as retired. Answers {promoted, held}, each 0 or 1, and the same when repeated.
+local run, wanted, seal = ARGV[1], ARGV[2], ARGV[3]
 local chosen, active
 local held = 0
 
@@ -12,6 +12,8 @@ for i = #versions, 1, -1 do
   elseif status == 'candidate' and get(version, 'run') == run then
     if get(version, 'hold') == '1' then
       held = 1
+    elseif not chosen and wanted ~= '' and wanted ~= version then
+      -- refused: its signature was not of it
     elseif chosen then
       put(version, 'status', 'retired')
       put(version, 'reason', 'superseded by version ' .. chosen)
@@ -25,8 +27,10 @@ if chosen then
   if active then
     put(active, 'status', 'retired')
     put(active, 'reason', 'superseded by version ' .. chosen)
+    redis.call('HDEL', key, active .. ':seal')
   end
   put(chosen, 'status', 'active')
+  put(chosen, 'seal', seal)
   return { 1, held }
 end
 return { active and get(active, 'run') == run and 1 or 0, held }

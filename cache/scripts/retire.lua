@@ -7,6 +7,7 @@ for _, version in ipairs(versions) do
   if get(version, 'status') ~= 'retired' then
     put(version, 'status', 'retired')
     put(version, 'reason', ARGV[1])
+    redis.call('HDEL', key, version .. ':seal')
   end
 end
 return #versions > 0 and 1 or 0

@@ -47,6 +47,7 @@ local function replace_with(version)
     local is_before = tonumber(other) < tonumber(version) and status ~= 'retired'
     if other ~= version and (is_before or status == 'active') then
       put(other, 'status', 'retired')
+      redis.call('HDEL', key, other .. ':seal')
       note(other, 'retired', 'version ' .. version .. ' took its place')
     end
   end

@@ -50,6 +50,7 @@ if redis.call('HEXISTS', key, version .. ':json') == 1 then
   end
   if not succeeded and not outside and get(version, 'status') == 'active' then
     put(version, 'status', 'suspect')
+    redis.call('HDEL', key, version .. ':seal')
     note(version, 'suspected', reason)
     list()
   end

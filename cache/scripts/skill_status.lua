@@ -1,9 +1,10 @@
--- ARGV[4..5]: version, status. Answers 1, or 0 if the version is not there.
+-- ARGV[4..6]: version, status, seal (of the status active). Answers 1, or 0 if the version is not there.
 local version, status = ARGV[4], ARGV[5]
 if damaged or redis.call('HEXISTS', key, version .. ':json') == 0 then
   return 0
 end
 
+put(version, 'seal', ARGV[6])
 local before = get(version, 'status')
 if before ~= status then
   put(version, 'status', status)

@@ -10,6 +10,8 @@ from typing import Annotated
 
 import typer
 
+from cache.alerts import counted
+from cache.connection import open_redis
 from cache.steps import RedisStepStore
 from replaywright.cli import output
 from replaywright.cli.app import Command, app, options_of
@@ -19,6 +21,7 @@ from replaywright.domain.outcomes import Status, StepOutcome
 from replaywright.errors import InputInvalid
 from replaywright.ports import Recording
 from replaywright.settings import Settings, load_settings
+from replaywright.stack.keyring import signer_of
 
 _KEY_SHOWN = 12
 """Characters of a content key that are shown: enough to be unique, and any command takes a beginning."""
@@ -70,6 +73,34 @@ def list_entries(
             )
         )
     output.print_table(rows)
+
+
+@cache_app.command("stats", cls=Command)
+def show_stats(ctx: typer.Context, json: Json = False) -> None:
+    """Show how much is remembered, how it is used, and what was refused because of its signature.
+
+    Example: `replaywright cache stats`
+    """
+    options_of(ctx).json = json
+    settings = load_settings()
+    entries, refused = asyncio.run(_stats(settings))
+    last = refused.pop("last", "")
+    keys = signer_of(settings).key_ids
+    told: dict[str, object] = {
+        "entries": len(entries),
+        "versions": sum(info.versions for info in entries),
+        **{name: sum(getattr(info.entry, name) for info in entries) for name in ("hits", "heals", "misses")},
+    }
+    if json:
+        numbers = {kind: int(number) for kind, number in refused.items()}
+        output.print_json({**told, "signed": bool(keys), "keys": list(keys), "refused": numbers, "lastRefused": last})
+        return
+    for name, value in told.items():
+        output.print_line_as_is(f"{name:<10}{value}")
+    output.print_line(f"signed    with {keys[0]}" if keys else "UNSIGNED  whatever is found is used", style="bold")
+    if refused:
+        parts = ", ".join(f"{number} {kind}" for kind, number in sorted(refused.items()))
+        output.print_line(f"refused   {parts}; the last: {last}", style="red")
 
 
 @cache_app.command("show", cls=Command)
@@ -138,8 +169,19 @@ def invalidate_entries(
 @asynccontextmanager
 async def _store(settings: Settings) -> AsyncIterator[RedisStepStore]:
     """The store of the configured Redis, of the running stack, or of one that is started for this look."""
-    async with some_redis(settings) as redis_url, opened_store(redis_url) as store:
+    async with some_redis(settings) as redis_url, opened_store(redis_url, settings) as store:
         yield store
+
+
+async def _stats(settings: Settings) -> tuple[list[EntryInfo], dict[str, str]]:
+    async with some_redis(settings) as redis_url:
+        async with opened_store(redis_url, settings) as store:
+            entries = await store.entries(tenant=settings.tenant)
+        client = open_redis(redis_url, client_name="replaywright-cli")
+        try:
+            return entries, await counted(client, settings.tenant)
+        finally:
+            await client.aclose()
 
 
 async def _entries(*, only_held: bool) -> list[EntryInfo]:

@@ -8,6 +8,7 @@ from replaywright.cli import (
     doctor,
     importing,
     inbox,
+    keys,
     overrides,
     recall,
     resume,
@@ -27,6 +28,6 @@ __all__ = ["COMMANDS", "app"]
 
 COMMANDS = (
     *(demo, doctor, up, run, resume, runs, inbox, answer, recall, skills, skill_run, skill_changes),
-    *(artifacts, cache, overrides, trace, importing, schema, secrets),
+    *(artifacts, cache, overrides, keys, trace, importing, schema, secrets),
 )
 """Imported for what they register."""

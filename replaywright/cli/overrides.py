@@ -17,6 +17,7 @@ from replaywright.domain.runs import step_title
 from replaywright.errors import InputInvalid
 from replaywright.overrides import read_rules, rules_in, shipped_rules
 from replaywright.settings import Settings, load_settings
+from replaywright.stack.keyring import signer_of
 
 overrides_app = typer.Typer(
     help="Rules that clear the way on pages (banners, drawers, pop-ups) or prefer one element to the model's pick.",
@@ -107,15 +108,16 @@ def remove_rule(name: Annotated[str, typer.Argument(metavar="NAME", help="Name o
 @asynccontextmanager
 async def _store(settings: Settings) -> AsyncIterator[RedisOverrides]:
     """The rules in the configured Redis, in that of the running stack, or of one that is started for this look."""
-    async with some_redis(settings) as redis_url, _opened(redis_url) as store:
+    async with some_redis(settings) as redis_url, _opened(redis_url, settings) as store:
         yield store
 
 
 @asynccontextmanager
-async def _opened(redis_url: str) -> AsyncIterator[RedisOverrides]:
+async def _opened(redis_url: str, settings: Settings) -> AsyncIterator[RedisOverrides]:
+    signer = signer_of(settings)
     client = open_redis(redis_url, client_name="replaywright-cli")
     try:
-        yield RedisOverrides(client)
+        yield RedisOverrides(client, signer=signer)
     finally:
         await client.aclose()
 

@@ -16,6 +16,7 @@ from replaywright.domain.recall import Recalled, RecallRequest
 from replaywright.domain.skills import SkillContext
 from replaywright.errors import InputInvalid
 from replaywright.settings import load_settings
+from replaywright.stack.keyring import signer_of
 
 
 @app.command("recall", cls=Command)
@@ -80,10 +81,11 @@ async def _recalled(sentence: str, url: str, secrets: tuple[str, ...]) -> Recall
     from activities.recall import RecallActivities  # noqa: PLC0415
 
     settings = load_settings()
+    signer = signer_of(settings)
     async with some_redis(settings) as redis_url:
         client = open_redis(redis_url)
         try:
-            recalling = RecallActivities(RedisSkills(client), RedisRecalls(client))
+            recalling = RecallActivities(RedisSkills(client, signer=signer), RedisRecalls(client))
             request = RecallRequest(
                 tenant=settings.tenant, goal=sentence, url=url, secrets=secrets, context=SkillContext(device="")
             )

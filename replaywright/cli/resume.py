@@ -197,7 +197,7 @@ async def planned(here: Place, wish: Wish) -> Planned:
     run = before.model_copy(update={"task": task, "values": values})
     plan = plan_of(run)
     old = {} if before.resume is None else before.resume.restarts
-    async with opened_store(redis_url_of(here.settings)) as store:
+    async with opened_store(redis_url_of(here.settings), here.settings) as store:
         scope = {"tenant": tenant, "lineage": lineage}
         await _require_whole(store, scope, histories)
         found = await standing(store, **scope, plan=plan, values=values, restarts=old)

@@ -264,7 +264,7 @@ async def records_of(here: Place, execution: WorkflowExecutionDescription) -> li
         StoreUnavailable: the trace cannot be read.
     """
     tenant, lineage = await scope_of(here, execution)
-    async with opened_store(redis_url_of(here.settings)) as store:
+    async with opened_store(redis_url_of(here.settings), here.settings) as store:
         lines = await store.trace(tenant=tenant, lineage=lineage)
     return step_records([line for line in lines if line.get("runId", execution.id) == execution.id])
 

@@ -92,7 +92,7 @@ def run_skill(
 
 
 async def _found(here: Place, name: str, version: int | None) -> Skill:
-    async with knowledge_base_at(redis_url_of(here.settings), here.settings.tenant) as base:
+    async with knowledge_base_at(redis_url_of(here.settings), here.settings) as base:
         return await runnable(base, name, version)
 
 

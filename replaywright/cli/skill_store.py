@@ -19,6 +19,7 @@ from replaywright.domain.skill_files import written, written_file
 from replaywright.domain.skills import Skill, SkillRecord, SkillStatus
 from replaywright.errors import InputInvalid
 from replaywright.settings import Settings, load_settings
+from replaywright.stack.keyring import signer_of
 from replaywright.vault.environment import EnvironmentSecrets
 
 _NEAR = 0.5
@@ -74,16 +75,17 @@ def no_such_skill(name: str, names: Sequence[str]) -> InputInvalid:
 async def knowledge_base(settings: Settings | None = None) -> AsyncIterator[KnowledgeBase]:
     """The skills in the configured Redis, in that of the running stack, or of one that is started for the block."""
     settings = settings or load_settings()
-    async with some_redis(settings) as redis_url, knowledge_base_at(redis_url, settings.tenant) as found:
+    async with some_redis(settings) as redis_url, knowledge_base_at(redis_url, settings) as found:
         yield found
 
 
 @contextlib.asynccontextmanager
-async def knowledge_base_at(redis_url: str, tenant: str) -> AsyncIterator[KnowledgeBase]:
+async def knowledge_base_at(redis_url: str, settings: Settings) -> AsyncIterator[KnowledgeBase]:
     """The skills in this Redis."""
+    signer = signer_of(settings)
     client = open_redis(redis_url, client_name="replaywright-cli")
     try:
-        yield KnowledgeBase(RedisSkills(client), tenant)
+        yield KnowledgeBase(RedisSkills(client, signer=signer), settings.tenant)
     finally:
         await client.aclose()
 
@@ -92,6 +94,7 @@ async def knowledge_base_at(redis_url: str, tenant: str) -> AsyncIterator[Knowle
 async def lasting_knowledge_base() -> AsyncIterator[KnowledgeBase]:
     """Like `knowledge_base`, for what is to be kept: warns of a Redis that drops it when its memory is full."""
     settings = load_settings()
+    signer = signer_of(settings)
     async with some_redis(settings) as redis_url:
         client = open_redis(redis_url, client_name="replaywright-cli")
         try:
@@ -99,7 +102,7 @@ async def lasting_knowledge_base() -> AsyncIterator[KnowledgeBase]:
                 if finding.forbids_commits:
                     said = f"warning: {finding.message}: {finding.remedy}"
                     output.print_line(said, style="yellow", console=output.standard_error())
-            yield KnowledgeBase(RedisSkills(client), settings.tenant)
+            yield KnowledgeBase(RedisSkills(client, signer=signer), settings.tenant)
         finally:
             await client.aclose()
 

@@ -15,6 +15,7 @@ from replaywright.domain.outcomes import Lookup, Status, StepOutcome
 from replaywright.domain.runs import Usage
 from replaywright.settings import Settings
 from replaywright.stack import Stack, read_running
+from replaywright.stack.keyring import signer_of
 
 
 @dataclass(frozen=True)
@@ -52,11 +53,12 @@ async def some_redis(settings: Settings) -> AsyncIterator[str]:
 
 
 @contextlib.asynccontextmanager
-async def opened_store(redis_url: str) -> AsyncIterator[RedisStepStore]:
+async def opened_store(redis_url: str, settings: Settings) -> AsyncIterator[RedisStepStore]:
     """The store at this address, until the block ends. Its methods raise `StoreUnavailable`."""
+    signer = signer_of(settings)
     client = open_redis(redis_url, client_name="replaywright-cli")
     try:
-        yield RedisStepStore(client)
+        yield RedisStepStore(client, signer=signer)
     finally:
         await client.aclose()
 

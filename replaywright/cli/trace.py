@@ -22,6 +22,7 @@ from replaywright.domain.audit import Audit, audit
 from replaywright.domain.trace_file import Header, History, histories_in, written
 from replaywright.errors import InputInvalid
 from replaywright.settings import load_settings
+from replaywright.stack.keyring import known_signer
 
 SHOWN = 20
 """Findings that are printed."""
@@ -67,14 +68,16 @@ def verify(
     seal: Annotated[str, typer.Option(metavar="DIGEST", help="The seal that `export` printed.")] = "",
     json: Json = False,
 ) -> None:
-    """Check a file's form, order, hash chain and fingerprints, and hold it against the history; needs no server.
+    """Check a file's form, order, hash chain, signatures and fingerprints, and hold it against the history.
+
+    Needs no server; for the signatures, the keys that signed them.
 
     Names the first line that was altered, removed, moved or put in, and exits with 1 when there is one.
 
     Example: `replaywright trace verify run.jsonl`
     """
     options_of(ctx).json = json
-    verdict = audit(_text_of(file), seal=seal)
+    verdict = audit(_text_of(file), seal=seal, signer=known_signer(load_settings()))
     if json:
         output.print_json(_audit_json(verdict))
     else:
@@ -132,7 +135,7 @@ async def exported(
     # The history first: what it tells is in the trace by then.
     histories = await histories_of(here, execution) if with_history else []
     tenant, lineage = await scope_of(here, execution)
-    async with opened_store(redis_url_of(here.settings)) as store:
+    async with opened_store(redis_url_of(here.settings), here.settings) as store:
         stored = await store.stored_trace(tenant=tenant, lineage=lineage)
     return written(
         stored, histories, run=execution.id, lineage=lineage, tenant=tenant, written_by=f"replaywright {__version__}"

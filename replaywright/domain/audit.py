@@ -1,8 +1,8 @@
 """Checking an exported trace: is each line what was written, in its place, after the one that it says?
 
 The chain finds what was changed by accident, by a fault, or by someone who did not make it anew: it has no key. Whoever
-rewrites the whole file is found by the seal, if that was kept elsewhere; and by the workflow's history, which another
-server keeps.
+makes it anew is found by the lines' signatures, with the key; whoever rewrites the whole file by the seal, if that was
+kept elsewhere, and by the workflow's history, which another server keeps.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -16,6 +16,7 @@ from replaywright.domain.fingerprints import digest
 from replaywright.domain.histories import calls_of, end_of
 from replaywright.domain.outcomes import Status, StepOutcome
 from replaywright.domain.runs import ActionRequest
+from replaywright.domain.signing import UNSIGNED, Fault, Signer
 from replaywright.domain.trace import (
     VERSION,
     Line,
@@ -24,6 +25,7 @@ from replaywright.domain.trace import (
     StepLine,
     chain_hash,
     content_digest,
+    line_fault,
     origin,
     parse_line,
 )
@@ -70,12 +72,13 @@ class _Numbered:
     value: dict[str, Any]
 
 
-def audit(text: str, *, seal: str = "") -> Audit:
+def audit(text: str, *, seal: str = "", signer: Signer = UNSIGNED) -> Audit:
     """Check a whole file.
 
     Args:
         text: Its contents.
         seal: What `export` said the header's seal is; empty when nobody kept it.
+        signer: With the keys that sign traces. Without keys signatures are not checked, which a note says.
     """
     first, _, contents = text.partition("\n")
     try:
@@ -94,10 +97,11 @@ def audit(text: str, *, seal: str = "") -> Audit:
     findings += chain(
         _on_order(lines), _on_chain(trace, header), _on_histories(histories), _on_counts(trace, histories, header, text)
     )
+    findings += _on_signatures(trace, header, signer)
     models, misshaped = _models(trace)
     findings += misshaped
     findings += _on_fingerprints(models)
-    notes = list(_notes(trace, histories))
+    notes = [*_notes(trace, histories), *_signature_notes(trace, signer)]
     if not findings:  # what a broken file says is no evidence of what happened
         findings += _on_witness(models, [history_of(line.value) for line in histories], header)
     if not findings and sha256_of(contents) != header.contents:
@@ -168,6 +172,44 @@ def _on_content(line: Mapping[str, Any], link: Link) -> Iterator[str]:
         yield "altered: what it says is not what its digest is of"
     elif chain_hash(link.prev, link.position, line.get("at", 0.0), link.digest) != link.hash:
         yield "altered: its time, place or link is not what its hash is of"
+
+
+def _on_signatures(trace: Sequence[_Numbered], header: Header, signer: Signer) -> Iterator[Finding]:
+    """Each line was written by someone with a key, for this trace, and after the line that its writer had seen last."""
+    if signer.is_unsigned:
+        return
+    hashes = {link.position: link.hash for line in trace if (link := _link(line.value)) is not None}
+    for line in trace:
+        if line.value.get("kind") == DAMAGED:
+            continue
+        fault = line_fault(signer, header.tenant, header.lineage, line.value)
+        if fault is not None:
+            yield Finding(line.number, _said_of(fault, line.value))
+            continue
+        position, _, mark = str(line.value["sig"].get("after", "")).partition("/")
+        own = _link(line.value)
+        if position and (own is None or int(position) >= own.position or hashes.get(int(position)) != mark):
+            what = f"the line {int(position) + 1} that stood before it when it was signed is not there as it was"
+            yield Finding(line.number, f"removed, moved or replaced: {what}")
+
+
+def _said_of(fault: Fault, line: Mapping[str, Any]) -> str:
+    match fault:
+        case Fault.UNSIGNED:
+            return "unsigned: nobody who has a key wrote it"
+        case Fault.UNKNOWN_KEY:
+            key_id = str(line["sig"].get("by", "")).partition(":")[0]
+            return f"unknown key: it is signed with the key {key_id!r}, which is not known here"
+        case Fault.ALTERED:
+            return "altered: its signature is not of what it says, or it was written for another trace"
+
+
+def _signature_notes(trace: Sequence[_Numbered], signer: Signer) -> Iterator[str]:
+    signed = sum("sig" in line.value for line in trace)
+    if signed and signer.is_unsigned:
+        yield f"{signed} lines are signed, and no key is known here: their signatures were not checked"
+    elif trace and signer.is_unsigned:
+        yield "the lines are not signed: whoever could write to the store could have made the chain anew"
 
 
 def _misplaced(position: int, expected: int, later: Sequence[int], seen: set[int]) -> str:

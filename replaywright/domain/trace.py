@@ -2,10 +2,15 @@
 
 A line is one JSON object. Whoever appends it, adds two things: `at`, the server's time in seconds, and `chain`:
 
-    digest    SHA-256 of the line's own content: the canonical JSON (RFC 8785) of all of it but `at` and `chain`
+    digest    SHA-256 of the line's own content: the canonical JSON (RFC 8785) of all but `at`, `chain`, `sig`
     position  its index in the trace, from 0
     prev      `hash` of the line before; of the first, a digest of tenant and lineage; "" after a line without a chain
     hash      SHA-256 of the canonical JSON of `[prev, position, at, digest]`
+
+and whoever has a key adds `sig` beside that, which no digest covers:
+
+    after     `position/hash` of the last line that this writer had seen added; "" when it had seen none
+    by        the signature (`replaywright.domain.signing`) of `digest` and `after`
 
 Lines of version 1 have no chain, and a step's fields beside the outcome's; they are read all the same.
 """
@@ -19,6 +24,7 @@ from replaywright.domain.base import Record
 from replaywright.domain.fingerprints import digest
 from replaywright.domain.outcomes import LEFT_OUT, Status, StepOutcome
 from replaywright.domain.runs import Usage
+from replaywright.domain.signing import Fault, Signed, Signer
 from replaywright.domain.steps import Step
 from replaywright.domain.templates import parameters_in, texts_of
 
@@ -38,7 +44,7 @@ _VERDICTS: Final[Mapping[Status, Verdict]] = {
     Status.BLOCKED: "blocked",
     Status.IN_DOUBT: "unknown",
 }
-_BESIDE: Final = frozenset({"at", "chain"})
+_BESIDE: Final = frozenset({"at", "chain", "sig"})
 _STEP_PARTS: Final = ("input", "output", "metadata", "v")
 
 
@@ -188,8 +194,8 @@ def flat(line: Mapping[str, Any]) -> dict[str, Any]:
     """A line as one level of fields, whatever version wrote it: a step's outcome beside its run, epoch and title."""
     metadata, output = line.get("metadata"), line.get("output")
     if line.get("kind") != "step" or not isinstance(metadata, dict) or not isinstance(output, dict):
-        return {name: value for name, value in line.items() if name not in ("chain", "v")}
-    rest = {name: value for name, value in line.items() if name not in ("chain", *_STEP_PARTS)}
+        return {name: value for name, value in line.items() if name not in ("chain", "sig", "v")}
+    rest = {name: value for name, value in line.items() if name not in ("chain", "sig", *_STEP_PARTS)}
     lifted = {name: metadata[name] for name in ("usage", "runId", "epoch", "attempt") if name in metadata}
     return {**rest, **lifted, **output}
 
@@ -247,3 +253,28 @@ def chained(line: Mapping[str, Any], *, prev: str, position: int, at: float) -> 
     own = digest(content)
     link = Link(digest=own, hash=chain_hash(prev, position, at, own), position=position, prev=prev)
     return {"at": at, "chain": link.model_dump(), **content}
+
+
+# ------------------------------------------------------------------------------------------------- signatures
+
+
+def line_signature(signer: Signer, tenant: str, lineage: str, content: str, after: str) -> str:
+    """The signature of a line with this content digest."""
+    return signer.sign(_signed_line(tenant, lineage, content, after))
+
+
+def line_fault(signer: Signer, tenant: str, lineage: str, line: Mapping[str, Any]) -> Fault | None:
+    """Why the line is not what its signature is of."""
+    if signer.is_unsigned:
+        return None
+    given = line.get("sig")
+    if not isinstance(given, Mapping):
+        return Fault.UNSIGNED
+    after, by = given.get("after", ""), given.get("by", "")
+    if not isinstance(after, str) or not isinstance(by, str):
+        return Fault.ALTERED
+    return signer.fault(_signed_line(tenant, lineage, content_digest(line), after), by)
+
+
+def _signed_line(tenant: str, lineage: str, content: str, after: str) -> Signed:
+    return Signed(tenant, "trace", lineage, VERSION, {"digest": content, "after": after})

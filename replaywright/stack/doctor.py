@@ -16,9 +16,11 @@ from pathlib import Path
 import httpx
 from pydantic import BaseModel, ConfigDict
 
-from replaywright.errors import ChromiumMissing, StoreUnavailable
+from cache.keys import alerts_key
+from replaywright.errors import ChromiumMissing, SettingsInvalid, StoreUnavailable
 from replaywright.settings import Settings
 from replaywright.stack.chromium import find_chromium
+from replaywright.stack.keyring import artifact_keys_of, codec_keys_of, signer_of
 from replaywright.stack.redis import Reply, ask_redis, find_redis
 from replaywright.stack.services import without_password
 from replaywright.stack.state import read_running
@@ -75,6 +77,8 @@ async def diagnose(settings: Settings) -> tuple[Finding, ...]:
         await asyncio.to_thread(_chromium, settings.chromium),
         await _temporal(settings),
         await _redis(settings),
+        await _integrity(settings),
+        await asyncio.to_thread(_confidentiality, settings),
         await _model(settings, os.environ),
         await asyncio.to_thread(_fonts),
     )
@@ -212,6 +216,52 @@ async def _redis_keeps_what_it_is_given(url: str) -> tuple[Health, str]:
     if appendonly != "yes" or appendfsync != "always":
         return Health.WARNING, "a power loss can lose acknowledged intents: set appendonly yes and appendfsync always"
     return Health.OK, ""
+
+
+async def _integrity(settings: Settings) -> Finding:
+    """Whether what is kept in Redis is signed, and whether something was refused there."""
+    try:
+        signer = await asyncio.to_thread(signer_of, settings, make=False)
+    except SettingsInvalid as exc:
+        return Finding(component="Integrity", health=Health.FAILED, advice=str(exc))
+    if settings.unsigned:
+        advice = "UNSIGNED: whoever can write to Redis can make runs act; unset REPLAYWRIGHT_UNSIGNED and set keys"
+        return Finding(component="Integrity", health=Health.WARNING, found="unsigned", advice=advice)
+    ids = ", ".join(signer.key_ids)
+    if refused := await _refused(settings):
+        advice = f"{refused} records in Redis were refused: somebody else writes there; see `replaywright cache stats`"
+        return Finding(component="Integrity", health=Health.WARNING, found=f"signed with {ids}", advice=advice)
+    return Finding(component="Integrity", health=Health.OK, found=f"signed with {ids}" if ids else "a key will be made")
+
+
+async def _refused(settings: Settings) -> int:
+    """How many records of this tenant were refused; 0 where that cannot be read."""
+    running = read_running(settings.home)
+    url = settings.redis_url or (running.redis_url if running else None)
+    if url is None:
+        return 0
+    try:
+        [counted] = await ask_redis(url, ("HVALS", alerts_key(settings.tenant)))
+    except StoreUnavailable:  # that Redis does not answer is said where it belongs
+        return 0
+    numbers = counted if isinstance(counted, list) else []
+    return sum(int(value) for value in numbers if isinstance(value, str) and value.isdigit())
+
+
+def _confidentiality(settings: Settings) -> Finding:
+    try:
+        codec, artifacts = codec_keys_of(settings), artifact_keys_of(settings, make=False)
+    except SettingsInvalid as exc:
+        return Finding(component="Encryption", health=Health.FAILED, advice=str(exc))
+    own = not artifacts and settings.artifacts_url is None
+    told = {"payloads": bool(codec), "artifacts": bool(artifacts) or own}
+    found = ", ".join(f"{what} {'encrypted' if sealed else 'in clear'}" for what, sealed in told.items())
+    if settings.temporal_address is not None and not codec:
+        advice = (
+            "payloads in Temporal are clear text: set REPLAYWRIGHT_CODEC_KEYS to what `replaywright keys new` prints"
+        )
+        return Finding(component="Encryption", health=Health.WARNING, found=found, advice=advice)
+    return Finding(component="Encryption", health=Health.OK, found=found)
 
 
 async def _model(settings: Settings, environment: Mapping[str, str]) -> Finding:

@@ -12,6 +12,7 @@ from urllib.parse import quote, urlsplit, urlunsplit
 from replaywright.errors import StackFailed
 from replaywright.settings import PREFIX, Settings
 from replaywright.stack.chromium import find_chromium
+from replaywright.stack.keyring import own_keys_file, signer_of
 from replaywright.stack.processes import Child
 from replaywright.stack.redis import provide_redis, start_redis
 from replaywright.stack.state import (
@@ -67,9 +68,13 @@ class Stack:
     @property
     def settings(self) -> Settings:
         """The given settings with every address filled in."""
-        running = self._known
-        return self._given.model_copy(
+        running, given = self._known, self._given
+        own_keys = {}
+        if given.redis_url is None and not (given.unsigned or given.signing_keys or given.signing_keys_file):
+            own_keys = {"signing_keys_file": own_keys_file(given.home, "signing")}
+        return given.model_copy(
             update={
+                **own_keys,
                 "temporal_address": running.temporal_address,
                 "temporal_ui_url": running.temporal_ui_url,
                 "redis_url": running.redis_url,
@@ -126,6 +131,7 @@ class Stack:
         """
         home = self._given.home
         prepare_home(home)
+        signer_of(self._given)  # makes the home's own keys
         try:
             async with only_one_starts(home):
                 await self._join_or_start(home)

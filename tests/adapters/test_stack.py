@@ -122,7 +122,12 @@ async def test_a_stack_that_is_not_persistent_is_not_announced(settings: Setting
 
 async def test_configured_addresses_win(settings: Settings, redis_url: str) -> None:
     configured = settings.model_copy(
-        update={"redis_url": redis_url, "temporal_address": "example.invalid:7233", "temporal_ui_url": "http://ui"}
+        update={
+            "unsigned": True,
+            "redis_url": redis_url,
+            "temporal_address": "example.invalid:7233",
+            "temporal_ui_url": "http://ui",
+        }
     )
 
     async with Stack(configured) as stack:

@@ -14,10 +14,12 @@ from temporalio.api.workflowservice.v1 import ResetWorkflowExecutionRequest
 
 from replaywright.cli.follow import Ending
 from replaywright.cli.run import Order, start
+from replaywright.domain.signing import written_key
 from replaywright.domain.tasks import Task
 from replaywright.keeper.identity import is_alive
 from replaywright.settings import Settings, load_settings
 from replaywright.stack import Child
+from replaywright.stack.keyring import new_key
 from replaywright.stack.redis import RedisServer, ask_redis, provide_redis, start_redis
 from tests.e2e.lab import Lab, until
 
@@ -70,7 +72,7 @@ async def redis(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[OwnRe
 
 @pytest.fixture(scope="module")
 def lab_settings(redis: OwnRedis) -> Settings:
-    return load_settings(redis_url=redis.url)
+    return load_settings(redis_url=redis.url, signing_keys=written_key(new_key()))
 
 
 @pytest.fixture

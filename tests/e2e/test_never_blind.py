@@ -75,6 +75,7 @@ async def cli(lab: Lab, *arguments: str, **more: str) -> str:
         "REPLAYWRIGHT_HOME": str(settings.home),
         "REPLAYWRIGHT_TEMPORAL_ADDRESS": settings.temporal_address or "",
         "REPLAYWRIGHT_REDIS_URL": settings.redis_url or "",
+        "REPLAYWRIGHT_SIGNING_KEYS_FILE": str(settings.signing_keys_file),
     }
     command = await asyncio.create_subprocess_exec(
         *(sys.executable, "-m", "replaywright", *arguments),

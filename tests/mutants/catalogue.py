@@ -14,6 +14,7 @@ _STEPS = "tests/adapters/test_cache_steps.py::"
 _PROXY = "tests/adapters/test_keeper_proxy.py::"
 _KEEPER = "tests/adapters/test_keeper.py::"
 _CONNECTION = "tests/adapters/test_cache_connection.py::"
+_SIGNED = "tests/adapters/test_signed_records.py::"
 _EVERY = "test_every_operation_in_every_state_leads_where_the_protocol_says"
 _HELD = "test_what_was_held_when_its_worker_was_lost_is_thrown_away_and_certainly_not_done"
 _NOT_LET_GO = "test_what_the_ledger_does_not_let_go_never_leaves_and_is_in_doubt_whatever_the_page_shows"
@@ -657,4 +658,47 @@ KEEPER = (
     ),
 )
 
-MUTANTS = (*WORKFLOW, *ACTIVITIES, *RESOLVING, *LEDGER, *KEEPER)
+INTEGRITY = (
+    Mutant(
+        "signature not checked",
+        "a recording that is not what was signed is a miss",
+        "cache/signed_entries.py",
+        "    fault = signer.fault(written(",
+        "    fault = None and signer.fault(written(",
+        (_SIGNED + "test_an_unsigned_recording_is_a_miss_and_an_alert",),
+    ),
+    Mutant(
+        "status believed",
+        "a version is active only with a seal for its number",
+        "cache/signed_entries.py",
+        "    if fault is None and status == EntryStatus.ACTIVE",
+        "    if fault is None and status == EntryStatus.RETIRED",
+        (_SIGNED + "test_a_version_that_nobody_promoted_is_not_used_whatever_its_status_says",),
+    ),
+    Mutant(
+        "altered candidate promoted",
+        "who promotes a candidate looks at its signature first",
+        "cache/signed_entries.py",
+        '        if hold != b"1" and fault_of(',
+        '        if hold != b"1" or fault_of(',
+        (_SIGNED + "test_an_altered_candidate_is_not_promoted_and_the_one_before_is",),
+    ),
+    Mutant(
+        "name not signed",
+        "a signature is of one tenant and name",
+        "replaywright/domain/signing.py",
+        '            "name": what.name,',
+        '            "name": "",',
+        ("tests/unit/test_signing.py::test_a_signature_is_of_one_record_only",),
+    ),
+    Mutant(
+        "skill activated without the key",
+        "a skill is active only with a seal",
+        "cache/signed_skills.py",
+        "    if fault is None and status == SkillStatus.ACTIVE",
+        "    if fault is None and status == SkillStatus.RETIRED",
+        (_SIGNED + "test_a_skill_is_active_only_by_who_has_the_key",),
+    ),
+)
+
+MUTANTS = (*WORKFLOW, *ACTIVITIES, *RESOLVING, *LEDGER, *KEEPER, *INTEGRITY)

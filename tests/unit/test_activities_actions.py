@@ -27,7 +27,7 @@ from replaywright.errors import (
     StoreUnavailable,
 )
 from replaywright.ports import Known, Report
-from replaywright.testing import Dispatch, FakeElement, FakePage, FakeSecrets
+from replaywright.testing import Dispatch, FakeElement, FakePage, FakeSecrets, FakeStepStore
 from tests.unit.staged import (
     CLICK_HELP,
     CLICK_SEND,
@@ -221,6 +221,22 @@ async def test_a_verified_step_leaves_a_candidate_with_templates_instead_of_valu
     assert (entry.name, entry.row) == ("Delete {{to}}", ("{{to}}",))
     assert entry.expectation == ({"exists": {"name_contains": "{{to}}"}},)
     assert "ada@example.com" not in entry.model_dump_json()
+
+
+async def test_a_recording_that_is_refused_is_a_miss_and_the_outcome_warns_of_it() -> None:
+    class Tampered(FakeStepStore):
+        async def look_up(self, **scope: Any) -> Known:
+            known = await super().look_up(**scope)
+            return known.model_copy(update={"entry": None, "refused": "entry 'k' is refused: unsigned"})
+
+    stage = Stage(store=Tampered())
+
+    missed = await stage.perform(request(CLICK_HELP))
+    outcome = await stage.perform(learned(CLICK_HELP, HELP))
+
+    assert missed.status is Status.MISSED
+    assert outcome.status is Status.DONE
+    assert outcome.warnings[0] == "integrity: entry 'k' is refused: unsigned"
 
 
 async def test_a_recorded_target_means_todays_value(stage: Stage) -> None:

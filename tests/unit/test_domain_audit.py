@@ -12,7 +12,16 @@ from replaywright.domain.audit import Finding, audit
 from replaywright.domain.fingerprints import digest
 from replaywright.domain.outcomes import Status, StepOutcome
 from replaywright.domain.sessions import SessionRef
-from replaywright.domain.trace import VERSION, chain_hash, chained, content_digest, origin, step_line
+from replaywright.domain.signing import Key, Signer
+from replaywright.domain.trace import (
+    VERSION,
+    chain_hash,
+    chained,
+    content_digest,
+    line_signature,
+    origin,
+    step_line,
+)
 from replaywright.domain.trace_file import History, written
 
 SESSION = SessionRef(session_id="s1", queue="q", host_queue="q", host="h").model_dump(by_alias=True)
@@ -96,7 +105,9 @@ def test_a_file_as_it_was_written_is_whole() -> None:
     verdict = audit(WHOLE)
 
     assert verdict.findings == ()
-    assert verdict.notes == ()
+    assert verdict.notes == (
+        "the lines are not signed: whoever could write to the store could have made the chain anew",
+    )
     assert verdict.header is not None
     assert (verdict.header.lines, verdict.header.histories, verdict.header.run) == (7, 1, "run-1")
     assert audit(WHOLE, seal=verdict.header.seal).findings == ()
@@ -241,6 +252,67 @@ def test_a_chain_goes_on_after_a_line_of_an_earlier_worker_and_tells_when_that_i
 
     assert audit(file_of([first, old, third], histories=())).findings == ()
     assert told(file_of([first, third], histories=())).what.startswith("missing: 1 line before it")
+
+
+# ------------------------------------------------------------------------------------------------- signatures
+
+SIGNER = Signer((Key("k1", b"1" * 32),))
+
+
+def signed_lines() -> list[dict[str, Any]]:
+    """The whole trace, each line signed by one who has seen the one before."""
+    found: list[dict[str, Any]] = []
+    for line in lines_of():
+        after = f"{len(found) - 1}/{found[-1]['chain']['hash']}" if found else ""
+        by = line_signature(SIGNER, "acme", "run-1", content_digest(line), after)
+        found.append({**line, "sig": {"after": after, "by": by}})
+    return found
+
+
+def test_signed_lines_are_whole_with_the_key_and_noted_without() -> None:
+    text = file_of(signed_lines())
+
+    assert (audit(text, signer=SIGNER).findings, audit(text, signer=SIGNER).notes) == ((), ())
+    assert audit(text).notes == ("7 lines are signed, and no key is known here: their signatures were not checked",)
+
+
+def test_a_chain_that_was_made_anew_without_the_key_is_found() -> None:
+    lines = signed_lines()
+    lines[3]["title"] = "step 9"
+    text = file_of(remade(lines))
+
+    assert audit(text).findings == ()
+    assert "its signature is not of what it says" in audit(text, signer=SIGNER).findings[0].what
+    assert audit(text, signer=SIGNER).findings[0].line == 5
+
+
+def test_a_line_that_was_removed_and_all_after_it_chained_anew_is_found() -> None:
+    lines = signed_lines()
+    text = file_of(remade([*lines[:5], *lines[6:]]), histories=())
+
+    found = [finding.what for finding in audit(text, signer=SIGNER).findings]
+
+    assert found[0].startswith("removed, moved or replaced: the line 6")
+
+
+@pytest.mark.parametrize(
+    ("signer", "said"),
+    [
+        (Signer((Key("k9", b"1" * 32),)), "unknown key: it is signed with the key 'k1'"),
+        (Signer((Key("k1", b"9" * 32),)), "altered: its signature is not of what it says"),
+    ],
+)
+def test_signatures_of_other_keys_are_told(signer: Signer, said: str) -> None:
+    assert audit(file_of(signed_lines()), signer=signer).findings[0].what.startswith(said)
+
+
+def test_a_line_without_a_signature_is_told_to_who_has_the_key() -> None:
+    lines = signed_lines()
+    del lines[2]["sig"]
+
+    [found] = audit(file_of(lines), signer=SIGNER).findings
+
+    assert found == Finding(4, "unsigned: nobody who has a key wrote it")
 
 
 @pytest.mark.parametrize("text", ["", "{}", "[]", "no json\n", '{"kind":"export"}\n'])

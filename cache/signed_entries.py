@@ -1,0 +1,52 @@
+"""What of an entry's version is signed, and what that allows.
+
+Its JSON, run and hold are signed by whoever writes them, before the server has given the version a number. A version
+is active only with a seal, which ties its number to that content: who promotes it looks at the signature first.
+Statistics, times and reasons are not signed: they choose nothing. Nor is a status that allows less than `active`.
+"""
+
+from collections.abc import Sequence
+
+from cache.keys import entry_key
+from replaywright.domain.entries import SCHEMA, EntryStatus
+from replaywright.domain.signing import Fault, Signed, Signer, text_digest
+
+
+def written(tenant: str, content_key: str, text: str | bytes, run_id: str, hold: bytes | str) -> Signed:
+    """What is signed of a candidate."""
+    payload: dict[str, str | int | bool] = {
+        "json": text_digest(text),
+        "run": run_id,
+        "hold": hold if isinstance(hold, str) else hold.decode("utf-8", "replace"),
+    }
+    return Signed(tenant, "entry", entry_key(tenant, content_key), SCHEMA, payload)
+
+
+def promoted(tenant: str, content_key: str, text: str | bytes, run_id: str, version: int) -> Signed:
+    """What is signed of an active version."""
+    payload: dict[str, str | int | bool] = {"json": text_digest(text), "run": run_id, "version": version}
+    return Signed(tenant, "entry-active", entry_key(tenant, content_key), SCHEMA, payload)
+
+
+def fault_of(signer: Signer, tenant: str, content_key: str, row: Sequence[bytes]) -> Fault | None:
+    """Why a row that FIND answered with is not used."""
+    if signer.is_unsigned:
+        return None
+    version, status, text, run, hold, *_, signature, seal = row
+    run_id = run.decode("utf-8", "replace")
+    fault = signer.fault(written(tenant, content_key, text, run_id, hold), signature.decode("utf-8", "replace"))
+    if fault is None and status == EntryStatus.ACTIVE.value.encode():
+        number = int(version) if version.isdigit() else 0
+        fault = signer.fault(promoted(tenant, content_key, text, run_id, number), seal.decode("utf-8", "replace"))
+    return fault
+
+
+def to_promote(signer: Signer, tenant: str, content_key: str, rows: Sequence[Sequence[bytes]]) -> tuple[str, str]:
+    """Number and seal of the newest of a run's candidates that is as it was written and not held back."""
+    for row in rows:
+        version, _, text, run, hold, *_ = row
+        if hold != b"1" and fault_of(signer, tenant, content_key, row) is None:
+            number = int(version)
+            sealed = promoted(tenant, content_key, text, run.decode("utf-8", "replace"), number)
+            return str(number), signer.sign(sealed)
+    return "-", ""

@@ -1,0 +1,140 @@
+"""Keys of a process: from its settings, or those that the stack of one machine makes for itself in the home folder."""
+
+import os
+import secrets
+import stat
+from collections.abc import Sequence
+from pathlib import Path
+
+from replaywright.domain.signing import KEY_BYTES, UNSIGNED, Key, Signer, parse_keys, written_key
+from replaywright.errors import SettingsInvalid
+from replaywright.settings import PREFIX, Settings
+from replaywright.stack.state import read_running
+
+_OWN = {"signing": "signing.keys", "artifact": "artifact.keys"}
+
+
+def new_key(key_id: str = "") -> Key:
+    """A key of 32 random bytes; without an id, it gets a random one."""
+    return Key(key_id or f"k{secrets.token_hex(3)}", secrets.token_bytes(KEY_BYTES))
+
+
+def signer_of(settings: Settings, *, make: bool = True) -> Signer:
+    """Who signs and verifies what is kept in Redis.
+
+    Without `make`, no key is made for this home: there may be none yet.
+
+    Raises:
+        SettingsInvalid: a Redis is configured and no keys are, or they cannot be read.
+    """
+    if settings.unsigned:
+        return UNSIGNED
+    keys = _given(settings, "signing")
+    own = not keys and _is_own_redis(settings)
+    if own:
+        keys = _own(settings.home, "signing", make=make)
+    if not keys and not own:
+        raise SettingsInvalid(
+            f"{PREFIX}SIGNING_KEYS: a Redis is configured and no keys to sign what is kept there: set it to what "
+            f"`replaywright keys new` prints, the same for all workers and commands (or {PREFIX}UNSIGNED=true, to "
+            "act on whatever is found there)"
+        )
+    return Signer(keys)
+
+
+def known_signer(settings: Settings) -> Signer:
+    """The same with the keys that are there: none are made, and where there are none, nothing is verified.
+
+    Raises:
+        SettingsInvalid: keys are configured and cannot be read.
+    """
+    if settings.unsigned:
+        return UNSIGNED
+    return Signer(_given(settings, "signing") or _own(settings.home, "signing", make=False))
+
+
+def codec_keys_of(settings: Settings) -> Sequence[Key]:
+    """The keys of the payload codec; none where payloads are clear text.
+
+    Raises:
+        SettingsInvalid: they cannot be read.
+    """
+    return _given(settings, "codec")
+
+
+def artifact_keys_of(settings: Settings, *, make: bool = True) -> Sequence[Key]:
+    """The keys of the artifact store; none where artifacts are clear text.
+
+    Raises:
+        SettingsInvalid: they cannot be read.
+    """
+    given = _given(settings, "artifact")
+    return given or (_own(settings.home, "artifact", make=make) if settings.artifacts_url is None else ())
+
+
+def _is_own_redis(settings: Settings) -> bool:
+    """Whether it is the one of this machine's stack, which others cannot reach."""
+    if settings.redis_url is None:
+        return True
+    running = read_running(settings.home)
+    owns = running is not None and any(service.name == "Redis" for service in running.services)
+    return owns and running is not None and running.redis_url == settings.redis_url
+
+
+def _given(settings: Settings, purpose: str) -> tuple[Key, ...]:
+    variable = f"{PREFIX}{purpose.upper()}_KEYS"
+    text: str | None = getattr(settings, f"{purpose}_keys")
+    file: Path | None = getattr(settings, f"{purpose}_keys_file")
+    if text is not None and file is not None:
+        raise SettingsInvalid(f"{variable} and {variable}_FILE are both set: set one of them")
+    if text is None and file is None:
+        return ()
+    if file is not None:
+        variable += "_FILE"
+        text = _read(file, variable)
+    try:
+        return parse_keys(text or "")
+    except ValueError as exc:
+        raise SettingsInvalid(f"{variable}: {exc}; `replaywright keys new` prints one") from None
+
+
+def _read(file: Path, variable: str) -> str:
+    try:
+        if file.stat().st_mode & (stat.S_IRWXG | stat.S_IRWXO):
+            raise SettingsInvalid(f"{variable}: others on this machine can read {file}: chmod 600 {file}")
+        return file.read_text("utf-8")
+    except (OSError, UnicodeDecodeError) as exc:
+        raise SettingsInvalid(f"{variable}: {file} cannot be read: {exc}") from exc
+
+
+def own_keys_file(home: Path, purpose: str) -> Path:
+    """Where the stack of one machine keeps its own keys for `signing` or `artifact`."""
+    return home / _OWN[purpose]
+
+
+def _own(home: Path, purpose: str, *, make: bool) -> tuple[Key, ...]:
+    """The key of this home folder; made when it is asked for first, if it is to be made."""
+    file = own_keys_file(home, purpose)
+    variable = f"{PREFIX}HOME"
+    if not file.exists():
+        if not make:
+            return ()
+        draft = file.with_name(f".{file.name}.{secrets.token_hex(8)}")
+        try:
+            home.mkdir(parents=True, exist_ok=True, mode=0o700)
+            with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as stream:
+                stream.write(written_key(new_key("home")) + "\n")
+                stream.flush()
+                os.fsync(stream.fileno())
+            try:
+                os.link(draft, file)  # whoever is first wins: there is one key, and it is whole
+            except FileExistsError:
+                pass
+            finally:
+                draft.unlink()
+        except OSError as exc:
+            raise SettingsInvalid(f"{variable}: no key can be kept in {home}: {exc}") from exc
+    try:
+        return parse_keys(_read(file, variable))
+    except ValueError as exc:
+        raise SettingsInvalid(f"{variable}: {file}: {exc}") from None
