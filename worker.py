@@ -67,8 +67,8 @@ from replaywright.notices import CommandNotices
 from replaywright.overrides import rules_in, shipped_rules
 from replaywright.settings import READY_FILE_VARIABLE, Settings, load_settings
 from replaywright.stack.chromium import find_chromium
-from replaywright.stack.own_services import own_services
 from replaywright.stack.keyring import signer_of
+from replaywright.stack.own_services import own_services
 from replaywright.stack.processes import leave
 from replaywright.stack.retention import keep_within_limits
 from replaywright.stack.workers import announce_ready

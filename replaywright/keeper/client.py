@@ -44,6 +44,8 @@ from replaywright.keeper.protocol import (
     FenceRequest,
     KeeperOptions,
     LeaseReport,
+    LendRequest,
+    Lent,
     Message,
     NetworkReport,
     NetworkRequest,
@@ -55,6 +57,8 @@ from replaywright.keeper.protocol import (
     SessionRecord,
     StatusReport,
     StatusRequest,
+    TakeBackRequest,
+    TakenBack,
     WaitHeldRequest,
 )
 
@@ -223,6 +227,16 @@ class KeeperClient:
         """Return the policy in force, and what it has refused, since an instant or ever."""
         request = NetworkRequest(id=next(self._numbers), since_monotonic_s=since_monotonic_s)
         return (await self._ask(request, NetworkReport, timeout_s)).seen
+
+    async def lend(self, epoch: int, lending: str, lasts_s: float, *, timeout_s: float = TIMEOUT_S) -> Lent:
+        """Let a person drive the browser for so many seconds; the lease lasts as long."""
+        request = LendRequest(id=next(self._numbers), epoch=epoch, lending=lending, lasts_s=lasts_s)
+        return await self._ask(request, Lent, timeout_s)
+
+    async def take_back(self, epoch: int, lending: str, *, timeout_s: float = TIMEOUT_S) -> TakenBack:
+        """Take the browser back from the person; what left it meanwhile."""
+        request = TakeBackRequest(id=next(self._numbers), epoch=epoch, lending=lending)
+        return await self._ask(request, TakenBack, timeout_s)
 
     async def close(self, epoch: int, *, timeout_s: float = TIMEOUT_S) -> None:
         """End the session. The answer comes before the end; `wait_until_gone` waits for it."""

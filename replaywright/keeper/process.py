@@ -17,6 +17,7 @@ from replaywright.keeper.chromium import command_line
 from replaywright.keeper.chromium_process import ChromiumProcess, become_subreaper
 from replaywright.keeper.gate import Dispatcher, Gate, RequestRefused
 from replaywright.keeper.guard import Guard
+from replaywright.keeper.hands import Hands
 from replaywright.keeper.identity import ProcessIdentity, boot_id, host_name, identify
 from replaywright.keeper.profile import DOWNLOADS_NAME, delete_profile, prepare_profile
 from replaywright.keeper.protocol import (
@@ -40,6 +41,7 @@ from replaywright.keeper.protocol import (
     KeeperError,
     KeeperOptions,
     LeaseReport,
+    LendRequest,
     Message,
     NetworkReport,
     NetworkRequest,
@@ -53,6 +55,7 @@ from replaywright.keeper.protocol import (
     SessionState,
     StatusReport,
     StatusRequest,
+    TakeBackRequest,
     WaitHeldRequest,
 )
 from replaywright.keeper.proxy import ForwardProxy
@@ -106,6 +109,7 @@ class Keeper:
         self._proxy = ForwardProxy(self._gate, self._black_box, guard=self._guard)
         self._chromium: ChromiumProcess | None = None
         self._relays: list[tuple[CdpRelay, int]] = []
+        self._hands = Hands(self._directory, self._black_box, self._proxy.own_ports)
         self._control: asyncio.Server | None = None
         self._clients: set[asyncio.Task[None]] = set()
         self._end = asyncio.Event()
@@ -196,6 +200,7 @@ class Keeper:
         await self._proxy.close()
         for relay, _ in self._relays:
             relay.close()
+        self._hands.close()
         if self._control is not None:
             self._control.close()
         if self._chromium is not None:
@@ -245,7 +250,7 @@ class Keeper:
     def _renew(self, epoch: int, lease_s: float) -> None:
         self._holder_epoch = epoch
         self._renewed_s = clock.lease_now_s()
-        self._lease_until_s = self._renewed_s + lease_s
+        self._lease_until_s = max(self._renewed_s + lease_s, self._hands.until_s)  # of a person, who renews nothing
         self._deadlines_changed.set()
 
     def _admit_epoch(self, epoch: int) -> None:
@@ -262,6 +267,7 @@ class Keeper:
         self._epoch = epoch
         for relay, port in [pair for pair in self._relays if pair[0].epoch < epoch]:
             self._close_relay(relay, port)
+        self._hands.close()
         self._write_record()
 
     def _admit_holder(self, epoch: int) -> None:
@@ -343,8 +349,8 @@ class Keeper:
                 return NetworkReport(seen=self._guard.seen(float("-inf") if since_s is None else since_s))
             case WaitHeldRequest():
                 return await self._gate.wait_held(request.op_id, request.timeout_ms / 1000)
-            case AttachRequest():
-                return await self._attach(request)
+            case AttachRequest() | LendRequest() | TakeBackRequest():
+                return await self._hand_over(request)
             case RenewRequest():
                 self._admit_holder(request.epoch)
                 self._renew(request.epoch, request.lease_s)
@@ -380,6 +386,19 @@ class Keeper:
             case DisarmRequest():
                 return self._gate.disarm(request.op_id)
 
+    async def _hand_over(self, request: AttachRequest | LendRequest | TakeBackRequest) -> Message:
+        match request:
+            case AttachRequest():
+                return await self._attach(request)
+            case LendRequest():
+                return await self._lend(request)
+            case TakeBackRequest():
+                self._admit_epoch(request.epoch)
+                taken = self._hands.take_back(request.lending)
+                if not self._lease_lapsed():
+                    self._renew(request.epoch, self._options.lease_s)
+                return taken
+
     async def _attach(self, request: AttachRequest) -> Attachment:
         self._admit_holder(request.epoch)
         if self._chromium is None or self._state is not SessionState.READY:
@@ -403,6 +422,18 @@ class Keeper:
             endpoint_url=f"http://127.0.0.1:{port}",
             websocket_url=f"ws://127.0.0.1:{port}{self._chromium.websocket_path}",
         )
+
+    async def _lend(self, request: LendRequest) -> Message:
+        self._admit_holder(request.epoch)
+        if self._chromium is None or self._state is not SessionState.READY:
+            raise RequestRefused(ErrorCode.BROWSER_DEAD, f"there is no browser to lend: {self._state}")
+        lent = await self._hands.lend(request.lending, request.lasts_s, self._chromium.debugging_port)
+        if request.epoch < self._epoch:  # a greater epoch came while the port was opened
+            self._hands.close()
+            raise RequestRefused(ErrorCode.FENCED, f"epoch {request.epoch} is over")
+        self._renew(request.epoch, request.lasts_s + self._options.lease_s)
+        _log.info("epoch %d lends the browser to a person for %.0f s", request.epoch, request.lasts_s)
+        return lent
 
     def _close_relay(self, relay: CdpRelay, port: int) -> None:
         relay.close()

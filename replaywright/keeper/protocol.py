@@ -21,6 +21,8 @@ RECORD_NAME = "session.json"
 LOG_NAME = "keeper.log"
 OPTIONS_NAME = "options.json"
 PROFILE_NAME = "profile"
+LENT_NAME = "take-over.url"
+"""In the session's directory, for its owner only, while a person has the browser: the address that they open."""
 
 MAX_LINE_BYTES = 16 * 1024 * 1024
 """Longest line either side accepts: a full black box is about 1 MB."""
@@ -231,6 +233,27 @@ class NetworkReport(Message):
     seen: NetworkSeen
 
 
+class Lent(Message):
+    """Answer to `lend`: the address itself is in a file, so that it is told to nobody who cannot read that."""
+
+    file: str
+    """Absolute path, mode 0600; gone when the browser is taken back."""
+    ends_in_s: float
+
+
+class TakenBack(Message):
+    """Answer to `take_back`: what the person did, as far as it left the browser."""
+
+    lent: bool
+    """False when there was no lending of this name: nothing is known then."""
+    begun: Moment | None = None
+    ended: Moment | None = None
+    """Also when the time was over before it was asked for."""
+    connections: tuple[ConnectionRecord, ...] = ()
+    """As in a black box's report."""
+    is_complete: bool = True
+
+
 class Done(Message):
     """Answer to requests that have nothing to tell."""
 
@@ -341,6 +364,27 @@ class NetworkRequest(_Request):
     """Only what was refused at or after this instant; None for all."""
 
 
+class LendRequest(_Request):
+    """Let a person drive the browser until `take_back`, a greater epoch, or the end of the time.
+
+    The lease lasts as long. Repeated, the same address serves on, for so long from now.
+    """
+
+    op: Literal["lend"] = "lend"
+    epoch: int
+    lending: str = Field(min_length=1)
+    """A name for it, under which `take_back` asks."""
+    lasts_s: float = Field(gt=0, le=86_400)
+
+
+class TakeBackRequest(_Request):
+    """The person is done: the address is closed. Repeated, it is answered the same."""
+
+    op: Literal["take_back"] = "take_back"
+    epoch: int
+    lending: str = Field(min_length=1)
+
+
 class CloseRequest(_Request):
     """End the session: kill Chromium, delete the profile and the directory, exit."""
 
@@ -360,6 +404,8 @@ Request = Annotated[
     | DisarmRequest
     | BlackBoxRequest
     | NetworkRequest
+    | LendRequest
+    | TakeBackRequest
     | CloseRequest,
     Field(discriminator="op"),
 ]
