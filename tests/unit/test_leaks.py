@@ -56,6 +56,7 @@ def test_a_planted_secret_is_found_in_every_form(form: str) -> None:
         b"\xff\xfe\x00\x01" + VALUE.encode() + b"\x80\x81",
         gzip.compress(json.dumps({"data": base64.b64encode(VALUE.encode()).decode()}).encode()),
     ],
+    ids=["two bytes a character", "compressed", "among bytes", "encoded and compressed"],
 )
 def test_a_planted_secret_is_found_in_data_that_is_no_text(data: bytes) -> None:
     assert leaks([Place("here", data)], {"PASSWORD": VALUE}) != []
