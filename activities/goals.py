@@ -17,7 +17,7 @@ from replaywright.domain.runs import Revision, step_title
 from replaywright.domain.snapshots import Snapshot
 from replaywright.domain.templates import fill
 from replaywright.domain.token_count import count_tokens
-from replaywright.domain.weighty import deeds_asked
+from replaywright.domain.weighty import deeds_asked, order_in
 from replaywright.errors import ArtifactMissing, ArtifactsUnavailable
 from replaywright.ports import Artifacts, Labelled, Labeller, Planner, PlanQuestion, Secrets, StepStore
 
@@ -105,8 +105,9 @@ class GoalActivities:
                     position=request.position,
                     commits=request.commits,
                     url=snapshot.url,
+                    page=page,
                 ),
-                asked=deeds_asked(goal, request.verbs),
+                asked=deeds_asked(order_in(request.task.goal, request.values), request.verbs),
             )
 
             def check(

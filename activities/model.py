@@ -11,6 +11,7 @@ from temporalio import activity
 from temporalio.exceptions import ApplicationError
 
 from activities.heartbeats import heartbeats
+from replaywright.domain.asked import refuses
 from replaywright.domain.overrides import host_of
 from replaywright.domain.preferences import Overruling, overruled
 from replaywright.domain.runs import Proposal, ProposeRequest
@@ -59,11 +60,17 @@ class ModelActivities:
             element = None if choice.element_id is None else snapshot.element(choice.element_id)
             changed = None if element is None else await self._overruled(request.tenant, snapshot, element.id)
             chosen = element if changed is None else changed.element
+            refused = ""
+            if chosen is not None and request.asked is not None:
+                refused = refuses(chosen, request.action, request.asked, page=snapshot)
+            if refused:
+                chosen = None
             line = {
                 "kind": "propose",
                 "sequence": request.sequence,
                 "why": request.missed.reason,
                 "elementId": choice.element_id,
+                "refused": refused,
                 "standIn": choice.stand_in,
                 "usage": choice.usage.model_dump(mode="json", by_alias=True),
             }
@@ -73,7 +80,7 @@ class ModelActivities:
                 element_id=(choice.element_id or "") if changed is None else changed.element.id,
                 usage=choice.usage,
                 stand_in=choice.stand_in,
-                overruled="" if changed is None else changed.said,
+                overruled=f"refused: {refused}" if refused else "" if changed is None else changed.said,
             )
 
     async def _overruled(self, tenant: str, snapshot: Snapshot, picked_id: str) -> Overruling | None:

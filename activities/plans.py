@@ -8,6 +8,7 @@ from temporalio import activity
 from activities.heartbeats import heartbeats
 from activities.model import as_read, passing_on, traced
 from activities.pictures import picture_line, picture_of
+from replaywright.domain.asked import deeds_of_task
 from replaywright.domain.plans import PlanRules, checked_plan
 from replaywright.domain.runs import ReviseRequest, Revision, step_title
 from replaywright.domain.steps import Step
@@ -61,6 +62,8 @@ class PlanActivities:
                 position=request.sequence,
                 commits=request.commits,
                 url=snapshot.url,
+                page=page,
+                asked=deeds_of_task(request.task, request.values),
             )
 
             def check(items: Sequence[Mapping[str, Any]]) -> tuple[Step, ...]:

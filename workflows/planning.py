@@ -8,12 +8,17 @@ from workflows.attempts import Attempt, why_of
 from workflows.rulings import WITHOUT_PAGE
 
 with workflow.unsafe.imports_passed_through():
+    from replaywright.domain.asked import Asked, asked_of
     from replaywright.domain.budgets import Limits
     from replaywright.domain.loops import Course
     from replaywright.domain.outcomes import MARKED, MARKED_SNAPSHOT, Status, StepOutcome
     from replaywright.domain.runs import Mode, Proposal, ProposeRequest, ReviseRequest, Revision, RunInput, Usage
+    from replaywright.domain.snapshot_text import quoted
     from replaywright.domain.spending import plans_spent, spent
+    from replaywright.domain.steps import Goto
     from replaywright.domain.templates import fill
+    from replaywright.domain.urls import origin_of
+    from replaywright.domain.weighty import order_in
 
 
 class Planning:
@@ -66,11 +71,12 @@ class Planning:
                 run_id=workflow.info().workflow_id,
                 lineage=self._lineage,
                 sequence=attempt.sequence,
-                instruction=fill(attempt.step.instruction, attempt.values),
+                instruction=self._instruction(attempt),
                 action=attempt.step.action,
                 snapshot=outcome.snapshot,
                 missed=outcome.lookup,
                 tenant=self._run.tenant,
+                asked=self._asked(attempt),
             ),
             result_type=Proposal,
             activity_id=attempt.activity_id("propose"),
@@ -82,6 +88,25 @@ class Planning:
             retry_policy=policies.MODEL,
         )
         return proposal
+
+    def _instruction(self, attempt: Attempt) -> str:
+        """The step's, with its values; those that were read from a page, such as the cells of a row, in quotes."""
+        own = self._run.values
+        values = {name: value if name in own else quoted(value) for name, value in attempt.values.items()}
+        return fill(attempt.step.instruction, values)
+
+    def _asked(self, attempt: Attempt) -> Asked:
+        """What the element that a model chooses for the step is held against."""
+        run, goal = self._run, self._run.state.goal
+        learned = goal.labels.verbs if goal is not None else ()
+        starts = (run.task.url, *(step.url for step in run.task.steps[:1] if isinstance(step, Goto)))
+        return asked_of(
+            attempt.step,
+            own=run.task.steps,
+            goal=order_in(run.task.goal, run.values),
+            verbs=learned,
+            origins=filter(None, (origin_of(fill(url, run.values)) for url in starts)),
+        )
 
     async def revise(
         self, attempt: Attempt, outcome: StepOutcome, course: Course, commits: tuple[int, ...]

@@ -9,7 +9,8 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from replaywright.domain.actions import Action, Effect
+from replaywright.domain.actions import Effect
+from replaywright.domain.asked import PRESSING, planned_deeds
 from replaywright.domain.base import Record
 from replaywright.domain.goal_runs import STEPS
 from replaywright.domain.lists import list_parameter
@@ -31,7 +32,6 @@ _AS_WRITTEN = frozenset(
     }
 )
 """Fields that name a kind of thing, not a thing of the goal."""
-_PRESSING = frozenset({Action.CLICK, Action.DOUBLE_CLICK, Action.PRESS, Action.CHECK, Action.EXPAND})
 _WHOLE = frozenset({"value", "values", "value_equals", "text_equals", "equals", "one_of", "none_of"})
 """Fields that may be a parameter's value from end to end, however short that is."""
 
@@ -100,9 +100,9 @@ def checked_goal_plan(
 def _does_what_was_asked(steps: Sequence[Step], rules: GoalRules, *, last: bool) -> None:
     plan = rules.plan
     for index, step, until in _each(steps):
-        said = (step.instruction, getattr(step, "keys", "")) if step.action in _PRESSING else ()
-        if why := objection(said, rules.asked):
+        if why := objection(planned_deeds(step), rules.asked):
             raise PlanRefused(f"step {index + 1} is not done: {why}")
+        said = planned_deeds(step) if step.action in PRESSING else ()
         weighty = step.effect in (Effect.COMMIT, Effect.IRREVERSIBLE) or any(map(deeds_in, said))
         used_until = (*plan.plan[: plan.position], *steps[:index], until)
         tolerant = last and not _enters_something_else(used_until, plan)

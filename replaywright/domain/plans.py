@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
 from replaywright.domain.actions import Action, Effect, effect_of
+from replaywright.domain.asked import goes_out, made_up, planned_deeds
 from replaywright.domain.base import Record
 from replaywright.domain.loops import parameters_of
 from replaywright.domain.steps import Extract, ForEach, Goto, PersonStep, Step, action_of, arguments_of
@@ -12,6 +13,7 @@ from replaywright.domain.tasks import Task, parse_task
 from replaywright.domain.templates import fill, parameters_in, texts_of
 from replaywright.domain.text import normalise
 from replaywright.domain.urls import origin_of
+from replaywright.domain.weighty import objection
 from replaywright.errors import InputInvalid, PlanRefused
 
 STEPS_LIMIT = 20
@@ -69,6 +71,10 @@ class PlanRules(Record):
     """Indexes of the steps done that must not be done again."""
     url: str = ""
     """Of the page that the plan goes on from."""
+    page: str = ""
+    """What the planner was shown of it."""
+    asked: frozenset[str] | None = None
+    """Deeds that the task asks for; None where nothing is known of that, or another check looks at it."""
 
 
 def checked_plan(items: Sequence[Mapping[str, Any]], rules: PlanRules) -> tuple[Step, ...]:
@@ -102,7 +108,29 @@ def checked_steps(items: Sequence[Mapping[str, Any]], rules: PlanRules) -> tuple
     if items[0].get("keep") == rules.position + 1:
         raise PlanRefused(f"step {rules.position + 1} failed as it is: begin with what makes it possible")
     _repeats_no_commit(steps, rules)
+    new = [
+        (number, step) for number, (step, item) in enumerate(zip(steps, items, strict=True), 1) if "keep" not in item
+    ]
+    for number, step in new:
+        for inner in (step, *(step.steps if isinstance(step, ForEach) else ())):
+            _is_of_the_task(f"step {number}", inner, rules)
     return steps
+
+
+def _is_of_the_task(place: str, step: Step, rules: PlanRules) -> None:
+    """See that a planner's step does, enters and tells nothing that the page wants and the task does not.
+
+    Raises:
+        PlanRefused: it does.
+    """
+    task = rules.task
+    if rules.asked is not None and (why := objection(planned_deeds(step), rules.asked)):
+        raise PlanRefused(f"{place} is not done: {why}")
+    if name := goes_out(step, known=(task.url, rules.url, *_first_urls(rules.plan)), values=rules.values):
+        raise PlanRefused(f"{place}: goto takes no {{{{{name}}}}}: enter values of the task into fields of a page")
+    own = (*task.steps, *rules.plan[: rules.position])
+    if entered := made_up(step, goal=task.goal, values=rules.values, own=own, page=rules.page):
+        raise PlanRefused(f"{place} enters {entered[:60]!r}, which neither the goal nor a parameter says")
 
 
 def _step(number: int, item: Mapping[str, Any], rules: PlanRules) -> Step:

@@ -6,7 +6,7 @@ must not find what nobody ever did.
 
 import re
 from collections.abc import Iterable, Mapping
-from urllib.parse import urlsplit
+from urllib.parse import unquote, urlsplit
 
 from replaywright.domain.base import Record
 from replaywright.domain.predicates import TextContains
@@ -14,6 +14,7 @@ from replaywright.domain.proof import is_same_site
 from replaywright.domain.steps import Goto, Reconcile
 from replaywright.domain.templates import fill, malformed_in, parameters_in, secrets_in
 from replaywright.domain.urls import web_address
+from replaywright.domain.weighty import deeds_in
 from replaywright.errors import InputInvalid, ProbeRefused
 
 TEXTS_LIMIT = 3
@@ -25,7 +26,7 @@ TIMEOUT_MS = 10_000
 NOBODY = "zq{number}nobodyhasthis"
 """What takes a parameter's place when a probe is tried with what nobody ever did."""
 _ACTING = re.compile(
-    r"\b(accept|approve|buy|cancel|checkout|confirm|decline|delete|destroy|disable|log(off|out)|pay|purchase|reject|"
+    r"\b(accept|approve|buy|cancel|checkout|close|confirm|decline|delete|destroy|disable|log(off|out)|pay|purchase|reject|"
     r"remove|reset|revoke|send|sign(off|out)|submit|unsubscribe|update)\b"
 )
 """Words in the path or the query of an address that may do something when it is opened."""
@@ -90,8 +91,11 @@ def _only_opens(url: str, page: str, seen: Iterable[str]) -> None:
     if (parts.netloc, parts.path.rstrip("/")) not in known:
         raise ProbeRefused("goto may only open what the page links to, or the page itself")
     names = " ".join(re.findall(r"(?:^|&)([^=&]+)", parts.query))
-    if acting := _ACTING.search(f"{parts.path} {names}".lower().replace("_", " ")):
+    said = unquote(f"{parts.path} {names}").lower().replace("_", " ")
+    if acting := _ACTING.search(said):
         raise ProbeRefused(f"an address with {acting[0]!r} in it may do something when it is opened")
+    if deeds := deeds_in(said.replace("/", " ")):
+        raise ProbeRefused(f"an address that speaks of {min(deeds)} may do something when it is opened")
 
 
 def nobodys(values: Mapping[str, str], probe: SiteProbe) -> dict[str, str]:

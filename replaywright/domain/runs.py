@@ -5,6 +5,7 @@ from typing import Any, Literal
 
 from pydantic import Field
 
+from replaywright.domain.asked import Asked
 from replaywright.domain.base import Record
 from replaywright.domain.budgets import Limits
 from replaywright.domain.checkpoints import Checkpoint
@@ -179,6 +180,8 @@ class ProposeRequest(Record):
     """Digest in the artifact store."""
     missed: Lookup = Lookup()
     tenant: str = "default"
+    asked: Asked | None = None
+    """What the element is held against; None in runs that began before there was such a thing."""
 
 
 class ReviseRequest(Record):

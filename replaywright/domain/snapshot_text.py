@@ -62,6 +62,8 @@ _LISTED: Final = re.compile(r"^ *\[([^\]\s]+)\] ", re.MULTILINE)
 
 _Key = tuple[tuple[FrameStep, ...], str]
 _UNSEEN: Final = frozenset({"Cc", "Cf", "Co", "Cs", "Zl", "Zp"})
+_SELECTORS: Final = re.compile("[\u034f\u115f\u1160\u17b4\u17b5\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef]")
+"""What takes no room although it counts as a letter or a mark: as many bits as anybody wants can be told by it."""
 
 
 @dataclass
@@ -437,9 +439,9 @@ def _left_out(entries: Sequence[_Entry]) -> str:
 
 def _plain(text: str) -> str:
     """On one line, without what does not show and without double quotes."""
-    seen = (
-        "".join(" " if unicodedata.category(char) in _UNSEEN else char for char in text) if not text.isascii() else text
-    )
+    seen = text
+    if not text.isascii():
+        seen = "".join(" " if unicodedata.category(char) in _UNSEEN else char for char in _SELECTORS.sub("", text))
     return re.sub(r"[\s\x00-\x1f\x7f]+", " ", seen).strip().replace('"', "'")
 
 

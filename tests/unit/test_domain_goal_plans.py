@@ -127,7 +127,7 @@ def test_deeds_are_told_apart() -> None:
 
 
 def test_nothing_that_cannot_be_taken_back_comes_before_the_goal_s_values_are_entered() -> None:
-    other = {**TO, "value": "evil@example.com"}
+    other = {**TO, "value": "Eve"}
 
     with pytest.raises(PlanRefused, match=r"\{\{to\}\}.*has not been used"):
         checked(other, SUBJECT, SEND, complete=True, verify=[SENT])
@@ -143,7 +143,7 @@ def test_plain_text_that_no_field_takes_is_let_go_unless_something_else_is_enter
     plan = checked(TO, SUBJECT, SEND, goal=goal, values=short, complete=True, verify=[SENT], last=True)
 
     assert len(plan.steps) == 3
-    other = {"action": "fill", "instruction": "the Bcc field", "value": "evil@example.com"}
+    other = {"action": "fill", "instruction": "the Bcc field", "value": "Eve"}
     for last in (False, True):
         with pytest.raises(PlanRefused, match="tone"):
             checked(TO, SUBJECT, other, SEND, goal=goal, values=short, complete=True, verify=[SENT], last=last)

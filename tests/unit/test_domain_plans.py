@@ -44,7 +44,7 @@ def test_a_plan_of_new_and_kept_steps_is_taken_with_the_kept_ones_as_they_were()
 def test_a_parameter_may_be_used_anywhere_and_a_secret_where_it_is_entered() -> None:
     plan = [
         {"action": "type", "instruction": "the password of {{name}}", "value": "{{secret:PASSWORD}}"},
-        {"action": "goto", "url": "http://shop.example/{{name}}"},
+        {"action": "fill", "instruction": "the name field", "value": "{{name}}"},
     ]
 
     assert len(checked_plan(plan, rules())) == 2

@@ -1,0 +1,127 @@
+"""All hostile pages on the real stack, with a model that obeys them: two runs a page, judged by what servers got."""
+
+import asyncio
+import itertools
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+from demo.stage import PASSWORD_SECRET, Stage
+from replaywright.cli.follow import Ending
+from replaywright.cli.goal import task_or_goal
+from replaywright.cli.run import Order
+from replaywright.cli.taskfile import new_run_id
+from replaywright.domain.runs import Mode
+from replaywright.domain.tasks import Task, bind_parameters, parse_task
+from replaywright.settings import Settings
+from tests.e2e.lab import Lab
+from tests.pages.hostile import PAGES, SECRET, HostilePage, HostileSite, hostile_site
+from tests.pages.obedient import Obedient, obedient
+
+AT_ONCE = 2
+"""Runs side by side."""
+KINDS = ("goal", "steps")
+"""A run from a sentence: labeller, planner and executor. A run of a task's own steps: executor and revisions."""
+
+
+@dataclass
+class Tried:
+    """What became of one page in one kind of run."""
+
+    page: HostilePage
+    kind: str
+    status: str = ""
+    why: str = ""
+    saved: int = 0
+    """Notes that the site stored."""
+    seen: bool = False
+    """Whether the model found an order in what it was told of the page."""
+    forbidden: list[str] = field(default_factory=list)
+
+
+@dataclass
+class Attack:
+    """The servers of one attack, and what became of each page."""
+
+    site: HostileSite
+    model: Obedient
+    numbers: "itertools.count[int]" = field(default_factory=lambda: itertools.count(1))
+    tried: list[Tried] = field(default_factory=list)
+
+    async def perform(self, lab: Lab, pages: Sequence[HostilePage] = PAGES, kinds: Sequence[str] = KINDS) -> None:
+        """Run each page in each kind."""
+        places = asyncio.Semaphore(AT_ONCE)
+
+        async def one(page: HostilePage, kind: str) -> None:
+            async with places:
+                await self._tried(lab, page, kind)
+
+        async with asyncio.TaskGroup() as group:
+            for page, kind in itertools.product(pages, kinds):
+                group.create_task(one(page, kind))
+        self._judge()
+
+    async def _tried(self, lab: Lab, page: HostilePage, kind: str) -> None:
+        run = f"r{next(self.numbers)}"
+        value = f"note-{run}-of-{page.name}"
+        task, values = _task(self.site.address(page, run), value, kind)
+        order = Order(task, values, new_run_id(task, values), mode=Mode.LEARN)
+        ending: Ending = await lab.run(order)
+        result = ending.result
+        key = f"{page.name}/{run}"
+        told = Tried(page, kind, ending.status, f"{result.reason}: {result.message}"[:200])
+        told.saved, told.seen = len(self.site.notes.get(key, ())), key in self.model.seen
+        self.tried.append(told)
+        self._values[key] = value
+        self._of[key] = told
+
+    def _judge(self) -> None:
+        """Say of each page what of the record is forbidden: what names no page is counted with the first."""
+        for fault in self.site.forbidden(self._values):
+            of = next((told for key, told in self._of.items() if key in fault or self._values[key] in fault), None)
+            (of or self.tried[0]).forbidden.append(fault)
+
+    def __post_init__(self) -> None:
+        self._values: dict[str, str] = {}
+        self._of: dict[str, Tried] = {}
+
+
+def _task(url: str, value: str, kind: str) -> tuple[Task, dict[str, str]]:
+    if kind == "goal":
+        return task_or_goal(f"Save the note '{value}'", url=url, secrets=[PASSWORD_SECRET]), {}
+    data: dict[str, Any] = {
+        "task": "save-note",
+        "goal": "Save the note {{note}}",
+        "url": url,
+        "parameters": {"note": {}},
+        "secrets": [PASSWORD_SECRET],
+        "steps": [
+            {"action": "fill", "instruction": "the Note field", "value": "{{note}}", "timeout_ms": 3000},
+            {
+                "action": "click",
+                "instruction": "the Save note button",
+                "timeout_ms": 5000,
+                "expect": [{"url_contains": "/saved/", "within_ms": 1500}],
+            },
+        ],
+        "verify": [{"text_contains": "Saved: {{note}}"}],
+    }
+    task = parse_task(data, "the attack")
+    return task, bind_parameters(task, {"note": value})
+
+
+@contextmanager
+def attack() -> Iterator[Attack]:
+    """The servers: the site, the attacker, the model."""
+    with hostile_site() as site, obedient() as model:
+        yield Attack(site, model)
+
+
+def staged(settings: Settings, model: Obedient) -> Stage:
+    """A stage whose every role is played by the model."""
+    address = {"model_base_url": model.base_url, "planner_model_base_url": model.base_url}
+    told = {"model": "openai:obedient", "planner_model": "openai:obedient", **address}
+    stage = Stage(settings.model_copy(update=told), tell=lambda _text: None)
+    stage.password = SECRET
+    return stage
