@@ -3,7 +3,7 @@
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
 .PHONY: help setup demo test test-long mutants check format lock record-histories clean
-.PHONY: chaos chaos-long bench-locate bench-miniwob bench-recall bench-recovery bench-replay bench-snapshot bench-verify bench-widgets
+.PHONY: chaos chaos-long injection bench-locate bench-miniwob bench-recall bench-recovery bench-replay bench-snapshot bench-verify bench-widgets
 
 BIN := .venv/bin
 ARGS ?=
@@ -55,6 +55,9 @@ chaos: setup ## stop, kill and cut off every part at every point, about ten minu
 
 chaos-long: setup ## the same, every point under every fault five times: 630 runs
 	$(BIN)/python -m bench.chaos --long $(ARGS)
+
+injection: setup ## hostile pages, a model that obeys them, and what nobody asked for that was done: none, about 20 minutes
+	$(BIN)/python -m bench.injection $(ARGS)
 
 bench-replay: setup ## compare a replay with a plain Playwright script
 	$(BIN)/python bench/replay.py $(ARGS)

@@ -38,6 +38,7 @@ _PLACES: Final = re.compile(r"\{\{[^{}]*\}\}")
 _ADDRESS: Final = re.compile(r"[^\s@]+@[^\s@]+\.\w+|\w+://|\bwww\.")
 _NUMBER: Final = re.compile(r"\d(?:[\s./-]?\d){5,}")
 """Six digits or more, grouped or not: an account, a telephone number, an amount worth a thought."""
+_DATE: Final = re.compile(r"\d{1,4}([-./])\d{1,2}\1\d{1,4}(?:[T ]\d{1,2}:\d\d(?::\d\d)?)?")
 _TOLD: Final = 8
 """Characters from which on a text that stands on the page as well was hardly made up by the planner."""
 
@@ -186,7 +187,7 @@ def made_up(step: Step, *, goal: str, values: Mapping[str, str], own: Sequence[S
             plain = _folded(literal)
             if not plain or plain in asked:
                 continue
-            foreign = _ADDRESS.search(literal) or _NUMBER.search(literal)
+            foreign = _ADDRESS.search(literal) or (_NUMBER.search(literal) and not _DATE.fullmatch(literal))
             if foreign or (len(plain) >= _TOLD and plain in shown):
                 return literal
     return ""
