@@ -33,6 +33,7 @@ from activities.looking import LookActivities
 from activities.model import ModelActivities
 from activities.people import PersonActivities
 from activities.plans import PlanActivities
+from activities.policing import Policing, PolicyActivities
 from activities.probing import ProbeProposals, ProbeTrials
 from activities.recall import RecallActivities
 from activities.resuming import ResumeActivities
@@ -65,6 +66,7 @@ from replaywright.llm.prober import ModelProber
 from replaywright.llm.reader import ModelParameterReader
 from replaywright.notices import CommandNotices
 from replaywright.overrides import rules_in, shipped_rules
+from replaywright.policy_files import operators_policy
 from replaywright.settings import READY_FILE_VARIABLE, Settings, load_settings
 from replaywright.stack.chromium import find_chromium
 from replaywright.stack.keyring import signer_of
@@ -162,12 +164,15 @@ async def activity_workers(
         artifacts = ArtifactStore(settings.artifacts)
         built: list[Worker] = []
         overrides = _overrides(settings, exits) if role != "workflow" else None
+        policing = Policing(operators_policy(settings.policy))
         if role in ("all", "browser"):
             built += await _browser_workers(
-                settings, client, artifacts, secrets=secrets, overrides=overrides, exits=exits
+                settings, client, artifacts, secrets=secrets, overrides=overrides, policing=policing, exits=exits
             )
         if role in ("all", "model"):
-            built.append(_model_worker(settings, client, artifacts, secrets, overrides=overrides, exits=exits))
+            built.append(
+                _model_worker(settings, client, artifacts, secrets, overrides=overrides, policing=policing, exits=exits)
+            )
         for worker in built:
             await exits.enter_async_context(worker)
         yield
@@ -180,6 +185,7 @@ def _model_worker(
     secrets: EnvironmentSecrets,
     *,
     overrides: CachedOverrides | None,
+    policing: Policing,
     exits: contextlib.AsyncExitStack,
 ) -> Worker:
     executor = ModelExecutor(
@@ -218,7 +224,7 @@ def _model_worker(
     exits.push_async_callback(redis.aclose)
     signer = signer_of(settings)
     store = RedisStepStore(redis, signer=signer)
-    goals = GoalActivities(labeller, planner, artifacts, secrets, store)
+    goals = GoalActivities(labeller, planner, artifacts, secrets, store, policing=policing)
     kept = RedisSkills(redis, signer=signer)
     skills = SkillActivities(kept, secrets, RedisRecalls(redis), _context())
     recalling = RecallActivities(kept, RedisRecalls(redis), store, reader, embedder, context=_context())
@@ -227,7 +233,7 @@ def _model_worker(
         task_queue=model_queue(settings.task_queue),
         activities=[
             ModelActivities(executor, artifacts, overrides, store).propose_target,
-            PlanActivities(planner, artifacts, store).revise_plan,
+            PlanActivities(planner, artifacts, store, policing).revise_plan,
             ProbeProposals(prober, artifacts, store).propose_probe,
             recalling.recall,
             goals.label_goal,
@@ -270,6 +276,7 @@ async def _browser_workers(
     *,
     secrets: EnvironmentSecrets,
     overrides: CachedOverrides | None,
+    policing: Policing,
     exits: contextlib.AsyncExitStack,
 ) -> list[Worker]:
     redis = open_redis(_redis_url(settings))
@@ -315,11 +322,18 @@ async def _browser_workers(
     sessions = SessionActivities(keepers, attachments, store, queue=queues[0], host_queue=queues[1])
     codes = RedisCodes(redis)
     actions = Actions(
-        attachments, store, artifacts, secrets, overrides, pictures=settings.planner_pictures, codes=codes
+        attachments,
+        store,
+        artifacts,
+        secrets,
+        overrides,
+        pictures=settings.planner_pictures,
+        codes=codes,
+        policing=policing,
     )
-    effects = EffectActivities(attachments, store, secrets)
+    effects = EffectActivities(attachments, store, secrets, policing)
     skipping = Skipping(actions, attachments)
-    knowledge = KnowledgeActivities(attachments, store, secrets, actions.failures)
+    knowledge = KnowledgeActivities(attachments, store, secrets, actions.failures, policing)
     notices = None if settings.notify_command is None else CommandNotices(settings.notify_command)
     people = PersonActivities(attachments, artifacts, secrets, codes, notices)
     checkpoints = CheckpointActivities(attachments, actions.checkpoints, secrets)
@@ -330,7 +344,7 @@ async def _browser_workers(
         checkpoints.restore_checkpoint,
         checkpoints.check_checkpoint,
         effects.resolve_step,
-        ProbeTrials(attachments, store).try_probe,
+        ProbeTrials(attachments, store, policing).try_probe,
         knowledge.finish_run,
         LookActivities(attachments, artifacts, secrets, pictures=settings.planner_pictures).look,
         FitActivities(attachments, artifacts, secrets).fits,
@@ -344,6 +358,7 @@ async def _browser_workers(
         people.key,
         people.notify,
         skipping.leave_out,
+        PolicyActivities(policing, store).check_policy,
         ResumeActivities(store).resume_run,
         SkillRunActivities(RedisSkills(redis, signer=signer)).note_skill_run,
     ]

@@ -14,7 +14,7 @@ from activities.downloads import keep_downloads, not_kept
 from activities.failures import FailureEvidence
 from activities.heartbeats import heartbeats
 from activities.performance import Performance
-from activities.policing import as_failure
+from activities.policing import Policing, as_failure
 from activities.records import answered_line, from_ledger, standing_of
 from activities.sessions import Attachment, Attachments
 from replaywright.domain.actions import Action
@@ -84,11 +84,13 @@ class Actions:
         *,
         pictures: bool = False,
         codes: Codes | None = None,
+        policing: Policing | None = None,
     ) -> None:
         """Without `overrides` there are no rules, and without `codes` no step gets one from a person.
 
         With `pictures` a failure leaves one for the planner as well.
         """
+        self.policing = policing or Policing()
         self._overrides = overrides
         self._attachments = attachments
         self._store = store

@@ -7,6 +7,7 @@ from temporalio import activity
 
 from activities.commit import held_before, operation_of
 from activities.heartbeats import heartbeats
+from activities.policing import Policing
 from activities.reconciling import ask_site, go_there, settle
 from activities.records import from_ledger, recording_of, settled_outcome
 from activities.sessions import Attachment, Attachments
@@ -29,7 +30,7 @@ from replaywright.domain.runs import (
     ResolveRequest,
     SettleRequest,
 )
-from replaywright.domain.steps import action_of
+from replaywright.domain.steps import Reconcile, action_of
 from replaywright.errors import Fenced
 from replaywright.killpoints import hit
 from replaywright.ports import Known, Secrets, StepStore
@@ -50,7 +51,10 @@ _NO_ATTEMPT = ("", "NOT_DONE")
 class EffectActivities:
     """Activities `effect.verify` and `effect.settle`."""
 
-    def __init__(self, attachments: Attachments, store: StepStore, secrets: Secrets) -> None:
+    def __init__(
+        self, attachments: Attachments, store: StepStore, secrets: Secrets, policing: Policing | None = None
+    ) -> None:
+        self._policing = policing or Policing()
         self._attachments = attachments
         self._store = store
         self._secrets = secrets
@@ -71,9 +75,10 @@ class EffectActivities:
             if before.state == "DAMAGED":
                 return Resolution(verdict="undecidable", reason="ledger_damaged")
             if (recorded := await self._by_ledger(asked, before)) is not None:
-                if not request.adopted and asked.step.reconcile is not None:  # a rebuilt page is that of before
+                where = self._where_it_shows(asked)
+                if not request.adopted and where is not None:  # a rebuilt page is that of before
                     held = await self._attachments.hold(asked.session, asked.epoch)
-                    await go_there(held.browser, asked.step.reconcile, asked)
+                    await go_there(held.browser, where, asked)
                 return recorded
             if (untouched := await self._by_black_box(request, before)) is not None:
                 return untouched
@@ -85,6 +90,11 @@ class EffectActivities:
                 return await self._not_done(asked, NO_INTENT, "ledger: it has lost nothing, and has no intent")
             seen = await self._by_page(request, before, held)
             return seen if isinstance(seen, Resolution) else await self._by_site(request, held, since, seen)
+
+    def _where_it_shows(self, asked: ActionRequest) -> Reconcile | None:
+        """Where the task says that the site shows the step, if the policy lets it be opened."""
+        where = asked.step.reconcile
+        return None if where is None or self._policing.on_steps(asked.policy, where.steps) is not None else where
 
     async def _by_ledger(self, asked: ActionRequest, before: Known) -> Resolution | None:
         """The verdict if the record as it was before the fence gives one.
@@ -186,6 +196,8 @@ class EffectActivities:
         reconcile = asked.step.reconcile if proposed is None else proposed.as_reconcile()
         if reconcile is None:
             return await self._undecidable(asked, reason)
+        if (refusal := self._policing.on_steps(asked.policy, reconcile.steps)) is not None:
+            return await self._undecidable(asked, f"{reason}, and the site may not be asked: {refusal.message}")
         await settle(request.settle_ms, request.settled_ms, since)
         finding = await ask_site(held.browser, reconcile, asked)
         said = f"the site was asked {finding.asked} times: {finding.reason}"

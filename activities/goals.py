@@ -9,6 +9,7 @@ from temporalio import activity
 from activities.heartbeats import heartbeats
 from activities.model import passing_on, traced
 from activities.pictures import picture_line, picture_of
+from activities.policing import Policing
 from replaywright.domain.goal_plans import GoalPlan, GoalRules, checked_goal_plan
 from replaywright.domain.goal_runs import LabelRequest, Labels, PlanRequest
 from replaywright.domain.labels import checked_labels
@@ -32,8 +33,11 @@ class GoalActivities:
         artifacts: Artifacts,
         secrets: Secrets,
         store: StepStore | None = None,
+        *,
+        policing: Policing | None = None,
     ) -> None:
         """Without a `store` nothing is traced."""
+        self._policing = policing or Policing()
         self._labeller = labeller
         self._planner = planner
         self._artifacts = artifacts
@@ -113,7 +117,9 @@ class GoalActivities:
             def check(
                 items: Sequence[Mapping[str, Any]], complete: bool, verify: Sequence[Mapping[str, Any]], last: bool
             ) -> GoalPlan:
-                return checked_goal_plan(items, rules, complete=complete, verify=verify, last=last)
+                plan = checked_goal_plan(items, rules, complete=complete, verify=verify, last=last)
+                self._policing.pass_plan(request.task.policy, plan.steps)
+                return plan
 
             before, after = await asyncio.gather(self._raw_tokens(request.dom), asyncio.to_thread(count_tokens, page))
             async with passing_on():

@@ -4,6 +4,7 @@ from temporalio import activity
 
 from activities.failures import FailureEvidence
 from activities.heartbeats import heartbeats
+from activities.policing import Policing, as_failure, blocked_by
 from activities.sessions import Attachments
 from replaywright.domain.evaluation import failing
 from replaywright.domain.observed import PredicateResult
@@ -19,7 +20,15 @@ VERIFY_MS = 5_000
 class KnowledgeActivities:
     """Activity `run.finish`."""
 
-    def __init__(self, attachments: Attachments, store: StepStore, secrets: Secrets, failures: FailureEvidence) -> None:
+    def __init__(
+        self,
+        attachments: Attachments,
+        store: StepStore,
+        secrets: Secrets,
+        failures: FailureEvidence,
+        policing: Policing | None = None,
+    ) -> None:
+        self._policing = policing or Policing()
         self._failures = failures
         self._attachments = attachments
         self._store = store
@@ -27,8 +36,15 @@ class KnowledgeActivities:
 
     @activity.defn(name="run.finish")
     async def finish_run(self, request: FinishRequest) -> Finished:
-        """Check the task's final predicates and, if all hold, make what this run learned active."""
+        """Check the task's final predicates and, if all hold, make what this run learned active.
+
+        Raises:
+            ApplicationError: of type `PolicyBlocked`: the run is over what it may do, and nothing is made active.
+        """
         async with heartbeats("final verification"):
+            over = None if request.used is None else self._policing.of(request.policy).over(request.used)
+            if over is not None:
+                raise as_failure(blocked_by(over, "at the end"))
             results: tuple[PredicateResult, ...] = ()
             artifacts: dict[str, str] = {}
             if request.verify:

@@ -10,6 +10,7 @@ from activities.commit import Commit
 from activities.conditions import unmet
 from activities.judging import Judge
 from activities.learning import Lesson
+from activities.policing import blocked_by
 from activities.records import recording_of, settled_outcome
 from activities.sessions import Attachment
 from replaywright.domain.actions import Effect, effect_of, stronger
@@ -159,6 +160,8 @@ class Performance:
         if known.state not in ("", "NOT_DONE") and not own:
             # Whatever this attempt takes the step for: an earlier one took it for a commit.
             return self._ended(Status.IN_DOUBT, f"ledger_{known.state.lower()}", "an earlier attempt left its intent")
+        if (refusal := self._actions.policing.on_request(self._request)) is not None:
+            return await self._blocked(blocked_by(refusal))
         return await self._acted()
 
     async def _acted(self) -> StepOutcome:
@@ -321,6 +324,7 @@ class Performance:
             heal=request.heal is not Heal.OFF,
             skip_if_holds=self._may_be_done(),
             timeout_ms=self._step.timeout_ms,
+            guard=self._actions.policing.of(request.policy).guard(request.used),
         )
 
     def _may_be_done(self) -> bool:
@@ -363,20 +367,20 @@ class Performance:
         status = Status.UNMET if self._effect.repeatable else Status.IN_DOUBT
         return await self._traced(self._ended(status, exc.reason, message, seen=seen))
 
-    async def _blocked(self, exc: PolicyBlocked) -> StepOutcome:
-        """A rule forbade the step; a commit step of which something may have left the browser is in doubt all the same.
+    async def _blocked(self, exc: PolicyBlocked, report: Report | None = None) -> StepOutcome:
+        """A rule forbade the step, or broke it off.
 
+        Of a commit step that may have sent something the intent stays open: whoever resumes the run has to find out.
         Nothing is looked at and nothing is kept but the line of the trace: the page is not what is wrong.
         """
-        seen = self._held.browser.last_evidence if exc.dispatched else _NOTHING_SEEN
-        if not exc.dispatched and self._commit is not None:
+        told, seen = str(exc), self._held.browser.last_evidence if exc.dispatched else _NOTHING_SEEN
+        if exc.dispatched and not self._effect.repeatable:
+            await self._note_departure()
+            told += "; the step may have taken effect all the same"
+        elif self._commit is not None:
             await self._open_gate()
             await self._actions.release(self._request, f"blocked: {exc.rule}")
-        doubtful = exc.dispatched and not self._effect.repeatable
-        if doubtful:
-            await self._note_departure()
-        status = Status.IN_DOUBT if doubtful else Status.BLOCKED
-        outcome = self._ended(status, BLOCKED, str(exc), seen=seen).model_copy(update={"rule": exc.rule})
+        outcome = self._ended(Status.BLOCKED, BLOCKED, told, report, seen).model_copy(update={"rule": exc.rule})
         await self._write(outcome, None)
         return outcome
 
@@ -390,6 +394,8 @@ class Performance:
             return await self._traced(
                 missed.model_copy(update={"snapshot": await self._actions.keep_snapshot(report.snapshot)})
             )
+        if (forbidden := _forbidden_file(report)) is not None:
+            return await self._blocked(forbidden, report)
         fault = self._judge().fault(report)
         if fault is None:
             await self._open_gate()
@@ -567,6 +573,17 @@ def held_of(before: Sequence[PredicateResult], declared: int) -> tuple[int, ...]
     if len(before) < declared:
         return None
     return tuple(index for index, result in enumerate(before[:declared]) if result.passed)
+
+
+def _forbidden_file(report: Report) -> PolicyBlocked | None:
+    """The error for a file that the step itself began to download, and that was broken off by a rule."""
+    sent = report.evidence.observed_effect is not Effect.READ
+    for file in report.evidence.files:
+        if file.state == "blocked" and not file.earlier:
+            return PolicyBlocked(
+                f"{file.rule}: the download of {file.name!r} was broken off", rule=file.rule, dispatched=sent
+            )
+    return None
 
 
 def _ms_since(begun: float) -> float:

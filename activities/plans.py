@@ -8,6 +8,7 @@ from temporalio import activity
 from activities.heartbeats import heartbeats
 from activities.model import as_read, passing_on, traced
 from activities.pictures import picture_line, picture_of
+from activities.policing import Policing
 from replaywright.domain.asked import deeds_of_task
 from replaywright.domain.plans import PlanRules, checked_plan
 from replaywright.domain.runs import ReviseRequest, Revision, step_title
@@ -19,8 +20,11 @@ from replaywright.ports import Artifacts, Planner, PlanQuestion, StepStore
 class PlanActivities:
     """Activity `model.revise_plan`."""
 
-    def __init__(self, planner: Planner, artifacts: Artifacts, store: StepStore | None = None) -> None:
+    def __init__(
+        self, planner: Planner, artifacts: Artifacts, store: StepStore | None = None, policing: Policing | None = None
+    ) -> None:
         """Without a `store` nothing is traced."""
+        self._policing = policing or Policing()
         self._planner = planner
         self._artifacts = artifacts
         self._store = store
@@ -30,7 +34,7 @@ class PlanActivities:
         """Ask the planner model how to go on from a stored snapshot, where a step failed.
 
         What it answers is checked here, by code: the steps that come back are of the closed set, use what the task
-        declares where it may be used, stay on the task's site, and repeat no commit that was done.
+        declares where it may be used, stay on the task's site, repeat no commit that was done, and pass the policy.
 
         Raises:
             ModelFailed: one of its kinds. A rate limit carries the provider's wait to Temporal's retry.
@@ -67,7 +71,9 @@ class PlanActivities:
             )
 
             def check(items: Sequence[Mapping[str, Any]]) -> tuple[Step, ...]:
-                return checked_plan(items, rules)
+                steps = checked_plan(items, rules)
+                self._policing.pass_plan(request.task.policy, steps)
+                return steps
 
             async with passing_on():
                 revision = await self._planner.revise(question, check)

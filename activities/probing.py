@@ -8,6 +8,7 @@ from temporalio import activity
 
 from activities.heartbeats import heartbeats
 from activities.model import passing_on, traced
+from activities.policing import Policing
 from activities.reconciling import answer_once
 from activities.sessions import Attachments
 from replaywright.domain.entries import EntryStatus
@@ -70,7 +71,8 @@ class ProbeProposals:
 class ProbeTrials:
     """Activity `effect.try_probe`."""
 
-    def __init__(self, attachments: Attachments, store: StepStore) -> None:
+    def __init__(self, attachments: Attachments, store: StepStore, policing: Policing | None = None) -> None:
+        self._policing = policing or Policing()
         self._attachments = attachments
         self._store = store
 
@@ -84,6 +86,8 @@ class ProbeTrials:
         async with heartbeats(f"trying the probe of step {asked.sequence}"):
             held = await self._attachments.hold(asked.session, asked.epoch)
             reconcile = probe.as_reconcile()
+            if (refusal := self._policing.on_steps(asked.policy, reconcile.steps)) is not None:
+                return await self._told(request, refusal.message)
             done = await answer_once(held.browser, reconcile, asked)
             if done.answer != "yes":
                 return await self._told(request, f"it does not show the step: {done.reason}")

@@ -15,6 +15,7 @@ from replaywright.domain.deriving import Seen
 from replaywright.domain.entries import ActionCacheEntry, EntryInfo
 from replaywright.domain.goal_plans import GoalPlan
 from replaywright.domain.goal_runs import Labels
+from replaywright.domain.guard import Guard
 from replaywright.domain.network_policy import NetworkPolicy, NetworkSeen
 from replaywright.domain.observed import PredicateResult
 from replaywright.domain.outcomes import DownloadedFile, Evidence, Lookup, Proof, StepOutcome
@@ -67,6 +68,8 @@ class Work:
     timeout_ms: int = 10_000
     overrides: tuple[OverrideRule, ...] = ()
     """Rules that may clear the way: where one is due, an element that is covered or missing is not waited for."""
+    guard: Guard | None = None
+    """What the browser keeps to from now on; None: to what it kept to before."""
 
 
 @dataclass(frozen=True)

@@ -243,6 +243,9 @@ class Settings(BaseSettings):
     lease_s: Seconds = 30
     """A session whose worker has not renewed its lease for this long closes its gate."""
 
+    policy: Annotated[Path, AfterValidator(_absolute)] | None = None
+    """YAML file that says what every run of this worker may reach and do. None: what the tasks say."""
+
     log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = "INFO"
     """Of the worker's log."""
 

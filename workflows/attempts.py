@@ -155,6 +155,8 @@ class Attempt:
             code=self.code,
             item=self._item,
             site=begun_at(self._run),
+            policy=self._run.task.policy,
+            used=self._browser.meter.used,
         )
 
     @property
@@ -173,6 +175,7 @@ class Attempt:
         outcome = await self._call(
             self.activity_id(), self.request(), f"{self.sequence + 1:04d} {rule}{self.title}{how}"
         )
+        self._browser.meter.note(outcome)
         if not (outcome.from_ledger or outcome.reason.startswith("ledger_")):
             self._browser.adopted = True  # whatever is in doubt now was done in the page that is there
         return outcome

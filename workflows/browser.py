@@ -9,6 +9,7 @@ from temporalio.common import RetryPolicy
 from temporalio.exceptions import ActivityError
 
 from workflows import policies
+from workflows.meter import Meter
 
 with workflow.unsafe.imports_passed_through():
     from replaywright.domain.base import Record
@@ -58,6 +59,8 @@ class Browser:
         self.epoch = 1
         self.adopted = True
         """Whether the page is the one that earlier steps left; False after a rebuild."""
+        self.meter = Meter()
+        """What its steps have done of all that a policy limits."""
         self.recoveries = 0
         self.is_asleep = False
         """Whether it was given back, and is to be had again by `replace`."""

@@ -15,6 +15,8 @@ class TaskFailed(Exception):
 
     rule = ""
     """The rule of the policy that is behind it; empty if none is."""
+    at_step = True
+    """Whether it came at the step where the run is."""
 
     def __init__(self, reason: str, message: str, artifacts: dict[str, str] | None = None) -> None:
         super().__init__(message)
@@ -25,9 +27,12 @@ class TaskFailed(Exception):
 class TaskBlocked(TaskFailed):
     """A rule of the policy forbids what comes next: the run ends, and nothing tries it another way."""
 
-    def __init__(self, rule: str, message: str, artifacts: dict[str, str] | None = None) -> None:
+    def __init__(
+        self, rule: str, message: str, artifacts: dict[str, str] | None = None, *, at_step: bool = True
+    ) -> None:
         super().__init__(BLOCKED, message, artifacts)
         self.rule = rule
+        self.at_step = at_step
 
 
 def rule_behind(error: ActivityError) -> str:

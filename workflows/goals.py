@@ -11,7 +11,7 @@ from workflows import policies
 from workflows.attempts import Attempt, why_of
 from workflows.board import Board
 from workflows.browser import Browser
-from workflows.failures import TaskFailed
+from workflows.failures import TaskBlocked, TaskFailed
 from workflows.fitting import fit_of, missed, passing_over
 from workflows.planning import Planning, seen_of
 
@@ -231,6 +231,9 @@ class Goals:
         state = self._run.state
         totals = state.totals.model_copy(update={"usage": state.totals.usage.plus(self._usage)})
         told = {"goal": goal, "totals": totals, "begun": self._planning.begun, "passed_over": ()}
+        wishes = self._run.task.policy
+        if wishes is not None:  # who starts a run sets its limits, whatever the skill's task says
+            task = task.model_copy(update={"policy": wishes})
         changes = {"task": task, "values": values, "lineage": self._lineage, "state": state.model_copy(update=told)}
         return self._run.model_copy(update=changes)
 
@@ -254,7 +257,7 @@ class Goals:
         if state.rounds >= ROUNDS or course.written(position) >= STEPS:
             raise TaskFailed("endless_plan", self._endless(course.written(position)))
         if limit := self._planning.spent(usage):
-            raise TaskFailed(BUDGET_SPENT, limit)
+            raise TaskBlocked(limit.rule, limit.said) if limit.rule else TaskFailed(BUDGET_SPENT, limit.said)
         self._board.doing = "asking the planner"
         looked = await read(
             lambda: self._browser.call(

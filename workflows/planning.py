@@ -10,11 +10,12 @@ from workflows.rulings import WITHOUT_PAGE
 with workflow.unsafe.imports_passed_through():
     from replaywright.domain.asked import Asked, asked_of
     from replaywright.domain.budgets import Limits
+    from replaywright.domain.effective import Caps
     from replaywright.domain.loops import Course
     from replaywright.domain.outcomes import MARKED, MARKED_SNAPSHOT, Status, StepOutcome
     from replaywright.domain.runs import Mode, Proposal, ProposeRequest, ReviseRequest, Revision, RunInput, Usage
     from replaywright.domain.snapshot_text import quoted
-    from replaywright.domain.spending import plans_spent, spent
+    from replaywright.domain.spending import Spent, plans_spent, spent
     from replaywright.domain.steps import Goto
     from replaywright.domain.templates import fill
     from replaywright.domain.urls import origin_of
@@ -30,6 +31,7 @@ class Planning:
         self._limits = run.budget or Limits.of(
             run.task.budget, steps=len(run.task.steps), planner=run.state.goal is not None
         )
+        self._caps = Caps()
         self.revised_from = run.state.revised_from
         """For each revision, the index of the step that it began at."""
         self.begun = run.state.begun or workflow.now().timestamp()
@@ -39,12 +41,20 @@ class Planning:
         """So long the run has waited, which is no time of its own."""
         self.begun += seconds
 
-    def spent(self, usage: Usage) -> str:
-        """Which limit of the run is reached; empty while a model may be asked."""
-        return spent(self._limits, usage, workflow.now().timestamp() - self.begun)
+    def elapsed(self) -> float:
+        """Seconds that the run has taken of its own."""
+        return workflow.now().timestamp() - self.begun
 
-    def no_more_plans(self, usage: Usage) -> str:
-        """Why the planner may not be asked any more; empty while it may."""
+    def cap(self, caps: Caps) -> None:
+        """From now on the run may spend no more than this, whatever it was started with."""
+        self._caps, self._limits = caps, caps.over(self._limits)
+
+    def spent(self, usage: Usage) -> Spent | None:
+        """Which limit of the run is reached; None while a model may be asked."""
+        return spent(self._limits, usage, self.elapsed(), self._caps)
+
+    def no_more_plans(self, usage: Usage) -> Spent | None:
+        """Why the planner may not be asked any more; None while it may."""
         return self.spent(usage) or plans_spent(self._limits, len(self.revised_from))
 
     def is_for_the_planner(self, outcome: StepOutcome) -> bool:

@@ -9,7 +9,7 @@ with workflow.unsafe.imports_passed_through():
     from replaywright.domain.outcomes import LEFT_OUT, SERVER_ERROR, Status, StepOutcome
     from replaywright.domain.questions import Ask, QuestionKind
     from replaywright.domain.runs import Totals
-    from replaywright.domain.spending import BUDGET_SPENT
+    from replaywright.domain.spending import BUDGET_SPENT, Spent
 
 WITHOUT_PAGE = frozenset({"store_unavailable", "ledger_damaged", BUDGET_SPENT})
 """Reasons of failed steps that say nothing about the page: neither another plan nor another item helps."""
@@ -27,11 +27,10 @@ def may_repeat(outcome: StepOutcome) -> bool:
     return outcome.effect.repeatable and outcome.status in (Status.UNMET, Status.REFUSED)
 
 
-def out_of_budget(outcome: StepOutcome, limit: str) -> StepOutcome:
+def out_of_budget(outcome: StepOutcome, limit: Spent) -> StepOutcome:
     """The failure of a step for which a model would have been asked, had the run not reached its limit."""
-    return outcome.model_copy(
-        update={"reason": BUDGET_SPENT, "message": f"{limit} – {why_of(outcome)}"[:MESSAGE_LIMIT]}
-    )
+    said = f"{limit.said} – {why_of(outcome)}"[:MESSAGE_LIMIT]
+    return outcome.model_copy(update={"reason": BUDGET_SPENT, "message": said, "rule": limit.rule})
 
 
 def came_to_nothing(outcome: StepOutcome) -> bool:

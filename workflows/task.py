@@ -15,6 +15,7 @@ from workflows.failures import TaskBlocked, TaskFailed, rule_behind
 from workflows.goals import Goals
 from workflows.human_steps import HumanSteps
 from workflows.lists import Lists
+from workflows.meter import Meter, granted
 from workflows.network import network_of
 from workflows.overrides import Overrides
 from workflows.person import Person
@@ -108,6 +109,7 @@ class BrowserTask:
         )
         self._browser.session, self._browser.epoch = state.session, state.epoch
         self._browser.witness = state.witness
+        self._browser.meter = Meter(state.used, self._planning.elapsed)
         self._lists = Lists(self._browser, run, state.plan or plan_of(run))
         self._overrides = Overrides(self._browser, run, self._lineage)
         self._probing = Probing(self._browser, run, self._lineage)
@@ -149,6 +151,7 @@ class BrowserTask:
                 hold the `RunResult`.
         """
         try:
+            await self._policed()
             if self._goals.is_undecided:
                 workflow.continue_as_new(await self._goals.decided(self._show_doing))
             if self._resuming.is_due:
@@ -163,7 +166,7 @@ class BrowserTask:
             result = await self._finished()
         except TaskFailed as failure:
             kept = {"artifacts": failure.artifacts, "rule": failure.rule}
-            result = self._failed(failure.reason, str(failure)).model_copy(update=kept)
+            result = self._failed(failure.reason, str(failure), at_step=failure.at_step).model_copy(update=kept)
         except ActivityError as error:
             if isinstance(error.cause, CancelledError):
                 await asyncio.shield(self._left())
@@ -200,6 +203,26 @@ class BrowserTask:
             kind = "TaskBlocked" if result.rule else "TaskFailed"
             raise ApplicationError(message, result, type=kind, non_retryable=True)
         return result
+
+    async def _policed(self) -> None:
+        """Have the policy decide before anything is done: once in each execution, by the worker's rules of then.
+
+        Raises:
+            TaskBlocked: it forbids a step that is still to be done.
+        """
+        if not workflow.patched("policy"):
+            return
+        self._board.doing = "asking the policy"
+        self._show()
+        course = self._lists.course
+        begins = 0 if not self._position else course.place_of(self._position)
+        try:
+            answer = await granted(self._run, self._lineage, course.rolled[begins:], self._browser.meter.used)
+        except ActivityError as error:
+            if not (rule := rule_behind(error)):
+                raise
+            raise TaskBlocked(rule, policies.said(error), at_step=False) from error
+        self._planning.cap(answer.caps)
 
     async def _left(self) -> None:
         """Give back what others wait for."""
@@ -499,6 +522,8 @@ class BrowserTask:
         if self._lists.skips_item(attempt.sequence, outcome):
             self._leave_epoch(outcome)
             return await self._lists.leave_out(attempt, ITEM_SKIPPED, explained(attempt, outcome))
+        if outcome.rule and not self._asks_on_failure:
+            raise TaskBlocked(outcome.rule, explained(attempt, outcome), outcome.artifacts)
         if not self._asks_on_failure:
             raise TaskFailed(outcome.reason or outcome.status, explained(attempt, outcome), outcome.artifacts)
         verdict = await self._person.asked(failed_question(attempt, outcome))
@@ -590,6 +615,8 @@ class BrowserTask:
                 epoch=self._browser.epoch,
                 verify=verify,
                 content_keys=tuple(self._content_keys),
+                policy=self._run.task.policy,
+                used=self._browser.meter.used,
             )
 
         return await self._doubts.read(
@@ -641,6 +668,7 @@ class BrowserTask:
             revised_from=self._planning.revised_from,
             commits=self._commits,
             warnings=self._warnings,
+            used=self._browser.meter.used,
             begun=self._planning.begun,
             questions=self._person.asked_so_far,
             approved=self._human.approved,

@@ -31,6 +31,7 @@ _log = logging.getLogger("replaywright.downloads")
 FOLDER = "downloads"
 """In the session's directory."""
 DOWNLOAD_LIMIT_BYTES = 1024 * 1024 * 1024
+ANSWERS_KEPT = 50
 RESTING_S = 2.0
 """A file of unknown length whose download was begun by a lost worker is complete when it has not grown for so long."""
 
@@ -46,7 +47,11 @@ class Transfer:
     frame_id: str = ""
     recorder: Recorder | None = None
     """Of the step that began it; None when no step of this attachment did."""
-    state: Literal["running", "saved", "failed", "too_large"] = "running"
+    state: Literal["running", "saved", "failed", "too_large", "blocked"] = "running"
+    rule: str = ""
+    """Which rule blocked it."""
+    mime: str = ""
+    """What the server sent it as; "" when nobody knows."""
     size: int = 0
     total: int = 0
     """Bytes to come; 0 when the server does not say."""
@@ -63,6 +68,8 @@ class Downloads:
         self._limit_bytes = limit_bytes
         self._transfers: dict[str, Transfer] = {}
         self._wire: Wire | None = None
+        self._answers: dict[str, str] = {}
+        """What the latest documents were sent as, by their URLs."""
 
     async def open(self, browser: "Browser") -> None:
         """Have the browser write to the session's folder from now on, and look what lies there already.
@@ -92,18 +99,46 @@ class Downloads:
             self._progresses(wire, self._transfers[params["guid"]], params)
         self._session.pulse.beat()
 
+    def hear_answer(self, method: str, params: Mapping[str, Any]) -> None:
+        """An event of a tab: an answer to a navigation may be the beginning of a file."""
+        if method == "Network.responseReceived" and params["type"] == "Document":
+            response = params["response"]
+            self._answers.pop(response["url"], None)
+            self._answers[response["url"]] = response["mimeType"]
+            if len(self._answers) > ANSWERS_KEPT:
+                del self._answers[next(iter(self._answers))]
+
+    def _mime_of(self, url: str) -> str:
+        if url.startswith("data:"):
+            return url[len("data:") : LINE_LIMIT].partition(",")[0]
+        return self._answers.get(url, "")
+
+    def _is_forbidden(self, transfer: Transfer) -> bool:
+        """Whether the policy forbids the file: it is broken off, and what is there of it already is not taken."""
+        if transfer.state not in ("running", "saved"):
+            return transfer.state == "blocked"
+        size = max(transfer.size, transfer.total)
+        refusal = self._session.guard.refuses_file(transfer.name, transfer.mime, size)
+        if refusal is None:
+            return False
+        if transfer.state == "running" and self._wire is not None:
+            self._wire.tell("Browser.cancelDownload", {"guid": transfer.number})
+        transfer.state, transfer.rule = "blocked", refusal.rule
+        return True
+
     def _begins(self, params: Mapping[str, Any]) -> None:
         assert self._folder is not None
         number, name = params["guid"], safe_name(params["suggestedFilename"])
-        transfer = Transfer(
-            number, name, shorten(without_query(params["url"]), LINE_LIMIT), self._folder / number, params["frameId"]
-        )
+        url = shorten(without_query(params["url"]), LINE_LIMIT)
+        transfer = Transfer(number, name, url, self._folder / number, params["frameId"])
+        transfer.mime = self._mime_of(params["url"])
         recorder = self._session.recorder
         if recorder is not None and self._session.is_frame_of_step(transfer.frame_id):
             transfer.recorder = recorder
             recorder.download(number, name)
         self._transfers[number] = transfer
         self._note(transfer)
+        self._is_forbidden(transfer)
 
     def _progresses(self, wire: Wire, transfer: Transfer, params: Mapping[str, Any]) -> None:
         if transfer.state != "running":
@@ -113,6 +148,8 @@ class Downloads:
             transfer.total = total
             self._note(transfer)
         transfer.size = int(params["receivedBytes"])
+        if self._is_forbidden(transfer):
+            return
         if max(transfer.size, transfer.total) > self._limit_bytes:
             transfer.state = "too_large"
             wire.tell("Browser.cancelDownload", {"guid": transfer.number})
@@ -125,7 +162,7 @@ class Downloads:
 
     def _note(self, transfer: Transfer) -> None:
         """Write down what the file is, for a worker that finds it without having heard of it."""
-        note = {"name": transfer.name, "url": transfer.url, "total": transfer.total}
+        note = {"name": transfer.name, "url": transfer.url, "total": transfer.total, "mime": transfer.mime}
         try:
             _note_of(transfer.path).write_text(json.dumps(note), "utf-8")
         except OSError as exc:
@@ -140,6 +177,7 @@ class Downloads:
             try:
                 note = json.loads(_note_of(path).read_text("utf-8"))
                 known = Transfer(path.name, str(note["name"]), str(note["url"]), path, total=int(note["total"]))
+                known.mime = str(note.get("mime", ""))
             except (OSError, ValueError, KeyError, TypeError):  # nobody was attached when it began
                 known = Transfer(path.name, safe_name(path.name), "", path)
             known.adopted = True
@@ -171,6 +209,8 @@ class Downloads:
             return ()
         self._find_left_over()
         self._look_at_adopted()
+        for one in self._transfers.values():  # also what began before the rules of now were known
+            self._is_forbidden(one)
         return tuple(
             Download(_file_of(one, recorder), one.path, one.number)
             for one in self._transfers.values()
@@ -211,5 +251,6 @@ def _file_of(transfer: Transfer, recorder: Recorder | None) -> DownloadedFile:
         size=transfer.size,
         state="unfinished" if transfer.state == "running" else transfer.state,
         url=transfer.url,
+        rule=transfer.rule,
         earlier=transfer.recorder is None or transfer.recorder is not recorder,
     )

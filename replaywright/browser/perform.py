@@ -135,7 +135,10 @@ class StepRun:
     async def _on_element(self) -> Report:
         context, step = self._context, self._context.step
         spec = self._spec()
-        files = uploads.allowed(step.files, context.session.upload_roots) if isinstance(step, Upload) else ()
+        session = context.session
+        files = (
+            uploads.allowed(step.files, session.upload_roots, session.guard.uploads) if isinstance(step, Upload) else ()
+        )
         result = await self._find(spec)
         self._found_at = time.monotonic()
         if isinstance(result, Missed):

@@ -1,6 +1,7 @@
 """A live browser: its tabs, and what becomes known about them while nobody looks."""
 
 import asyncio
+import contextlib
 import secrets
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -24,6 +25,7 @@ from replaywright.browser.wire import Counts, WireFailed
 from replaywright.domain.checkpoints import PageState
 from replaywright.domain.evaluation import CustomPredicate
 from replaywright.domain.eventually import Eventually
+from replaywright.domain.guard import Guard
 from replaywright.domain.observed import SAFE_METHODS, PredicateResult
 from replaywright.domain.outcomes import Evidence
 from replaywright.domain.overrides import OverrideRule
@@ -75,6 +77,10 @@ class ChromiumSession:
         self.downloads = Downloads(self, directory, download_limit_bytes)
         self.upload_roots = upload_roots
         """Folders that files may be uploaded from."""
+        self.guard = Guard()
+        """The part of a policy that this session keeps to; the latest step's, also between steps."""
+        self.popups_opened = 0
+        """Tabs that have opened since the latest step began."""
         self.last_evidence = Evidence()
         self.typed: list[str] = []
         """Secrets that were typed: fields that show them are not read back. In memory only."""
@@ -130,6 +136,13 @@ class ChromiumSession:
 
     async def _take_popup(self, page: Page) -> None:
         recorder, opener = self.recorder, self._current
+        self.popups_opened += 1
+        if self.guard.popups is not None and self.popups_opened > self.guard.popups.value:
+            if recorder is not None:
+                recorder.popup("")
+            with contextlib.suppress(PlaywrightError):  # it was gone already
+                await page.close()
+            return
         await self._attach(page)
         tab = next((tab for tab in self.tabs if tab.page is page), None)
         if tab is None or opener is None:
@@ -230,6 +243,7 @@ class ChromiumSession:
     def event(self, tab: Tab, method: str, params: Mapping[str, Any]) -> None:
         """Any event of the protocol; what other tabs do meanwhile is not the step's doing."""
         self.journal.hear(method, params)
+        self.downloads.hear_answer(method, params)
         if self.troubles is not None:
             self.troubles.hear(tab, method, params)
         recorder = self.recorder
@@ -284,6 +298,8 @@ class ChromiumSession:
         entered = (work.text, work.dialog_text or "") if work.sensitive else ()
         self.typed += [text for text in entered if len(text) >= SECRET_LIMIT and text not in self.typed]
         self.dialogs.declare(work)
+        if work.guard is not None:
+            self.guard, self.popups_opened = work.guard, 0
         self.tabs_seen = [tab for tab in self.tabs if not tab.closed]
         run = StepRun(self, work, before_dispatch)
         try:

@@ -12,7 +12,8 @@ from replaywright.browser.attempt import Attempt
 from replaywright.browser.channel import Frame, Tab, script_for
 from replaywright.browser.waiting import Deadline
 from replaywright.browser.wire import Wire
-from replaywright.errors import ActionFailed
+from replaywright.domain.guard import UploadRoots
+from replaywright.errors import ActionFailed, PolicyBlocked
 
 CHOOSER_S = 3.0
 """How long a page may take to open its file chooser after the click; some ask their server first."""
@@ -20,13 +21,20 @@ TAKEN_S = 1.0
 """How long the page's word on what it was given may take."""
 
 
-def allowed(files: Sequence[str], roots: Sequence[Path]) -> tuple[Path, ...]:
+def allowed(files: Sequence[str], roots: Sequence[Path], rules: Sequence[UploadRoots] = ()) -> tuple[Path, ...]:
     """The real paths of `files`, each a readable plain file inside one of `roots`, links and `..` resolved.
 
     Raises:
         ActionFailed: `upload_refused`, nothing was touched.
+        PolicyBlocked: one of `rules` does not have its folder; nothing was touched.
     """
-    return tuple(_allowed(file, roots) for file in files)
+    found = tuple(_allowed(file, roots) for file in files)
+    for file in found:
+        for rule in rules:
+            real = rule.model_copy(update={"folders": tuple(map(os.path.realpath, rule.folders))})
+            if (refusal := real.refuses(str(file))) is not None:
+                raise PolicyBlocked(refusal.message, rule=refusal.rule)
+    return found
 
 
 def _allowed(file: str, roots: Sequence[Path]) -> Path:

@@ -56,12 +56,15 @@ class DownloadedFile(Record):
     """Bytes."""
     sha256: str = ""
     """Its digest, hexadecimal: its address in the artifact store. Empty when it is not there."""
-    state: Literal["saved", "failed", "too_large", "unfinished", "not_kept"] = "saved"
+    state: Literal["saved", "failed", "too_large", "blocked", "unfinished", "not_kept"] = "saved"
     """`failed`: broken off, by the server, the page or a person; `too_large`: broken off at the worker's limit;
-    `unfinished`: still under way at the end of the step; `not_kept`: complete, but the artifact store did not take it.
+    `blocked`: broken off, as a rule of the policy forbids it; `unfinished`: still under way at the end of the step;
+    `not_kept`: complete, but the artifact store did not take it.
     """
     url: str = ""
     """Origin and path; no query."""
+    rule: str = ""
+    """Of a file that was blocked: the rule."""
     earlier: bool = False
     """It was begun before this step, by the page itself or by an attempt that was lost."""
 

@@ -1,18 +1,23 @@
-"""What runs may reach and do: the policy that people write, and the one that holds for a run.
+"""What runs may reach and do: the policy that people write.
 
 An operator's file (`REPLAYWRIGHT_POLICY`) is the limit of every run of a worker; a task may ask for hosts beside its
-own site. A run may do what both allow. Without a file, a run reaches its own site and what its task names.
+own site, and limit itself. A run may do what both allow: see `replaywright.domain.effective`. Without a file, a run
+reaches its own site and what its task names.
 """
 
 from typing import Annotated
 
-from pydantic import Field, StringConstraints
+from pydantic import Field, StringConstraints, field_validator
 
 from replaywright.domain.actions import Action
 from replaywright.domain.base import Authored
 
 HostPattern = Annotated[str, StringConstraints(min_length=1, max_length=300)]
 """`shop.example`, `*.shop.example` (its subdomains), `10.1.0.0/16`, `[::1]`, each also with `:port`."""
+
+FileType = Annotated[str, StringConstraints(pattern=r"^[a-z0-9][a-z0-9_+-]{0,15}(\.[a-z0-9]{1,8})?$")]
+"""`pdf`, `tar.gz`."""
+Folder = Annotated[str, StringConstraints(pattern=r"^/")]
 
 
 class Hosts(Authored):
@@ -34,7 +39,7 @@ class Downloads(Authored):
 
     max_mb: int | None = Field(None, ge=0)
     """Of one file, in units of 1,048,576 bytes. None: what the worker's settings say."""
-    types: tuple[str, ...] | None = None
+    types: tuple[FileType, ...] | None = None
     """Extensions without their dot, in lower case. None: all."""
 
 
@@ -65,17 +70,30 @@ class Spending(Authored):
     """US dollars."""
 
 
-class Policy(Authored):
-    """What runs may reach and do, as people write it."""
+class Wishes(Authored):
+    """What a task asks for, and limits itself to."""
 
-    name: str = Field("policy", pattern=r"^[a-z0-9][a-z0-9-]{0,62}$")
-    """Told with everything that it blocks."""
     hosts: Hosts | None = None
     """None: the task's own site, and the hosts that the task asks for."""
     actions: Actions = Actions()
-    upload_roots: tuple[str, ...] | None = None
+    upload_roots: tuple[Folder, ...] | None = None
     """Folders whose files may be uploaded, absolute. None: what the worker's settings say."""
     downloads: Downloads = Downloads()
     traffic: Traffic = Traffic()
     amounts: Amounts = Amounts()
     spending: Spending = Spending()
+
+    @field_validator("upload_roots")
+    @classmethod
+    def _go_nowhere_else(cls, roots: tuple[str, ...] | None) -> tuple[str, ...] | None:
+        for root in roots or ():
+            if ".." in root.split("/"):
+                raise ValueError(f"{root!r} has '..' in it; write the folder's own path")
+        return roots
+
+
+class Policy(Wishes):
+    """What runs may reach and do, as an operator writes it."""
+
+    name: str = Field("policy", pattern=r"^[a-z0-9][a-z0-9-]{0,62}$")
+    """Told with everything that it blocks."""

@@ -9,6 +9,7 @@ from replaywright.domain.asked import Asked
 from replaywright.domain.base import Record
 from replaywright.domain.budgets import Limits
 from replaywright.domain.checkpoints import Checkpoint
+from replaywright.domain.effective import Used
 from replaywright.domain.fitting import PassedOver
 from replaywright.domain.goal_runs import GoalState, Mended, SkillUse
 from replaywright.domain.loops import ItemLine, Loop
@@ -16,6 +17,7 @@ from replaywright.domain.network_policy import RefusedHost
 from replaywright.domain.observed import PredicateResult
 from replaywright.domain.outcomes import DownloadedFile, Lookup, Status, StepOutcome
 from replaywright.domain.overrides import Due
+from replaywright.domain.policy import Wishes
 from replaywright.domain.predicates import Predicate
 from replaywright.domain.probing import SiteProbe
 from replaywright.domain.questions import APPROVE_WITHIN_S, Question, Verdict
@@ -149,6 +151,10 @@ class ActionRequest(Record):
     """Which item of a list it is done for, without its value: `invoice 2/5`; for the trace. Empty outside of lists."""
     site: str = ""
     """The address that the task begins at: secrets that nobody bound may be entered there. Empty: nowhere."""
+    policy: Wishes | None = None
+    """What the task asks for and limits itself to. The operator's policy is the worker's own."""
+    used: Used = Used()
+    """What the run has done by now of all that a policy limits."""
 
 
 class LeaveOutRequest(Record):
@@ -362,6 +368,10 @@ class FinishRequest(Record):
     epoch: int = 1
     verify: tuple[Predicate, ...] = ()
     """With the parameters' values filled in."""
+    policy: Wishes | None = None
+    """What the task asks for and limits itself to."""
+    used: Used | None = None
+    """What the run has done of all that a policy limits; None of a run of an older worker."""
     content_keys: tuple[str, ...] = ()
     """Of all steps performed: candidates written under these by this run become active."""
 
@@ -467,6 +477,8 @@ class RunState(Record):
     """How many questions it has asked."""
     approved: str = ""
     """What the next step that can never be undone does, if a person has approved of it."""
+    used: Used = Used()
+    """What was done by now of all that a policy limits; its seconds are told by `begun`."""
     begun: float = 0.0
     """When the run began, in seconds since 1970, moved on by the time that it waited for a person; 0 if it begins."""
 

@@ -11,6 +11,7 @@ from replaywright.domain.actions import Action
 from replaywright.domain.base import Authored
 from replaywright.domain.budgets import Budget
 from replaywright.domain.lists import list_of, list_value
+from replaywright.domain.policy import Wishes
 from replaywright.domain.predicates import KINDS, Predicate
 from replaywright.domain.steps import Extract, Fill, ForEach, Goto, Paste, Step, Type, Upload
 from replaywright.domain.templates import lone_parameter, malformed_in, parameters_in, secrets_in, texts_of
@@ -67,6 +68,8 @@ class Task(Authored):
     """What must hold after the last step: the final verification."""
     budget: Budget = Budget()
     """What a run may spend on models."""
+    policy: Wishes | None = None
+    """Hosts that runs ask for beside the task's own site, and what they limit themselves to; see the reference."""
     on_failure: Literal["fail", "ask"] = "fail"
     """When a step failed and nothing mends it: end the run, or wait for a person."""
     site_lag_ms: int = Field(5_000, ge=0, le=600_000)

@@ -1,12 +1,37 @@
 """What the activity of a step makes of a rule that forbids it."""
 
+from pathlib import Path
+from typing import Any
+
 import pytest
 from temporalio.exceptions import ApplicationError
 
-from replaywright.domain.outcomes import BLOCKED, Status
+from activities.effects import EffectActivities
+from activities.knowledge import KnowledgeActivities
+from activities.policing import Policing, PolicyActivities
+from replaywright.domain.budgets import Limits
+from replaywright.domain.effective import Used
+from replaywright.domain.outcomes import BLOCKED, DownloadedFile, Status
+from replaywright.domain.policy import Policy, Wishes
+from replaywright.domain.policy_runs import CheckPolicy
+from replaywright.domain.runs import FinishRequest, Mode
 from replaywright.domain.steps import Step
-from replaywright.errors import PolicyBlocked
-from tests.unit.staged import CLICK_SEND, COMPOSE, FILL_TO, SEND, TO, Stage, of_run, request, run_activity
+from replaywright.domain.tasks import parse_authored, parse_task
+from replaywright.errors import PlanRefused, PolicyBlocked
+from replaywright.ports import Download
+from tests.unit.staged import (
+    CLICK_SEND,
+    COMPOSE,
+    FILL_TO,
+    SEND,
+    SESSION,
+    TO,
+    Stage,
+    of_run,
+    request,
+    run_activity,
+    step,
+)
 
 RULE = "policy 'back-office': hosts.deny"
 
@@ -44,13 +69,14 @@ async def test_the_intent_of_a_commit_step_that_is_forbidden_before_its_bytes_le
     assert await stage.state(asked) == "NOT_DONE"
 
 
-async def test_a_commit_step_of_which_something_may_have_left_is_in_doubt_not_blocked(stage: Stage) -> None:
+async def test_a_commit_step_that_is_broken_off_leaves_its_intent_open_if_something_may_have_left(stage: Stage) -> None:
     asked = request(CLICK_SEND, proposed=SEND)
     stage.site.fail_after = [forbidden(dispatched=True)]
 
     outcome = await stage.perform(asked)
 
-    assert (outcome.status, outcome.rule) == (Status.IN_DOUBT, RULE)
+    assert (outcome.status, outcome.rule) == (Status.BLOCKED, RULE)
+    assert "may have taken effect" in outcome.message
     assert await stage.state(asked) == "DISPATCHED"
 
 
@@ -78,3 +104,134 @@ async def test_a_rule_that_is_found_outside_of_a_step_is_told_to_the_workflow_wi
         await run_activity(fill, request(FILL_TO))
 
     assert (failure.value.type, failure.value.details, failure.value.non_retryable) == ("PolicyBlocked", (RULE,), True)
+
+
+# ------------------------------------------------------------------------- decided by the worker, at every step
+
+
+def denying(stage: Stage, **fields: object) -> None:
+    """Give the stage's worker an operator's policy."""
+    policing = Policing(parse_authored(Policy, {"name": "back-office", **fields}, "policy.yaml", ""))
+    stage.actions.policing = policing
+    stage.effects = EffectActivities(stage.attachments, stage.store, stage.secrets, policing)
+    stage.knowledge = KnowledgeActivities(
+        stage.attachments, stage.store, stage.secrets, stage.actions.failures, policing
+    )
+
+
+async def test_a_forbidden_action_is_blocked_on_a_cache_hit_too_and_nothing_is_touched(stage: Stage) -> None:
+    await stage.learn(request(CLICK_SEND, proposed=SEND))
+    denying(stage, actions={"deny": ["click"]})
+    asked = of_run("r2", request(CLICK_SEND))
+
+    outcome = await stage.perform(asked, from_url=COMPOSE)
+
+    assert (outcome.status, outcome.rule) == (Status.BLOCKED, "policy 'back-office': actions.deny")
+    assert (stage.browser.works, stage.site.dispatches, await stage.state(asked)) == ([], [], "")
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [{"proposed": SEND}, {"override": "banner"}, {"reapply": True}, {"mode": Mode.LEARN}, {"recovered": True}],
+)
+async def test_it_is_blocked_however_the_step_came_about(stage: Stage, fields: dict[str, Any]) -> None:
+    denying(stage, actions={"allow": ["goto", "fill"]})
+
+    outcome = await stage.perform(request(CLICK_SEND, **fields))
+
+    assert (outcome.status, outcome.rule) == (Status.BLOCKED, "policy 'back-office': actions.allow")
+    assert stage.browser.works == []
+
+
+async def test_a_step_that_was_done_before_the_rule_is_answered_by_the_ledger(stage: Stage) -> None:
+    asked = request(CLICK_SEND, proposed=SEND)
+    await stage.perform(asked)
+    denying(stage, actions={"deny": ["click"]})
+
+    outcome = await stage.perform(asked.model_copy(update={"recovered": True}))
+
+    assert (outcome.status, outcome.from_ledger) == (Status.DONE, True)
+
+
+async def test_what_the_task_itself_forbids_is_blocked_without_an_operator_s_file(stage: Stage) -> None:
+    own = Wishes.model_validate({"actions": {"deny": ["fill"]}})
+
+    outcome = await stage.perform(request(FILL_TO, proposed=TO, policy=own))
+
+    assert (outcome.status, outcome.rule) == (Status.BLOCKED, "task: actions.deny")
+
+
+async def test_a_step_beyond_an_amount_is_blocked_but_not_one_that_is_only_done_again(stage: Stage) -> None:
+    denying(stage, amounts={"steps": 2})
+    spent = Used(steps=2)
+
+    beyond = await stage.perform(request(FILL_TO, proposed=TO, used=spent))
+    again = await stage.perform(request(FILL_TO, proposed=TO, used=spent, reapply=True))
+
+    assert (beyond.status, beyond.rule) == (Status.BLOCKED, "policy 'back-office': amounts.steps")
+    assert again.status is Status.DONE
+
+
+async def test_a_file_that_was_broken_off_by_a_rule_blocks_the_step_and_is_not_kept(stage: Stage) -> None:
+    rule = "policy 'back-office': downloads.types"
+    file = DownloadedFile(name="setup.exe", size=5, state="blocked", rule=rule)
+    stage.site.downloads = [Download(file, Path("/nowhere/1"), "1")]
+
+    outcome = await stage.perform(request(FILL_TO, proposed=TO))
+
+    assert (outcome.status, outcome.rule) == (Status.BLOCKED, rule)
+    assert outcome.evidence.files == (file,)
+    assert stage.site.downloads == []
+
+
+async def test_the_browser_is_given_what_it_has_to_keep_to(stage: Stage) -> None:
+    denying(stage, downloads={"types": ["pdf"]}, upload_roots=["/srv"], amounts={"popups": 3})
+
+    await stage.perform(request(FILL_TO, proposed=TO, used=Used(popups=2)))
+
+    [work] = stage.browser.works
+    assert work.guard is not None
+    assert work.guard.popups is not None
+    assert (work.guard.types[0].types, work.guard.uploads[0].folders, work.guard.popups.value) == (
+        ("pdf",),
+        ("/srv",),
+        1,
+    )
+
+
+async def test_a_run_that_is_over_an_amount_at_its_end_makes_nothing_active(stage: Stage) -> None:
+    denying(stage, amounts={"popups": 0})
+    finish = FinishRequest(run_id="r1", lineage="l1", tenant="acme", task="t", session=SESSION, used=Used(popups=1))
+
+    with pytest.raises(ApplicationError) as failure:
+        await run_activity(stage.knowledge.finish_run, finish)
+
+    assert failure.value.details == ("policy 'back-office': amounts.popups",)
+    assert "promote" not in stage.store.calls
+
+
+async def test_a_run_is_checked_before_it_begins_and_told_what_it_may_spend(stage: Stage) -> None:
+    denying(stage, actions={"deny": ["upload"]}, spending={"calls": 7})
+    activities = PolicyActivities(stage.actions.policing, stage.store)
+    steps = [{"action": "goto", "url": "http://site/"}, {"action": "fill", "instruction": "the name", "value": "x"}]
+    task = parse_task({"task": "t", "steps": steps}, "test")
+    asked = CheckPolicy(run_id="r1", lineage="l1", tenant="acme", task=task, plan=task.steps)
+    upload = step("upload", "the file field", files=["a.pdf"])
+
+    granted = await run_activity(activities.check_policy, asked)
+    with pytest.raises(ApplicationError) as failure:
+        await run_activity(activities.check_policy, asked.model_copy(update={"plan": (*task.steps, upload)}))
+
+    assert granted.caps.over(Limits(calls=60)).calls == 7
+    assert (failure.value.type, failure.value.details) == ("PolicyBlocked", ("policy 'back-office': actions.deny",))
+    [line] = await stage.lines()
+    assert (line["kind"], line["rule"]) == ("policy", "policy 'back-office': actions.deny")
+
+
+def test_a_plan_of_a_model_that_the_policy_forbids_is_refused_with_the_rule() -> None:
+    policing = Policing(Policy.model_validate({"name": "back-office", "actions": {"deny": ["press"]}}))
+
+    with pytest.raises(
+        PlanRefused, match=r"step 2 \(press\) is forbidden, do without: policy 'back-office': actions.deny"
+    ):
+        policing.pass_plan(None, (CLICK_SEND, step("press", "", keys="Enter")))

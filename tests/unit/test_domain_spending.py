@@ -3,6 +3,7 @@
 import pytest
 
 from replaywright.domain.budgets import CALLS, TOKENS, Budget, Limits, Price
+from replaywright.domain.effective import Caps
 from replaywright.domain.runs import Usage
 from replaywright.domain.spending import money_said, plans_spent, spent
 
@@ -37,13 +38,31 @@ def test_the_limit_that_is_reached_is_named_with_its_value_and_the_remedy(
 ) -> None:
     told = spent(limits, usage, seconds)
 
-    assert said in told
-    assert bool(said) == bool(told)
+    assert bool(said) == (told is not None)
+    assert told is None or (said in told.said and told.rule == "")
+
+
+@pytest.mark.parametrize(
+    ("limits", "name"), [(Limits(), "calls"), (Limits(calls=9, tokens=9), "tokens"), (Limits(money=3.0), "money")]
+)
+def test_a_limit_that_is_the_policy_s_is_told_with_its_rule_and_no_option_lifts_it(limits: Limits, name: str) -> None:
+    rule = f"policy 'p': spending.{name}"
+    value = {"calls": 3, "tokens": 5, "money": 0.5}[name]
+    caps = Caps.model_validate({name: {"rule": rule, "value": value}})
+
+    told = spent(caps.over(limits), PRICED, 0, caps)
+
+    assert told is not None
+    assert told.rule == rule
+    assert rule in told.said
+    assert "--max" not in told.said
 
 
 def test_plans_are_counted_apart() -> None:
-    assert plans_spent(Limits(plans=2), 1) == ""
-    assert "2 revised plans" in plans_spent(Limits(plans=2), 2)
+    assert plans_spent(Limits(plans=2), 1) is None
+    told = plans_spent(Limits(plans=2), 2)
+    assert told is not None
+    assert "2 revised plans" in told.said
 
 
 def test_a_caller_s_word_comes_before_the_task_s_and_that_before_what_is_usual() -> None:

@@ -27,6 +27,7 @@ from replaywright.domain.goal_runs import (
     SkillUse,
 )
 from replaywright.domain.outcomes import WHEN, Lookup, Status, StepOutcome
+from replaywright.domain.policy_runs import CheckPolicy, Granted
 from replaywright.domain.questions import KeyRequest, LookForPerson, Notice, Question, SeenByPerson
 from replaywright.domain.recall import Recalled, RecallRequest
 from replaywright.domain.runs import (
@@ -158,6 +159,8 @@ class Script:
     keys: list[KeyRequest] = field(default_factory=list)
     notices: list[Notice] = field(default_factory=list)
     notify: Callable[[Notice], None] = lambda _notice: None
+    policy: Callable[[CheckPolicy], Granted] = lambda _request: Granted()
+    checked_by_policy: list[CheckPolicy] = field(default_factory=list)
     activity_ids: list[str] = field(default_factory=list)
 
     def answer(self, request: ActionRequest, call: int) -> StepOutcome:
@@ -228,6 +231,15 @@ def _note_run(script: Script) -> Callable[..., object]:
         script.count(request)
 
     return note_run
+
+
+def _policy(script: Script) -> Callable[..., object]:
+    @activity.defn(name="policy.check")
+    async def check_policy(request: CheckPolicy) -> Granted:
+        script.checked_by_policy.append(request)
+        return script.policy(request)
+
+    return check_policy
 
 
 def _probes(script: Script) -> tuple[Callable[..., object], Callable[..., object]]:
@@ -382,7 +394,7 @@ def _activities(script: Script, queue: str) -> tuple[list[Callable[..., object]]
     actions = [named(action) for action in Action]
     own = [*actions, decide, recover, close, verify, finish, try_probe, seen, *_looking(script), *_checkpoints(script)]
     of_models: list[Callable[..., object]] = [propose, revise, propose_probe, *_of_goals(script)]
-    return own, [opened, recover, settle, leave_out, resume, _note_run(script), notify, key], of_models
+    return own, [opened, recover, settle, leave_out, resume, _note_run(script), notify, key, _policy(script)], of_models
 
 
 @asynccontextmanager

@@ -6,13 +6,17 @@ from temporalio.client import Client, WorkflowFailureError
 from temporalio.exceptions import ApplicationError
 from temporalio.testing import WorkflowEnvironment
 
-from replaywright.domain.actions import Effect
+from replaywright.domain.actions import Cause, Effect
 from replaywright.domain.budgets import Limits
-from replaywright.domain.outcomes import BLOCKED, Status, StepOutcome
+from replaywright.domain.effective import Caps, Used
+from replaywright.domain.guard import Most
+from replaywright.domain.outcomes import BLOCKED, Evidence, Status, StepOutcome
 from replaywright.domain.overrides import Due
+from replaywright.domain.policy import Wishes
+from replaywright.domain.policy_runs import CheckPolicy, Granted
 from replaywright.domain.runs import ActionRequest, RunInput, RunResult
 from replaywright.domain.steps import Step
-from tests.workflows.scripted import Script, after_goto, done, lost, run_of, scripted, start
+from tests.workflows.scripted import Script, after_goto, done, lost, missed, run_of, scripted, start
 from workflows.plugin import WorkflowPlugin
 from workflows.task import BrowserTask
 
@@ -101,3 +105,49 @@ async def test_an_override_rule_that_is_blocked_is_left_out_and_shown(client: Cl
 
     assert result.succeeded
     assert [(line.override, line.status, line.rule) for line in lines][1] == ("banner", Status.BLOCKED, RULE)
+
+
+async def test_a_run_that_the_policy_forbids_opens_no_browser(client: Client) -> None:
+    def refuse(_request: CheckPolicy) -> Granted:
+        raise ApplicationError(f"{RULE} forbids it", RULE, type="PolicyBlocked", non_retryable=True)
+
+    script = Script(policy=refuse)
+
+    error = await ended(client, script, run_of(GOTO, FILL))
+
+    result = RunResult.model_validate(error.details[0])
+    assert (error.type, result.rule, result.failed_step) == ("TaskBlocked", RULE, None)
+    assert (script.opened, script.performed) == ([], [])
+    assert [step.action for step in script.checked_by_policy[0].plan] == ["goto", "fill"]
+
+
+async def test_what_steps_have_done_is_counted_and_told_to_each_next_one_over_continue_as_new(client: Client) -> None:
+    seen = Evidence(causes=(Cause.NEW_DOCUMENT,), tabs=("opened http://site/2",), dialogs=("alert: x",))
+    script = Script(perform=lambda request, _call: done(request, evidence=seen))
+    own = {"amounts": {"steps": 9}}
+
+    async with scripted(client, script) as queue:
+        run = run_of(GOTO, FILL, FILL, steps_per_history=1)
+        task = run.task.model_copy(update={"policy": Wishes.model_validate(own)})
+        await (await start(client, queue, run.model_copy(update={"task": task}))).result()
+
+    told = [request.used.model_copy(update={"seconds": 0.0}) for request in script.performed]
+    assert told == [Used(navigations=n, popups=n, dialogs=n, steps=n) for n in range(3)]
+    assert script.performed[-1].used.seconds > 0
+    assert all(request.policy == task.policy for request in script.performed)
+    assert [len(request.plan) for request in script.checked_by_policy] == [3, 2, 1]
+
+
+async def test_the_policy_s_limit_counts_against_what_the_caller_allows_and_ends_the_run_as_blocked(
+    client: Client,
+) -> None:
+    rule = "policy 'back-office': spending.calls"
+    caps = Caps(calls=Most(rule=rule, value=1))
+    missing = missed("no_entry")
+    script = Script(policy=lambda _request: Granted(caps=caps), perform=after_goto(lambda _r, _c: missing))
+
+    error = await ended(client, script, run_of(GOTO, FILL, budget=Limits(calls=50)))
+
+    result = RunResult.model_validate(error.details[0])
+    assert (result.rule, len(script.proposed)) == (rule, 1)
+    assert "allows no more" in result.message
