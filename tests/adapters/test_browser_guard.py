@@ -1,0 +1,141 @@
+"""What a policy says of files and tabs, in a real browser: forbidden ones are broken off, and the rule is told."""
+
+import threading
+from collections.abc import AsyncIterator, Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import pytest
+
+from replaywright.browser.attach import ChromiumBrowsers
+from replaywright.browser.session import ChromiumSession
+from replaywright.domain.actions import Cause
+from replaywright.domain.guard import FileTypes, Guard, Most, UploadRoots
+from replaywright.errors import PolicyBlocked
+from tests.adapters.chromium import leave_one_blank_tab
+from tests.adapters.steps import button, link, work
+
+TYPES = "policy 'p': downloads.types"
+SIZE = "policy 'p': downloads.max_mb"
+GUARD = Guard(types=(FileTypes(rule=TYPES, types=("pdf",)),), bytes=Most(rule=SIZE, value=100_000))
+FILES = {
+    "/report.pdf": ("application/pdf", b"%PDF-1.4"),
+    "/plain.pdf": ("application/octet-stream", b"%PDF-1.4"),
+    "/program.pdf": ("application/x-msdownload", b"MZ"),
+    "/setup.exe": ("application/x-msdownload", b"MZ"),
+    "/large.pdf": ("application/pdf", b"0" * 300_000),
+}
+PAGE = (
+    "<title>Files</title>"
+    + "".join(f'<a href="{path}">{path[1:]}</a> ' for path in FILES)
+    + """<a href="data:text/html,hello" download="data.pdf">data.pdf</a>
+    <button onclick="window.open('/one'); window.open('/two')">Two tabs</button>
+    <input type="file" aria-label="The file">"""
+)
+
+
+class _Site(BaseHTTPRequestHandler):
+    def do_GET(self) -> None:
+        kind, body = FILES.get(self.path, ("text/html", PAGE.encode()))
+        self.send_response(200)
+        self.send_header("Content-Type", kind)
+        self.send_header("Content-Length", str(len(body)))
+        if self.path in FILES:
+            self.send_header("Content-Disposition", f'attachment; filename="{self.path[1:]}"')
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_: object) -> None:
+        return
+
+
+@pytest.fixture(scope="module")
+def site() -> Iterator[str]:
+    server = ThreadingHTTPServer(("127.0.0.1", 0), _Site)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    yield f"http://127.0.0.1:{server.server_address[1]}/"
+    server.shutdown()
+    server.server_close()
+
+
+@pytest.fixture(scope="module")
+def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("outgoing")
+    (folder / "allowed").mkdir()
+    (folder / "allowed" / "a.csv").write_text("a,b")
+    (folder / "other.csv").write_text("c,d")
+    (folder / "allowed" / "link.csv").symlink_to(folder / "other.csv")
+    return folder
+
+
+@pytest.fixture
+async def session(endpoint: str, tmp_path: Path, root: Path) -> AsyncIterator[ChromiumSession]:
+    browsers = ChromiumBrowsers(upload_roots=(root,))
+    attached = await browsers.attach(endpoint, str(tmp_path / "session"))
+    yield attached
+    await attached.detach()
+    await leave_one_blank_tab(endpoint)
+    await browsers.close()
+
+
+@pytest.mark.parametrize(
+    ("name", "rule"),
+    [
+        ("program.pdf", TYPES),
+        *(
+            pytest.param(name, rule, marks=pytest.mark.long)
+            for name, rule in (
+                ("report.pdf", ""),
+                ("plain.pdf", ""),
+                ("setup.exe", TYPES),
+                ("large.pdf", SIZE),
+                ("data.pdf", TYPES),
+            )
+        ),
+    ],
+)
+async def test_a_file_that_is_forbidden_by_name_type_or_size_is_broken_off_with_its_rule(
+    session: ChromiumSession, site: str, name: str, rule: str
+) -> None:
+    await session.perform(work("goto", url=site))
+
+    report = await session.perform(work("click", link(name), guard=GUARD))
+
+    [download] = report.downloads
+    assert (download.file.name, download.file.state, download.file.rule) == (name, "blocked" if rule else "saved", rule)
+    await session.release(report.downloads)
+    assert not download.path.exists()
+
+
+async def test_a_tab_beyond_those_that_may_open_is_closed_at_once_and_counted(
+    session: ChromiumSession, site: str
+) -> None:
+    await session.perform(work("goto", url=site))
+    guard = Guard(popups=Most(rule="policy 'p': amounts.popups", value=0))
+
+    report = await session.perform(work("click", button("Two tabs"), guard=guard))
+    await session.until(lambda: not session.opening, 10)
+
+    assert report.url == site
+    assert len([tab for tab in session.tabs if not tab.closed]) == 1
+    assert Cause.POPUP in report.evidence.causes
+
+
+@pytest.mark.parametrize(
+    ("file", "allowed"), [("allowed/a.csv", True), ("other.csv", False), ("allowed/link.csv", False)]
+)
+async def test_a_policy_narrows_the_folders_of_the_worker_and_links_lead_nowhere_else(
+    session: ChromiumSession, site: str, root: Path, file: str, *, allowed: bool
+) -> None:
+    await session.perform(work("goto", url=site))
+    rule = "policy 'p': upload_roots"
+    guard = Guard(uploads=(UploadRoots(rule=rule, folders=(str(root / "allowed"),)),))
+    step = work("upload", {"label": "The file"}, instruction="the file", files=[file], guard=guard)
+
+    if allowed:
+        assert (await session.perform(step)).acted
+        return
+    with pytest.raises(PolicyBlocked) as failure:
+        await session.perform(step)
+
+    assert (failure.value.rule, failure.value.dispatched) == (rule, False)
