@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -26,7 +27,8 @@ from replaywright.domain.runs import UNTOUCHED, ActionRequest
 from replaywright.domain.secret_sites import BoundSecret, own_site
 from replaywright.domain.snapshots import Snapshot
 from replaywright.domain.steps import Fill, Paste, Type
-from replaywright.domain.templates import fill, secrets_in
+from replaywright.domain.templates import fill, secrets_in, totps_in
+from replaywright.domain.totp import totp_of
 from replaywright.errors import (
     ActionFailed,
     ArtifactsUnavailable,
@@ -298,12 +300,22 @@ class Actions:
         prompt = step.dialog_text
         bound = {name: self._bound(name, request) for name in secrets_in(text) | secrets_in(prompt or "")}
         values = {name: await asyncio.to_thread(self._secrets.resolve, name) for name in sorted(bound)}
+        codes = {name: await self._one_time(name, values[name]) for name in totps_in(text) | totps_in(prompt or "")}
+        given = (request.values, values.__getitem__, codes.__getitem__)
         return Entered(
-            text=fill(text, request.values, values.__getitem__),
-            dialog_text=None if prompt is None else fill(prompt, request.values, values.__getitem__),
+            text=fill(text, *given),
+            dialog_text=None if prompt is None else fill(prompt, *given),
             secrets=tuple(bound[name] for name in sorted(secrets_in(text))),
             dialog_secrets=tuple(bound[name] for name in sorted(secrets_in(prompt or ""))),
         )
+
+    async def _one_time(self, name: str, value: str) -> str:
+        """The one-time password of now, or of the next period if this one is nearly over; redacted from now on."""
+        totp = totp_of(name, value)
+        await asyncio.sleep(totp.wait_s(time.time()))
+        code = totp.at(time.time())
+        self._secrets.remember(name, code)
+        return code
 
     def _bound(self, name: str, request: ActionRequest) -> BoundSecret:
         sites = self._secrets.domains(name)

@@ -596,6 +596,7 @@ class FakeSecrets:
     ) -> None:
         self._values = dict(values or {})
         self._bound = dict(bound or {})
+        self._passing: dict[str, str] = {}
 
     def domains(self, name: str) -> tuple[Site, ...] | None:
         """Where it may be entered."""
@@ -609,15 +610,15 @@ class FakeSecrets:
 
     def remember(self, name: str, value: str) -> None:
         """Redact it, too."""
-        self._values[name] = value
+        self._passing[name] = value
 
     def redact(self, text: str) -> str:
         """`text` without the values."""
-        return redact(text, self._values)
+        return redact(redact(text, self._values), self._passing)
 
     def redact_data(self, value: Any) -> Any:
         """`value` without the values."""
-        return redact_data(value, self._values)
+        return redact_data(redact_data(value, self._values), self._passing)
 
 
 # ---------------------------------------------------------------------------------------------- browser

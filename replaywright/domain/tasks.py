@@ -133,8 +133,8 @@ class Task(Authored):
             for text in texts_of(value):
                 if typo := malformed_in(text):
                     raise ValueError(
-                        f"{place} has {typo!r}, which is neither {{{{parameter}}}} nor {{{{secret:NAME}}}}; "
-                        "to enter such characters as they are, pass them as a parameter's value"
+                        f"{place} has {typo!r}, which is none of {{{{parameter}}}}, {{{{secret:NAME}}}} and "
+                        "{{totp:NAME}}; to enter such characters as they are, pass them as a parameter's value"
                     )
                 named = frozenset(name for name in parameters_in(text) if not _is_of_item(name, loop))
                 if unknown := named - set(self.parameters):

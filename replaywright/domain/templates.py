@@ -1,4 +1,4 @@
-"""`{{parameter}}`, `{{item.Column}}` and `{{secret:NAME}}` in texts.
+"""`{{parameter}}`, `{{item.Column}}`, `{{secret:NAME}}` and `{{totp:NAME}}` in texts.
 
 Filling is one pass: a parameter's value is never read as a template again, so a value that contains
 `{{secret:PASSWORD}}` stays those characters and reaches no secret.
@@ -12,7 +12,7 @@ from replaywright.errors import InputInvalid
 
 ITEM_NAME = r"[A-Za-z_][A-Za-z0-9_]*"
 """What a parameter, and an item of a list, may be called."""
-_PLACE = re.compile(rf"\{{\{{\s*(?:(secret):\s*)?({ITEM_NAME}(?:\.[^{{}}]*[^{{}}\s])?)\s*\}}\}}")
+_PLACE = re.compile(rf"\{{\{{\s*(?:(secret|totp):\s*)?({ITEM_NAME}(?:\.[^{{}}]*[^{{}}\s])?)\s*\}}\}}")
 
 _BRACES = re.compile(r"\{\{[^{}]*\}\}")
 
@@ -20,7 +20,7 @@ _LONG = 3
 """Characters from which on a value is hardly found in a text by chance."""
 
 Part: TypeAlias = str | Mapping[str, str]
-"""A literal, or `{"secret": NAME}`."""
+"""A literal, or `{"secret": NAME}`, or `{"totp": NAME}`."""
 
 
 def parameters_in(text: str) -> frozenset[str]:
@@ -29,8 +29,13 @@ def parameters_in(text: str) -> frozenset[str]:
 
 
 def secrets_in(text: str) -> frozenset[str]:
-    """Names of the secrets that `text` uses."""
+    """Names of the secrets that `text` uses, also of those that one-time passwords are made of."""
     return frozenset(match[2] for match in _PLACE.finditer(text) if match[1] is not None)
+
+
+def totps_in(text: str) -> frozenset[str]:
+    """Names of the secrets whose one-time passwords `text` uses."""
+    return frozenset(match[2] for match in _PLACE.finditer(text) if match[1] == "totp")
 
 
 def lone_parameter(text: str) -> str | None:
@@ -43,7 +48,7 @@ def with_secrets(value: Any, secret: Callable[[str], str]) -> Any:
     """JSON-like data with the values of the secrets that it names; parameters stay as they are."""
     match value:
         case str():
-            return _PLACE.sub(lambda found: found[0] if found[1] is None else secret(found[2]), value)
+            return _PLACE.sub(lambda found: secret(found[2]) if found[1] == "secret" else found[0], value)
         case Mapping():
             return {with_secrets(key, secret): with_secrets(inner, secret) for key, inner in value.items()}
         case list() | tuple():
@@ -69,8 +74,15 @@ def texts_of(value: Any) -> Iterable[str]:
             yield from texts_of(inner)
 
 
-def fill(text: str, values: Mapping[str, str], secret: Callable[[str], str] | None = None) -> str:
+def fill(
+    text: str,
+    values: Mapping[str, str],
+    secret: Callable[[str], str] | None = None,
+    totp: Callable[[str], str] | None = None,
+) -> str:
     """`text` with its parameters' values; secrets through `secret`, or left as they are without one.
+
+    One-time passwords come from `totp`, or are left in the same way.
 
     Raises:
         InputInvalid: `text` uses a parameter that has no value.
@@ -79,7 +91,8 @@ def fill(text: str, values: Mapping[str, str], secret: Callable[[str], str] | No
     def value(match: re.Match[str]) -> str:
         name = match[2]
         if match[1] is not None:
-            return match[0] if secret is None else secret(name)
+            source = secret if match[1] == "secret" else totp
+            return match[0] if source is None else source(name)
         if name not in values:
             raise InputInvalid(f"parameter {name!r} has no value; pass it with --param {name}=…")
         return values[name]
@@ -97,7 +110,7 @@ def fill_canonical(text: str, values: Mapping[str, str]) -> str | list[Part]:
     for match in _PLACE.finditer(text):
         if match[1] is None:
             continue
-        parts += [fill(text[at : match.start()], values), {"secret": match[2]}]
+        parts += [fill(text[at : match.start()], values), {match[1]: match[2]}]
         at = match.end()
     if not parts:
         return fill(text, values)

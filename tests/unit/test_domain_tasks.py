@@ -141,7 +141,7 @@ REFUSALS: list[tuple[object, str]] = [
     (task(fill_step("{{secret:PASSWORD}}")), "steps[0] uses undeclared secret 'PASSWORD'; add it to secrets"),
     (
         task(fill_step("{{sekret:P}}")),
-        "steps[0] has '{{sekret:P}}', which is neither {{parameter}} nor {{secret:NAME}};",
+        "steps[0] has '{{sekret:P}}', which is none of {{parameter}}, {{secret:NAME}} and {{totp:NAME}};",
     ),
     (
         task({**CLICK, "instruction": "{{secret:P}}"}, secrets=["P"]),
