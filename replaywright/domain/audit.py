@@ -15,7 +15,7 @@ from pydantic import ValidationError
 from replaywright.domain.fingerprints import digest
 from replaywright.domain.histories import calls_of, end_of
 from replaywright.domain.outcomes import Status, StepOutcome
-from replaywright.domain.runs import ActionRequest
+from replaywright.domain.runs import ActionRequest, Decision, LeaveOutRequest
 from replaywright.domain.signing import UNSIGNED, Fault, Signer
 from replaywright.domain.trace import (
     VERSION,
@@ -322,11 +322,21 @@ def _on_witness(models: Sequence[tuple[int, Line]], histories: Sequence[History]
 
 def _performed(history: History) -> Iterator[tuple[ActionRequest, StepOutcome | None]]:
     for call in calls_of(history.events):
-        if not call.activity_type.startswith("browser.") or call.given is None:
+        if call.given is None:
             continue
-        request = _read(ActionRequest.model_validate, call.given)
-        if request is not None:
-            yield request, _read(StepOutcome.model_validate, call.answer)
+        if call.activity_type.startswith("browser."):
+            request = _read(ActionRequest.model_validate, call.given)
+            if request is not None:
+                yield request, _read(StepOutcome.model_validate, call.answer)
+        elif call.activity_type == "step.leave_out":
+            left = _read(LeaveOutRequest.model_validate, call.given)
+            if left is not None:
+                yield left.action, _read(StepOutcome.model_validate, call.answer)
+        elif call.activity_type == "step.decide":
+            request = _read(ActionRequest.model_validate, call.given)
+            decision = _read(Decision.model_validate, call.answer)
+            if request is not None and decision is not None and decision.outcome is not None:
+                yield request, decision.outcome
 
 
 def _is_whole(histories: Sequence[History]) -> bool:

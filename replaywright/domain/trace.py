@@ -23,6 +23,7 @@ from pydantic import Field
 from replaywright.domain.base import Record
 from replaywright.domain.fingerprints import digest
 from replaywright.domain.outcomes import LEFT_OUT, Status, StepOutcome
+from replaywright.domain.questions import Verdict as PersonSays
 from replaywright.domain.runs import Usage
 from replaywright.domain.signing import Fault, Signed, Signer
 from replaywright.domain.steps import Step
@@ -115,7 +116,7 @@ class PersonLine(Line):
     """A decision on a step in doubt or on one that failed, of a person or of the task file (`on_unknown`)."""
 
     sequence: int
-    verdict: Literal["done", "not_done", "retry", "skip", "redo", "keep", "abandon"]
+    verdict: PersonSays
     who: str = ""
     why: str = ""
     failed: bool = False
