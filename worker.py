@@ -19,7 +19,6 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from temporalio.client import Client
-from temporalio.contrib.pydantic import pydantic_data_converter
 from temporalio.service import RPCError
 from temporalio.worker import Worker
 
@@ -67,12 +66,14 @@ from replaywright.llm.reader import ModelParameterReader
 from replaywright.notices import CommandNotices
 from replaywright.overrides import rules_in, shipped_rules
 from replaywright.policy_files import operators_policy
+from replaywright.sealing.codec import sealed
 from replaywright.settings import READY_FILE_VARIABLE, Settings, load_settings
 from replaywright.stack.chromium import find_chromium
-from replaywright.stack.keyring import signer_of
+from replaywright.stack.keyring import codec_keys_of, signer_of
 from replaywright.stack.own_services import own_services
 from replaywright.stack.processes import leave
 from replaywright.stack.retention import keep_within_limits
+from replaywright.stack.temporal_client import connect_client
 from replaywright.stack.workers import announce_ready
 from replaywright.vault.environment import EnvironmentSecrets
 from replaywright.vault.logs import RedactingFilter
@@ -100,9 +101,7 @@ async def connect(settings: Settings) -> Client:
     """
     address = settings.temporal_address or "localhost:7233"
     try:
-        return await Client.connect(
-            address, namespace=settings.temporal_namespace, data_converter=pydantic_data_converter
-        )
+        return await connect_client(settings)
     except (RPCError, RuntimeError) as exc:
         raise StackFailed(f"Temporal does not answer at {address}: set REPLAYWRIGHT_TEMPORAL_ADDRESS ({exc})") from exc
 
@@ -115,12 +114,14 @@ class ReplaywrightPlugin(WorkflowPlugin):
             ...
         await Replayer(workflows=[], plugins=[ReplaywrightPlugin()]).replay_workflow(history)
 
+    Payloads are encrypted if `REPLAYWRIGHT_CODEC_KEYS` is set and the client has no codec of its own.
+
     Every worker of that client serves the workflow `BrowserTask`; while one runs, this process also polls the queues
     of the browser and model activities. They are derived from that worker's task queue.
     """
 
     def __init__(self, settings: Settings | None = None, role: str = "all") -> None:
-        super().__init__()
+        super().__init__(lambda converter: sealed(converter, codec_keys_of(settings or load_settings())))
         self._settings = settings
         self._role = role
 

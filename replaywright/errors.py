@@ -10,6 +10,7 @@ ReplaywrightError
 │   └── NoPlace                this host has no place for another browser at the moment: whoever wants one waits
 ├── StoreUnavailable           Redis cannot be reached or refuses writes; the step may be repeated later
 ├── ValueTooLarge              a value is over the limit of where it was to be kept: never retried
+├── SealBroken                 what is encrypted cannot be read here: the key is not known, or it was altered
 ├── ArtifactMissing            a digest that a record names is not in the artifact store
 ├── ArtifactsUnavailable       the artifact store cannot be reached or refuses writes: the run goes on without
 ├── CodeLost                   a code that a person gave cannot be read any more: it is asked for again
@@ -39,6 +40,10 @@ class InputInvalid(ReplaywrightError):
 
 class SettingsInvalid(ReplaywrightError):
     """A setting of this process is wrong; the message names the variable and what was expected."""
+
+
+class SealBroken(ReplaywrightError):
+    """What is encrypted cannot be read here: its key is not known, or it was altered."""
 
 
 class SecretMissing(ReplaywrightError):

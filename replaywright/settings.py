@@ -79,6 +79,10 @@ class Settings(BaseSettings):
     )
     """The Temporal namespace that holds the runs."""
 
+    temporal_tls: bool | None = None
+    """Whether Temporal is reached over TLS. None: as Temporal's own variables and configuration file say
+    (`TEMPORAL_TLS_SERVER_CA_CERT_PATH`, `TEMPORAL_API_KEY`, …). The local stack has none."""
+
     temporal_ui_url: str | None = None
     """Where people see a run. None: that of the local stack, or unknown for a configured server."""
 
@@ -111,6 +115,12 @@ class Settings(BaseSettings):
 
     codec_keys_file: Path | None = None
     """A file that holds them."""
+
+    codec_token: str | None = Field(default=None, repr=False)
+    """Bearer token that `replaywright codec-server` asks for. None: it listens on loopback only and asks for none."""
+
+    codec_endpoint: str | None = None
+    """Address of a codec server, which the local stack's Temporal UI is told of."""
 
     artifact_keys: str | None = Field(default=None, repr=False)
     """Keys as those for signing: the first encrypts artifacts, all of them decrypt. None: a key that the local stack
@@ -374,7 +384,7 @@ def _one_line(error: ValidationError) -> str:
     variable = location if location.isupper() else PREFIX + location.upper()
     message = message[:1].lower() + message[1:]
     # A redis address may hold a password, and keys are secrets.
-    shown = "" if variable.endswith(("REDIS_URL", "_KEYS")) else f", got {first['input']!r}"
+    shown = "" if variable.endswith(("REDIS_URL", "_KEYS", "_TOKEN")) else f", got {first['input']!r}"
     return f"{variable}: {message}{shown}"
 
 

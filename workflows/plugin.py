@@ -1,6 +1,7 @@
 """What a client, a workflow worker or the Replayer needs to speak Replaywright, as one argument."""
 
 import dataclasses
+from collections.abc import Callable
 
 from temporalio.contrib.pydantic import PydanticPayloadConverter
 from temporalio.converter import DataConverter, DefaultPayloadConverter
@@ -21,10 +22,11 @@ class WorkflowPlugin(SimplePlugin):
     A team's own payload converter, codec and external storage stay.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, amend: Callable[[DataConverter], DataConverter] = lambda converter: converter) -> None:
+        """`amend` adds to the data converter, such as a codec."""
         super().__init__(
             "replaywright",
-            data_converter=_converter,
+            data_converter=lambda given: amend(_converter(given)),
             workflows=[BrowserTask],
             workflow_runner=_runner,
             workflow_failure_exception_types=[ReplaywrightError],

@@ -4,6 +4,7 @@ from replaywright.cli import (
     answer,
     artifacts,
     cache,
+    codec_server,
     demo,
     doctor,
     importing,
@@ -28,6 +29,6 @@ __all__ = ["COMMANDS", "app"]
 
 COMMANDS = (
     *(demo, doctor, up, run, resume, runs, inbox, answer, recall, skills, skill_run, skill_changes),
-    *(artifacts, cache, overrides, keys, trace, importing, schema, secrets),
+    *(artifacts, cache, overrides, keys, codec_server, trace, importing, schema, secrets),
 )
 """Imported for what they register."""

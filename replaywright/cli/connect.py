@@ -11,12 +11,12 @@ from temporalio.api.enums.v1 import TaskQueueType
 from temporalio.api.taskqueue.v1 import TaskQueue
 from temporalio.api.workflowservice.v1 import DescribeTaskQueueRequest
 from temporalio.client import Client
-from temporalio.contrib.pydantic import pydantic_data_converter
 from temporalio.service import RPCError, RPCStatusCode
 
 from replaywright.errors import InputInvalid, StackFailed, StoreUnavailable
 from replaywright.settings import Settings
 from replaywright.stack import Child, Stack, read_running, start_worker
+from replaywright.stack.temporal_client import connect_client
 
 _FRESH = timedelta(seconds=75)
 """A poller asks again at least once a minute; one that was not heard of for longer is gone."""
@@ -69,9 +69,7 @@ async def connect(settings: Settings) -> Client:
     """
     address = settings.temporal_address or ""
     try:
-        return await Client.connect(
-            address, namespace=settings.temporal_namespace, data_converter=pydantic_data_converter
-        )
+        return await connect_client(settings)
     except (RuntimeError, ValueError) as exc:  # what the SDK raises when nobody answers, or for a wrong address
         raise StackFailed(
             f"Temporal at {address} does not answer: {exc}; start it, or check REPLAYWRIGHT_TEMPORAL_ADDRESS"

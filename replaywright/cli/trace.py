@@ -21,8 +21,9 @@ from replaywright.cli.store import opened_store
 from replaywright.domain.audit import Audit, audit
 from replaywright.domain.trace_file import Header, History, histories_in, written
 from replaywright.errors import InputInvalid
+from replaywright.sealing.codec import SealedPayloads
 from replaywright.settings import load_settings
-from replaywright.stack.keyring import known_signer
+from replaywright.stack.keyring import codec_keys_of, known_signer
 
 SHOWN = 20
 """Findings that are printed."""
@@ -143,8 +144,14 @@ async def exported(
 
 
 async def histories_of(here: Place, execution: WorkflowExecutionDescription) -> list[History]:
-    """The run's executions, oldest first, as far back as Temporal has them."""
+    """The run's executions, oldest first, as far back as Temporal has them; payloads are decrypted.
+
+    Raises:
+        SealBroken: a payload is encrypted with a key that is not known here.
+    """
     found: list[History] = []
+    keys = codec_keys_of(here.settings)
+    codec = SealedPayloads(keys) if keys else None
     run_id: str | None = execution.run_id
     while run_id:
         try:
@@ -155,7 +162,8 @@ async def histories_of(here: Place, execution: WorkflowExecutionDescription) -> 
                 raise
             tell(f"{execution.id}: Temporal has the execution {run_id} no more: the file begins after it")
             break
-        found.insert(0, History(execution.id, run_id, json_format.loads(history.to_json())["events"]))
+        events = json_format.loads(history.to_json())["events"]
+        found.insert(0, History(execution.id, run_id, codec.opened_events(events) if codec else events))
         started = history.events[0].workflow_execution_started_event_attributes
         run_id = started.continued_execution_run_id
     return found

@@ -3,22 +3,26 @@
 import asyncio
 import contextlib
 import signal
+import sys
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
+from urllib.parse import urlsplit
 
 import typer
 
 from replaywright.cli import output
 from replaywright.cli.app import Command, Exit, app
-from replaywright.errors import StackFailed
+from replaywright.errors import InputInvalid, StackFailed
 from replaywright.settings import Settings, load_settings
-from replaywright.stack import Child, RunningStack, Stack, read_running, start_worker
+from replaywright.stack import Child, RunningStack, Stack, free_port, read_running, start_child, start_worker
+from replaywright.stack.keyring import codec_keys_of
 
 _LOOK_EVERY_S = 0.5
+_CODEC_PORT = 8081
 _DRAIN_S = 35
 """A little more than a worker's own graceful shutdown."""
 _STABLE_S = 60
@@ -41,6 +45,10 @@ def up(
         list[Role] | None,
         typer.Option(help="A worker for this role in a process of its own; repeatable. `all` without it."),
     ] = None,
+    codec: Annotated[
+        bool,
+        typer.Option("--codec", help="A codec server too: the Temporal UI shows what REPLAYWRIGHT_CODEC_KEYS seal."),
+    ] = False,
 ) -> None:
     """Run the stack and a worker in the foreground, until Ctrl-C.
 
@@ -50,25 +58,45 @@ def up(
     Example: `replaywright up`, or with a process for each kind of work
     `replaywright up --role workflow --role browser --role model`
     """
-    raise typer.Exit(asyncio.run(_up(load_settings(), tuple(dict.fromkeys(role or [Role.ALL])))))
+    raise typer.Exit(asyncio.run(_up(load_settings(), tuple(dict.fromkeys(role or [Role.ALL])), codec=codec)))
 
 
-async def _up(settings: Settings, roles: tuple[Role, ...]) -> Exit:
+async def _up(settings: Settings, roles: tuple[Role, ...], *, codec: bool) -> Exit:
     if (running := read_running(settings.home)) is not None:
         raise StackFailed(_already(running))
+    if codec:
+        if settings.temporal_address is not None or not codec_keys_of(settings):
+            raise InputInvalid(
+                "--codec is for a Temporal that this command starts, with REPLAYWRIGHT_CODEC_KEYS set; for another one, "
+                "run `replaywright codec-server`"
+            )
+        settings = settings.model_copy(update={"codec_endpoint": f"http://127.0.0.1:{free_port(_CODEC_PORT)}"})
     async with Stack(settings, tell=output.print_line) as stack:
         if stack.joined:
             raise StackFailed(f"a stack has just been started elsewhere: {stack.ui_url or stack.temporal_address}")
         workers = _Workers(stack.environment(), settings.home / "log")
+        codec_server: Child | None = None
         with _interrupts() as stopping:
             try:
                 for role in roles:
                     await workers.start(role)
+                if codec:
+                    codec_server = _codec_server(stack)
                 _announce(stack, settings, roles)
                 return await _watch(settings, workers, stopping)
             finally:
                 stopping.clear()
                 await workers.stop(stopping)
+                if codec_server is not None:
+                    await codec_server.stop()
+
+
+def _codec_server(stack: Stack) -> Child:
+    settings = stack.settings
+    port = str(urlsplit(settings.codec_endpoint or "").port)
+    command = [sys.executable, "-m", "replaywright", "codec-server", "--port", port, "--ui", stack.ui_url or ""]
+    log = settings.home / "log" / "codec-server.log"
+    return start_child("codec server", command, log=log, environment=stack.environment())
 
 
 def _already(running: RunningStack) -> str:
@@ -84,6 +112,7 @@ def _announce(stack: Stack, settings: Settings, roles: tuple[Role, ...]) -> None
         ("Model", _model(settings)),
         ("Worker", ", ".join(roles)),
         ("Queue", settings.task_queue),
+        *((("Codec server", settings.codec_endpoint),) if settings.codec_endpoint else ()),
     ]
     width = max(len(name) for name, _ in rows)
     for name, address in rows:

@@ -69,9 +69,11 @@ class Stack:
     def settings(self) -> Settings:
         """The given settings with every address filled in."""
         running, given = self._known, self._given
-        own_keys = {}
+        own_keys: dict[str, object] = {}
         if given.redis_url is None and not (given.unsigned or given.signing_keys or given.signing_keys_file):
-            own_keys = {"signing_keys_file": own_keys_file(given.home, "signing")}
+            own_keys["signing_keys_file"] = own_keys_file(given.home, "signing")
+        if given.temporal_address is None:
+            own_keys["temporal_tls"] = False
         return given.model_copy(
             update={
                 **own_keys,
@@ -207,6 +209,7 @@ class Stack:
             port=given.temporal_port,
             ui_port=given.ui_port,
             database=folder / "temporal.db" if self._persistent else None,
+            codec_endpoint=given.codec_endpoint,
             detached=self._detached,
         )
         self._owns(server.child)

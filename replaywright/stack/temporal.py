@@ -123,6 +123,7 @@ async def start_temporal(
     ui_port: int | None = None,
     database: Path | None = None,
     search_attributes: Mapping[str, str] = SEARCH_ATTRIBUTES,
+    codec_endpoint: str | None = None,
     extra_arguments: Sequence[str] = (),
     detached: bool = False,
 ) -> TemporalServer:
@@ -136,6 +137,7 @@ async def start_temporal(
         ui_port: None: 8233, or any free one when that is taken.
         database: Runs outlive the server in this file. None: they do not.
         search_attributes: Registered under their types.
+        codec_endpoint: Of a codec server that the UI asks.
         extra_arguments: Of `temporal server start-dev`.
         detached: The server outlives this process.
 
@@ -150,6 +152,7 @@ async def start_temporal(
             *("--namespace", namespace, "--log-level", "error", "--ui-disable-news-fetch"),
             *dev_server_arguments(search_attributes),
             *(("--db-filename", database, "--sqlite-pragma", "journal_mode=wal") if database else ()),
+            *(("--ui-codec-endpoint", codec_endpoint) if codec_endpoint else ()),
             *extra_arguments,
         ]
         child = start_child("Temporal", [str(word) for word in command], log=log, detached=detached)

@@ -8,9 +8,12 @@ from temporalio.client import Client, WorkflowFailureError, WorkflowHandle
 from temporalio.testing import WorkflowEnvironment
 
 from replaywright.cli.offline import replay
+from replaywright.domain.histories import calls_of, end_of
 from replaywright.domain.outcomes import Status, StepOutcome
 from replaywright.domain.runs import ActionRequest, RunResult
+from replaywright.domain.signing import Key
 from replaywright.domain.trace_file import History
+from replaywright.sealing.codec import SealedPayloads, sealed
 from tests.workflows.scripted import Script, done, run_of, scripted, start, waiting
 from workflows.plugin import WorkflowPlugin
 from workflows.task import BrowserTask
@@ -63,6 +66,36 @@ async def test_runs_that_failed_or_were_cancelled_replay(client: Client) -> None
     over = [await history_of(client, handle, None) for handle in (failed, cancelled)]
 
     assert await asyncio.gather(*(_differences(one) for one in (*over, under_way))) == [(), (), ()]
+
+
+async def test_a_sealed_history_tells_nothing_and_replays_for_those_who_have_the_key(
+    temporal_env: WorkflowEnvironment,
+) -> None:
+    keys = (Key("k1", b"1" * 32),)
+    address = temporal_env.client.service_client.config.target_host
+    sealing = await Client.connect(address, plugins=[WorkflowPlugin(lambda converter: sealed(converter, keys))])
+
+    def refused(request: ActionRequest, _call: int) -> StepOutcome:
+        return (
+            StepOutcome(status=Status.REFUSED, reason="covered", message="by Canary")
+            if request.sequence
+            else done(request)
+        )
+
+    async with scripted(sealing, Script(perform=refused)) as queue:
+        handle = await start(sealing, queue, run_of(GOTO, {**FILL, "value": "Canary"}))
+        with pytest.raises(WorkflowFailureError) as failed:
+            await handle.result()
+    stored = await history_of(sealing, handle, None)
+    opened = History(handle.id, "", SealedPayloads(keys).opened_events(stored.events))
+
+    raw = await sealing.get_workflow_handle(handle.id).fetch_history()
+    assert not [event for event in raw.events if b"Canary" in event.SerializeToString()]
+    assert "by Canary" in str(failed.value.cause)
+    assert "Canary" in json.dumps([(call.given, call.answer) for call in calls_of(opened.events)])
+    assert all(call.given is None for call in calls_of(stored.events))
+    assert (await replay(opened)).differences == ()
+    assert end_of(opened.events) is not None
 
 
 async def _differences(history: History) -> tuple[object, ...]:

@@ -1,0 +1,1 @@
+"""Encryption of what leaves this process: payloads for Temporal, and artifacts."""

@@ -1,0 +1,49 @@
+"""Clients of Temporal: with our payloads, encrypted if there are keys, over TLS if that is asked for."""
+
+from temporalio.client import Client, Plugin
+from temporalio.envconfig import ClientConfigProfile
+from temporalio.service import TLSConfig
+
+from replaywright.errors import SettingsInvalid
+from replaywright.sealing.codec import converter_of
+from replaywright.settings import Settings
+from replaywright.stack.keyring import codec_keys_of
+
+
+async def connect_client(settings: Settings, plugins: tuple[Plugin, ...] = ()) -> Client:
+    """A client of the Temporal in the settings.
+
+    Raises:
+        SettingsInvalid: keys or certificates cannot be read.
+        RuntimeError: nobody answers, or not over TLS as asked for.
+    """
+    tls, api_key = security_of(settings)
+    return await Client.connect(
+        settings.temporal_address or "localhost:7233",
+        namespace=settings.temporal_namespace,
+        data_converter=converter_of(codec_keys_of(settings)),
+        tls=tls,
+        api_key=api_key,
+        plugins=plugins,
+    )
+
+
+def security_of(settings: Settings) -> tuple[bool | TLSConfig, str | None]:
+    """How the server is to be reached: TLS and API key, from Temporal's own variables and configuration file.
+
+    Raises:
+        SettingsInvalid: what they name cannot be read.
+    """
+    if settings.temporal_tls is False:
+        return False, None
+    try:
+        profile = ClientConfigProfile.load()
+        given = profile.tls.to_connect_tls_config() if profile.tls is not None else False
+    except (RuntimeError, ValueError, OSError) as exc:
+        raise SettingsInvalid(
+            f"TLS for Temporal: {exc}; see TEMPORAL_TLS_SERVER_CA_CERT_PATH, TEMPORAL_TLS_CLIENT_CERT_PATH and "
+            "TEMPORAL_TLS_CLIENT_KEY_PATH"
+        ) from exc
+    disabled = profile.tls is not None and profile.tls.disabled
+    wanted = bool(settings.temporal_tls or (profile.api_key and not disabled))
+    return given or wanted, profile.api_key
