@@ -7,7 +7,7 @@ history nor Redis alone has the code; when the key is deleted, nobody can read i
 from cache.connection import Client, translated
 from cache.keys import answer_key_key
 from replaywright.errors import CodeLost
-from replaywright.sealing import NotSealed, new_key, opened
+from replaywright.sealing.envelope import NotSealed, new_key, opened
 
 
 class RedisCodes:

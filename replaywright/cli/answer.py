@@ -16,7 +16,7 @@ from replaywright.cli.runs import Run, decide, find_run, tell, who_asks
 from replaywright.domain.questions import VALUE_LIMIT, Question, Verdict
 from replaywright.domain.runs import PersonVerdict
 from replaywright.errors import InputInvalid, StackFailed
-from replaywright.sealing import NotSealed, sealed
+from replaywright.sealing.envelope import NotSealed, sealed
 from replaywright.settings import load_settings
 
 _STDIN = "-"

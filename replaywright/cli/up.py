@@ -67,7 +67,7 @@ async def _up(settings: Settings, roles: tuple[Role, ...], *, codec: bool) -> Ex
     if codec:
         if settings.temporal_address is not None or not codec_keys_of(settings):
             raise InputInvalid(
-                "--codec is for a Temporal that this command starts, with REPLAYWRIGHT_CODEC_KEYS set; for another one, "
+                "--codec is for a Temporal that this command starts, with REPLAYWRIGHT_CODEC_KEYS set; for another, "
                 "run `replaywright codec-server`"
             )
         settings = settings.model_copy(update={"codec_endpoint": f"http://127.0.0.1:{free_port(_CODEC_PORT)}"})

@@ -7,7 +7,7 @@ import pytest
 from cache.codes import RedisCodes
 from cache.connection import Client, open_redis
 from replaywright.errors import CodeLost
-from replaywright.sealing import sealed
+from replaywright.sealing.envelope import sealed
 
 ASKED = {"tenant": "acme", "run_id": "pay/1", "question": "3-1"}
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from replaywright.sealing import NotSealed, new_key, opened, sealed
+from replaywright.sealing.envelope import NotSealed, new_key, opened, sealed
 
 
 @given(st.text(max_size=200))
