@@ -69,7 +69,7 @@ from replaywright.policy_files import operators_policy
 from replaywright.sealing.codec import sealed
 from replaywright.settings import READY_FILE_VARIABLE, Settings, load_settings
 from replaywright.stack.chromium import find_chromium
-from replaywright.stack.keyring import codec_keys_of, signer_of
+from replaywright.stack.keyring import artifact_keys_of, codec_keys_of, signer_of
 from replaywright.stack.own_services import own_services
 from replaywright.stack.processes import leave
 from replaywright.stack.retention import keep_within_limits
@@ -162,7 +162,7 @@ async def activity_workers(
     async with contextlib.AsyncExitStack() as exits:
         secrets = secrets or EnvironmentSecrets(os.environ)
         await asyncio.to_thread(secrets.learn)
-        artifacts = ArtifactStore(settings.artifacts)
+        artifacts = ArtifactStore(settings.artifacts, artifact_keys_of(settings))
         built: list[Worker] = []
         overrides = _overrides(settings, exits) if role != "workflow" else None
         policing = Policing(operators_policy(settings.policy))

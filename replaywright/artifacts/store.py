@@ -6,7 +6,7 @@ import hashlib
 import io
 import os
 import re
-import shutil
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import BinaryIO
 from uuid import uuid4
@@ -14,10 +14,14 @@ from uuid import uuid4
 import fsspec  # type: ignore[import-untyped]  # it has no types
 from fsspec.implementations.local import LocalFileSystem  # type: ignore[import-untyped]
 
-from replaywright.errors import ArtifactMissing, ArtifactsUnavailable, SettingsInvalid
+from replaywright.domain.signing import Key
+from replaywright.errors import ArtifactMissing, ArtifactsUnavailable, SealBroken, SettingsInvalid
+from replaywright.sealing.files import HEAD_BYTES, SealedFiles, clear_size, is_sealed
 
 PIECE_BYTES = 1024 * 1024
 """So much of a file is in memory at a time."""
+_HEAD_LIMIT = 64
+"""Bytes; the head of an encrypted file is shorter."""
 _DIGEST = re.compile(r"[0-9a-f]{64}")
 
 
@@ -27,10 +31,16 @@ class ArtifactStore:
     On local files a value appears whole or not at all (written aside, synced, renamed), and only its owner may read it:
     storage states hold live credentials. Object stores do the same by themselves. Nothing is ever changed in place, so
     writing the same value twice, from two processes at once, is harmless.
+
+    With keys, values are encrypted; they are called by the SHA-256 of their clear text all the same, which tells those
+    who can list the store which values are alike. What was written in clear before is read, and encrypted when it is
+    put again.
     """
 
-    def __init__(self, url: str) -> None:
+    def __init__(self, url: str, keys: Sequence[Key] = ()) -> None:
         """Keep values under `url`: a path, `file://…`, `s3://…`, `gs://…`, `memory://…`.
+
+        The first of the `keys` encrypts, all of them decrypt; without any, values are kept in clear.
 
         Raises:
             SettingsInvalid: the scheme is unknown, or what it needs is not installed.
@@ -39,6 +49,7 @@ class ArtifactStore:
             self._files, self._root = fsspec.url_to_fs(url)
         except (ValueError, ImportError) as exc:
             raise SettingsInvalid(f"REPLAYWRIGHT_ARTIFACTS_URL {url!r} cannot be used: {exc}") from exc
+        self._sealing = SealedFiles(keys) if keys else None
 
     @property
     def folder(self) -> Path | None:
@@ -92,10 +103,10 @@ class ArtifactStore:
         digest = hashlib.sha256(data).hexdigest()
         try:
             if isinstance(self._files, LocalFileSystem):
-                _put_locally(Path(self._path(digest)), data, Path(self._root))
+                self._put_locally(digest, io.BytesIO(data))
             elif not self._is_there(digest, len(data)):
                 self._files.makedirs(self._files._parent(self._path(digest)), exist_ok=True)  # noqa: SLF001 - fsspec's only name for it
-                self._files.pipe_file(self._path(digest), data)
+                self._files.pipe_file(self._path(digest), b"".join(self._kept_as(digest, io.BytesIO(data))))
         except OSError as exc:
             raise ArtifactsUnavailable(f"artifact {digest} cannot be written to {self._root}: {exc}") from exc
         return digest
@@ -107,10 +118,12 @@ class ArtifactStore:
                 size = file.tell()
                 if isinstance(self._files, LocalFileSystem):
                     file.seek(0)
-                    _copy_locally(Path(self._path(digest)), file, digest, Path(self._root))
+                    self._put_locally(digest, file)
                 elif not self._is_there(digest, size):
                     self._files.makedirs(self._files._parent(self._path(digest)), exist_ok=True)  # noqa: SLF001 - fsspec's only name for it
-                    self._files.put_file(str(source), self._path(digest))
+                    file.seek(0)
+                    with self._files.open(self._path(digest), "wb") as sink:
+                        sink.writelines(self._kept_as(digest, file))
         except OSError as exc:
             raise ArtifactsUnavailable(f"file {source} cannot be written to {self._root}: {exc}") from exc
         return digest
@@ -126,15 +139,66 @@ class ArtifactStore:
             raise ArtifactsUnavailable(f"artifact {digest} cannot be read from {self._root}: {exc}") from exc
         if self.folder is not None:
             _used(Path(self._path(digest)))
+        if hashlib.sha256(data).hexdigest() == digest:
+            return data
+        if is_sealed(data):
+            data = self._opened(digest, data)
         if hashlib.sha256(data).hexdigest() != digest:
             raise ArtifactMissing(f"artifact {digest} in {self._root} was altered: its content has another digest")
         return data
+
+    def _opened(self, digest: str, data: bytes) -> bytes:
+        if self._sealing is None:
+            raise ArtifactMissing(
+                f"artifact {digest} in {self._root} is encrypted, and no key is known here: set "
+                "REPLAYWRIGHT_ARTIFACT_KEYS"
+            )
+        try:
+            return self._sealing.opened_whole(data, digest)
+        except SealBroken as exc:
+            raise ArtifactMissing(f"artifact {digest} in {self._root} cannot be read: {exc}") from exc
+
+    def _kept_as(self, digest: str, source: BinaryIO) -> Iterable[bytes]:
+        """The bytes that are written for what `source` holds."""
+        if self._sealing is None:
+            return iter(lambda: source.read(PIECE_BYTES), b"")
+        return self._sealing.sealed(source, digest)
+
+    def _put_locally(self, digest: str, source: BinaryIO) -> None:
+        """Put it there, unless it is there already, unharmed and as it would be written today; a piece at a time."""
+        path, root = Path(self._path(digest)), Path(self._root)
+        try:
+            with path.open("rb") as kept:
+                if self._is_as_today(digest, kept):
+                    _used(path)
+                    return
+        except FileNotFoundError:
+            _make_folders(path, root)
+        _write_aside(path, self._kept_as(digest, source))
+
+    def _is_as_today(self, digest: str, kept: BinaryIO) -> bool:
+        found = hashlib.sha256()
+        if self._sealing is None:
+            pieces = iter(lambda: kept.read(PIECE_BYTES), b"")
+        elif self._sealing.is_current(kept.read(_HEAD_LIMIT)):
+            kept.seek(0)
+            pieces = self._sealing.opened(kept, digest)
+        else:
+            return False
+        try:
+            for piece in pieces:
+                found.update(piece)
+        except SealBroken:
+            return False
+        return found.hexdigest() == digest
 
     def _size(self, digest: str) -> int | None:
         if not _DIGEST.fullmatch(digest):
             return None
         try:
-            return int(self._files.info(self._path(digest))["size"])
+            size = int(self._files.info(self._path(digest))["size"])
+            head = self._files.cat_file(self._path(digest), start=0, end=HEAD_BYTES)
+            return clear_size(head, size) if is_sealed(head) else size
         except FileNotFoundError:
             return None
         except OSError as exc:
@@ -145,31 +209,10 @@ class ArtifactStore:
 
     def _is_there(self, digest: str, size: int) -> bool:
         try:
-            return bool(self._files.info(self._path(digest))["size"] == size)
+            kept = self._sealing.sealed_size(size) if self._sealing else size
+            return bool(self._files.info(self._path(digest))["size"] == kept)
         except FileNotFoundError:
             return False
-
-
-def _put_locally(path: Path, data: bytes, root: Path) -> None:
-    try:
-        if path.read_bytes() == data:
-            _used(path)
-            return
-    except FileNotFoundError:
-        _make_folders(path, root)
-    _write_aside(path, io.BytesIO(data))
-
-
-def _copy_locally(path: Path, source: BinaryIO, digest: str, root: Path) -> None:
-    """Put the rest of `source` there, unless it is there already, unharmed; a piece at a time."""
-    try:
-        with path.open("rb") as kept:
-            if hashlib.file_digest(kept, "sha256").hexdigest() == digest:
-                _used(path)
-                return
-    except FileNotFoundError:
-        _make_folders(path, root)
-    _write_aside(path, source)
 
 
 def _used(path: Path) -> None:
@@ -183,12 +226,12 @@ def _make_folders(path: Path, root: Path) -> None:
         folder.mkdir(mode=0o700, parents=folder is root, exist_ok=True)
 
 
-def _write_aside(path: Path, source: BinaryIO) -> None:
+def _write_aside(path: Path, pieces: Iterable[bytes]) -> None:
     """Let `path` appear whole or not at all."""
     aside = path.with_name(f".{path.name}.{uuid4().hex}")
     try:
         with open(os.open(aside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:  # noqa: PTH123 - the mode from the start
-            shutil.copyfileobj(source, file, PIECE_BYTES)
+            file.writelines(pieces)
             file.flush()
             os.fsync(file.fileno())
         aside.replace(path)

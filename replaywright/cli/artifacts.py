@@ -22,6 +22,7 @@ from replaywright.cli.runs import Run, find_run, records_of, tell
 from replaywright.domain.outcomes import KEPT_KINDS
 from replaywright.errors import InputInvalid
 from replaywright.settings import load_settings
+from replaywright.stack.keyring import artifact_keys_of
 from replaywright.stack.retention import enforce
 
 _LIST = "list"
@@ -92,7 +93,7 @@ async def _list(run: str, step: int | None, opened: str, save: Path | None, *, j
     async with place(load_settings(), tell=tell) as here:
         execution = await find_run(here, run)
         records = await records_of(here, execution)
-        store = ArtifactStore(here.settings.artifacts)
+        store = ArtifactStore(here.settings.artifacts, artifact_keys_of(here.settings))
     chosen = records if step is None else attempts_of(execution.id, step, records)
     found = await artifacts_of(chosen, store)
     if save is not None:

@@ -29,6 +29,7 @@ from replaywright.domain.questions import Verdict
 from replaywright.domain.runs import PersonVerdict, Progress, RunResult
 from replaywright.errors import InputInvalid, StackFailed, StoreUnavailable
 from replaywright.settings import load_settings
+from replaywright.stack.keyring import artifact_keys_of
 
 _STATUSES = {
     WorkflowExecutionStatus.RUNNING: ("running", "cyan"),
@@ -241,7 +242,9 @@ async def _show_step(run: str, step: int, *, json: bool) -> None:
     async with place(load_settings(), tell=tell) as here:
         execution = await find_run(here, run)
         records = await records_of(here, execution)
-        report = await report_of(execution.id, step, records, ArtifactStore(here.settings.artifacts))
+        report = await report_of(
+            execution.id, step, records, ArtifactStore(here.settings.artifacts, artifact_keys_of(here.settings))
+        )
     if json:
         output.print_json(report.as_json())
         return

@@ -47,7 +47,7 @@ def up(
     ] = None,
     codec: Annotated[
         bool,
-        typer.Option("--codec", help="A codec server too: the Temporal UI shows what REPLAYWRIGHT_CODEC_KEYS seal."),
+        typer.Option("--codec", help="A codec server too, so that the Temporal UI shows sealed payloads."),
     ] = False,
 ) -> None:
     """Run the stack and a worker in the foreground, until Ctrl-C.

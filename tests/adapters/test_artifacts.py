@@ -12,7 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from replaywright.artifacts.store import ArtifactStore
+from replaywright.domain.signing import Key
 from replaywright.errors import ArtifactMissing, ArtifactsUnavailable, SettingsInvalid
+from replaywright.sealing.files import PIECE_BYTES
 
 
 @pytest.fixture
@@ -157,3 +159,77 @@ async def test_a_disk_that_is_full_says_so_keeps_what_it_has_and_is_used_again_w
 def test_an_address_that_cannot_be_used_names_its_variable(url: str) -> None:
     with pytest.raises(SettingsInvalid, match="REPLAYWRIGHT_ARTIFACTS_URL"):
         ArtifactStore(url)
+
+
+# ---------------------------------------------------------------------------------------------- encrypted
+
+KEY, OLD = Key("k2", b"2" * 32), Key("k1", b"1" * 32)
+
+
+@pytest.mark.parametrize("size", [0, 1, 1000, 1024 * 1024 - 1, 1024 * 1024, 1024 * 1024 + 1, 3 * 1024 * 1024 + 7])
+async def test_what_is_encrypted_is_read_and_told_as_it_was(tmp_path: Path, size: int) -> None:
+    store, value = ArtifactStore(str(tmp_path / "store"), (KEY,)), os.urandom(size)
+    (tmp_path / "file").write_bytes(value)
+
+    digest = await store.put(value)
+    path = Path(store.path_of(digest))
+    whole = path.read_bytes()
+    path.unlink()
+    assert await store.put_file(tmp_path / "file") == digest
+
+    assert (await store.get(digest), await store.size(digest)) == (value, size)
+    assert whole != path.read_bytes()
+    assert len(value) < 100 or value not in whole
+
+
+async def test_neither_key_nor_clear_text_is_needed_to_refuse_what_was_altered(tmp_path: Path) -> None:
+    store = ArtifactStore(str(tmp_path), (KEY,))
+    digest, other = await store.put(b"the storage state"), await store.put(b"another storage state")
+    path = Path(store.path_of(digest))
+    whole = path.read_bytes()
+
+    for altered in (
+        whole[:-1],
+        whole[:20],
+        whole[:-1] + bytes([whole[-1] ^ 1]),
+        Path(store.path_of(other)).read_bytes(),
+    ):
+        path.write_bytes(altered)
+        with pytest.raises(ArtifactMissing, match="altered"):
+            await store.get(digest)
+    path.write_bytes(whole)
+    with pytest.raises(ArtifactMissing, match="no key is known here: set REPLAYWRIGHT_ARTIFACT_KEYS"):
+        await ArtifactStore(str(tmp_path)).get(digest)
+    with pytest.raises(ArtifactMissing, match="with the key 'k2', and here are: k1"):
+        await ArtifactStore(str(tmp_path), (OLD,)).get(digest)
+
+
+async def test_a_piece_can_neither_be_left_out_nor_moved(tmp_path: Path) -> None:
+    store = ArtifactStore(str(tmp_path), (KEY,))
+    value = os.urandom(3 * PIECE_BYTES)
+    path = Path(store.path_of(digest := await store.put(value)))
+    whole = path.read_bytes()
+    head, piece = len(whole) - 3 * (PIECE_BYTES + 28), PIECE_BYTES + 28
+    first, second, third = (whole[head + n * piece : head + (n + 1) * piece] for n in range(3))
+
+    for pieces in ((first, second), (second, first, third), (first, third), (first, second, third, third)):
+        path.write_bytes(whole[:head] + b"".join(pieces))
+        with pytest.raises(ArtifactMissing, match="altered"):
+            await store.get(digest)
+
+
+async def test_what_was_kept_in_clear_or_with_an_older_key_is_read_and_sealed_when_it_is_put(tmp_path: Path) -> None:
+    digest = await ArtifactStore(str(tmp_path)).put(b"the storage state")
+    old, both = ArtifactStore(str(tmp_path), (OLD,)), ArtifactStore(str(tmp_path), (KEY, OLD))
+    path = Path(both.path_of(digest))
+
+    assert await both.get(digest) == b"the storage state"
+    await old.put(b"the storage state")
+    assert b"the storage state" not in path.read_bytes()
+    assert await both.get(digest) == b"the storage state"
+    await both.put(b"the storage state")
+    sealed = path.read_bytes()
+    await both.put(b"the storage state")
+
+    assert path.read_bytes() == sealed
+    assert await ArtifactStore(str(tmp_path), (KEY,)).get(digest) == b"the storage state"

@@ -14,6 +14,7 @@ _STEPS = "tests/adapters/test_cache_steps.py::"
 _PROXY = "tests/adapters/test_keeper_proxy.py::"
 _KEEPER = "tests/adapters/test_keeper.py::"
 _CONNECTION = "tests/adapters/test_cache_connection.py::"
+_ARTIFACTS = "tests/adapters/test_artifacts.py::"
 _SIGNED = "tests/adapters/test_signed_records.py::"
 _EVERY = "test_every_operation_in_every_state_leads_where_the_protocol_says"
 _HELD = "test_what_was_held_when_its_worker_was_lost_is_thrown_away_and_certainly_not_done"
@@ -663,8 +664,8 @@ INTEGRITY = (
         "signature not checked",
         "a recording that is not what was signed is a miss",
         "cache/signed_entries.py",
-        "    fault = signer.fault(written(",
-        "    fault = None and signer.fault(written(",
+        "    if signer.is_unsigned:\n        return None\n    version, status",
+        "    if signer:\n        return None\n    version, status",
         (_SIGNED + "test_an_unsigned_recording_is_a_miss_and_an_alert",),
     ),
     Mutant(
@@ -698,6 +699,14 @@ INTEGRITY = (
         "        return [self._sealed(payload) for payload in payloads]",
         "        return list(payloads)",
         ("tests/unit/test_codec.py::test_a_payload_is_sealed_with_its_metadata_and_comes_back",),
+    ),
+    Mutant(
+        "artifacts as they are",
+        "with a key, no artifact is kept in clear",
+        "replaywright/artifacts/store.py",
+        "        if self._sealing is None:\n            return iter(",
+        "        if self._sealing or True:\n            return iter(",
+        (_ARTIFACTS + "test_what_was_kept_in_clear_or_with_an_older_key_is_read_and_sealed_when_it_is_put",),
     ),
     Mutant(
         "any page may ask the codec server",
