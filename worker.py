@@ -402,6 +402,9 @@ async def _serve(role: str) -> None:
     stop = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, stop.set)
+    os.umask(0o077)  # artifacts, profiles and logs are for their owner only
+    if not settings.chromium_sandbox and role in ("all", "browser"):
+        _log.warning("Chromium runs without its sandbox (%s)", settings.why_no_sandbox)
     if signer_of(settings).is_unsigned:
         _log.warning("UNSIGNED: whoever can write to Redis can make runs act (REPLAYWRIGHT_UNSIGNED is set)")
     client = await connect(settings)

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, Literal, TypeAlias
+from urllib.parse import parse_qsl, urlsplit
 from uuid import uuid4
 
 from pydantic import BaseModel, ConfigDict
@@ -30,6 +31,8 @@ from replaywright.errors import SettingsInvalid, StoreUnavailable
 Client: TypeAlias = Redis | RedisCluster
 
 SCHEMES = ("redis", "rediss", "unix", "redis+cluster", "rediss+cluster")
+_UNCHECKED = {("ssl_cert_reqs", "none"), ("ssl_cert_reqs", "optional"), ("ssl_check_hostname", "false")}
+"""Options with which anybody could stand between."""
 RETRIES = 3
 """After a broken connection; with the back-off below about 0.1 s in all. A time-out is not retried."""
 OLDEST = (6, 2)
@@ -41,6 +44,8 @@ def open_redis(
 ) -> Client:
     """A client for `redis://`, `rediss://`, `unix://`, `redis+cluster://` or `rediss+cluster://`. Connects when used.
 
+    Over TLS the server's certificate and name are checked; `?ssl_ca_certs=…&ssl_certfile=…&ssl_keyfile=…` name files.
+
     A broken connection is made anew and the commands on it are sent again: send only what may be repeated.
 
     Raises:
@@ -49,6 +54,10 @@ def open_redis(
     scheme, separator, rest = url.partition("://")
     if scheme not in SCHEMES or not separator:
         raise SettingsInvalid(f"the address of Redis begins with {scheme!r}: expected one of {', '.join(SCHEMES)}, ://")
+    refused = sorted(_UNCHECKED & set(parse_qsl(urlsplit(url).query.lower())))
+    if refused:
+        said = "=".join(refused[0])
+        raise SettingsInvalid(f"the address of Redis has {said}: the server would not be checked; name its CA instead")
     scheme, _, cluster = scheme.partition("+")
     options: dict[str, Any] = {
         "client_name": client_name,

@@ -346,6 +346,13 @@ class Settings(BaseSettings):
         """Whether Chromium is started with its sandbox."""
         return os.geteuid() != 0 if self.sandbox is None else self.sandbox
 
+    @property
+    def why_no_sandbox(self) -> str:
+        """Why Chromium is started without its sandbox; empty when it is not."""
+        if self.chromium_sandbox:
+            return ""
+        return "REPLAYWRIGHT_SANDBOX is false" if self.sandbox is False else "this is root: use another user"
+
 
 def load_settings(**overrides: object) -> Settings:
     """Read the settings of this process; `overrides` that are not None win over the environment.

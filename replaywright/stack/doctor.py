@@ -24,7 +24,8 @@ from replaywright.stack.keyring import artifact_keys_of, codec_keys_of, signer_o
 from replaywright.stack.redis import Reply, ask_redis, find_redis
 from replaywright.stack.services import without_password
 from replaywright.stack.state import read_running
-from replaywright.stack.temporal import find_temporal, why_temporal_fails
+from replaywright.stack.temporal import find_temporal
+from replaywright.stack.temporal_client import why_temporal_fails
 
 _OLDEST_PYTHON = (3, 11)
 _LOW_DISK_BYTES = 2 * 1024**3
@@ -75,6 +76,7 @@ async def diagnose(settings: Settings) -> tuple[Finding, ...]:
         await asyncio.to_thread(_home, settings.home),
         await asyncio.to_thread(_disk, settings.home),
         await asyncio.to_thread(_chromium, settings.chromium),
+        _sandbox(settings),
         await _temporal(settings),
         await _redis(settings),
         await _integrity(settings),
@@ -142,11 +144,18 @@ def _chromium(configured: Path | None) -> Finding:
     )
 
 
+def _sandbox(settings: Settings) -> Finding:
+    if settings.chromium_sandbox:
+        return Finding(component="Sandbox", health=Health.OK, found="on")
+    advice = f"pages run without Chromium's own sandbox: {settings.why_no_sandbox}"
+    return Finding(component="Sandbox", health=Health.WARNING, found="off", advice=advice)
+
+
 async def _temporal(settings: Settings) -> Finding:
     running = read_running(settings.home)
     address = settings.temporal_address or (running.temporal_address if running else None)
     if address is not None:
-        failure = await why_temporal_fails(address, settings.temporal_namespace)
+        failure = await why_temporal_fails(settings.model_copy(update={"temporal_address": address}))
         return Finding(
             component="Temporal",
             health=Health.FAILED if failure else Health.OK,

@@ -128,8 +128,9 @@ def start_child(
     words = [str(word) for word in command]
     if not detached and sys.platform == "linux":
         words = [sys.executable, "-I", "-S", "-c", _LEASH, str(os.getpid()), *words]
-    log.parent.mkdir(parents=True, exist_ok=True)
-    with log.open("wb") as output:
+    log.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    # What servers and workers write, histories and ledgers among it, is for their owner only.
+    with open(os.open(log, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as output:  # noqa: PTH123 - the mode from the start
         try:
             process = subprocess.Popen(
                 words,
@@ -139,6 +140,7 @@ def start_child(
                 env={**os.environ, **(environment or {})},
                 # A Ctrl-C in the terminal is for us: what we own is stopped in order, the worker first.
                 start_new_session=True,
+                umask=0o077,
             )
         except OSError as exc:
             raise StackFailed(f"{name} cannot be started: {exc}") from exc

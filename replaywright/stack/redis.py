@@ -12,7 +12,7 @@ import subprocess
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TypeAlias
-from urllib.parse import unquote, urlsplit
+from urllib.parse import parse_qsl, unquote, urlsplit
 
 from pydantic import BaseModel, ConfigDict
 
@@ -111,7 +111,7 @@ async def start_redis(
     Raises:
         StackFailed: it did not come up; the message ends with its log.
     """
-    folder.mkdir(parents=True, exist_ok=True)
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     for attempt in range(1, _STARTS + 1):
         chosen = port or free_port()
         command = [
@@ -175,7 +175,7 @@ async def _connect(url: str) -> tuple[asyncio.StreamReader, asyncio.StreamWriter
         reader, writer = await asyncio.open_unix_connection(unquote(address.path))
         database = ""
     else:
-        context = ssl.create_default_context() if address.scheme == "rediss" else None
+        context = _tls_context(address.query) if address.scheme == "rediss" else None
         reader, writer = await asyncio.open_connection(
             address.hostname or "127.0.0.1", address.port or 6379, ssl=context
         )
@@ -187,6 +187,15 @@ async def _connect(url: str) -> tuple[asyncio.StreamReader, asyncio.StreamWriter
     if database:
         greeting.append(("SELECT", database))
     return reader, writer, greeting
+
+
+def _tls_context(query: str) -> ssl.SSLContext:
+    """What the address's own options say: `ssl_ca_certs`, `ssl_certfile`, `ssl_keyfile`."""
+    options = dict(parse_qsl(query))
+    context = ssl.create_default_context(cafile=options.get("ssl_ca_certs"))
+    if "ssl_certfile" in options:
+        context.load_cert_chain(options["ssl_certfile"], options.get("ssl_keyfile"))
+    return context
 
 
 def _encode(command: tuple[str, ...]) -> bytes:

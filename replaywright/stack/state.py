@@ -107,7 +107,7 @@ def prepare_home(home: Path) -> None:
     """
     try:
         home.mkdir(parents=True, exist_ok=True, mode=0o700)
-        (home / "log").mkdir(exist_ok=True)
+        (home / "log").mkdir(exist_ok=True, mode=0o700)
     except OSError as exc:
         raise StackFailed(f"the home folder {str(home)!r} cannot be used: {exc}; set REPLAYWRIGHT_HOME") from exc
 

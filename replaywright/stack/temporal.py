@@ -78,7 +78,7 @@ async def provide_temporal(home: Path) -> TemporalBinary:
     if found := find_temporal():
         return found
     target = home / "bin"
-    target.mkdir(parents=True, exist_ok=True)
+    target.mkdir(mode=0o700, parents=True, exist_ok=True)
     try:
         # The SDK downloads only on its way to starting a server; that server is not needed, its file is.
         async with await WorkflowEnvironment.start_local(download_dest_dir=str(target)):
@@ -176,11 +176,6 @@ async def start_temporal(
 async def temporal_answers(address: str, namespace: str = "default") -> bool:
     """Whether a client can connect and the namespace is there."""
     return await _describe(address, namespace) == ""
-
-
-async def why_temporal_fails(address: str, namespace: str) -> str:
-    """What keeps a client from using this server; empty when nothing does."""
-    return await _describe(address, namespace)
 
 
 async def _describe(address: str, namespace: str) -> str:

@@ -1,8 +1,9 @@
 """Clients of Temporal: with our payloads, encrypted if there are keys, over TLS if that is asked for."""
 
+from temporalio.api.workflowservice.v1 import DescribeNamespaceRequest
 from temporalio.client import Client, Plugin
 from temporalio.envconfig import ClientConfigProfile
-from temporalio.service import TLSConfig
+from temporalio.service import RPCError, TLSConfig
 
 from replaywright.errors import SettingsInvalid
 from replaywright.sealing.codec import converter_of
@@ -26,6 +27,19 @@ async def connect_client(settings: Settings, plugins: tuple[Plugin, ...] = ()) -
         api_key=api_key,
         plugins=plugins,
     )
+
+
+async def why_temporal_fails(settings: Settings) -> str:
+    """What keeps a client from using this server; empty when nothing does."""
+    try:
+        client = await connect_client(settings)
+        request = DescribeNamespaceRequest(namespace=settings.temporal_namespace)
+        await client.workflow_service.describe_namespace(request)
+    except RPCError as exc:
+        return f"{exc.status.name.lower()}: {exc.message}"
+    except (RuntimeError, ValueError, SettingsInvalid) as exc:  # what the SDK raises when it cannot connect
+        return str(exc)
+    return ""
 
 
 def security_of(settings: Settings) -> tuple[bool | TLSConfig, str | None]:
