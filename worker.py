@@ -320,7 +320,7 @@ async def _browser_workers(
         host_queue(settings.task_queue, host_name()),
         browser_queue(settings.task_queue),
     )
-    sessions = SessionActivities(keepers, attachments, store, queue=queues[0], host_queue=queues[1])
+    sessions = SessionActivities(keepers, attachments, store, queue=queues[0], host_queue=queues[1], policing=policing)
     codes = RedisCodes(redis)
     actions = Actions(
         attachments,

@@ -1,6 +1,7 @@
 """The policy where things are done: what it forbids is told with the rule that forbids it."""
 
 from collections.abc import Iterable
+from typing import NoReturn
 
 from temporalio import activity
 from temporalio.exceptions import ApplicationError
@@ -9,7 +10,9 @@ from activities.heartbeats import heartbeats
 from activities.model import traced
 from replaywright.domain.effective import Effective, before_start, effective
 from replaywright.domain.guard import Refusal
+from replaywright.domain.network_policy import NetworkPolicy
 from replaywright.domain.policy import Policy, Wishes
+from replaywright.domain.policy_hosts import named, narrowed, on_goto
 from replaywright.domain.policy_runs import CheckPolicy, Granted
 from replaywright.domain.runs import ActionRequest, step_title
 from replaywright.domain.steps import ProbeStep, Step
@@ -41,8 +44,12 @@ class Policing:
     def on_request(self, request: ActionRequest) -> Refusal | None:
         """Why a step may not be performed now; a step that is only done again uses up nothing."""
         policy = self.of(request.policy)
-        refusal = policy.on_step(request.step, request.values)
+        refusal = policy.on_step(request.step, request.values) or on_goto(self._operator, request.step, request.values)
         return refusal or (None if request.reapply else policy.over(request.used, request.step))
+
+    def network(self, asked: NetworkPolicy) -> NetworkPolicy:
+        """Where a session may connect to that was asked for so."""
+        return narrowed(asked, self._operator)
 
     def on_steps(self, wishes: Wishes | None, steps: Iterable[Step | ProbeStep]) -> Refusal | None:
         """Why some of these steps may not be performed."""
@@ -80,14 +87,14 @@ class PolicyActivities:
             found = before_start(policy, request.plan, request.values, request.used)
             if found is not None:
                 index, refusal = found
-                blocked = blocked_by(refusal, f"before anything was done, {step_title(request.plan[index])!r}")
-                line = {
-                    "kind": "policy",
-                    "sequence": index,
-                    "rule": refusal.rule,
-                    "reason": refusal.reason,
-                    "runId": request.run_id,
-                }
-                await traced(self._store, tenant=request.tenant, lineage=request.lineage, line=line)
-                raise as_failure(blocked)
+                await self._refuse(request, index, refusal, repr(step_title(request.plan[index])))
+            for address in named(policy, request.task, request.plan, request.values):
+                if address.refusal is not None:
+                    await self._refuse(request, 0, address.refusal, f"{address.place} {address.host}".strip())
             return Granted(caps=policy.caps)
+
+    async def _refuse(self, request: CheckPolicy, index: int, refusal: Refusal, what: str) -> NoReturn:
+        told = {"rule": refusal.rule, "reason": refusal.reason, "runId": request.run_id}
+        line = {"kind": "policy", "sequence": index, **told}
+        await traced(self._store, tenant=request.tenant, lineage=request.lineage, line=line)
+        raise as_failure(blocked_by(refusal, f"before anything was done, {what}"))

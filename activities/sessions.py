@@ -19,7 +19,7 @@ from activities.commit import reopened, settled
 from activities.heartbeats import heartbeats
 from activities.model import traced
 from activities.network import Network
-from activities.policing import as_failure
+from activities.policing import Policing, as_failure
 from replaywright.domain.checkpoints import Checkpoint, PageState
 from replaywright.domain.host_rules import unrestricted
 from replaywright.domain.network_policy import NetworkPolicy, RefusedHost, most_refused
@@ -199,8 +199,10 @@ class SessionActivities:
         *,
         queue: str,
         host_queue: str,
+        policing: Policing | None = None,
     ) -> None:
         """Without a `store` nothing is traced."""
+        self._policing = policing or Policing()
         self._store = store
         self._keepers = keepers
         self._attachments = attachments
@@ -272,7 +274,9 @@ class SessionActivities:
 
     async def _open(self, epoch: int, instead_of: str, network: NetworkPolicy | None) -> SessionOpened:
         """A new browser; when the activity is cancelled on the way, it is given back before that is told."""
-        opening = asyncio.create_task(self._opened(epoch, instead_of, network or unrestricted()))
+        opening = asyncio.create_task(
+            self._opened(epoch, instead_of, self._policing.network(network or unrestricted()))
+        )
         try:
             return await asyncio.shield(opening)
         except NoPlace as exc:

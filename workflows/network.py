@@ -3,11 +3,11 @@
 from temporalio import workflow
 
 with workflow.unsafe.imports_passed_through():
-    from replaywright.domain.host_rules import network_policy
     from replaywright.domain.network_policy import NetworkPolicy
+    from replaywright.domain.policy_hosts import wanted
     from replaywright.domain.runs import RunInput
 
 
 def network_of(run: RunInput) -> NetworkPolicy:
-    """The policy of every session of the run, also of one that takes the place of another."""
-    return network_policy(run.task, run.values)
+    """What every session of the run asks for, also one that takes the place of another: the worker narrows it."""
+    return wanted(run.task, run.values)

@@ -23,6 +23,7 @@ from replaywright import __version__
 from replaywright.cli import output
 from replaywright.errors import (
     InputInvalid,
+    PolicyBlocked,
     ReplaywrightError,
     SecretMissing,
     SettingsInvalid,
@@ -56,8 +57,17 @@ class Options:
 
 
 def exit_status_of(error: ReplaywrightError) -> Exit:
-    """2 for what the caller can put right before a run, 1 for a run that went wrong."""
+    """2 for what the caller can put right before a run, 5 for what a rule forbids, 1 for a run that went wrong."""
+    if isinstance(error, PolicyBlocked):
+        return Exit.BLOCKED
     return Exit.BAD_INPUT if isinstance(error, _BAD_INPUT) else Exit.FAILED
+
+
+def told_of(error: ReplaywrightError) -> dict[str, Any]:
+    """The error as a JSON object."""
+    if isinstance(error, PolicyBlocked):
+        return {"status": "blocked", "message": one_line(error), "rule": error.rule, "exitStatus": int(Exit.BLOCKED)}
+    return {"status": "error", "message": one_line(error), "exitStatus": int(exit_status_of(error))}
 
 
 def one_line(error: ReplaywrightError) -> str:
@@ -89,7 +99,7 @@ class Command(TyperCommand):
             output.say_error(message)
             status = exit_status_of(error)
             if options.json:
-                output.print_json({"status": "error", "message": message, "exitStatus": int(status)})
+                output.print_json(told_of(error))
             raise typer.Exit(status) from error
         except KeyboardInterrupt:
             raise typer.Exit(Exit.INTERRUPTED) from None
@@ -126,6 +136,7 @@ class Commands(TyperGroup):
         "cancel",
         "cache",
         "overrides",
+        "policy",
         "secrets",
         "import",
         "schema",

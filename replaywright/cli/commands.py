@@ -11,6 +11,7 @@ from replaywright.cli import (
     inbox,
     keys,
     overrides,
+    policy,
     recall,
     resume,
     run,
@@ -29,6 +30,6 @@ __all__ = ["COMMANDS", "app"]
 
 COMMANDS = (
     *(demo, doctor, up, run, resume, runs, inbox, answer, recall, skills, skill_run, skill_changes),
-    *(artifacts, cache, overrides, keys, codec_server, trace, importing, schema, secrets),
+    *(artifacts, cache, overrides, policy, keys, codec_server, trace, importing, schema, secrets),
 )
 """Imported for what they register."""

@@ -31,10 +31,12 @@ from temporalio.worker import (
 )
 
 from activities.judging import Judge
+from activities.policing import Policing
 from replaywright.domain.actions import Effect, effect_of
 from replaywright.domain.filling import filled_step
 from replaywright.domain.histories import Call, End, How, calls_of, end_of
-from replaywright.domain.outcomes import SERVER_ERROR, UNPROVEN, Status, StepOutcome
+from replaywright.domain.outcomes import LEFT_OUT, SERVER_ERROR, UNPROVEN, Status, StepOutcome
+from replaywright.domain.policy import Policy
 from replaywright.domain.runs import ActionRequest, step_title
 from replaywright.domain.steps import action_of
 from replaywright.domain.trace_file import History
@@ -83,8 +85,11 @@ class _Decided:
     """How it ended, and with what."""
 
 
-async def replay(history: History) -> Replayed:
-    """Replay one execution, and judge its recorded outcomes, with the code of this installation."""
+async def replay(history: History, operator: Policy | None = None) -> Replayed:
+    """Replay one execution, and judge its recorded outcomes, with the code of this installation.
+
+    What an `operator`'s policy of today would decide otherwise is told, too.
+    """
     recorded = calls_of(history.events)
     decided = _Decided()
     replayer = Replayer(
@@ -103,6 +108,7 @@ async def replay(history: History) -> Replayed:
     if not found:
         found += _on_end(end, decided.end)
     found += [difference for call in recorded for difference in _on_outcome(call)]
+    found += [difference for call in recorded for difference in _on_policy(call, operator)]
     return Replayed(history, len(recorded), tuple(found))
 
 
@@ -309,3 +315,27 @@ def _other_effect(request: ActionRequest, outcome: StepOutcome) -> str:
     if outcome.effect.repeatable and not today.repeatable:
         return f"another effect: recorded {outcome.effect}; today: {today}, which is never repeated"
     return ""
+
+
+def _on_policy(call: Call, operator: Policy | None) -> Iterator[Difference]:
+    """Whether the policy of today lets a step be performed that was, or one that was blocked by a rule."""
+    request = _request(call)
+    if request is None or call.answer is None:
+        return
+    try:
+        outcome = StepOutcome.model_validate(call.answer)
+    except ValidationError:  # told already
+        return
+    if outcome.from_ledger or outcome.reason in LEFT_OUT:
+        return
+    refusal = Policing(operator).on_request(request)
+    if refusal is not None and outcome.status is not Status.BLOCKED:
+        what = f"recorded {outcome.status}; today blocked by {refusal.message}"
+        yield Difference(call.activity_id, f"{_named(call)}: {what}")
+    elif refusal is None and outcome.status is Status.BLOCKED and _is_of_a_step(outcome.rule):
+        yield Difference(call.activity_id, f"{_named(call)}: recorded blocked by {outcome.rule}; today: allowed")
+
+
+def _is_of_a_step(rule: str) -> bool:
+    """Whether a rule is decided by the step alone: of others, only the browser knew what they were about."""
+    return rule.partition(": ")[2].startswith(("actions.", "amounts."))

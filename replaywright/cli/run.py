@@ -29,7 +29,9 @@ from replaywright.cli import goal, output, taskfile
 from replaywright.cli.app import Command, Exit, app, options_of
 from replaywright.cli.connect import Place, is_somewhere, require_somewhere, temporal_errors, working_place
 from replaywright.cli.follow import WORKFLOW, Ending, ServerGone, follow
+from replaywright.cli.policy import refuse_what_is_blocked
 from replaywright.domain.budgets import Budget, Limits
+from replaywright.domain.effective import effective
 from replaywright.domain.outcomes import BLOCKED
 from replaywright.domain.questions import WAITS
 from replaywright.domain.runs import SECRET_PREFIX, Asking, Heal, Mode, Progress, Resume, RunInput, RunResult, RunState
@@ -37,6 +39,7 @@ from replaywright.domain.skills import SkillRef
 from replaywright.domain.tasks import Task, bind_parameters
 from replaywright.domain.urls import bracketed
 from replaywright.errors import InputInvalid, SecretMissing
+from replaywright.policy_files import operators_policy
 from replaywright.settings import Settings, load_settings
 from replaywright.stack.redis import ask_redis
 
@@ -223,6 +226,7 @@ def run(
     wanted = goal.task_or_goal(task, url=url, secrets=secret or [])
     goal.refuse_for_steps(wanted, fresh=fresh, no_wait=no_wait)
     values = bind_parameters(wanted, taskfile.read_parameters(param or [], params))
+    refuse_what_is_blocked(settings.policy, wanted, values)
     given = Budget(calls=max_calls, tokens=max_tokens, money=max_money, seconds=max_seconds, plans=max_plans)
     name = checked_id(run_id) or taskfile.new_run_id(wanted, values)
     order = Order(wanted, values, name, mode, heal, given, on_failure, fresh=fresh, wait_for_others=not no_wait)
@@ -339,10 +343,11 @@ async def start(here: Place, order: Order) -> WorkflowHandle[Any, RunResult]:
 
 
 def _limits(settings: Settings, order: Order) -> Limits:
-    """What the run may spend: what the caller says, else the task, else what is usual."""
-    budget = order.budget.over(order.task.budget)
+    """What the run may spend: what the caller says, else the task, else what is usual; never more than the policy."""
+    caps = effective(operators_policy(settings.policy), order.task.policy).caps
+    budget = caps.over(order.budget.over(order.task.budget))
     planner = settings.planner_model is not None or not order.task.steps
-    return Limits.of(budget, steps=len(order.task.steps), planner=planner)
+    return caps.over(Limits.of(budget, steps=len(order.task.steps), planner=planner))
 
 
 async def _search_attributes(here: Place, order: Order) -> TypedSearchAttributes:

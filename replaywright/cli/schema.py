@@ -1,4 +1,4 @@
-"""`replaywright schema`: the JSON schema of task files and of files of skills, for editors."""
+"""`replaywright schema`: the JSON schema of task files, of files of skills and of policies, for editors."""
 
 import ast
 import inspect
@@ -12,8 +12,10 @@ from pydantic import BaseModel
 from replaywright.cli import output
 from replaywright.cli.app import Command, app
 from replaywright.domain.base import Authored
+from replaywright.domain.policy import Policy
 from replaywright.domain.skill_files import SkillsFile
 from replaywright.domain.tasks import Task
+from replaywright.errors import InputInvalid
 
 _DRAFT = "https://json-schema.org/draft/2020-12/schema"
 
@@ -21,15 +23,18 @@ _DRAFT = "https://json-schema.org/draft/2020-12/schema"
 @app.command(cls=Command)
 def schema(
     skills: Annotated[bool, typer.Option("--skills", help="Of files of skills, as of `skills export`.")] = False,
+    policy: Annotated[bool, typer.Option("--policy", help="Of an operator's policy, `REPLAYWRIGHT_POLICY`.")] = False,
 ) -> None:
-    """Print the JSON schema of task files, or of files of skills.
+    """Print the JSON schema of task files, of files of skills, or of an operator's policy.
 
     An editor with it completes fields and marks mistakes. With the YAML language server, put this into the first
     line of a task: `# yaml-language-server: $schema=task.schema.json`
 
     Example: `replaywright schema > task.schema.json`
     """
-    output.print_json(skills_schema() if skills else task_schema(), indent=2)
+    if skills and policy:
+        raise InputInvalid("say one of --skills and --policy")
+    output.print_json(skills_schema() if skills else policy_schema() if policy else task_schema(), indent=2)
 
 
 _BEGINNINGS = [
@@ -49,6 +54,11 @@ def skills_schema() -> dict[str, Any]:
     result = _described(SkillsFile)
     result["$defs"]["Task"]["required"] = ["task", "steps"]
     return {"$schema": _DRAFT, **result, "title": "Replaywright skills"}
+
+
+def policy_schema() -> dict[str, Any]:
+    """The same of an operator's policy."""
+    return {"$schema": _DRAFT, **_described(Policy), "title": "Replaywright policy"}
 
 
 def _described(root: type[Authored]) -> dict[str, Any]:

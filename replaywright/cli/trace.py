@@ -16,9 +16,11 @@ from replaywright.cli import output
 from replaywright.cli.app import Command, Exit, app, options_of
 from replaywright.cli.connect import Place, place, redis_url_of, temporal_errors
 from replaywright.cli.offline import Replayed, replay
+from replaywright.cli.policy import PolicyFile, operator_of
 from replaywright.cli.runs import Run, find_run, scope_of, tell
 from replaywright.cli.store import opened_store
 from replaywright.domain.audit import Audit, audit
+from replaywright.domain.policy import Policy
 from replaywright.domain.trace_file import Header, History, histories_in, written
 from replaywright.errors import InputInvalid
 from replaywright.sealing.codec import SealedPayloads
@@ -87,11 +89,11 @@ def verify(
 
 
 @trace_app.command("replay", cls=Command)
-def replay_file(ctx: typer.Context, file: File, json: Json = False) -> None:
+def replay_file(ctx: typer.Context, file: File, policy: PolicyFile = None, json: Json = False) -> None:
     """Run today's workflow code against the recorded outcomes; no network, browser, Redis or Temporal.
 
     Says where it would decide otherwise (another activity, fingerprint, question or end) and which recorded outcomes
-    today's rules would judge otherwise; exits with 1 when there are such.
+    today's rules would judge otherwise, and which steps today's policy would block; exits with 1 when there are such.
 
     Example: `replaywright trace replay run.jsonl`
     """
@@ -103,7 +105,7 @@ def replay_file(ctx: typer.Context, file: File, json: Json = False) -> None:
     if (findings := audit(text).findings) and not json:
         said = f"{file}:{findings[0].line}: {findings[0].what}; what is replayed is not what was recorded"
         output.print_line(said, style="yellow", console=output.standard_error())
-    replayed = asyncio.run(_replayed(histories))
+    replayed = asyncio.run(_replayed(histories, operator_of(policy)))
     if json:
         output.print_json({"whole": not findings, "executions": [_replayed_json(one) for one in replayed]})
     else:
@@ -192,8 +194,8 @@ def _text_of(file: Path) -> str:
         raise InputInvalid(f"{str(file)!r}: {exc.strerror or exc}; `replaywright trace export` writes one") from exc
 
 
-async def _replayed(histories: list[History]) -> list[Replayed]:
-    return [await replay(history) for history in histories]
+async def _replayed(histories: list[History], operator: Policy | None) -> list[Replayed]:
+    return [await replay(history, operator) for history in histories]
 
 
 def _print_audit(file: Path, verdict: Audit) -> None:

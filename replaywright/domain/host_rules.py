@@ -16,17 +16,19 @@ import contextlib
 import re
 from collections.abc import Iterator, Mapping
 from ipaddress import ip_network
-from typing import Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from pydantic import BaseModel
 
 from replaywright.domain.network_policy import ANYWHERE, USUAL_PORTS, HostRule, HostRules, NetworkPolicy
-from replaywright.domain.policy import Hosts, Traffic
 from replaywright.domain.steps import Goto
-from replaywright.domain.tasks import Task
 from replaywright.domain.templates import fill, parameters_in
 from replaywright.domain.urls import WebAddress, address_of, bracketed, canonical_name, web_address
 from replaywright.errors import InputInvalid
+
+if TYPE_CHECKING:  # a policy's own fields are read here
+    from replaywright.domain.policy import Hosts, Traffic
+    from replaywright.domain.tasks import Task
 
 SITE = "own site"
 """Name of the rules of a task whose policy names no hosts."""
@@ -61,7 +63,7 @@ def host_rule(pattern: str, field: str, *, denies: bool = False) -> HostRule:
     return HostRule(text=text, kind=kind, host=host, port=port, ports=ports, addresses=addresses)
 
 
-def host_rules(name: str, hosts: Hosts, field: str = "hosts") -> HostRules:
+def host_rules(name: str, hosts: "Hosts", field: str = "hosts") -> HostRules:
     """All patterns of one author.
 
     Raises:
@@ -74,7 +76,7 @@ def host_rules(name: str, hosts: Hosts, field: str = "hosts") -> HostRules:
     )
 
 
-def site_rules(task: Task, values: Mapping[str, str]) -> tuple[HostRule, ...]:
+def site_rules(task: "Task", values: Mapping[str, str]) -> tuple[HostRule, ...]:
     """What a task may reach because it says so by its own addresses: that of its start, and those of its gotos.
 
     Each gives its host and port; without a port in it, 80 and 443, because sites lead from the one to the other. A name
@@ -89,12 +91,12 @@ def site_rules(task: Task, values: Mapping[str, str]) -> tuple[HostRule, ...]:
 
 
 def network_policy(
-    task: Task,
+    task: "Task",
     values: Mapping[str, str],
     *,
-    hosts: Hosts | None = None,
+    hosts: "Hosts | None" = None,
     limit: HostRules | None = None,
-    traffic: Traffic | None = None,
+    traffic: "Traffic | None" = None,
 ) -> NetworkPolicy:
     """What holds for the sessions of a run.
 
@@ -189,7 +191,7 @@ def _rules_of(address: WebAddress) -> Iterator[HostRule]:
         yield HostRule(text=shown, kind="name", host=name, port=port, ports=ports, is_site=True)
 
 
-def _addresses(task: Task, values: Mapping[str, str]) -> Iterator[WebAddress]:
+def _addresses(task: "Task", values: Mapping[str, str]) -> Iterator[WebAddress]:
     for url in (task.url, *_gotos(task.steps)):
         if url and not parameters_in(url) - values.keys():
             with contextlib.suppress(InputInvalid):  # it is refused when it is to be opened

@@ -7,10 +7,12 @@ reaches its own site and what its task names.
 
 from typing import Annotated
 
-from pydantic import Field, StringConstraints, field_validator
+from pydantic import Field, StringConstraints, ValidationInfo, field_validator
 
 from replaywright.domain.actions import Action
 from replaywright.domain.base import Authored
+from replaywright.domain.host_rules import host_rule
+from replaywright.errors import InputInvalid
 
 HostPattern = Annotated[str, StringConstraints(min_length=1, max_length=300)]
 """`shop.example`, `*.shop.example` (its subdomains), `10.1.0.0/16`, `[::1]`, each also with `:port`."""
@@ -25,6 +27,16 @@ class Hosts(Authored):
 
     allow: tuple[HostPattern, ...] = ()
     deny: tuple[HostPattern, ...] = ()
+
+    @field_validator("allow", "deny")
+    @classmethod
+    def _are_patterns(cls, patterns: tuple[str, ...], info: ValidationInfo) -> tuple[str, ...]:
+        for index, pattern in enumerate(patterns):
+            try:
+                host_rule(pattern, f"[{index}]", denies=info.field_name == "deny")
+            except InputInvalid as exc:
+                raise ValueError(str(exc)) from exc
+        return patterns
 
 
 class Actions(Authored):

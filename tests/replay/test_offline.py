@@ -10,6 +10,7 @@ import pytest
 
 from replaywright.cli.offline import Difference, replay
 from replaywright.domain.histories import calls_of, end_of
+from replaywright.domain.policy import Policy
 from replaywright.domain.runs import Heal, Totals
 from replaywright.domain.trace_file import History
 from tests.replay.test_histories import HISTORIES
@@ -55,6 +56,28 @@ async def test_another_fingerprint_is_told_with_its_step(monkeypatch: pytest.Mon
 
     assert difference.where.startswith("0001-")
     assert difference.what.startswith("another fingerprint: recorded: browser.goto 'goto {{base_url}}/login' (0001-")
+
+
+async def test_what_the_policy_of_today_would_block_is_told_with_its_rule() -> None:
+    operator = Policy.model_validate({"name": "today", "actions": {"deny": ["fill"]}})
+
+    replayed = await replay(history("replayed"), operator)
+
+    assert replayed.differences
+    for difference in replayed.differences:
+        assert "browser.fill" in difference.what
+        assert "recorded done; today blocked by policy 'today': actions.deny: fill is denied" in difference.what
+
+
+async def test_a_step_that_was_blocked_and_would_not_be_today_is_told() -> None:
+    def block(outcome: dict[str, Any]) -> None:
+        outcome |= {"status": "blocked", "reason": "blocked", "rule": "policy 'then': actions.allow"}
+
+    differences = (await replay(history("replayed", block))).differences
+
+    said = [difference.what for difference in differences if "today: allowed" in difference.what]
+    assert said
+    assert "recorded blocked by policy 'then': actions.allow; today: allowed" in said[0]
 
 
 async def test_another_activity_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
