@@ -370,17 +370,20 @@ class Performance:
     async def _blocked(self, exc: PolicyBlocked, report: Report | None = None) -> StepOutcome:
         """A rule forbade the step, or broke it off.
 
-        Of a commit step that may have sent something the intent stays open: whoever resumes the run has to find out.
-        Nothing is looked at and nothing is kept but the line of the trace: the page is not what is wrong.
+        A commit step of which something may have left the browser is in doubt all the same. Where there is a `report`,
+        it was done, and only what it was done for was broken off: it is blocked, and its intent stays open for whoever
+        resumes the run. Nothing is looked at and kept but the trace's line: the page is not what is wrong.
         """
-        told, seen = str(exc), self._held.browser.last_evidence if exc.dispatched else _NOTHING_SEEN
-        if exc.dispatched and not self._effect.repeatable:
-            await self._note_departure()
-            told += "; the step may have taken effect all the same"
-        elif self._commit is not None:
+        seen = self._held.browser.last_evidence if exc.dispatched else _NOTHING_SEEN
+        if not exc.dispatched and self._commit is not None:
             await self._open_gate()
             await self._actions.release(self._request, f"blocked: {exc.rule}")
-        outcome = self._ended(Status.BLOCKED, BLOCKED, told, report, seen).model_copy(update={"rule": exc.rule})
+        left = exc.dispatched and not self._effect.repeatable
+        if left:
+            await self._note_departure()
+        status = Status.IN_DOUBT if left and report is None else Status.BLOCKED
+        told = f"{exc}; the step has taken effect all the same" if left and report is not None else str(exc)
+        outcome = self._ended(status, BLOCKED, told, report, seen).model_copy(update={"rule": exc.rule})
         await self._write(outcome, None)
         return outcome
 

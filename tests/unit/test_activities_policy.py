@@ -69,14 +69,25 @@ async def test_the_intent_of_a_commit_step_that_is_forbidden_before_its_bytes_le
     assert await stage.state(asked) == "NOT_DONE"
 
 
-async def test_a_commit_step_that_is_broken_off_leaves_its_intent_open_if_something_may_have_left(stage: Stage) -> None:
+async def test_a_commit_step_of_which_something_may_have_left_is_in_doubt_not_blocked(stage: Stage) -> None:
     asked = request(CLICK_SEND, proposed=SEND)
     stage.site.fail_after = [forbidden(dispatched=True)]
 
     outcome = await stage.perform(asked)
 
+    assert (outcome.status, outcome.rule) == (Status.IN_DOUBT, RULE)
+    assert await stage.state(asked) == "DISPATCHED"
+
+
+async def test_a_commit_step_whose_file_was_broken_off_is_blocked_and_leaves_its_intent_open(stage: Stage) -> None:
+    asked = request(CLICK_SEND, proposed=SEND)
+    file = DownloadedFile(name="setup.exe", state="blocked", rule=RULE)
+    stage.site.downloads = [Download(file, Path("/nowhere/1"), "1")]
+
+    outcome = await stage.perform(asked)
+
     assert (outcome.status, outcome.rule) == (Status.BLOCKED, RULE)
-    assert "may have taken effect" in outcome.message
+    assert "has taken effect" in outcome.message
     assert await stage.state(asked) == "DISPATCHED"
 
 
