@@ -3,7 +3,7 @@
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
 .PHONY: help setup demo leaks test test-long mutants check format lock record-histories clean
-.PHONY: chaos chaos-long injection bench-locate bench-miniwob bench-recall bench-recovery bench-replay bench-snapshot bench-verify bench-widgets
+.PHONY: chaos chaos-long injection bench-inbox bench-locate bench-miniwob bench-recall bench-recovery bench-replay bench-snapshot bench-verify bench-widgets
 
 BIN := .venv/bin
 ARGS ?=
@@ -85,6 +85,9 @@ bench-recall: setup ## put 1,310 sentences to 38 skills: right, wrong and missed
 
 bench-recovery: setup ## measure the seconds from a killed worker, or worker and browser, to the next step
 	$(BIN)/python -m bench.recovery $(ARGS)
+
+bench-inbox: setup ## measure how long it takes to find 200 runs that wait for a person
+	$(BIN)/python -m bench.inbox $(ARGS)
 
 record-histories: setup ## record the histories that the replay test replays (on purpose only)
 	$(BIN)/python -m tests.replay.record

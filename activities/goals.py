@@ -97,6 +97,7 @@ class GoalActivities:
                 done=tuple(map(step_title, request.plan[: request.position])),
                 failed=f"{request.position + 1}: {failing}\n{request.failed}" if request.failed else "",
                 tried=request.tried,
+                answers=request.answers,
                 remaining=remaining,
                 page=page,
                 picture=picture,

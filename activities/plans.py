@@ -52,6 +52,7 @@ class PlanActivities:
                 done=tuple(map(step_title, request.plan[: request.sequence])),
                 failed=f"{request.sequence + 1}: {step_title(failing)}\n{request.failed}",
                 tried=request.tried,
+                answers=request.answers,
                 remaining={
                     number: step_title(step)
                     for number, step in enumerate(request.plan[request.sequence :], request.sequence + 1)
@@ -82,7 +83,7 @@ class PlanActivities:
                 "sequence": request.sequence if request.position is None else request.position,
                 "why": request.failed,
                 "steps": [step_title(step) for step in revision.steps],
-                "gaveUp": revision.gave_up,
+                "gaveUp": revision.gave_up or revision.question,
                 "standIn": revision.stand_in,
                 "usage": revision.usage.model_dump(mode="json", by_alias=True),
                 **picture_line(request.picture, request.picture_missing or lost),

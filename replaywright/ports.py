@@ -22,6 +22,7 @@ from replaywright.domain.outcomes import DownloadedFile, Evidence, Lookup, Proof
 from replaywright.domain.overrides import OverrideRule
 from replaywright.domain.predicates import Predicate
 from replaywright.domain.probing import SiteProbe
+from replaywright.domain.questions import UserAnswer
 from replaywright.domain.recall import Outcome, RecallRecord
 from replaywright.domain.runs import Revision, Usage
 from replaywright.domain.secret_sites import BoundSecret, Site
@@ -715,6 +716,8 @@ class PlanQuestion(Record):
     failed: str = ""
     """The step that failed, and why; empty where none did."""
     tried: tuple[str, ...] = ()
+    answers: tuple[UserAnswer, ...] = ()
+    """What the user has said to earlier questions of the model."""
     remaining: dict[int, str] = Field(default_factory=dict)
     """Titles by number, counted from 1; the failed step is the first."""
     page: str

@@ -346,6 +346,7 @@ class Goals:
             plan=course.rolled,
             position=course.written(position),
             commits=course.commits_written(commits),
+            answers=self._planning.answers,
             snapshot=snapshot,
         )
 

@@ -8,13 +8,23 @@ from workflows.attempts import Attempt
 from workflows.failures import TaskFailed
 from workflows.lists import Lists
 from workflows.person import Person
+from workflows.planning import Planning
 
 with workflow.unsafe.imports_passed_through():
     from replaywright.domain.actions import Effect
     from replaywright.domain.approvals import approval_of, approved_act, shown
     from replaywright.domain.outcomes import Status, StepOutcome
-    from replaywright.domain.questions import CODE_LOST, DEADLINE, UNANSWERED, Ask, QuestionKind
-    from replaywright.domain.runs import PersonVerdict, RunInput, SealedCode, SettleRequest
+    from replaywright.domain.questions import (
+        CODE_LOST,
+        DEADLINE,
+        PLANNER_QUESTIONS,
+        UNANSWERED,
+        Ask,
+        QuestionKind,
+        UserAnswer,
+        quoted,
+    )
+    from replaywright.domain.runs import PersonVerdict, Revision, RunInput, SealedCode, SettleRequest
     from replaywright.domain.steps import Approve, SolveCaptcha, VerificationCode
     from replaywright.domain.templates import fill
 
@@ -31,7 +41,8 @@ NOT_APPROVED = "not_approved"
 class HumanSteps:
     """Asks a person where a step wants that, before and instead of performing it."""
 
-    def __init__(self, run: RunInput, lists: Lists, person: Person) -> None:
+    def __init__(self, run: RunInput, lists: Lists, person: Person, planning: Planning) -> None:
+        self._planning = planning
         self._run = run
         self._lists = lists
         self._person = person
@@ -110,6 +121,30 @@ class HumanSteps:
             raise TaskFailed(NOT_APPROVED, f"{verdict.who or 'a person'} did not approve: {verdict.why}")
         return verdict
 
+    # ------------------------------------------------------------------------------ a planner's questions
+
+    async def informed(self, sequence: int, plan: Callable[[], Awaitable[Revision]]) -> Revision:
+        """What the planner answers once it knows what it asks of the user.
+
+        Raises:
+            TaskFailed: the person abandons the run, or does not answer in time.
+        """
+        revision = await plan()
+        usage = revision.usage
+        while revision.question:
+            told = self._planning.answers
+            if len(told) >= PLANNER_QUESTIONS:
+                said = f"it has asked {len(told)} times, and asks again: {revision.question}"
+                return Revision(gave_up=said, complete=False, usage=usage)
+            verdict = await self._person.asked(_ask_of_planner(sequence, revision.question))
+            if verdict.verdict != "answer":
+                who = verdict.who or "a person"
+                raise TaskFailed("abandoned", f"{who} abandoned the run at a question of the planner: {verdict.why}")
+            self._planning.answers = (*told, UserAnswer(question=revision.question, answer=verdict.value))
+            revision = await plan()
+            usage = usage.plus(revision.usage)
+        return revision.model_copy(update={"usage": usage})
+
     # -------------------------------------------------------------------------------- codes and captchas
 
     async def supplied(self, attempt: Attempt, *, stays_awake: bool = False) -> StepOutcome | None:
@@ -137,6 +172,17 @@ class HumanSteps:
                 return done.model_copy(update={"reason": UNANSWERED, "message": verdict.why})
             case _:
                 raise TaskFailed("abandoned", f"{who} abandoned the run at step {attempt.sequence + 1}: {verdict.why}")
+
+
+def _ask_of_planner(sequence: int, question: str) -> Ask:
+    return Ask(
+        kind=QuestionKind.ANSWER,
+        text="the planner, a language model that has read the page, asks something before it goes on",
+        sequence=sequence,
+        answers=("answer", "abandon"),
+        wants="text",
+        shows=tuple(f"“{line}”" for line in quoted(question)),
+    )
 
 
 def _ask_for(attempt: Attempt, step: VerificationCode | SolveCaptcha) -> Ask:

@@ -34,8 +34,15 @@ class Planning:
         self._caps = Caps()
         self.revised_from = run.state.revised_from
         """For each revision, the index of the step that it began at."""
+        self.answers = run.state.answers
+        """What the user has said to the planner's questions."""
         self.begun = run.state.begun or workflow.now().timestamp()
         """When the run began, in seconds since 1970, moved on by the time that it waited for a person or a browser."""
+
+    @property
+    def answered(self) -> str:
+        """What tells a question that is asked again, after the user has said something, from the one before."""
+        return f"-answer{len(self.answers)}" if self.answers else ""
 
     def leave_out(self, seconds: float) -> None:
         """So long the run has waited, which is no time of its own."""
@@ -140,10 +147,11 @@ class Planning:
                     commits=course.commits_written(commits),
                     failed=why_of(outcome),
                     tried=(*attempt.tried, why_of(outcome)),
+                    answers=self.answers,
                     **seen_of(outcome),
                 ),
                 result_type=Revision,
-                activity_id=attempt.activity_id(f"plan{len(self.revised_from) + 1}"),
+                activity_id=attempt.activity_id(f"plan{len(self.revised_from) + 1}{self.answered}"),
                 summary=f"{attempt.sequence + 1:04d} how to go on? ({why_of(outcome)})"[:200],
                 task_queue=policies.model_queue(workflow.info().task_queue),
                 start_to_close_timeout=policies.PLAN_LIMIT,

@@ -1,6 +1,7 @@
 """The workflow `BrowserTask`: one loop for learning, replaying and healing."""
 
 import asyncio
+from functools import partial
 from typing import Literal
 
 from temporalio import workflow
@@ -139,7 +140,7 @@ class BrowserTask:
             wait=lambda answered: self._recovery.wait(answered, self._place),
             wake=lambda verdict: self._recovery.wake(verdict, self._place),
         )
-        self._human = HumanSteps(run, self._lists, self._person)
+        self._human = HumanSteps(run, self._lists, self._person, self._planning)
         self._doubts = Doubts(self._browser, self._board, self._person, self._show, self._recover, run.task.site_lag_ms)
 
     @workflow.run
@@ -319,7 +320,10 @@ class BrowserTask:
         while self._goals.is_unfinished and self._position == len(self._plan):
             self._show()
             course = self._lists.course
-            revision = await self._goals.next_part(course, self._commits, self._totals.usage, self._doubts.read)
+            following = partial(self._goals.next_part, course, self._commits, self._totals.usage, self._doubts.read)
+            revision = await self._human.informed(self._position, following)
+            if revision.gave_up:
+                raise TaskFailed("planner_gave_up", f"the planner gave up: {revision.gave_up}"[:MESSAGE_LIMIT])
             self._totals = self._totals.model_copy(update={"usage": self._totals.usage.plus(revision.usage)})
             self._lists.revised(self._position, revision.steps)
         return self._position < len(self._plan)
@@ -501,7 +505,9 @@ class BrowserTask:
         self._board.doing = f"{attempt.title}: asking the planner"
         self._show()
         planner = self._goals if self._goals.is_one else self._planning
-        revision = await planner.revise(attempt, outcome, self._lists.course, self._commits)
+        revision = await self._human.informed(
+            self._position, lambda: planner.revise(attempt, outcome, self._lists.course, self._commits)
+        )
         plans, usage = self._totals.plans + bool(revision.steps), self._totals.usage.plus(revision.usage)
         self._totals = self._totals.model_copy(update={"plans": plans, "usage": usage})
         self._board.note_plan(attempt, revision)
@@ -672,6 +678,7 @@ class BrowserTask:
             begun=self._planning.begun,
             questions=self._person.asked_so_far,
             approved=self._human.approved,
+            answers=self._planning.answers,
             resumed=self._run.resume is not None,
             checkpoints=self._recovery.checkpoints,
             page_from=self._recovery.page_from,

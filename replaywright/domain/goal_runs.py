@@ -9,6 +9,7 @@ from replaywright.domain.base import Record
 from replaywright.domain.fingerprints import digest
 from replaywright.domain.fitting import RecalledFor
 from replaywright.domain.predicates import Predicate
+from replaywright.domain.questions import UserAnswer
 from replaywright.domain.sessions import SessionRef
 from replaywright.domain.skills import SkillContext, SkillRef
 from replaywright.domain.steps import Step
@@ -168,6 +169,8 @@ class PlanRequest(Record):
     failed: str = ""
     """Why the step at `position` failed; empty where none did."""
     tried: tuple[str, ...] = ()
+    answers: tuple[UserAnswer, ...] = ()
+    """What the user has said to the planner's questions."""
     snapshot: str
     """Digest in the artifact store."""
     dom: str = ""

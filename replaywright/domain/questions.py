@@ -128,6 +128,19 @@ class Question(Ask):
     """Public key that a code is sealed with."""
 
 
+PLANNER_QUESTIONS = 3
+"""How often a planner may ask the user something in one run."""
+
+
+class UserAnswer(Record):
+    """What a planner asked, and what the user said."""
+
+    question: str
+    """The planner's words."""
+    answer: str
+    """The user's."""
+
+
 class LookForPerson(Record):
     """Input of `person.look`: what a person should see who is asked."""
 

@@ -20,7 +20,7 @@ from replaywright.domain.overrides import Due
 from replaywright.domain.policy import Wishes
 from replaywright.domain.predicates import Predicate
 from replaywright.domain.probing import SiteProbe
-from replaywright.domain.questions import APPROVE_WITHIN_S, Question, Verdict
+from replaywright.domain.questions import APPROVE_WITHIN_S, Question, UserAnswer, Verdict
 from replaywright.domain.sessions import SessionRef
 from replaywright.domain.skills import SkillRef
 from replaywright.domain.steps import ForEach, Step
@@ -210,6 +210,8 @@ class ReviseRequest(Record):
     """Why the step failed."""
     tried: tuple[str, ...] = ()
     """What was tried to repair it, oldest first."""
+    answers: tuple[UserAnswer, ...] = ()
+    """What the user has said to the planner's questions."""
     snapshot: str
     """Digest in the artifact store."""
     picture: str = ""
@@ -229,6 +231,8 @@ class Revision(Record):
     """What the planner says must hold at the end, templates. Of goals only."""
     gave_up: str = ""
     """Why there is no plan."""
+    question: str = ""
+    """What the planner wants to know of the user before it makes one; then there are no steps."""
     usage: Usage = Usage()
     stand_in: bool = False
     """The answer came from the stand-in, not from a model."""
@@ -475,6 +479,8 @@ class RunState(Record):
     """Of such a run: whether the site takes it for signed in; None when nobody knows."""
     questions: int = 0
     """How many questions it has asked."""
+    answers: tuple[UserAnswer, ...] = ()
+    """What the user has said to a planner."""
     approved: str = ""
     """What the next step that can never be undone does, if a person has approved of it."""
     used: Used = Used()

@@ -17,6 +17,8 @@ from replaywright.llm import prompts
 from replaywright.llm.client import STAND_IN, ModelClient
 from replaywright.ports import CheckGoalPlan, PlanQuestion
 
+_QUESTION = "What only the user can say, and without which there is no plan; then there are no steps."
+
 
 class PlannedAct(BaseModel):
     """An action with what it needs."""
@@ -68,6 +70,7 @@ class PlanAnswer(BaseModel):
 
     steps: list[PlannedStep] = Field(default_factory=list)
     gave_up: str | None = Field(None, description="Why the goal cannot be reached from here; then there are no steps.")
+    question: str | None = Field(None, description=_QUESTION)
 
 
 class GoalAnswer(BaseModel):
@@ -79,6 +82,7 @@ class GoalAnswer(BaseModel):
     complete: bool = Field(False, description="Whether the goal is reached after these steps.")
     verify: list[dict[str, Any]] = Field(default_factory=list, description="With complete: what holds at the end.")
     gave_up: str | None = Field(None, description="Why the goal cannot be reached from here; then there are no steps.")
+    question: str | None = Field(None, description=_QUESTION)
 
 
 @dataclass
@@ -149,6 +153,8 @@ class ModelPlanner:
         """Ask for the rest of the plan; see `Planner`."""
         checked = _Checked(check, question.picture is not None)
         answer, usage = await self._client.ask(self._agent, _message(question), checked)
+        if answer.question and not answer.steps:
+            return Revision(question=answer.question, usage=usage, stand_in=usage.model == STAND_IN)
         refused = checked.refused and f"the plan was refused: {checked.refused}"
         gave_up = refused or ("" if checked.steps else answer.gave_up or "no reason given")
         return Revision(steps=checked.steps, gave_up=gave_up, usage=usage, stand_in=usage.model == STAND_IN)
@@ -158,6 +164,8 @@ class ModelPlanner:
         checked = _CheckedGoal(check, question.picture is not None)
         answer, usage = await self._client.ask(self._goals, _message(question), checked)
         plan, stand_in = checked.plan, usage.model == STAND_IN
+        if answer.question and not answer.steps:
+            return Revision(question=answer.question, complete=False, usage=usage, stand_in=stand_in)
         if plan is None:
             gave_up = checked.refused and f"the plan was refused: {checked.refused}"
             gave_up = gave_up or answer.gave_up or "no reason given"
@@ -190,7 +198,7 @@ def _of_picture(ctx: RunContext[_Checked | _CheckedGoal]) -> str:
 def _must_pass(ctx: RunContext[_Checked], answer: PlanAnswer) -> PlanAnswer:
     """A plan that breaks a rule goes back once; after that there is none."""
     checked = ctx.deps
-    if answer.gave_up and not answer.steps:
+    if (answer.gave_up or answer.question) and not answer.steps:
         return answer
     try:
         checked.steps = checked.check([step.model_dump(exclude_none=True) for step in answer.steps])
@@ -204,7 +212,7 @@ def _must_pass(ctx: RunContext[_Checked], answer: PlanAnswer) -> PlanAnswer:
 def _must_serve(ctx: RunContext[_CheckedGoal], answer: GoalAnswer) -> GoalAnswer:
     """The same for a goal."""
     checked = ctx.deps
-    if answer.gave_up and not answer.steps:
+    if (answer.gave_up or answer.question) and not answer.steps:
         return answer
     last = ctx.retry >= ctx.max_retries
     try:

@@ -9,10 +9,11 @@ from temporalio.testing import WorkflowEnvironment
 from temporalio.worker import Replayer
 
 from replaywright.domain.actions import Effect
+from replaywright.domain.goal_runs import PlanRequest
 from replaywright.domain.outcomes import Status, StepOutcome
 from replaywright.domain.questions import QuestionKind
-from replaywright.domain.runs import ActionRequest, Asking, PersonVerdict, Resolution, RunResult
-from tests.workflows.scripted import Script, done, lost, run_of, scripted, start, waiting
+from replaywright.domain.runs import ActionRequest, Asking, PersonVerdict, Resolution, Revision, RunResult, Usage
+from tests.workflows.scripted import Script, done, lost, run_from, run_of, scripted, start, waiting
 from workflows.plugin import WorkflowPlugin
 from workflows.task import BrowserTask
 
@@ -240,3 +241,45 @@ async def test_a_code_outlives_worker_and_browser(client: Client) -> None:
     assert result.succeeded
     assert [request.state for request in script.restored] == ["after-0"]
     assert [request.sequence for request in script.performed] == [0, 1, 2]
+
+
+async def test_what_a_planner_asks_goes_to_the_user_and_the_answer_into_its_next_prompt(client: Client) -> None:
+    plan = run_of(GOTO, FILL).task.steps[1:]
+
+    def plans(request: PlanRequest, _call: int) -> Revision:
+        if not request.answers:
+            return Revision(question="Which account: \x1b[31mred or blue?", usage=Usage(calls=1))
+        return Revision(steps=plan, complete=True, usage=Usage(calls=1))
+
+    script = Script(plan=plans)
+
+    async with scripted(client, script) as queue:
+        handle = await start(client, queue, run_from("transfer the money"))
+        question = await waiting(handle)
+        with pytest.raises(WorkflowUpdateFailedError, match="update failed") as refusal:
+            await say(handle, question.sequence, "answer", value=" ")
+        await say(handle, question.sequence, "answer", value="the blue one")
+        result = await ended(handle)
+
+    assert (question.kind, question.wants) == (QuestionKind.ANSWER, "text")
+    assert "Which account" not in question.text
+    assert "Which account" in question.shows[0]
+    assert "there is none in the answer" in str(refusal.value.cause)
+    assert result.succeeded
+    assert [told.answer for told in script.planned[1].answers] == ["the blue one"]
+    assert result.totals.usage.calls >= 2
+
+
+async def test_a_planner_that_goes_on_asking_is_given_up(client: Client) -> None:
+    script = Script(plan=lambda _request, _call: Revision(question="And why?"))
+
+    async with scripted(client, script) as queue:
+        handle = await start(client, queue, run_from("transfer the money"))
+        for number in (1, 2, 3):
+            question = await waiting(handle, number)
+            await say(handle, question.sequence, "answer", value="because")
+        result = await ended(handle)
+
+    assert result.reason == "planner_gave_up"
+    assert "asks again: And why?" in result.message
+    assert len(script.planned) == 4
