@@ -6,7 +6,7 @@ the error. The one exception is an answer that cannot be used: the model is told
 
 import asyncio
 from collections.abc import Sequence
-from typing import Any, TypeVar
+from typing import Any, ClassVar, Self, TypeVar
 
 from pydantic_ai import Agent, ModelSettings
 from pydantic_ai.exceptions import (
@@ -181,6 +181,54 @@ class ModelClient:
 
     def _at(self) -> str:
         return f" at {self._base_url}" if self._base_url else ""
+
+
+class Role:
+    """What every role that a model plays has: the model, what it has spent, and an end."""
+
+    SETTING: ClassVar[str] = "REPLAYWRIGHT_MODEL"
+    """The variable that names the role's model, for messages."""
+    TIMEOUT_S: ClassVar[float] = 60.0
+
+    def __init__(
+        self,
+        model: str | None,
+        *,
+        setting: str = "",
+        base_url: str | None = None,
+        api_key: str | None = None,
+        timeout_s: float | None = None,
+        price: Price | None = None,
+    ) -> None:
+        """Ask `model` (`provider:name`), which the variable `setting` names, else `SETTING`; see `ModelClient`."""
+        self._client = ModelClient(
+            model,
+            setting=setting or self.SETTING,
+            base_url=base_url,
+            api_key=api_key,
+            timeout_s=self.TIMEOUT_S if timeout_s is None else timeout_s,
+            price=price,
+        )
+        self._prepare()
+
+    def _prepare(self) -> None:
+        """Make the agents of the role: once, before anything is asked."""
+        raise NotImplementedError
+
+    @property
+    def spent(self) -> Usage:
+        """All that was asked so far, failed and refused requests included."""
+        return self._client.spent
+
+    async def close(self) -> None:
+        """Close the connections to the provider."""
+        await self._client.close()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.close()
 
 
 def _make(name: str, base_url: str | None, api_key: str | None) -> Model:

@@ -1,15 +1,12 @@
 """The executor model: instruction and page in, the id of one element out."""
 
 from dataclasses import dataclass
-from typing import Self
 
 from pydantic import BaseModel, ConfigDict, Field
 from pydantic_ai import Agent, ModelRetry, RunContext
 
-from replaywright.domain.budgets import Price
-from replaywright.domain.runs import Usage
 from replaywright.llm import prompts
-from replaywright.llm.client import STAND_IN, ModelClient
+from replaywright.llm.client import STAND_IN, Role
 from replaywright.ports import Choice
 
 
@@ -26,27 +23,10 @@ class _Ids:
     known: frozenset[str]
 
 
-class ModelExecutor:
+class ModelExecutor(Role):
     """A `TargetProposer` over any provider that pydantic-ai knows; see `ModelClient`."""
 
-    def __init__(
-        self,
-        model: str | None,
-        *,
-        base_url: str | None = None,
-        api_key: str | None = None,
-        timeout_s: float = 60.0,
-        price: Price | None = None,
-    ) -> None:
-        """Ask `model` (`provider:name`); for the others see `ModelClient`."""
-        self._client = ModelClient(
-            model,
-            setting="REPLAYWRIGHT_MODEL",
-            base_url=base_url,
-            api_key=api_key,
-            timeout_s=timeout_s,
-            price=price,
-        )
+    def _prepare(self) -> None:
         self._agent = Agent(
             output_type=Answer,
             deps_type=_Ids,
@@ -56,26 +36,11 @@ class ModelExecutor:
         )
         self._agent.output_validator(_must_be_known)
 
-    @property
-    def spent(self) -> Usage:
-        """All that was asked so far, failed and refused requests included."""
-        return self._client.spent
-
     async def propose(self, *, instruction: str, action: str, page: str, ids: frozenset[str]) -> Choice:
         """Choose among `ids`; see `TargetProposer`."""
         message = prompts.executor_message(instruction=instruction, action=action, page=page)
         answer, usage = await self._client.ask(self._agent, message, _Ids(ids))
         return Choice(element_id=answer.element_id, usage=usage, stand_in=usage.model == STAND_IN)
-
-    async def close(self) -> None:
-        """Close the connections to the provider."""
-        await self._client.close()
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(self, *_: object) -> None:
-        await self.close()
 
 
 def _must_be_known(ctx: RunContext[_Ids], answer: Answer) -> Answer:

@@ -1,15 +1,14 @@
 """The labeller model: a goal in words in, what it is about and which of its words are values out. Text only."""
 
 from collections.abc import Callable, Mapping
-from typing import Any, Self
+from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field
 from pydantic_ai import Agent
 
-from replaywright.domain.budgets import Price
 from replaywright.domain.goal_runs import Labels
 from replaywright.llm import prompts
-from replaywright.llm.client import STAND_IN, ModelClient
+from replaywright.llm.client import STAND_IN, Role
 from replaywright.ports import Labelled
 
 
@@ -36,40 +35,15 @@ class LabelAnswer(BaseModel):
     parameters: list[LabelledParameter] = Field(default_factory=list)
 
 
-class ModelLabeller:
+class ModelLabeller(Role):
     """A `Labeller` over any provider that pydantic-ai knows; see `ModelClient`."""
 
-    def __init__(
-        self,
-        model: str | None,
-        *,
-        base_url: str | None = None,
-        api_key: str | None = None,
-        timeout_s: float = 60.0,
-        price: Price | None = None,
-    ) -> None:
-        """Ask `model` (`provider:name`); for the others see `ModelClient`."""
-        self._client = ModelClient(
-            model,
-            setting="REPLAYWRIGHT_LABELLER_MODEL",
-            base_url=base_url,
-            api_key=api_key,
-            timeout_s=timeout_s,
-            price=price,
-        )
+    SETTING = "REPLAYWRIGHT_LABELLER_MODEL"
+
+    def _prepare(self) -> None:
         self._agent = Agent(output_type=LabelAnswer, instructions=prompts.LABELLER, retries=1, name="labeller")
 
     async def label(self, goal: str, check: Callable[[Mapping[str, Any]], Labels]) -> Labelled:
         """Ask about one goal; see `Labeller`."""
         answer, usage = await self._client.ask(self._agent, prompts.labeller_message(goal), None)
         return Labelled(labels=check(answer.model_dump()), usage=usage, stand_in=usage.model == STAND_IN)
-
-    async def close(self) -> None:
-        """Close the connections to the provider."""
-        await self._client.close()
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(self, *_: object) -> None:
-        await self.close()

@@ -2,19 +2,18 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, Self
+from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 from pydantic_ai import Agent, BinaryContent, ModelRetry, RunContext
 from pydantic_ai.messages import UserContent
 
-from replaywright.domain.budgets import Price
 from replaywright.domain.goal_plans import GoalPlan
-from replaywright.domain.runs import Revision, Usage
+from replaywright.domain.runs import Revision
 from replaywright.domain.steps import Step
 from replaywright.errors import PlanRefused
 from replaywright.llm import prompts
-from replaywright.llm.client import STAND_IN, ModelClient
+from replaywright.llm.client import STAND_IN, Role
 from replaywright.ports import CheckGoalPlan, PlanQuestion
 
 _QUESTION = "What only the user can say, and without which there is no plan; then there are no steps."
@@ -102,27 +101,13 @@ class _Checked:
     refused: str = ""
 
 
-class ModelPlanner:
+class ModelPlanner(Role):
     """A `Planner` over any provider that pydantic-ai knows; see `ModelClient`."""
 
-    def __init__(
-        self,
-        model: str | None,
-        *,
-        base_url: str | None = None,
-        api_key: str | None = None,
-        timeout_s: float = 120.0,
-        price: Price | None = None,
-    ) -> None:
-        """Ask `model` (`provider:name`); for the others see `ModelClient`."""
-        self._client = ModelClient(
-            model,
-            setting="REPLAYWRIGHT_PLANNER_MODEL",
-            base_url=base_url,
-            api_key=api_key,
-            timeout_s=timeout_s,
-            price=price,
-        )
+    SETTING = "REPLAYWRIGHT_PLANNER_MODEL"
+    TIMEOUT_S = 120.0
+
+    def _prepare(self) -> None:
         self._agent = Agent(
             output_type=PlanAnswer,
             deps_type=_Checked,
@@ -141,11 +126,6 @@ class ModelPlanner:
         )
         self._goals.output_validator(_must_serve)
         self._goals.instructions(_of_picture)
-
-    @property
-    def spent(self) -> Usage:
-        """All that was asked so far, failed and refused requests included."""
-        return self._client.spent
 
     async def revise(
         self, question: PlanQuestion, check: Callable[[Sequence[Mapping[str, Any]]], tuple[Step, ...]]
@@ -171,16 +151,6 @@ class ModelPlanner:
             gave_up = gave_up or answer.gave_up or "no reason given"
             return Revision(gave_up=gave_up, complete=False, usage=usage, stand_in=stand_in)
         return Revision(steps=plan.steps, complete=plan.complete, verify=plan.verify, usage=usage, stand_in=stand_in)
-
-    async def close(self) -> None:
-        """Close the connections to the provider."""
-        await self._client.close()
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(self, *_: object) -> None:
-        await self.close()
 
 
 def _message(question: PlanQuestion) -> str | list[UserContent]:

@@ -1,17 +1,15 @@
 """The planner model, asked where the site shows that a step took effect: once, while the step is learned."""
 
 from collections.abc import Callable, Sequence
-from typing import Self
 
 from pydantic import BaseModel, ConfigDict, Field
 from pydantic_ai import Agent
 
-from replaywright.domain.budgets import Price
 from replaywright.domain.probing import SiteProbe
 from replaywright.domain.runs import Usage
 from replaywright.errors import ProbeRefused
 from replaywright.llm import prompts
-from replaywright.llm.client import ModelClient
+from replaywright.llm.client import Role
 from replaywright.ports import ProbeQuestion
 
 
@@ -25,27 +23,13 @@ class ProbeAnswer(BaseModel):
     gave_up: str | None = Field(None, description="Why no page shows it; then there are no texts.")
 
 
-class ModelProber:
+class ModelProber(Role):
     """A `Prober` over any provider that pydantic-ai knows; see `ModelClient`."""
 
-    def __init__(
-        self,
-        model: str | None,
-        *,
-        base_url: str | None = None,
-        api_key: str | None = None,
-        timeout_s: float = 120.0,
-        price: Price | None = None,
-    ) -> None:
-        """Ask `model` (`provider:name`); for the others see `ModelClient`."""
-        self._client = ModelClient(
-            model,
-            setting="REPLAYWRIGHT_PLANNER_MODEL",
-            base_url=base_url,
-            api_key=api_key,
-            timeout_s=timeout_s,
-            price=price,
-        )
+    SETTING = "REPLAYWRIGHT_PLANNER_MODEL"
+    TIMEOUT_S = 120.0
+
+    def _prepare(self) -> None:
         self._agent = Agent(output_type=ProbeAnswer, instructions=prompts.PROBER, retries=1, name="prober")
 
     async def propose(
@@ -59,13 +43,3 @@ class ModelProber:
             return check(answer.url, answer.shows), "", usage
         except ProbeRefused as exc:
             return None, f"the probe was refused: {exc}", usage
-
-    async def close(self) -> None:
-        """Close the connections to the provider."""
-        await self._client.close()
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(self, *_: object) -> None:
-        await self.close()

@@ -5,10 +5,9 @@ from collections.abc import Mapping
 from pydantic import BaseModel, ConfigDict, Field
 from pydantic_ai import Agent
 
-from replaywright.domain.budgets import Price
 from replaywright.domain.tasks import Parameter
 from replaywright.llm import prompts
-from replaywright.llm.client import STAND_IN, ModelClient
+from replaywright.llm.client import STAND_IN, Role
 from replaywright.ports import ReadValues
 
 
@@ -29,23 +28,10 @@ class ValuesAnswer(BaseModel):
     values: list[Value] = Field(default_factory=list)
 
 
-class ModelParameterReader:
+class ModelParameterReader(Role):
     """A `ParameterReader` over any provider that pydantic-ai knows; see `ModelClient`."""
 
-    def __init__(
-        self,
-        model: str | None,
-        *,
-        setting: str = "REPLAYWRIGHT_MODEL",
-        base_url: str | None = None,
-        api_key: str | None = None,
-        timeout_s: float = 60.0,
-        price: Price | None = None,
-    ) -> None:
-        """Ask `model` (`provider:name`), which the variable `setting` names; for the others see `ModelClient`."""
-        self._client = ModelClient(
-            model, setting=setting, base_url=base_url, api_key=api_key, timeout_s=timeout_s, price=price
-        )
+    def _prepare(self) -> None:
         self._agent = Agent(output_type=ValuesAnswer, instructions=prompts.READER, retries=1, name="reader")
 
     async def read(self, *, goal: str, pattern: str, parameters: Mapping[str, Parameter]) -> ReadValues:
@@ -57,7 +43,3 @@ class ModelParameterReader:
             usage=usage,
             stand_in=usage.model == STAND_IN,
         )
-
-    async def close(self) -> None:
-        """Close the connections to the provider."""
-        await self._client.close()
