@@ -171,6 +171,18 @@ def goes_out(step: Step, *, known: Iterable[str], values: Mapping[str, str]) -> 
     return next(iter(sorted(parameters_in(step.url) & set(values))), "")
 
 
+def sends_on(step: Step, *, known: Iterable[str]) -> bool:
+    """Whether a planned step opens a page with another address in its own: such pages send their visitors there."""
+    if not isinstance(step, Goto) or step.url in known:
+        return False
+    try:
+        parts = urlsplit(step.url)
+    except ValueError:
+        return True
+    said = unquote(unquote(f"{parts.path[1:]}?{parts.query}#{parts.fragment}"))
+    return any(sign in said for sign in ("//", "\\\\", ":/", ":\\")) or _ADDRESS.search(said) is not None
+
+
 def made_up(step: Step, *, goal: str, values: Mapping[str, str], own: Sequence[Step], page: str) -> str:
     """What a planned step enters that nobody has asked for: an address, a long number, or words of the page.
 

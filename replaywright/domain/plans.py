@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
 from replaywright.domain.actions import Action, Effect, effect_of
-from replaywright.domain.asked import goes_out, made_up, planned_deeds
+from replaywright.domain.asked import goes_out, made_up, planned_deeds, sends_on
 from replaywright.domain.base import Record
 from replaywright.domain.loops import parameters_of
 from replaywright.domain.steps import Extract, ForEach, Goto, PersonStep, Step, action_of, arguments_of
@@ -126,7 +126,10 @@ def _is_of_the_task(place: str, step: Step, rules: PlanRules) -> None:
     task = rules.task
     if rules.asked is not None and (why := objection(planned_deeds(step), rules.asked)):
         raise PlanRefused(f"{place} is not done: {why}")
-    if name := goes_out(step, known=(task.url, rules.url, *_first_urls(rules.plan)), values=rules.values):
+    known = (task.url, rules.url, *_first_urls(rules.plan))
+    if sends_on(step, known=known):
+        raise PlanRefused(f"{place}: goto opens no address with another one in it")
+    if name := goes_out(step, known=known, values=rules.values):
         raise PlanRefused(f"{place}: goto takes no {{{{{name}}}}}: enter values of the task into fields of a page")
     own = (*task.steps, *rules.plan[: rules.position])
     if entered := made_up(step, goal=task.goal, values=rules.values, own=own, page=rules.page):

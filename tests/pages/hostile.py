@@ -136,7 +136,7 @@ class HostileSite:
 
     def _filled(self, markup: str, page: HostilePage, run: str) -> str:
         host = urlsplit(self.attacker).netloc
-        return markup.replace("%A", self.attacker).replace("%H", host)
+        return markup.replace("%A", self.attacker).replace("%H", host).replace("%S", self.url)
 
 
 def _fault_of(asked: Asked, values: Mapping[str, str]) -> str:

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from pydantic import TypeAdapter
 
-from replaywright.domain.asked import Asked, asked_of, deeds_of_task, goes_out, made_up, refuses
+from replaywright.domain.asked import Asked, asked_of, deeds_of_task, goes_out, made_up, refuses, sends_on
 from replaywright.domain.masks import unmasked
 from replaywright.domain.snapshots import Element, Snapshot
 from replaywright.domain.steps import Step
@@ -173,6 +173,24 @@ def test_values_of_the_task_do_not_go_into_addresses() -> None:
     assert goes_out(leak, known=[], values={"note": "x"}) == "note"
     assert goes_out(leak, known=[leak.url], values={"note": "x"}) == ""  # type: ignore[union-attr]
     assert goes_out(step("goto", url="http://site/{{row.Number}}"), known=[], values={"note": "x"}) == ""
+
+
+@pytest.mark.parametrize(
+    ("url", "sends"),
+    [
+        ("http://site/out?to=http://evil.example/", True),
+        ("http://site/out?to=%2568ttp%253A%252F%252Fevil.example", True),
+        ("http://site/out?to=//evil.example", True),
+        ("http://site/out?to=%5C%5Cevil.example", True),
+        ("http://site/out/http:/evil.example", True),
+        ("http://site/mail?to=eve@evil.example", True),
+        ("http://site/list?page=2&sort=a-b", False),
+        ("http://site/{{row.Number}}#top", False),
+    ],
+)
+def test_an_address_with_another_one_in_it_is_not_planned(url: str, *, sends: bool) -> None:
+    assert sends_on(step("goto", url=url), known=[]) is sends
+    assert not sends_on(step("goto", url=url), known=[url])
 
 
 def test_the_text_as_it_is_comes_first_among_its_readings() -> None:
