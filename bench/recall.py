@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from bench.recall_set import FILES, JUDGED, LOOKED_AT, Sentence, load
+from bench.recall_set import BLIND, FILES, JUDGED, LOOKED_AT, Sentence, load
 from replaywright.domain.recall import RecallRequest
 from replaywright.domain.recalling import Recaller, decided
 from replaywright.domain.similarity import SkillIndex
@@ -210,8 +210,7 @@ def main() -> None:
 
 _PREFIXES = {
     JUDGED: "",
-    **({} if JUDGED == "blind B" else {"blind B": "blind_b_"}),
-    "blind A": "blind_a_",
+    **{part: part.lower().replace(" ", "_") + "_" for part in reversed(BLIND) if part != JUDGED},
     "held-out": "held_out_",
     "calibration": "calibration_",
 }

@@ -1,41 +1,42 @@
 """The evaluation set of recall: skills, sentences, and the right answers."""
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import yaml
 
+from replaywright.domain.choices import choice_of
+from replaywright.domain.lists import list_value
 from replaywright.domain.skills import Skill, SkillStatus
 from replaywright.domain.steps import Goto
 from replaywright.domain.tasks import Parameter, Task
 
+_FOLDER = Path(__file__).parent
+_BLIND = {path.stem[-1].upper(): path.name for path in sorted(_FOLDER.glob("sentences_blind_?.yaml"))}
+"""Letters of the batches that were written by somebody who did not see the code, and their files."""
 FILES: tuple[str, ...] = (
     "sentences.yaml",
     "sentences_more.yaml",
     "sentences_tuning.yaml",
+    "sentences_tuning_2.yaml",
     "sentences_lists.yaml",
-    "sentences_blind_a.yaml",
-    "sentences_blind_b.yaml",
+    *_BLIND.values(),
 )
-_NEWEST = "sentences_blind_c.yaml"
-if (Path(__file__).parent / _NEWEST).exists():
-    FILES = (*FILES, _NEWEST)
 _WHOLE = {
     "sentences_lists.yaml": "calibration",
     "sentences_tuning.yaml": "calibration",
-    "sentences_blind_a.yaml": "blind A",
-    "sentences_blind_b.yaml": "blind B",
-    _NEWEST: "blind C",
+    "sentences_tuning_2.yaml": "calibration",
+    **{name: f"blind {letter}" for letter, name in _BLIND.items()},
 }
 """Files that belong to one part; the others are split in two by a hash of the sentence."""
-JUDGED = "blind C" if _NEWEST in FILES else "blind B"
+BLIND = tuple(f"blind {letter}" for letter in _BLIND)
+JUDGED = BLIND[-1]
 """The part whose figures count: the newest one."""
-LOOKED_AT = ("calibration", "held-out", "blind A", "blind B")
+LOOKED_AT = ("calibration", "held-out", "blind A", "blind B", "blind C")
 """Parts whose failures were read while the mechanism was changed."""
-_FOLDER = Path(__file__).parent
 
 
 @dataclass(frozen=True)
@@ -53,7 +54,7 @@ class Sentence:
 
     @property
     def part(self) -> str:
-        """`calibration`, `held-out` (by a hash of the sentence), `blind A`, `blind B` or `blind C`."""
+        """`calibration`, `held-out` (by a hash of the sentence), or `blind` and the letter of a batch."""
         halves = ("calibration", "held-out")
         return _WHOLE.get(self.file) or halves[hashlib.sha256(self.text.encode()).digest()[0] % 2]
 
@@ -63,8 +64,9 @@ def load(files: Sequence[str] = FILES) -> tuple[list[Skill], list[Sentence]]:
     given = _yaml("skills.yaml")
     sites: dict[str, str] = given["sites"]
     skills = [_skill(name, sites[data["site"]], data) for name, data in given["skills"].items()]
+    parameters = {skill.name: skill.task.parameters for skill in skills}
     sentences = [
-        Sentence(sites[site], entry[0], entry[1], *_answer(entry), file=name)
+        Sentence(sites[site], entry[0], entry[1], *_answer(entry, parameters), file=name)
         for name in files
         for site, entries in _yaml(name).items()
         for entry in entries
@@ -77,8 +79,21 @@ def _yaml(name: str) -> Any:
     return yaml.load((_FOLDER / name).read_text(encoding="utf-8"), yaml.BaseLoader)  # noqa: S506 - makes texts only
 
 
-def _answer(entry: list[Any]) -> tuple[str, tuple[tuple[str, str], ...]]:
-    return (entry[2], tuple(sorted(entry[3].items()))) if len(entry) > 2 else ("", ())
+def _answer(
+    entry: list[Any], parameters: Mapping[str, Mapping[str, Parameter]]
+) -> tuple[str, tuple[tuple[str, str], ...]]:
+    """The skill and its values: several of one parameter may be a list, a choice is as in the sentence."""
+    if len(entry) < 3:
+        return "", ()
+    known = parameters[entry[2]]
+    given = {name: _value(value, known[name]) for name, value in entry[3].items()}
+    return entry[2], tuple(sorted(given.items()))
+
+
+def _value(value: str | list[str], parameter: Parameter) -> str:
+    if isinstance(value, list):
+        return list_value(value)
+    return choice_of(value, parameter.choices) or value
 
 
 def _skill(name: str, site: str, data: dict[str, Any]) -> Skill:

@@ -1,7 +1,7 @@
 """What the words beside a value say about where it belongs."""
 
 from replaywright.domain import goal_lists as lists
-from replaywright.domain.goals import FREE, Concept, Sort
+from replaywright.domain.words import FREE, Concept, Sort
 
 _BY = frozenset({(Sort.DIRECTION, "by")})
 

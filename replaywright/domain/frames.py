@@ -7,17 +7,19 @@ its type; where both leave a choice, the sentence is ambiguous.
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
 from replaywright.domain import goal_lists as lists
-from replaywright.domain.goals import FREE, Concept, Kind, Sort, Token, meanings_of, tokens_of, words_for
+from replaywright.domain.goals import meanings_of, tokens_of, words_for
 from replaywright.domain.skills import Skill
 from replaywright.domain.tasks import Parameter
+from replaywright.domain.words import FREE, Concept, Kind, Sort, Token
 
 _STOPS = frozenset(",;.!?，；。！？、()（）")
 _COLONS = frozenset(":：")
+_MADE_BY = frozenset(lists.MADE_BY.split())
 
 
 @dataclass(frozen=True)
@@ -30,6 +32,8 @@ class Slot:
     right: frozenset[Concept]
     names: frozenset[Concept]
     """What the parameter is called: by its own name, and by the words beside it."""
+    is_owner: bool = False
+    """It says whose thing it is that the skill is about: "{{name}}'s request", {{name}}的申请."""
 
 
 @dataclass(frozen=True)
@@ -85,8 +89,16 @@ def frame_of(skill: Skill) -> Frame:
     read = [tokens_of(pattern) for pattern in patterns]
     if not acts:
         acts = frozenset(_first_acts(read))
+    names = {thing for _, thing in objects}
+    acts |= {
+        (Sort.ACT, same)
+        for (act, thing), others in lists.SAME_FOR.items()
+        if (Sort.ACT, act) in acts and thing in names
+        for same in others
+    }
     left: dict[str, set[Concept]] = {}
     right: dict[str, set[Concept]] = {}
+    owners: set[str] = set()
     said: list[list[frozenset[Concept]]] = []
     plurals: set[Concept] = set()
     for tokens in read:
@@ -95,6 +107,7 @@ def frame_of(skill: Skill) -> Frame:
             if token.kind is Kind.SLOT:
                 left.setdefault(token.text, set()).update(_beside(tokens, index, -1))
                 right.setdefault(token.text, set()).update(_beside(tokens, index, 1))
+                owners |= {token.text} if _is_owner(tokens, index) else set()
             elif token.concepts:
                 words.append(_resolved(token, acts | objects))
                 plurals |= set(token.concepts if token.is_plural else ())
@@ -105,7 +118,11 @@ def frame_of(skill: Skill) -> Frame:
             parameter,
             frozenset(left.get(name, ())),
             frozenset(right.get(name, ())),
-            _called(_names(name) | _attributes(left.get(name, ()), right.get(name, ())), left.get(name, ())),
+            _called(
+                _names(name) | _attributes(left.get(name, ()), right.get(name, set()) - _others(left, name)),
+                left.get(name, ()),
+            ),
+            name in owners and parameter.type == "text",
         )
         for name, parameter in skill.task.parameters.items()
     )
@@ -129,6 +146,13 @@ def frame_of(skill: Skill) -> Frame:
     )
     allowed = acts | objects | hints | named | everything | implied
     return Frame(slots, acts, objects, allowed, frozenset(plurals), implied, asked)
+
+
+def _is_owner(tokens: tuple[Token, ...], at: int) -> bool:
+    """Whether a thing that people make comes after a value and 的 or 's."""
+    if at + 2 >= len(tokens) or tokens[at + 1].word not in {"的", "'s", "提交的"}:
+        return False
+    return any(sort is Sort.THING and name in _MADE_BY for sort, name in tokens[at + 2].concepts)
 
 
 def _concept(listed: str) -> Concept:
@@ -168,6 +192,11 @@ def _names(name: str) -> frozenset[Concept]:
     return frozenset(found)
 
 
+def _others(left: Mapping[str, set[Concept]], name: str) -> set[Concept]:
+    """The words before the values of the other parameters."""
+    return {concept for other, concepts in left.items() if other != name for concept in concepts}
+
+
 def _attributes(*beside: Iterable[Concept]) -> frozenset[Concept]:
     """Words that name a value on whichever side of it they stand: "2026-05-01 入住", "入住日期 2026-05-01"."""
     return frozenset(concept for words in beside for concept in words if concept[0] is Sort.ATTRIBUTE)
@@ -177,6 +206,7 @@ def _called(names: frozenset[Concept], left: Iterable[Concept]) -> frozenset[Con
     """With what goes along: where to is the recipient, where from the sender, and a place is where something is in."""
     beside = {name for _, name in (*names, *left)}
     found = set(names)
+    found |= {(Sort.DIRECTION, direction) for name, direction in lists.BEGINS_ENDS if (Sort.ATTRIBUTE, name) in names}
     for direction, attribute in lists.GOES_ALONG:
         if beside & {direction, attribute}:
             found |= {(Sort.DIRECTION, direction), (Sort.ATTRIBUTE, attribute)}

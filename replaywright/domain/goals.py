@@ -5,118 +5,18 @@ Positions are those of the sentence as it was given, so that a value is exactly 
 
 import re
 import unicodedata
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from enum import StrEnum
 from functools import cache, lru_cache
-from typing import TypeAlias
 
 from rapidfuzz.distance import OSA
 
 from replaywright.domain import chat_lists
 from replaywright.domain import goal_lists as lists
 from replaywright.domain.chat_lists import phrases
-
-
-class Kind(StrEnum):
-    """What a token is."""
-
-    WORD = "word"
-    MARK = "mark"
-    """Punctuation."""
-    SLOT = "slot"
-    """`{{parameter}}` of a pattern."""
-    FIXED = "fixed"
-    """A value whose place is known already."""
-    QUOTED = "quoted"
-    EMAIL = "email"
-    URL = "url"
-    DATE = "date"
-    MONTH = "month"
-    TIME = "time"
-    PHONE = "phone"
-    NUMBER = "number"
-    CODE = "code"
-    """Letters and digits together, or a file's name."""
-
-
-VALUES = frozenset(Kind) - {Kind.WORD, Kind.MARK, Kind.SLOT}
-
-
-class Sort(StrEnum):
-    """What a concept is."""
-
-    ACT = "act"
-    THING = "thing"
-    ATTRIBUTE = "attribute"
-    DIRECTION = "direction"
-    QUALIFIER = "qualifier"
-    UNKNOWN = "unknown"
-    """A word that is on no list; its concept is the word itself."""
-
-
-Concept: TypeAlias = tuple[Sort, str]
-
-FREE = frozenset((Sort.DIRECTION, word) for word in lists.FREE.split())
-"""Directions that say nothing by themselves."""
-
-
-@dataclass(frozen=True)
-class Token:
-    """A word or phrase, a value or a mark."""
-
-    kind: Kind
-    text: str
-    """As it stands in the sentence; of a quotation what is between the quotes; of a slot its parameter's name."""
-    start: int
-    end: int
-    concepts: tuple[Concept, ...] = ()
-    """What a word may mean, likeliest first; empty for one that says nothing by itself."""
-    is_negation: bool = False
-    is_join: bool = False
-    is_measure: bool = False
-    is_plural: bool = False
-    """Of a word whose single form is listed."""
-    is_participle: bool = False
-    """An act that is done or to be done: "closed"."""
-    is_soft: bool = False
-    """It may say nothing, whatever else it may mean: "please", "ask for" (请)."""
-    is_chat: bool = False
-    """It is said around a task: "when you get a minute"."""
-
-    @property
-    def is_filler(self) -> bool:
-        """Whether it says nothing by itself."""
-        return self.kind is Kind.WORD and not self.concepts and not self.is_measure
-
-    @property
-    def is_free(self) -> bool:
-        """Whether it is a direction that may stand anywhere."""
-        return bool(self.concepts) and self.concepts[0] in FREE
-
-    @property
-    def word(self) -> str:
-        """In small letters."""
-        return folded(self.text)
-
-
-def is_act(token: Token) -> bool:
-    """Whether a word may say that something is done."""
-    return any(sort is Sort.ACT for sort, _ in token.concepts)
-
-
-def folded(text: str) -> str:
-    """`text` in small letters and half width, character by character: positions stay."""
-    return "".join(map(_folded_character, text))
-
-
-@lru_cache(maxsize=4096)
-def _folded_character(character: str) -> str:
-    plain = unicodedata.normalize("NFKC", character).lower()
-    if len(plain) != 1 or character == "，":  # which parts numbers, and is in none
-        return character
-    return {"’": "'", "＇": "'", "`": "'", "‑": "-", "–": "-"}.get(plain, plain)
-
+from replaywright.domain.choices import choice_of
+from replaywright.domain.phrasal import reworded
+from replaywright.domain.words import Concept, Kind, Sort, Token, folded
 
 _MONTHS = "jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?"  # noqa: E501
 _HAN = "\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af"
@@ -158,7 +58,7 @@ _PARTS = re.compile(
                 rf"{_B}\d{{1,2}}:\d{{2}}(?::\d{{2}})?(?:\s?[ap]m)?{_E}|{_B}\d{{1,2}}\s?[ap]m{_E}|\d{{1,2}}点(?:半|\d{{1,2}}分)?",
             ),
             (Kind.PHONE, rf"\+\d[\d\s\-()]{{5,}}\d{_E}|{_B}\d{{2,4}}(?:[\-\s]\d{{3,8}}){{1,3}}{_E}"),
-            ("counted", r"(?<![a-z0-9])\d+(?=-[a-z]{3,}(?![a-z0-9\-.]))"),
+            ("counted", r"(?<![a-z0-9])\d+(?=-[a-z]{3,}(?![a-z0-9\-.])|[x×](?![a-z0-9]))"),
             (Kind.CODE, _CODE),
             ("signed", rf"(?<!\S)[-−+](?:{_NUMBER})(?!\d)"),
             (Kind.NUMBER, rf"(?<![\d.])(?<!\d,)(?:{_NUMBER})(?![\d])"),
@@ -166,11 +66,15 @@ _PARTS = re.compile(
             ("han", f"[{_HAN}]+"),
             ("latin", r"[^\W\d_]+(?:['\-][^\W\d_]+)*"),
             ("sign", r"[€$£¥]"),
+            ("arrow", r"[-=—]{1,3}>+|[→⇒➔➜➡⟶]\ufe0f?"),
             (Kind.MARK, r"\S"),
         )
     )
 )
+_ARROW = ((Sort.DIRECTION, "to"), (Sort.DIRECTION, "into"))
 _DOUBLED = re.compile(r"(.)\1")
+_INSIDE_ACTS = ("一下", "个", "一个", "下")
+_WORDS_OF_FOUR = frozenset(lists.WORDS_OF_FOUR.split())
 _SPEAKING = frozenset("%*^~")
 """Punctuation that changes what is meant."""
 _SHAPES = {
@@ -180,10 +84,10 @@ _SHAPES = {
 }
 
 
-def has_type(value: str, kind: str, choices: Iterable[str] = ()) -> bool:
+def has_type(value: str, kind: str, choices: Sequence[str] = ()) -> bool:
     """Whether a value is what a parameter of this type takes; a date is a day, in any common notation."""
     if kind == "choice":
-        return folded(value) in {folded(choice) for choice in choices}
+        return choice_of(value, choices) is not None
     shape = _SHAPES.get(kind)
     return bool(value.strip()) if shape is None else bool(shape.fullmatch(folded(value)))
 
@@ -233,6 +137,10 @@ def _lexicon() -> _Lexicon:
                 if concept not in found.setdefault(word, []):
                     found[word].append(concept)
                 words.setdefault(concept, []).append(word)
+    for word, concepts in found.items():
+        is_given = len(word) > 1 and word[-1] in lists.GIVEN_TO and concepts[0][0] is Sort.ACT
+        if is_given and (Sort.DIRECTION, "to") not in concepts:  # 转到, 交给
+            concepts.append((Sort.DIRECTION, "to"))
     fillers = lists.FILLERS.split() + [word.strip() for word in re.split("[,\n]", lists.PHRASES) if word.strip()]
     chat = frozenset(phrases(f"{chat_lists.CHAT}\n{chat_lists.CHAT_HAN}\n{chat_lists.HAVE_IT}\n{chat_lists.SLIPS}"))
     for word in (*fillers, *sorted(chat)):
@@ -270,12 +178,17 @@ def is_listed(word: str) -> bool:
 
 
 def is_misspelt(word: str, spelling: str) -> bool:
-    """Whether a typing error makes `word` of a longer Latin word: a letter more, less or another, or two swapped."""
+    """Whether a typing error makes `word` of a longer Latin word: a letter more, less or another, or two swapped.
+
+    Of a word of five letters only one may be missing: "clone" is not "close".
+    """
     if len(word) < 4 or not word.isascii() or spelling[0] != word[0] or word.startswith(spelling):
         return False
     if len(word) > 4 and _DOUBLED.sub(r"\1", word) == _DOUBLED.sub(r"\1", spelling):
         return True
     is_swap = len(spelling) == len(word) and sorted(spelling) == sorted(word)
+    if len(spelling) == 5 and len(word) == 4:
+        return word not in _WORDS_OF_FOUR and OSA.distance(word, spelling, score_cutoff=1) <= 1
     return (is_swap or len(spelling) > 5) and OSA.distance(word, spelling, score_cutoff=1) <= 1
 
 
@@ -349,26 +262,41 @@ def _word(text: str, start: int, end: int, word: str) -> Token:
     )
 
 
-def _han(text: str, start: int, end: int) -> Iterable[Token]:
-    """The words of a run of signs: the longest that is listed, else a single sign."""
+def _han(text: str, start: int, end: int) -> Iterable[tuple[int, int, str]]:
+    """Start, end and plain form of the words in a run of signs: the longest that is listed, else a single sign."""
     lexicon = _lexicon()
     at = start
     while at < end:
+        if parted := _parted(text, at, end):
+            yield at, at + parted[0], parted[1]
+            at += parted[0]
+            continue
         for length in range(min(lexicon.longest_han, end - at), 0, -1):
             word = text[at : at + length]
             # 帮我下 is chat, but not in 帮我下载.
             is_cut = length > 2 and word in lexicon.chat and text[at + length - 1 : at + length + 1] in lexicon.meanings
             if length == 1 or (word in lexicon.meanings and not (is_cut and at + length < end)):
-                yield _word(text, at, at + length, word)
+                yield at, at + length, word
                 at += length
                 break
+
+
+def _parted(text: str, at: int, end: int) -> tuple[int, str] | None:
+    """Length and plain form of an act of two signs with a measure word between them: 归个档 is 归档."""
+    for inside in _INSIDE_ACTS:
+        last = at + 1 + len(inside)
+        if last < end and text.startswith(inside, at + 1):
+            word = text[at] + text[last]
+            if any(sort is Sort.ACT for sort, _ in _lexicon().meanings.get(word, ())):
+                return len(inside) + 2, word
+    return None
 
 
 @lru_cache(maxsize=4096)
 def tokens_of(sentence: str, fixed: tuple[tuple[int, int], ...] = ()) -> tuple[Token, ...]:
     """The tokens of a sentence or a pattern in order; what lies in one of the `fixed` places is one value."""
     if not fixed:
-        return tuple(_joined(sentence, list(_read(sentence, 0, len(sentence)))))
+        return _phrased(sentence, list(_read(sentence, 0, len(sentence))))
     found: list[Token] = []
     at = 0
     for start, end in sorted(fixed):
@@ -376,7 +304,12 @@ def tokens_of(sentence: str, fixed: tuple[tuple[int, int], ...] = ()) -> tuple[T
         found.append(Token(Kind.FIXED, sentence[start:end], start, end))
         at = end
     found += _read(sentence, at, len(sentence))
-    return tuple(_joined(sentence, found))
+    return _phrased(sentence, found)
+
+
+def _phrased(sentence: str, tokens: list[Token]) -> tuple[Token, ...]:
+    listed = _lexicon().meanings
+    return tuple(reworded(list(_joined(sentence, tokens)), lambda word: listed.get(word, ())))
 
 
 def _read(sentence: str, begin: int, finish: int) -> Iterable[Token]:
@@ -393,10 +326,10 @@ def _read(sentence: str, begin: int, finish: int) -> Iterable[Token]:
             case "owner" | "numero" as of:
                 concepts = ((Sort.DIRECTION, "of"),) if of == "owner" else ()
                 yield Token(Kind.WORD, sentence[start:end], start, end, concepts)
-            case "counted":
-                yield Token(Kind.NUMBER, sentence[start:end], start, end)
-            case "signed":
-                yield Token(Kind.CODE, sentence[start:end], start, end)
+            case "counted" | "signed" as of:
+                yield Token(Kind.NUMBER if of == "counted" else Kind.CODE, sentence[start:end], start, end)
+            case "arrow":
+                yield Token(Kind.WORD, sentence[start:end], start, end, _ARROW)
             case "sign":
                 yield _word(sentence, start, end, plain[start:end])
             case Kind.SLOT:
@@ -411,12 +344,12 @@ def _read(sentence: str, begin: int, finish: int) -> Iterable[Token]:
 def _is_quiet(sign: str) -> bool:
     """Whether a sign says nothing: punctuation and pictures; "~", "%", "<" and stray digits do."""
     category = unicodedata.category(sign)
-    return (category[0] == "P" and sign not in _SPEAKING) or category in {"So", "Mn"}
+    return sign == "|" or (category[0] == "P" and sign not in _SPEAKING) or category in {"So", "Mn"}
 
 
 def _han_of(sentence: str, plain: str, start: int, end: int) -> Iterable[Token]:
-    for token in _han(plain, start, end):
-        yield _word(sentence, token.start, token.end, plain[token.start : token.end])
+    for begin, finish, word in _han(plain, start, end):
+        yield _word(sentence, begin, finish, word)
 
 
 def _latin(sentence: str, plain: str, start: int, end: int) -> Iterable[Token]:

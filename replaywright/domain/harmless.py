@@ -2,9 +2,10 @@
 
 from collections.abc import Sequence
 
-from replaywright.domain import chat_lists
+from replaywright.domain import chat_lists, remark_lists
+from replaywright.domain import goal_lists as lists
 from replaywright.domain.frames import Frame
-from replaywright.domain.goals import VALUES, Kind, Sort, Token, is_act
+from replaywright.domain.words import VALUES, Kind, Sort, Token, is_act, is_thing
 
 _COMPLEMENTS = frozenset(chat_lists.COMPLEMENTS.split())
 _MORNING = frozenset(chat_lists.MORNING.split())
@@ -14,6 +15,11 @@ _SUBJECTS = frozenset({"i", "we", "it", "he", "she", "they", "我", "我们", "�
 _DISPOSE = (Sort.ACT, "dispose")
 _DELETE = (Sort.ACT, "delete")
 _FROM = (Sort.DIRECTION, "from")
+_REASON = (Sort.ATTRIBUTE, "reason")
+_TELLING = frozenset(lists.TELLING_VERBS.split())
+_LIMITS = frozenset(f"{remark_lists.DEMANDS} {remark_lists.COUNTS}".split())
+_LONGEST_PLACE = 5
+"""Words that tell where something is as it is."""
 _IN_PLACE = frozenset({"calendar", "mailbox", "cart", "shop", "list"})
 
 
@@ -26,6 +32,9 @@ def harmless(tokens: Sequence[Token], frame: Frame, takes_long_text: bool) -> fr
         takes_long_text: Whether a value may be a text that tells reasons itself.
     """
     found = {index for index in range(len(tokens)) if _is_harmless(tokens, index, frame)}
+    for index, token in enumerate(tokens):
+        if _REASON in token.concepts:
+            found |= _beside_state(tokens, index)
     if not takes_long_text:
         for index, token in enumerate(tokens):
             if token.word in _REASONING:
@@ -37,9 +46,13 @@ def _is_harmless(tokens: Sequence[Token], at: int, frame: Frame) -> bool:
     token, before = tokens[at], tokens[at - 1] if at else None
     if token.kind is not Kind.WORD:
         return False
-    if token.word in _COMPLEMENTS:
-        return before is not None and is_act(before) and before.end == token.start and not before.text.isascii()
     after = next((one for one in tokens[at + 1 :] if not (one.is_filler or one.is_free)), None)
+    if before is not None and (said := _says_nothing_after(before, token, tokens[at + 1 :])) is not None:
+        return said
+    if token.word == "them":
+        return frame.is_of_many or any(slot.parameter.type == "list" for slot in frame.slots)
+    if token.word == "快":
+        return after is not None and is_act(after) and tokens[at + 1] is after
     if token.word == "都":
         return frame.is_of_many and after is not None and is_act(after)
     if token.word in _MORNING:
@@ -47,6 +60,20 @@ def _is_harmless(tokens: Sequence[Token], at: int, frame: Frame) -> bool:
     if _FROM in token.concepts and _DELETE in frame.acts and after is not None:
         return any(name in _IN_PLACE for _, name in after.concepts)
     return False
+
+
+def _says_nothing_after(before: Token, token: Token, rest: Sequence[Token]) -> bool | None:
+    """Whether a word says nothing after the one before it (发过去, 附言写, "a" + "b"); None for other words."""
+    if token.word in _COMPLEMENTS:
+        return is_act(before) and before.end == token.start and not before.text.isascii()
+    if token.word in _TELLING:
+        is_value = bool(rest) and (rest[0].kind in VALUES or rest[0].text in {":", "："})
+        return is_value and any(sort is Sort.ATTRIBUTE for sort, _ in before.concepts)
+    if token.word == "上":
+        return before.end == token.start and is_thing(before)
+    if token.word == "+":
+        return before.kind in VALUES and bool(rest) and rest[0].kind is before.kind
+    return None
 
 
 def _is_before_noon(tokens: Sequence[Token], at: int) -> bool:
@@ -72,6 +99,20 @@ def _reason(tokens: Sequence[Token], at: int) -> frozenset[int]:
     ):
         return frozenset()
     return frozenset(range(at, end))
+
+
+def _beside_state(tokens: Sequence[Token], at: int) -> frozenset[int]:
+    """Where and since when something is as it is, up to the next mark: "is fixed on prod"."""
+    end = at + 1
+    while end < len(tokens) and tokens[end].kind is Kind.WORD and not tokens[end].is_join:
+        end += 1
+    rest = tokens[at + 1 : end]
+    is_whole = end == len(tokens) or tokens[end].kind is Kind.MARK
+    words = {word for token in rest for word in token.word.split()}
+    is_place = all(all(sort in {Sort.DIRECTION, Sort.UNKNOWN} for sort, _ in token.concepts) for token in rest)
+    if not rest or not is_whole or not is_place or words & _LIMITS or any(token.is_negation for token in rest):
+        return frozenset()
+    return frozenset(range(at + 1, end)) if len(rest) <= _LONGEST_PLACE else frozenset()
 
 
 def _may_demand(tokens: Sequence[Token], at: int) -> bool:

@@ -3,7 +3,7 @@
 from itertools import pairwise
 
 from replaywright.domain import goal_lists as lists
-from replaywright.domain.goals import Kind, Sort, Token, is_act
+from replaywright.domain.words import Kind, Sort, Token, is_act
 
 _QUESTIONS = frozenset(lists.QUESTIONS.split())
 _POLITE = frozenset(lists.POLITE_QUESTIONS.split())

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Mapping
 
-from replaywright.domain.goals import folded
+from replaywright.domain.words import folded
 
 
 def places_of(sentence: str, values: Mapping[str, str]) -> dict[str, tuple[int, int]]:

@@ -5,11 +5,12 @@ from typing import Literal, TypeAlias
 
 from replaywright.domain.base import Record
 from replaywright.domain.fitting import PassedOver
-from replaywright.domain.goals import VALUES, Kind, tokens_of
+from replaywright.domain.goals import tokens_of
 from replaywright.domain.runs import Usage
 from replaywright.domain.skills import Recall, SkillContext
 from replaywright.domain.urls import DEFAULT_PORTS, web_address
 from replaywright.errors import InputInvalid
+from replaywright.domain.words import VALUES, Kind
 
 LEAST_SCORE = 0.2
 LEAST_SCORE_BOUNDS = (0.15, 0.7)

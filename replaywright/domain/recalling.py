@@ -8,19 +8,27 @@ What the page has to show before the first step (the skill's precondition) is ch
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from replaywright.domain import goal_lists as lists
+from replaywright.domain.choices import choice_of
 from replaywright.domain.frames import Frame, frame_of
-from replaywright.domain.goal_lists import VERBAL
-from replaywright.domain.goals import Concept, Sort, has_type
+from replaywright.domain.goals import has_type
 from replaywright.domain.patterns import places_of
 from replaywright.domain.reading import Reading, read
 from replaywright.domain.recall import RecallRecord, RecallRequest, least_score, origin_of
 from replaywright.domain.similarity import Ranked, SkillIndex
 from replaywright.domain.skills import Considered, Recall, Skill, SkillContext, SkillStatus
+from replaywright.domain.tasks import Parameter
+from replaywright.domain.words import Concept, Sort
 
 LOOKED_AT = 8
 """Skills that are looked at, the most similar ones."""
 LEAST_MARGIN = 0.08
 """By so much the best of several skills that all account for the sentence has to be more similar than the next."""
+
+
+_NUMBERED = frozenset((Sort.THING, thing) for thing in lists.NUMBERED.split())
+_FILES = frozenset({(Sort.THING, "file")})
+_LIGHT = frozenset((Sort.THING, thing) for thing in lists.LIGHT.split())
 
 
 @dataclass(frozen=True)
@@ -74,7 +82,8 @@ class Recaller:
             return replace(candidate, reason="values_refused", details=wrong, is_readable=False)
         reading = read(request.goal, self._frame(skill), values)
         reason, details, _ = _judged(self._frame(skill), reading)
-        if reason == "accepted" and {**values} != {name: reading.values.get(name) for name in values}:
+        meant = {name: _meant(value, skill.task.parameters[name]) for name, value in values.items()}
+        if reason == "accepted" and meant != {name: reading.values.get(name) for name in values}:
             reason, details = "values_refused", "the sentence does not bear them out"
         return replace(candidate, reason=reason, details=details, values=reading.values, is_readable=False)
 
@@ -153,19 +162,24 @@ def _judged(frame: Frame, reading: Reading) -> tuple[str, str, bool]:
         return "question", "the sentence asks something", False
     if reading.is_told:
         return "told", "the sentence says what happened, not what is to be done", False
-    is_act_said = bool(reading.said & frame.acts or _verbal(reading.begins_with & frame.objects) & frame.acts)
+    is_act_said = bool(
+        reading.said & frame.acts or _verbal(reading.begins_with & (frame.objects | frame.implied)) & frame.acts
+    )
     if not is_act_said:
         return "other_act", _quoted(other_acts) or "the sentence does not say what to do", False
     if other_acts:
         return "further_demand", _quoted(other_acts), False
     if reason := _unsaid(frame, reading):
         return (*reason, False)
-    return _accounted(reading)
+    return _accounted(frame, reading)
 
 
-def _accounted(reading: Reading) -> tuple[str, str, bool]:
+def _accounted(frame: Frame, reading: Reading) -> tuple[str, str, bool]:
     """Whether every part of a sentence that asks for the same is accounted for."""
     over = reading.left_over
+    for name, text in reading.refused.items():
+        choices = next(slot.parameter.choices for slot in frame.slots if slot.name == name)
+        return "no_choice", f"{name}: “{text}” is none of {', '.join(choices)}", False
     if reading.missing:
         return "missing_parameter", ", ".join(reading.missing), bool(over)
     if over:
@@ -177,7 +191,7 @@ def _accounted(reading: Reading) -> tuple[str, str, bool]:
 
 
 def _verbal(things: Iterable[Concept]) -> frozenset[Concept]:
-    return frozenset((Sort.ACT, act) for _, thing in things for act in VERBAL.get(thing, ()))
+    return frozenset((Sort.ACT, act) for _, thing in things for act in lists.VERBAL.get(thing, ()))
 
 
 def _unsaid(frame: Frame, reading: Reading) -> tuple[str, str] | None:
@@ -186,6 +200,7 @@ def _unsaid(frame: Frame, reading: Reading) -> tuple[str, str] | None:
     for asked in frame.asked:
         lacking = [word for word in asked.words if not word & reading.said]
         named = asked.objects & reading.said
+        named |= _understood(asked.objects, named, reading)
         if lacking:
             found = "other_meaning", "not said: " + _quoted(sorted(min(word)[1] for word in lacking))
         elif asked.objects - named and (named or len(frame.slots) < 2):
@@ -196,8 +211,19 @@ def _unsaid(frame: Frame, reading: Reading) -> tuple[str, str] | None:
     return found
 
 
+def _understood(objects: frozenset[Concept], named: frozenset[Concept], reading: Reading) -> frozenset[Concept]:
+    """Things that go without saying: the issue of "#12", the file of "a.txt", the list of several things."""
+    understood = _LIGHT if named and reading.has_many else frozenset()
+    understood |= _NUMBERED if reading.has_number else frozenset()
+    return objects & (understood | (_FILES if reading.has_file else frozenset()))
+
+
 def _quoted(words: Iterable[str]) -> str:
     return " ".join(f"“{word}”" for word in words)
+
+
+def _meant(value: str, parameter: Parameter) -> str:
+    return (choice_of(value, parameter.choices) or value) if parameter.type == "choice" else value
 
 
 def _unfit(goal: str, skill: Skill, values: Mapping[str, str]) -> str:
@@ -209,7 +235,9 @@ def _unfit(goal: str, skill: Skill, values: Mapping[str, str]) -> str:
     for name, value in values.items():
         parameter = skill.task.parameters[name]
         if not has_type(value, parameter.type, parameter.choices):
-            return f"{name}: the value is no {parameter.type}"
+            is_choice = parameter.type == "choice"
+            kind = f"none of {', '.join(parameter.choices)}" if is_choice else f"no {parameter.type}"
+            return f"{name}: the value is {kind}"
     return ""
 
 

@@ -12,8 +12,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from replaywright.domain.goals import VALUES, Kind, meanings_of, respelt, tokens_of
+from replaywright.domain.goals import meanings_of, respelt, tokens_of
 from replaywright.domain.skills import Skill
+from replaywright.domain.words import VALUES, Kind
 
 _VALUE_WEIGHT = 0.3
 """Of a value's type, beside a word."""

@@ -1,0 +1,214 @@
+"""Classes of wording that recall understands, each beside near misses that it abstains from."""
+
+import pytest
+
+from replaywright.domain.choices import choice_of
+from replaywright.domain.recall import RecallRequest
+from replaywright.domain.recalling import Recaller, decided
+from replaywright.domain.similarity import SkillIndex
+from replaywright.domain.skills import Recall, Skill, SkillStatus
+from replaywright.domain.steps import Goto
+from replaywright.domain.tasks import Parameter, Task
+
+SITE = "https://app.example.com"
+
+
+def skill(name: str, pattern: str, verb: str, things: tuple[str, ...], /, **parameters: Parameter) -> Skill:
+    return Skill(
+        name=name,
+        status=SkillStatus.ACTIVE,
+        site=SITE,
+        verbs=(verb,),
+        objects=things,
+        patterns=(pattern,),
+        task=Task(task=name, url=SITE, parameters=parameters, steps=(Goto(action="goto", url=SITE),)),
+    )
+
+
+TEXT, NUMBER, DATE, EMAIL = (Parameter(type=kind) for kind in ("text", "number", "date", "email"))
+ORDER = skill("cancel-order", "Cancel order {{order}}", "cancel", ("order",), order=TEXT)
+ISSUE = skill("close-issue", "Close issue {{number}}", "close", ("issue",), number=NUMBER)
+ASSIGN = skill("assign", "Assign issue {{number}} to {{assignee}}", "assign", ("issue",), number=NUMBER, assignee=TEXT)
+MAIL = skill(
+    "send-mail",
+    "给 {{to}} 发送一封邮件，主题是'{{subject}}'，内容是'{{body}}'",
+    "发送",
+    ("邮件",),
+    to=EMAIL,
+    subject=TEXT,
+    body=TEXT,
+)
+LEAVE = skill("approve", "批准{{name}}的请假申请", "批准", ("请假申请",), name=TEXT)
+LABELS = skill(
+    "label",
+    "Add the labels {{labels}} to issue {{number}}",
+    "add",
+    ("label", "issue"),
+    labels=Parameter(type="list"),
+    number=NUMBER,
+)
+HOTEL = skill(
+    "book-hotel",
+    "预订{{city}}的酒店，{{checkin}}入住，{{checkout}}退房",
+    "预订",
+    ("酒店",),
+    city=TEXT,
+    checkin=DATE,
+    checkout=DATE,
+)
+EXPORT = skill(
+    "export",
+    "Export the customer list as {{format}}",
+    "export",
+    ("customer", "list"),
+    format=Parameter(type="choice", choices=("CSV", "PDF", "Excel sheet")),
+)
+OWN = skill(
+    "transfer",
+    "从{{source}}转{{amount}}元到{{target}}",
+    "转",
+    ("账户",),
+    source=Parameter(type="choice", choices=("储蓄账户", "活期账户")),
+    amount=NUMBER,
+    target=Parameter(type="choice", choices=("储蓄账户", "活期账户")),
+)
+RENAME = skill("rename", "Rename the file {{old}} to {{new}}", "rename", ("file",), old=TEXT, new=TEXT)
+KNOWN = {one.name: one for one in (ORDER, ISSUE, ASSIGN, MAIL, LEAVE, LABELS, HOTEL, EXPORT, OWN, RENAME)}
+
+
+def recalled(sentence: str, name: str) -> Recall:
+    request = RecallRequest(tenant="t", goal=sentence, url=SITE)
+    return decided(Recaller(SkillIndex([KNOWN[name]])).consider(request))
+
+
+@pytest.mark.parametrize(
+    ("name", "sentence", "values"),
+    [
+        # what led to it
+        ("cancel-order", "I ordered the wrong size, please cancel order 5512", {"order": "5512"}),
+        ("cancel-order", "取消订单 5512，拍错了", {"order": "5512"}),
+        ("cancel-order", "财务在催，麻烦取消订单 5512", {"order": "5512"}),
+        ("close-issue", "hi, back from holiday :) can you close issue 12 please", {"number": "12"}),
+        ("close-issue", "issue 12 is fixed on prod, could you close it?", {"number": "12"}),
+        # tags, and what kind of note it is
+        ("cancel-order", "[FIN-88] Please cancel order 5512", {"order": "5512"}),
+        ("close-issue", "Task: close issue 12", {"number": "12"}),
+        # acts in another form
+        ("close-issue", "Would you mind closing issue 12?", {"number": "12"}),
+        ("cancel-order", "Call order 5512 off", {"order": "5512"}),
+        ("cancel-order", "I don't want order 5512 anymore, please cancel it", {"order": "5512"}),
+        ("close-issue", "issue 12 has to be closed", {"number": "12"}),
+        # what goes without saying
+        ("close-issue", "close #12", {"number": "12"}),
+        ("rename", "rename a.txt -> b.txt", {"old": "a.txt", "new": "b.txt"}),
+        ("export", "Export customers as CSV", {"format": "CSV"}),
+        # names and values one after the other
+        ("send-mail", "给 a@b.cn 发邮件，主题和内容分别是“早”和“晚”", {"to": "a@b.cn", "subject": "早", "body": "晚"}),
+        ("send-mail", "给 a@b.cn 发邮件，主题和内容都是“早”", {"to": "a@b.cn", "subject": "早", "body": "早"}),
+        (
+            "book-hotel",
+            "预订成都酒店，5月1日入住5月3日退房",
+            {"city": "成都", "checkin": "5月1日", "checkout": "5月3日"},
+        ),
+        ("transfer", "活期账户→储蓄账户 转 300 元", {"source": "活期账户", "amount": "300", "target": "储蓄账户"}),
+        # who somebody is
+        (
+            "send-mail",
+            "Send an email to Ann Lee <a@b.de> with the subject 'x' and the body 'y'",
+            {"to": "a@b.de", "subject": "x", "body": "y"},
+        ),
+        ("approve", "何静的请假申请，批准", {"name": "何静"}),
+        ("approve", "Please approve the leave request from Anna Schmidt", {"name": "Anna Schmidt"}),
+        # lists without quotes
+        (
+            "label",
+            "Add the labels ui, backend and regression to issue 91",
+            {"labels": '["ui", "backend", "regression"]', "number": "91"},
+        ),
+        ("label", "给工单 91 添加标签 前端、后端", {"labels": '["前端", "后端"]', "number": "91"}),
+    ],
+)
+def test_a_class_of_wording_is_understood(name: str, sentence: str, values: dict[str, str]) -> None:
+    found = recalled(sentence, name)
+
+    assert (found.reason, dict(found.values)) == ("accepted", values)
+
+
+@pytest.mark.parametrize(
+    ("name", "sentence"),
+    [
+        ("cancel-order", "cancel order 5512, my wife wants the blue one"),
+        ("cancel-order", "cancel order 5512, I was joking"),
+        ("cancel-order", "cancel order 5512, she is paying by card"),
+        ("cancel-order", "取消订单 5512，算了"),
+        ("cancel-order", "取消订单 5512，客户要发票"),
+        ("cancel-order", "订单 5512 取消了，买错了"),
+        ("close-issue", "Issue 12 is fixed on staging, close it when it is on prod"),
+        ("close-issue", "等客户确认，关闭工单 12"),
+        ("close-issue", "Customer will confirm the fix, close issue 12 afterwards"),
+        ("cancel-order", "[on hold] Cancel order 5512"),
+        ("cancel-order", "[FIN-88] Please cancel the order"),
+        ("close-issue", "Would you mind not closing issue 12?"),
+        ("close-issue", "Never mind closing issue 12"),
+        ("cancel-order", "Call order 5512"),
+        ("cancel-order", "I don't want order 5512 cancelled anymore"),
+        ("close-issue", "close PR #12"),
+        ("close-issue", "close #12 and #13"),
+        ("rename", "rename a.txt <- b.txt"),
+        ("rename", "rename a.txt -> b.txt -> c.txt"),
+        ("export", "Export the customer as CSV"),
+        ("send-mail", "给 a@b.cn 发邮件，主题、内容、签名都是“早”"),
+        ("transfer", "活期账户←储蓄账户 转 300 元"),
+        ("send-mail", "Send an email to Bob, Ann <a@b.de> with the subject 'x' and the body 'y'"),
+        ("approve", "昨天的请假申请，批准"),
+        ("approve", "批准待审的请假申请"),
+        ("approve", "何静和王芳的请假申请，批准"),
+        ("approve", "Approve the leave request from Monday"),
+        ("assign", "把工单 77 分配给有空的人"),
+        ("label", "Add the labels of issue 90 to issue 91"),
+        ("label", "给工单 91 加上标签 前端，关闭它"),
+        ("label", "Add the labels ui or backend to issue 91"),
+    ],
+)
+def test_what_only_looks_like_it_is_abstained_from(name: str, sentence: str) -> None:
+    assert recalled(sentence, name).decision == "abstain"
+
+
+@pytest.mark.parametrize(
+    ("sentence", "choice"),
+    [
+        ("Export the customer list as csv", "CSV"),
+        ("Export the customer list as ＰＤＦ", "PDF"),
+        ("Export the customer list as excel", "Excel sheet"),
+        ("Export the customer list as 'Excel Sheet'", "Excel sheet"),
+    ],
+)
+def test_a_choice_is_read_as_people_write_it_and_is_the_one_that_is_listed(sentence: str, choice: str) -> None:
+    assert recalled(sentence, "export").values == {"format": choice}
+
+
+@pytest.mark.parametrize("said", ["JSON", "'Word'", "sheets.pdf"])
+def test_what_is_none_of_the_choices_is_refused_with_that_reason(said: str) -> None:
+    found = recalled(f"Export the customer list as {said}", "export")
+
+    assert (found.decision, found.reason) == ("abstain", "no_choice")
+    assert "none of CSV, PDF, Excel sheet" in found.considered[0].details
+
+
+def test_of_several_choices_that_fit_none_is_taken() -> None:
+    rooms = ("North room", "South room", "Room 3")
+
+    assert choice_of("north", rooms) == "North room"
+    assert choice_of("room", rooms) is None
+    assert choice_of("储蓄", ("储蓄账户", "活期账户")) == "储蓄账户"
+    assert choice_of("账户", ("储蓄账户", "活期账户")) is None
+
+
+def test_a_choice_that_a_model_read_is_the_one_that_is_listed() -> None:
+    recaller = Recaller(SkillIndex([EXPORT]))
+    request = RecallRequest(tenant="t", goal="Export the customer list as csv", url=SITE)
+    (candidate,) = recaller.consider(request)
+
+    assert recaller.with_values(request, candidate, {"format": "csv"}).values == {"format": "CSV"}
+    refused = recaller.with_values(request, candidate, {"format": "customer"})
+    assert (refused.reason, refused.details) == ("values_refused", "format: the value is none of CSV, PDF, Excel sheet")
