@@ -6,6 +6,7 @@ from typing import Any, Literal, cast
 
 from replaywright.domain.goal_runs import GoalParameter, Labels
 from replaywright.domain.lists import list_value
+from replaywright.domain.patterns import span_of
 from replaywright.domain.tasks import Parameter, checked_value
 from replaywright.domain.text import shorten
 from replaywright.errors import InputInvalid
@@ -14,9 +15,6 @@ PARAMETERS_LIMIT = 20
 WORDS_LIMIT = 12
 _TEXT_LIMIT = 200
 _TYPES = ("text", "email", "number", "date")
-_QUOTES = r"[\"'“”‘’„«»「」『』\s]*"
-_BETWEEN = rf"{_QUOTES}[,;，；、]?\s*(?:(?:and|und|et|y)\s|&|和|与|以及|及)?{_QUOTES}"
-"""What may stand between two texts of a list."""
 
 
 def checked_labels(
@@ -35,7 +33,7 @@ def checked_labels(
     for item in answer.get("parameters", ()):
         name, given = re.sub(r"\W+", "_", str(item.get("name", ""))).strip("_"), item.get("value", "")
         texts = tuple(map(str, given)) if isinstance(given, list | tuple) else ()
-        value = _span(texts, goal) if texts else str(given)
+        value = span_of(texts, goal) if texts else str(given)
         why = _refusal(name, value, goal, known=(*found, *secrets), is_secret=is_secret)
         if why:
             refused.append(f"{name or 'a parameter without a name'}: {why}")
@@ -64,14 +62,6 @@ def _refusal(name: str, value: str, goal: str, *, known: Sequence[str], is_secre
     if is_secret(value) or "{{" in value:
         return "secrets are no parameters"
     return "" if value.strip() and value in goal else "its value does not stand in the goal"
-
-
-def _span(texts: Sequence[str], goal: str) -> str:
-    """The part of the goal that lists just these texts, one after the other; empty if there is none."""
-    if not all(text.strip() for text in texts):
-        return ""
-    listed = re.search(f"({_BETWEEN})".join(map(re.escape, texts)), goal)
-    return listed[0] if listed is not None and all(between.strip() for between in listed.groups()) else ""
 
 
 def _type(said: str, value: str) -> Literal["text", "email", "number", "date"]:

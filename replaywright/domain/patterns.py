@@ -1,9 +1,31 @@
 """Sentence patterns: where values stand in a sentence, and the sentence with their parameters' names instead."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
+from replaywright.domain.lists import list_of
 from replaywright.domain.words import folded
+
+_MARKS = r"[\"'“”‘’„«»「」『』\s]*"
+_BETWEEN = rf"{_MARKS}[,;，；、]?\s*(?:(?:and|und|et|y)\s|&|和|与|以及|及)?{_MARKS}"
+"""What may stand between two texts of a list."""
+
+
+def span_of(texts: Sequence[str], sentence: str) -> str:
+    """The part of a sentence that lists just these texts, one after the other; empty if there is none."""
+    if not texts or not all(text.strip() for text in texts):
+        return ""
+    listed = re.search(f"({_BETWEEN})".join(map(re.escape, texts)), sentence)
+    return listed[0] if listed is not None and all(between.strip() for between in listed.groups()) else ""
+
+
+def _words_of(value: str, sentence: str) -> str:
+    """The words of a sentence that are a value: of a parameter of type list those that its texts stand in."""
+    try:
+        texts = list_of(value) if value.startswith('["') else ()
+    except ValueError:
+        return value
+    return span_of(texts, sentence) or value
 
 
 def places_of(sentence: str, values: Mapping[str, str]) -> dict[str, tuple[int, int]]:
@@ -14,7 +36,8 @@ def places_of(sentence: str, values: Mapping[str, str]) -> dict[str, tuple[int, 
     plain = folded(sentence)
     taken: list[tuple[int, int]] = []
     found: dict[str, tuple[int, int]] = {}
-    for name, value in sorted(values.items(), key=lambda item: -len(item[1])):
+    told = {name: _words_of(value, sentence) for name, value in values.items()}
+    for name, value in sorted(told.items(), key=lambda item: -len(item[1])):
         wanted = folded(value)
         candidates = [
             (match.start(), match.end())

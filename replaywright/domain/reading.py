@@ -257,6 +257,11 @@ def read(sentence: str, frame: Frame, values: Mapping[str, str] | None = None) -
     parses = reader.best()
     _, spans, left = parses[0]
     given = _values(sentence, tokens, spans, frame)
+    given |= {
+        slot.name: values[slot.name]
+        for slot in frame.slots
+        if values is not None and slot.parameter.type == "list" and slot.name in given and slot.name in values
+    }
     is_ambiguous = any(
         parses[0][0] - score < LEAST_MARGIN and _values(sentence, tokens, other, frame) != given
         for score, other, _ in parses[1:]

@@ -3,6 +3,9 @@
 import pytest
 
 from replaywright.domain.choices import choice_of
+from replaywright.domain.frames import frame_of
+from replaywright.domain.patterns import pattern_of
+from replaywright.domain.reading import read
 from replaywright.domain.recall import RecallRequest
 from replaywright.domain.recalling import Recaller, decided
 from replaywright.domain.similarity import SkillIndex
@@ -202,6 +205,31 @@ def test_of_several_choices_that_fit_none_is_taken() -> None:
     assert choice_of("room", rooms) is None
     assert choice_of("储蓄", ("储蓄账户", "活期账户")) == "储蓄账户"
     assert choice_of("账户", ("储蓄账户", "活期账户")) is None
+
+
+@pytest.mark.parametrize(
+    ("goal", "pattern"),
+    [
+        ("Add the labels 'bug', 'ui' to issue 7", "Add the labels '{{labels}}' to issue {{number}}"),
+        ("Add the labels bug and ui to issue 7", "Add the labels {{labels}} to issue {{number}}"),
+        ("给工单 7 添加标签“bug”、“ui”", "给工单 {{number}} 添加标签“{{labels}}”"),
+    ],
+)
+def test_a_goal_that_was_learned_with_a_list_has_a_place_for_it(goal: str, pattern: str) -> None:
+    made = pattern_of(goal, {"labels": '["bug", "ui"]', "number": "7"})
+    learned = LABELS.model_copy(update={"patterns": (made,)})
+
+    assert made == pattern
+    assert dict(read("Add the labels 'a', 'b' and 'c' to issue 8", frame_of(learned)).values) == {
+        "labels": '["a", "b", "c"]',
+        "number": "8",
+    }
+
+
+def test_a_list_that_does_not_stand_together_has_no_place() -> None:
+    goal = "Add the label bug, not api, and the label ui to issue 7"
+
+    assert "{{labels}}" not in pattern_of(goal, {"labels": '["bug", "ui"]', "number": "7"})
 
 
 def test_a_choice_that_a_model_read_is_the_one_that_is_listed() -> None:
