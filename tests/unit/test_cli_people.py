@@ -11,7 +11,7 @@ from replaywright.cli.inbox import Waiting, command_of, lines_of
 from replaywright.cli.output import plain
 from replaywright.domain.questions import Question, QuestionKind
 from replaywright.errors import InputInvalid, StackFailed
-from replaywright.sealing import new_key, opened
+from replaywright.sealing.envelope import new_key, opened
 
 APPROVAL = Question(
     kind=QuestionKind.APPROVE,
