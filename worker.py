@@ -40,6 +40,7 @@ from activities.sessions import Attachments, SessionActivities
 from activities.skill_runs import SkillRunActivities
 from activities.skills import SkillActivities
 from activities.skipping import Skipping
+from activities.steering import LendActivities, SteerActivities
 from cache.codes import RedisCodes
 from cache.connection import open_redis, ping
 from cache.overrides import CachedOverrides, RedisOverrides
@@ -338,6 +339,7 @@ async def _browser_workers(
     notices = None if settings.notify_command is None else CommandNotices(settings.notify_command)
     people = PersonActivities(attachments, artifacts, secrets, codes, notices)
     checkpoints = CheckpointActivities(attachments, actions.checkpoints, secrets)
+    lending = LendActivities(keepers, attachments, store, artifacts, secrets)
     own: list[Callable[..., Any]] = [
         *actions.activities(),
         skipping.decide,
@@ -351,6 +353,8 @@ async def _browser_workers(
         FitActivities(attachments, artifacts, secrets).fits,
         people.look,
         sessions.close_session,
+        lending.lend,
+        lending.take_back,
     ]
     shared: list[Callable[..., Any]] = [
         sessions.open_session,
@@ -362,6 +366,7 @@ async def _browser_workers(
         PolicyActivities(policing, store).check_policy,
         ResumeActivities(store).resume_run,
         SkillRunActivities(RedisSkills(redis, signer=signer)).note_skill_run,
+        SteerActivities(store).note,
     ]
     most = settings.max_browsers or most_places()
     served: tuple[tuple[str, list[Callable[..., Any]], int], ...] = (

@@ -29,6 +29,7 @@ from replaywright.domain.secret_sites import BoundSecret, Site
 from replaywright.domain.sessions import SessionRef, Wear
 from replaywright.domain.skills import Skill, SkillRecord, SkillRun, SkillStatistics, SkillStatus
 from replaywright.domain.snapshots import Snapshot
+from replaywright.domain.steering import HandedBack, Lent
 from replaywright.domain.steps import Step
 from replaywright.domain.targets import ElementQuery, Target
 from replaywright.domain.tasks import Parameter
@@ -390,6 +391,22 @@ class Keepers(Protocol):
 
         Raises:
             KeeperUnavailable: no keeper answers.
+        """
+
+    async def lend(self, session: SessionRef, epoch: int, lending: str, lasts_s: float) -> Lent:
+        """Let a person drive the browser for so long; under the same name once more, for so long from now.
+
+        Raises:
+            KeeperUnavailable: no keeper answers, or its Chromium is gone.
+            Fenced: a higher epoch has attached.
+        """
+
+    async def take_back(self, session: SessionRef, epoch: int, lending: str) -> HandedBack:
+        """The person has it no more; what left the browser meanwhile. Repeated, it is answered the same.
+
+        Raises:
+            KeeperUnavailable: no keeper answers.
+            Fenced: a higher epoch has attached.
         """
 
     async def close(self, session: SessionRef) -> None:

@@ -37,6 +37,7 @@ from replaywright.domain.runs import Revision, Usage
 from replaywright.domain.secret_sites import RULE, Site, refusal
 from replaywright.domain.sessions import SessionRef, Wear
 from replaywright.domain.snapshots import Element, Snapshot
+from replaywright.domain.steering import HandedBack, Lent
 from replaywright.domain.steps import ITEMS_FIELD, Extract, ForEach, Goto, SelectOption, Step, action_of, names_element
 from replaywright.domain.targets import ElementQuery, Target
 from replaywright.domain.templates import fill
@@ -1087,6 +1088,10 @@ class FakeKeepers:
         """Each session that was started, and instead of which."""
         self.gates: defaultdict[str, FakeGate] = defaultdict(FakeGate)
         """By session."""
+        self.lent: dict[str, str] = {}
+        """Which session a person has had, by the name of the lending."""
+        self.left: tuple[str, ...] = ()
+        """What left a browser meanwhile."""
 
     async def launch(self, session_id: str, network: NetworkPolicy, instead_of: str = "") -> SessionRef:
         """A session of this host, unless it is full."""
@@ -1127,6 +1132,18 @@ class FakeKeepers:
         """Note the renewal."""
         self._must_own(session, epoch)
         self.renewals.append((session.session_id, epoch))
+
+    async def lend(self, session: SessionRef, epoch: int, lending: str, lasts_s: float) -> Lent:
+        """Note that a person has it."""
+        self._must_own(session, epoch)
+        self.lent[lending] = session.session_id
+        return Lent(host=self.host, boot_id="fake-boot", file=f"/{lending}", until=lasts_s)
+
+    async def take_back(self, session: SessionRef, epoch: int, lending: str) -> HandedBack:
+        """What `left` says, if it was lent."""
+        self._must_own(session, epoch)
+        known = self.lent.get(lending) == session.session_id
+        return HandedBack(known=known, requests=self.left if known else ())
 
     async def close(self, session: SessionRef) -> None:
         """The session is gone from now on, unless a newer epoch owns it."""

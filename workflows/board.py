@@ -21,10 +21,13 @@ class Board:
     """The lines of the steps, what the run is doing, and what it waits for."""
 
     def __init__(self) -> None:
-        self.status: Literal["running", "waiting", "done", "failed", "blocked"] = "running"
+        self.status: Literal["running", "waiting", "paused", "done", "failed", "blocked"] = "running"
         self.doing = ""
         self.question: Question | None = None
         """What a person is asked; None while nothing waits."""
+        self._paused = ""
+        self.stops = False
+        """Whether a person has ended the run: nothing more is begun."""
         self._lines: list[StepLine] = []
 
     def ask(self, question: Question) -> None:
@@ -39,9 +42,13 @@ class Board:
         self.note_text(f"reminder {self.question.reminders}: step {self.question.sequence + 1} waits since {since}")
         return self.question
 
+    def pause(self, why: str) -> None:
+        """The run is paused."""
+        self._paused, self.status = why, "paused"
+
     def go_on(self) -> None:
-        """The question is over."""
-        self.question, self.status = None, "running"
+        """The question, or the pause, is over."""
+        self.question, self._paused, self.status = None, "", "running"
 
     def note(self, attempt: Attempt, outcome: StepOutcome) -> None:
         """Add the line of a step."""
@@ -92,7 +99,7 @@ class Board:
             step=step,
             steps=steps,
             doing=self.doing,
-            waiting_for="" if self.question is None else self.question.text,
+            waiting_for=self._paused if self.question is None else self.question.text,
             answers=() if self.question is None else self.question.answers,
             question=self.question,
             revised_from=revised_from,

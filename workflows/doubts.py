@@ -111,7 +111,8 @@ class Doubts:
         """An outcome that is not in doubt: losses are recovered from, doubts resolved, by a person if need be."""
         rounds, waits, losses = Rounds(), 0, 0
         while True:
-            if workflow.cancellation_reason() is not None:  # a step that ended all the same has swallowed the request
+            # A step that ended all the same has swallowed the request to end.
+            if self.board.stops or workflow.cancellation_reason() is not None:
                 raise asyncio.CancelledError
             doubt = Doubt(session_id=self.browser.ref.session_id, epoch=self.browser.epoch)
             try:

@@ -325,7 +325,7 @@ class Recovery:
 
     async def wait(self, is_over: Callable[[], bool], place: Place) -> None:
         """Wait for a person, however long it takes; after a while without a browser."""
-        if not (self._run.hibernate_after_s and workflow.patched("hibernate")):
+        if self._browser.is_asleep or not (self._run.hibernate_after_s and workflow.patched("hibernate")):
             await workflow.wait_condition(is_over)
             return
         self._take_over(place.position)
@@ -339,6 +339,31 @@ class Recovery:
         except TimeoutError:
             await self._browser.hibernate()
             await workflow.wait_condition(is_over)
+
+    async def reopened(self, place: Place) -> None:
+        """Take a new browser if the old one was given back, with the page as it was left, else as before the step.
+
+        Raises:
+            NotRecovered: nothing leads there.
+        """
+        if not self._browser.is_asleep:
+            return
+        self._show("waking up")
+        for _ in range(policies.LOSSES_PER_STEP):
+            await self._browser.replace()
+            if await self._survives(lambda: self._as_left(place)):
+                return
+        raise NotRecovered(f"the browser was lost {policies.LOSSES_PER_STEP} times in a row on the way back")
+
+    async def _as_left(self, place: Place) -> None:
+        if self._paused is not None:
+            try:
+                await self._restored(self._paused.model_copy(update={"page_from": self._paused.position}), place)
+            except _Astray:
+                await self._browser.replace()
+            else:
+                return
+        await self._rebuilt(place)
 
     async def _taken(self, position: int) -> Checkpoint | None:
         """A checkpoint of the page as it is; None when there is none to be had."""

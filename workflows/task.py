@@ -15,6 +15,7 @@ from workflows.doubts import UNKNOWN_WARNINGS, Doubts
 from workflows.failures import TaskBlocked, TaskFailed, rule_behind
 from workflows.goals import Goals
 from workflows.human_steps import HumanSteps
+from workflows.lending import Lending
 from workflows.lists import Lists
 from workflows.meter import Meter, granted
 from workflows.network import network_of
@@ -43,11 +44,13 @@ from workflows.rulings import (
     out_of_budget,
 )
 from workflows.skill_runs import Passed, note_run
+from workflows.steering import Steered
+from workflows.updates import SteeringUpdates
 
 with workflow.unsafe.imports_passed_through():
     from replaywright.domain.fingerprints import begun_anew, fingerprint
     from replaywright.domain.late import may_come_late
-    from replaywright.domain.outcomes import BLOCKED, ITEM_SKIPPED, Lookup, Status, StepOutcome
+    from replaywright.domain.outcomes import BLOCKED, ITEM_SKIPPED, SKIPPED_AHEAD, Lookup, Status, StepOutcome
     from replaywright.domain.overrides import Due
     from replaywright.domain.predicates import Predicate, fill_predicate
     from replaywright.domain.runs import (
@@ -64,6 +67,7 @@ with workflow.unsafe.imports_passed_through():
         RunState,
         SettleRequest,
     )
+    from replaywright.domain.steering import ABORTED
     from replaywright.domain.steps import Expand, Goto, Hover, Step, names_element
 
 WARNINGS_KEPT = 20
@@ -81,7 +85,7 @@ def plan_of(run: RunInput) -> tuple[Step, ...]:
 
 
 @workflow.defn(name="BrowserTask")
-class BrowserTask:
+class BrowserTask(SteeringUpdates):
     """Runs one task in one browser; every step is an activity, the history is the checkpoint."""
 
     @workflow.init
@@ -130,6 +134,16 @@ class BrowserTask:
         self._recycler = Recycler(
             self._browser, self._recovery, self._board, run, lineage=self._lineage, show=self._show_doing
         )
+        self._lending = Lending(run, self._browser, self._recovery, self._board, lineage=self._lineage, show=self._show)
+        self._steering = Steered(
+            run,
+            self._board,
+            self._planning,
+            self._lists,
+            lending=self._lending,
+            lineage=self._lineage,
+            show=self._show,
+        )
         self._goals = Goals(run, self._lineage, self._browser, self._planning, self._board)
         self._person = Person(
             run,
@@ -137,7 +151,7 @@ class BrowserTask:
             self._board,
             self._planning,
             self._show,
-            wait=lambda answered: self._recovery.wait(answered, self._place),
+            wait=lambda answered: self._lending.wait(answered, self._place),
             wake=lambda verdict: self._recovery.wake(verdict, self._place),
         )
         self._human = HumanSteps(run, self._lists, self._person, self._planning)
@@ -151,6 +165,7 @@ class BrowserTask:
             ApplicationError: type `TaskFailed`, or `TaskBlocked` if a rule of the policy ended the run; its details
                 hold the `RunResult`.
         """
+        self._steering.begin()
         try:
             await self._policed()
             if self._goals.is_undecided:
@@ -169,17 +184,10 @@ class BrowserTask:
             kept = {"artifacts": failure.artifacts, "rule": failure.rule}
             result = self._failed(failure.reason, str(failure), at_step=failure.at_step).model_copy(update=kept)
         except ActivityError as error:
-            if isinstance(error.cause, CancelledError):
-                await asyncio.shield(self._left())
-                raise
-            kind = error.cause.type if isinstance(error.cause, ApplicationError) else None
-            rule = rule_behind(error)
-            reason = BLOCKED if rule else kind or type(error.cause).__name__
-            said = policies.said(error) if rule else str(error.cause or error)
-            result = self._failed(reason, said).model_copy(update={"rule": rule})
-        except asyncio.CancelledError:
-            await asyncio.shield(self._left())
-            raise
+            result = await self._broken_off(error)
+        except asyncio.CancelledError as error:
+            result = await self._broken_off(error)
+        self._steering.is_over = True
         result = await self._goals.ended(result, self._lists.course.rolled)
         self._board.doing = "closing the browser"
         await self._browser.close()
@@ -191,7 +199,8 @@ class BrowserTask:
                 if result.failed_step is None
                 else result.model_copy(update={"failed_step": place_of(result.failed_step)})
             )
-            revised_from = tuple(map(place_of, self._planning.revised_from))
+            changed = (*self._planning.revised_from, *self._steering.edited)
+            revised_from = tuple(map(place_of, changed))
             await note_run(run, run.skill, told, Passed(place_of(self._position), plan_of(run), revised_from))
         unmet: Literal["failed", "blocked"] = "blocked" if result.rule else "failed"
         self._board.status, self._board.doing = ("done" if result.succeeded else unmet), ""
@@ -224,6 +233,21 @@ class BrowserTask:
                 raise
             raise TaskBlocked(rule, policies.said(error), at_step=False) from error
         self._planning.cap(answer.caps)
+
+    async def _broken_off(self, error: ActivityError | asyncio.CancelledError) -> RunResult:
+        """The result of a run that an activity, or a person, has ended; a cancelled one gives back what it has."""
+        if isinstance(error, ActivityError) and not isinstance(error.cause, CancelledError):
+            kind = error.cause.type if isinstance(error.cause, ApplicationError) else None
+            rule = rule_behind(error)
+            reason = BLOCKED if rule else kind or type(error.cause).__name__
+            told = policies.said(error) if rule else str(error.cause or error)
+            return self._failed(reason, told).model_copy(update={"rule": rule})
+        said = self._steering.aborted
+        if said is None or workflow.cancellation_reason() is not None:
+            await asyncio.shield(self._left())
+            raise error
+        await self._steering.note(ABORTED, said, self._position)
+        return self._failed(ABORTED, f"ended by {said}")
 
     async def _left(self) -> None:
         """Give back what others wait for."""
@@ -294,6 +318,8 @@ class BrowserTask:
 
     async def _advance(self) -> None:
         """Perform the step at the current position, whatever it takes."""
+        if await self._steered():
+            return
         due, self._due = self._due, ()
         await self._override(due, self._position)
         await self._recycler.between_steps(self._place)
@@ -310,10 +336,28 @@ class BrowserTask:
             planned = await self._replanned(attempt, outcome)
             if planned is None:
                 return
-            outcome = await self._by_person(attempt, planned)
+            decided = await self._by_person(attempt, planned)
+            if decided is None:
+                return
+            outcome = decided
             self._note(attempt, outcome)
         await self._recovery.complete(outcome, self._position)
         self._passed(attempt, outcome)
+
+    async def _steered(self) -> bool:
+        """Do what people have asked for meanwhile; whether the step at the current position is over thereby."""
+        if self._board.stops:  # what was under way ended all the same, and has swallowed the request
+            raise asyncio.CancelledError
+        await self._steering.paused(self._place)
+        skip = self._steering.skip_at(self._position)
+        if skip is None:
+            return False
+        attempt = self._attempt(self._position, self._previous, self._previous_outcome)
+        outcome = await self._lists.leave_out(attempt, SKIPPED_AHEAD, f"left out by {skip.said}")
+        outcome = outcome.model_copy(update={"warnings": (f"{SKIPPED_AHEAD}: left out by {skip.said}",)})
+        self._note(attempt, outcome)
+        self._passed(attempt, outcome)
+        return True
 
     async def _planned_on(self) -> bool:
         """Whether there is more to do: where the plan of a goal ends, the planner says how it goes on."""
@@ -336,7 +380,7 @@ class BrowserTask:
             self._commits = (*self._commits, self._position)
         self._recovery.note(outcome, self._position)
         self._lists.passed(self._position, outcome)
-        told = (each for each in outcome.warnings if each.startswith(UNKNOWN_WARNINGS))
+        told = (each for each in outcome.warnings if each.startswith((*UNKNOWN_WARNINGS, SKIPPED_AHEAD)))
         self._warnings = (*self._warnings, *(f"step {self._position + 1}: {each}" for each in told))[:WARNINGS_KEPT]
         if outcome.content_key:
             self._content_keys[outcome.content_key] = None
@@ -523,8 +567,11 @@ class BrowserTask:
     def _asks_on_failure(self) -> bool:
         return (self._run.on_failure or self._run.task.on_failure) == "ask"
 
-    async def _by_person(self, attempt: Attempt, outcome: StepOutcome) -> StepOutcome:
-        """What a person makes of a step that failed, if the task says so; or its item is left, or the run ends here."""
+    async def _by_person(self, attempt: Attempt, outcome: StepOutcome) -> StepOutcome | None:
+        """What a person makes of a step that failed, if the task says so; or its item is left, or the run ends here.
+
+        None when the step is another one now.
+        """
         if self._lists.skips_item(attempt.sequence, outcome):
             self._leave_epoch(outcome)
             return await self._lists.leave_out(attempt, ITEM_SKIPPED, explained(attempt, outcome))
@@ -541,6 +588,8 @@ class BrowserTask:
             update={"status": Status.DONE, "lookup": Lookup(), "artifacts": {}, "snapshot": "", "content_key": ""}
         )
         match verdict.verdict:
+            case "retry" if await self._steering.edited_at(attempt.sequence, attempt.mark):
+                return None
             case "retry":
                 attempt.anew("person", outcome)
                 self._human.allow(attempt)
@@ -668,7 +717,7 @@ class BrowserTask:
             due=self._due,
             override_counts=self._overrides.counts,
             override_spent=self._overrides.spent,
-            plan=self._lists.course.rolled if self._planning.revised_from or self._goals.is_one else (),
+            plan=self._lists.course.rolled if self._is_replanned or self._goals.is_one else (),
             goal=self._goals.state,
             mended=self._goals.mended,
             revised_from=self._planning.revised_from,
@@ -679,11 +728,16 @@ class BrowserTask:
             questions=self._person.asked_so_far,
             approved=self._human.approved,
             answers=self._planning.answers,
+            steering=self._steering.state,
             resumed=self._run.resume is not None,
             checkpoints=self._recovery.checkpoints,
             page_from=self._recovery.page_from,
             **self._lists.state(),
         )
+
+    @property
+    def _is_replanned(self) -> bool:
+        return bool(self._planning.revised_from or self._steering.edited)
 
     # ------------------------------------------------------------------------- what people see and say
 

@@ -132,7 +132,9 @@ ITEM_SKIPPED = "item_skipped"
 """Reason of a step of a list that failed, and whose item was left with it."""
 ITEM_LEFT = "item_left"
 """Reason of the further steps of such an item: they were not performed."""
-LEFT_OUT = frozenset({WHEN, ITEM_SKIPPED, ITEM_LEFT})
+SKIPPED_AHEAD = "skipped_ahead"
+"""Reason, and warning, of a step that a person had left out before it began."""
+LEFT_OUT = frozenset({WHEN, ITEM_SKIPPED, ITEM_LEFT, SKIPPED_AHEAD})
 """Reasons of steps that count as done without having been performed."""
 ARTIFACT_KINDS: dict[str, str] = {
     "expectations": ".json",

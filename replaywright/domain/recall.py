@@ -9,8 +9,8 @@ from replaywright.domain.goals import tokens_of
 from replaywright.domain.runs import Usage
 from replaywright.domain.skills import Recall, SkillContext
 from replaywright.domain.urls import DEFAULT_PORTS, web_address
-from replaywright.errors import InputInvalid
 from replaywright.domain.words import VALUES, Kind
+from replaywright.errors import InputInvalid
 
 LEAST_SCORE = 0.2
 LEAST_SCORE_BOUNDS = (0.15, 0.7)

@@ -23,6 +23,7 @@ from replaywright.domain.probing import SiteProbe
 from replaywright.domain.questions import APPROVE_WITHIN_S, Question, UserAnswer, Verdict
 from replaywright.domain.sessions import SessionRef
 from replaywright.domain.skills import SkillRef
+from replaywright.domain.steering import Steering
 from replaywright.domain.steps import ForEach, Step
 from replaywright.domain.targets import Target
 from replaywright.domain.tasks import Task
@@ -485,6 +486,8 @@ class RunState(Record):
     """What the next step that can never be undone does, if a person has approved of it."""
     used: Used = Used()
     """What was done by now of all that a policy limits; its seconds are told by `begun`."""
+    steering: Steering = Steering()
+    """What people have asked of it meanwhile."""
     begun: float = 0.0
     """When the run began, in seconds since 1970, moved on by the time that it waited for a person; 0 if it begins."""
 
@@ -629,13 +632,13 @@ class StepLine(Record):
 class Progress(Record):
     """Answer of the query `progress`."""
 
-    status: Literal["running", "waiting", "done", "failed", "blocked"] = "running"
+    status: Literal["running", "waiting", "paused", "done", "failed", "blocked"] = "running"
     step: int = 0
     """Number of steps done."""
     steps: int = 0
     doing: str = ""
     waiting_for: str = ""
-    """What a person has to decide; empty when nothing waits."""
+    """What a person has to decide, or who has paused the run; empty when nothing waits."""
     answers: tuple[str, ...] = ()
     """The verdicts that a person may give."""
     question: Question | None = None

@@ -25,6 +25,7 @@ _OUTSIDE = frozenset(
         "SessionLost",
         "StoreUnavailable",
         "abandoned",
+        "aborted",
         BLOCKED,
         "ledger_damaged",
         "navigation_failed",

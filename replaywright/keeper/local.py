@@ -1,18 +1,20 @@
 """The keepers of this host, as the worker's activities see them: the port `Keepers`."""
 
 import asyncio
+import time
 from collections.abc import Sequence
 from pathlib import Path
 
 from replaywright.domain.network_policy import NetworkPolicy, NetworkSeen, OwnService
 from replaywright.domain.sessions import SessionRef, Wear
+from replaywright.domain.steering import HandedBack, Lent
 from replaywright.errors import Fenced, KeeperUnavailable, StackFailed
 from replaywright.keeper.client import KeeperClient, start_keeper
 from replaywright.keeper.commit_gate import LocalCommitGate
 from replaywright.keeper.identity import boot_id, host_name
 from replaywright.keeper.memory import resident
 from replaywright.keeper.places import Places
-from replaywright.keeper.protocol import SOCKET_NAME, KeeperOptions
+from replaywright.keeper.protocol import SOCKET_NAME, ConnectionRecord, KeeperOptions
 
 
 class LocalKeepers:
@@ -100,6 +102,19 @@ class LocalKeepers:
         memory_mb = has.total // (1024 * 1024)
         return Wear(session_id=session.session_id, age_s=status.uptime_s, memory_mb=memory_mb)
 
+    async def lend(self, session: SessionRef, epoch: int, lending: str, lasts_s: float) -> Lent:
+        """Let a person drive the browser; see the port."""
+        async with await self._client(session) as client:
+            lent = await client.lend(epoch, lending, lasts_s)
+        return Lent(host=session.host, boot_id=session.boot_id, file=lent.file, until=time.time() + lent.ends_in_s)
+
+    async def take_back(self, session: SessionRef, epoch: int, lending: str) -> HandedBack:
+        """What left the browser in a person's hands; see the port."""
+        async with await self._client(session) as client:
+            taken = await client.take_back(epoch, lending)
+        left = tuple(said for one in taken.connections if (said := _said_of(one)))
+        return HandedBack(known=taken.lent, requests=left, is_complete=taken.is_complete)
+
     async def close(self, session: SessionRef) -> None:
         """End browser and keeper, unless they are gone or a newer epoch owns them."""
         try:
@@ -114,3 +129,12 @@ class LocalKeepers:
 
     async def _client(self, session: SessionRef) -> KeeperClient:
         return await KeeperClient.connect(Path(session.directory) / SOCKET_NAME)
+
+
+def _said_of(one: ConnectionRecord) -> str:
+    """A request that may have changed something, or a connection of which only the ends are known; empty for others."""
+    if not (one.gated and one.bytes_up):
+        return f"refused: {one.method} {one.host}:{one.port}" if one.refused else ""
+    if one.kind == "tunnel":
+        return f"encrypted: {one.host}:{one.port}, {one.bytes_up} bytes up"
+    return f"{one.method} http://{one.host}:{one.port}{one.path}" + (f" → {one.status}" if one.status else "")

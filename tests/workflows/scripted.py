@@ -55,6 +55,7 @@ from replaywright.domain.runs import (
 )
 from replaywright.domain.sessions import CloseSession, OpenSession, RecoverSession, SessionOpened, SessionRef, Wear
 from replaywright.domain.skill_runs import NoteSkillRun
+from replaywright.domain.steering import HandedBack, LendSession, Lent, NoteSteering, TakeBack
 from replaywright.domain.targets import Target
 from replaywright.domain.tasks import parse_task
 from replaywright.ports import Labelled
@@ -90,6 +91,8 @@ class Script:
 
     perform: Callable[[ActionRequest, int], StepOutcome] = lambda request, _call: done(request)
     """Answers a request; the second argument counts the calls for this step, from 0."""
+    performing: Callable[[ActionRequest, int], Awaitable[StepOutcome]] | None = None
+    """Takes the place of `perform` where a step takes its time."""
     propose: Callable[[ProposeRequest], Proposal] = lambda _request: Proposal(target=BUTTON, usage=Usage(calls=1))
     revise: Callable[[ReviseRequest], Revision] = lambda _request: Revision(gave_up="no script", usage=Usage(calls=1))
     verify: Callable[[ResolveRequest], Resolution] = lambda _request: Resolution(
@@ -162,6 +165,19 @@ class Script:
     policy: Callable[[CheckPolicy], Granted] = lambda _request: Granted()
     checked_by_policy: list[CheckPolicy] = field(default_factory=list)
     activity_ids: list[str] = field(default_factory=list)
+    steered: list[NoteSteering] = field(default_factory=list)
+    lend: Callable[[LendSession], Lent] = lambda request: Lent(
+        host="h", boot_id="b", file=f"/{request.session.session_id}", until=0.0
+    )
+    lent: list[LendSession] = field(default_factory=list)
+    take_back: Callable[[TakeBack], HandedBack] = lambda _request: HandedBack(
+        known=True, requests=("POST http://site/form",), url="http://site/"
+    )
+    taken_back: list[TakeBack] = field(default_factory=list)
+
+    async def answered(self, request: ActionRequest, call: int) -> StepOutcome:
+        """What `performing` says, else `answer`."""
+        return self.answer(request, call) if self.performing is None else await self.performing(request, call)
 
     def answer(self, request: ActionRequest, call: int) -> StepOutcome:
         """What `perform` says, with a checkpoint where there is one."""
@@ -221,6 +237,28 @@ def _people(script: Script) -> tuple[Callable[..., object], ...]:
         return f"key of {request.question}"
 
     return look, notify, key
+
+
+def _lending(script: Script) -> list[Callable[..., object]]:
+    @activity.defn(name="session.lend")
+    async def lend(request: LendSession) -> Lent:
+        script.lent.append(request)
+        return script.lend(request)
+
+    @activity.defn(name="session.take_back")
+    async def take_back(request: TakeBack) -> HandedBack:
+        script.taken_back.append(request)
+        return script.take_back(request)
+
+    return [lend, take_back]
+
+
+def _steered(script: Script) -> Callable[..., object]:
+    @activity.defn(name="run.steered")
+    async def note(request: NoteSteering) -> None:
+        script.steered.append(request)
+
+    return note
 
 
 def _note_run(script: Script) -> Callable[..., object]:
@@ -337,7 +375,7 @@ def _activities(script: Script, queue: str) -> tuple[list[Callable[..., object]]
             call = sum(r.sequence == request.sequence for r in script.performed)
             script.performed.append(request)
             script.activity_ids.append(activity.info().activity_id)
-            return script.answer(request, call)
+            return await script.answered(request, call)
 
         return perform
 
@@ -393,8 +431,21 @@ def _activities(script: Script, queue: str) -> tuple[list[Callable[..., object]]
     seen, notify, key = _people(script)
     actions = [named(action) for action in Action]
     own = [*actions, decide, recover, close, verify, finish, try_probe, seen, *_looking(script), *_checkpoints(script)]
+    own += _lending(script)
     of_models: list[Callable[..., object]] = [propose, revise, propose_probe, *_of_goals(script)]
-    return own, [opened, recover, settle, leave_out, resume, _note_run(script), notify, key, _policy(script)], of_models
+    shared: list[Callable[..., object]] = [
+        opened,
+        recover,
+        settle,
+        leave_out,
+        resume,
+        _note_run(script),
+        notify,
+        key,
+        _policy(script),
+        _steered(script),
+    ]
+    return own, shared, of_models
 
 
 @asynccontextmanager

@@ -1,0 +1,346 @@
+"""What people ask of `BrowserTask` while it is under way: pause, leave out, end, do otherwise, lend the browser."""
+
+import asyncio
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from temporalio.client import Client, WorkflowFailureError, WorkflowHandle, WorkflowUpdateFailedError
+from temporalio.exceptions import ApplicationError
+from temporalio.testing import WorkflowEnvironment
+from temporalio.worker import Replayer
+
+from replaywright.domain.actions import Effect
+from replaywright.domain.outcomes import Status, StepOutcome
+from replaywright.domain.runs import ActionRequest, PersonVerdict, Progress, RunResult
+from replaywright.domain.steering import EditStep, Said, SkipStep, TakeOver
+from tests.workflows.scripted import Script, done, lost, run_of, scripted, start, waiting
+from workflows.board import Board
+from workflows.plugin import WorkflowPlugin
+from workflows.task import BrowserTask
+
+GOTO = {"action": "goto", "url": "http://site/"}
+FILL = {"action": "fill", "instruction": "the name field", "value": "Ada"}
+CLICK = {"action": "click", "instruction": "the send button"}
+ADA = Said(who="ada", why="the shop is being counted")
+
+Handle = WorkflowHandle[BrowserTask, RunResult]
+
+
+@pytest.fixture
+async def client(temporal_env: WorkflowEnvironment) -> Client:
+    address = temporal_env.client.service_client.config.target_host
+    return await Client.connect(address, plugins=[WorkflowPlugin()])
+
+
+class Held:
+    """Steps of which one is under way until it is let go."""
+
+    def __init__(self, sequence: int) -> None:
+        self._sequence = sequence
+        self.begun, self.free = asyncio.Event(), asyncio.Event()
+
+    async def __call__(self, request: ActionRequest, _call: int) -> StepOutcome:
+        if request.sequence == self._sequence:
+            self.begun.set()
+            await self.free.wait()
+        return done(request)
+
+
+def refused_until(call: int) -> Callable[[ActionRequest, int], StepOutcome]:
+    """Steps that fail until they are tried so often; the goto is done."""
+
+    def perform(request: ActionRequest, tried: int) -> StepOutcome:
+        failed = StepOutcome(status=Status.REFUSED, reason="covered", effect=done(request).effect)
+        return failed if request.sequence and tried < call else done(request)
+
+    return perform
+
+
+async def status(handle: Handle, wanted: str) -> Progress:
+    async with asyncio.timeout(20):
+        while (progress := await handle.query(BrowserTask.progress)).status != wanted:  # noqa: ASYNC110 - a query has no event
+            await asyncio.sleep(0.05)
+    return progress
+
+
+async def until(condition: Callable[[], object]) -> None:
+    async with asyncio.timeout(20):
+        while not condition():  # noqa: ASYNC110 - the fakes have no event
+            await asyncio.sleep(0.05)
+
+
+async def refusal(handle: Handle, update: Any, argument: object) -> str:
+    with pytest.raises(WorkflowUpdateFailedError) as refused:
+        await handle.execute_update(update, argument)
+    return str(refused.value.cause)
+
+
+async def replays(handle: Handle) -> bool:
+    replayed = await Replayer(workflows=[], plugins=[WorkflowPlugin()]).replay_workflow(await handle.fetch_history())
+    return replayed.replay_failure is None
+
+
+async def test_a_run_pauses_between_two_steps_gives_its_browser_back_and_goes_on_where_it_was(client: Client) -> None:
+    held = Held(1)
+    script = Script(performing=held, checkpoint=True)
+
+    async with scripted(client, script) as queue:
+        handle = await start(client, queue, run_of(GOTO, FILL, CLICK, hibernate_after_s=0.2))
+        await held.begun.wait()
+        said = await handle.execute_update(BrowserTask.pause, ADA)
+        held.free.set()
+        paused = await status(handle, "paused")
+        await until(lambda: script.closed)
+        done_meanwhile = [request.sequence for request in script.performed]
+        await handle.execute_update(BrowserTask.go_on, ADA)
+        result = await handle.result()
+
+    assert said == "pauses before the next step"
+    assert paused.waiting_for == "paused before step 3 by ada: the shop is being counted"
+    assert done_meanwhile == [0, 1]
+    assert [request.sequence for request in script.performed] == [0, 1, 2]
+    assert [request.state for request in script.restored] == ["as-left"]
+    assert [(note.event, note.sequence, note.said.who) for note in script.steered] == [
+        ("paused", 2, "ada"),
+        ("continued", 2, "ada"),
+    ]
+    assert result.succeeded
+    assert len(script.opened) == 2
+    assert "**paused** · step 2 of 3 · paused before step 3 by ada" in Board.as_markdown(paused)
+    assert await replays(handle)
+
+
+async def test_a_pause_asked_for_twice_is_one_and_survives_worker_and_continue_as_new(client: Client) -> None:
+    held = Held(1)
+    script = Script(performing=held)
+    run = run_of(GOTO, FILL, FILL, steps_per_history=1)
+
+    async with scripted(client, script) as queue:
+        handle = await start(client, queue, run)
+        await held.begun.wait()
+        for _ in range(2):
+            await handle.execute_update(BrowserTask.pause, ADA, id="the-same")
+        held.free.set()
+        await status(handle, "paused")
+    async with scripted(client, script, queue):
+        await status(handle, "paused")
+        again = await handle.execute_update(BrowserTask.pause, ADA)
+        await handle.execute_update(BrowserTask.go_on, ADA)
+        result = await handle.result()
+
+    assert again == "paused before step 3"
+    assert result.succeeded
+
+
+async def test_a_step_that_has_not_begun_is_left_out_and_the_result_says_so(client: Client) -> None:
+    held = Held(1)
+    script = Script(performing=held)
+
+    async with scripted(client, script) as queue:
+        handle = await start(client, queue, run_of(GOTO, FILL, CLICK, FILL))
+        await held.begun.wait()
+        begun = await refusal(handle, BrowserTask.skip_step, SkipStep(sequence=1))
+        silent = await refusal(handle, BrowserTask.skip_step, SkipStep(sequence=2))
+        far = await refusal(handle, BrowserTask.skip_step, SkipStep(sequence=9))
+        asked = SkipStep(sequence=2, who="ada", why="sent by hand", consequences=True)
+        for _ in range(2):
+            await handle.execute_update(BrowserTask.skip_step, asked)
+        held.free.set()
+        result = await handle.result()
+
+    assert "step 2 has begun; what can be left out: steps 3 to 4" in begun
+    assert "step 3 (click the send button) has consequences" in silent
+    assert "step 10 is not in the plan, which has 4" in far
+    assert [request.sequence for request in script.performed] == [0, 1, 3]
+    assert [request.message for request in script.left_out] == ["left out by ada: sent by hand"]
+    assert result.warnings == ("step 3: skipped_ahead: left out by ada: sent by hand",)
+    assert (result.totals.steps, result.totals.skipped) == (3, 1)
+    assert await replays(handle)
+
+
+async def test_a_paused_run_can_leave_out_the_step_that_it_is_paused_before(client: Client) -> None:
+    held = Held(0)
+    script = Script(performing=held)
+
+    async with scripted(client, script) as queue:
+        handle = await start(client, queue, run_of(GOTO, FILL, FILL))
+        await held.begun.wait()
+        await handle.execute_update(BrowserTask.pause, ADA)
+        held.free.set()
+        await status(handle, "paused")
+        await handle.execute_update(BrowserTask.skip_step, SkipStep(sequence=1, who="ada"))
+        await handle.execute_update(BrowserTask.go_on, ADA)
+        await handle.result()
+
+    assert [request.sequence for request in script.performed] == [0, 2]
+
+
+async def test_what_is_not_possible_is_refused_with_what_is(client: Client) -> None:
+    async with scripted(client, Script(perform=refused_until(9))) as queue:
+        handle = await start(client, queue, run_of(GOTO, FILL, on_failure="ask"))
+        await waiting(handle)
+        going_on = await refusal(handle, BrowserTask.go_on, ADA)
+        await handle.execute_update(BrowserTask.abort, ADA)
+        with pytest.raises(WorkflowFailureError):
+            await handle.result()
+    async with scripted(client, Script(performing=(held := Held(0)))) as queue:
+        handle = await start(client, queue, run_of(GOTO, FILL))
+        await held.begun.wait()
+        edited = await refusal(handle, BrowserTask.edit_step, EditStep(sequence=1, step=FILL))
+        lent = await refusal(handle, BrowserTask.take_over, TakeOver())
+        held.free.set()
+        await handle.result()
+
+    assert "the run is not paused; possible: answer, pause, skip a later step, abort" in going_on
+    assert "no step of this run waits because it failed; possible: pause" in edited
+    assert "pause it first" in lent
+
+
+@pytest.mark.parametrize("at", ["a question", "a step", "a pause"])
+async def test_a_run_that_is_aborted_ends_as_such_and_gives_everything_back(client: Client, at: str) -> None:
+    held = Held(1)
+    script = Script(perform=refused_until(9)) if at == "a question" else Script(performing=held)
+
+    async with scripted(client, script) as queue:
+        handle = await start(client, queue, run_of(GOTO, FILL, CLICK, on_failure="ask"))
+        if at == "a question":
+            await waiting(handle)
+        else:
+            await held.begun.wait()
+        if at == "a pause":
+            await handle.execute_update(BrowserTask.pause, ADA)
+            held.free.set()
+            await status(handle, "paused")
+        await handle.execute_update(BrowserTask.abort, ADA)
+        held.free.set()
+        with pytest.raises(WorkflowFailureError) as failure:
+            await handle.result()
+
+    assert isinstance(failure.value.cause, ApplicationError)
+    result = RunResult.model_validate(failure.value.cause.details[0])
+    assert (result.reason, result.message) == ("aborted", "ended by ada: the shop is being counted")
+    assert script.steered[-1].event == "aborted"
+    assert len(script.closed) == 1
+    assert 2 not in [request.sequence for request in script.performed]
+    assert await replays(handle)
+
+
+async def test_a_failed_step_is_done_otherwise_and_nothing_is_done_again(client: Client) -> None:
+    def perform(request: ActionRequest, _call: int) -> StepOutcome:
+        if request.step.instruction == "the name field":
+            return StepOutcome(status=Status.REFUSED, reason="covered", effect=Effect.IDEMPOTENT)
+        return done(request)
+
+    script = Script(perform=perform)
+    mended = {**FILL, "instruction": "the field called Name", "value": "{{who}}"}
+
+    async with scripted(client, script) as queue:
+        handle = await start(client, queue, run_of(GOTO, FILL, CLICK, on_failure="ask", steps_per_history=2))
+        question = await waiting(handle)
+        wrong = await refusal(handle, BrowserTask.edit_step, EditStep(sequence=1, step=mended))
+        same = await refusal(handle, BrowserTask.edit_step, EditStep(sequence=1, step=FILL))
+        over = await refusal(handle, BrowserTask.edit_step, EditStep(sequence=1, step=mended, question="2-9"))
+        asked = EditStep(sequence=1, step={**mended, "value": "Ada"}, question=question.id, who="ada", why="renamed")
+        await handle.execute_update(BrowserTask.edit_step, asked)
+        result = await handle.result()
+    history = await client.get_workflow_handle(handle.id, run_id=handle.first_execution_run_id).fetch_history()
+    replayed = await Replayer(workflows=[], plugins=[WorkflowPlugin()]).replay_workflow(history)
+
+    assert "undeclared parameter 'who'" in wrong
+    assert "nothing is changed" in same
+    assert "question 2-9 is over" in over
+    tried = [request.step.instruction for request in script.performed]
+    assert tried == ["", "the name field", "the name field", "the field called Name", "the send button"]
+    assert len({request.fingerprint for request in script.performed}) == 4
+    [note] = script.steered
+    assert note.event == "edited"
+    assert note.before == FILL
+    assert note.after is not None
+    assert note.after["instruction"] == "the field called Name"
+    assert note.fingerprint == script.performed[1].fingerprint
+    assert [request.verdict.verdict for request in script.settled] == ["retry"]
+    assert result.succeeded
+    assert replayed.replay_failure is None
+
+
+async def test_a_step_of_a_list_is_not_edited_alone(client: Client) -> None:
+    each = {"action": "for_each", "item": "name", "values": ["Ada", "Bo"], "steps": [{**FILL, "value": "{{name}}"}]}
+
+    def items(request: ActionRequest, call: int) -> StepOutcome:
+        if request.step.action == "for_each":
+            return done(request, extracted={"items": ["Ada", "Bo"]})
+        return refused_until(2)(request, call)
+
+    script = Script(perform=items)
+    async with scripted(client, script) as queue:
+        handle = await start(client, queue, run_of(GOTO, each, on_failure="ask"))
+        question = await waiting(handle)
+        told = await refusal(handle, BrowserTask.edit_step, EditStep(sequence=question.sequence, step=CLICK))
+        await handle.execute_update(BrowserTask.abort, ADA)
+        with pytest.raises(WorkflowFailureError):
+            await handle.result()
+
+    assert "belongs to the items of a list" in told
+
+
+async def test_the_browser_of_a_run_that_waits_is_lent_and_taken_back_before_it_goes_on(client: Client) -> None:
+    script = Script(perform=refused_until(2), checkpoint=True)
+    run = run_of(GOTO, FILL, on_failure="ask", hibernate_after_s=0.2)
+
+    async with scripted(client, script) as queue:
+        handle = await start(client, queue, run)
+        await waiting(handle)
+        await until(lambda: script.closed)
+        lent = await handle.execute_update(BrowserTask.take_over, TakeOver(who="ada"))
+        again = await handle.execute_update(BrowserTask.take_over, TakeOver(who="bo"))
+        progress = await handle.query(BrowserTask.progress)
+        closed = len(script.closed)
+        await asyncio.sleep(0.5)
+        await handle.execute_update(BrowserTask.resolve_step, PersonVerdict(sequence=1, verdict="retry"))
+        result = await handle.result()
+
+    assert lent == again
+    assert lent.file == "/s2"
+    assert progress.doing == "ada drives the browser"
+    assert closed == 1
+    assert len(script.opened) == 2
+    assert [request.said.who for request in script.taken_back] == ["ada"]
+    assert result.succeeded
+    assert await replays(handle)
+
+
+async def test_a_lent_browser_is_taken_back_when_its_time_is_over_and_the_run_waits_on(client: Client) -> None:
+    script = Script(perform=refused_until(2))
+
+    async with scripted(client, script) as queue:
+        handle = await start(client, queue, run_of(GOTO, FILL, on_failure="ask"))
+        await waiting(handle)
+        await handle.execute_update(BrowserTask.take_over, TakeOver(who="ada", lasts_s=1))
+        await until(lambda: script.taken_back)
+        await waiting(handle)
+        await handle.execute_update(BrowserTask.take_over, TakeOver(who="bo"))
+        await handle.execute_update(BrowserTask.resolve_step, PersonVerdict(sequence=1, verdict="retry"))
+        await handle.result()
+
+    assert [request.said.who for request in script.taken_back] == ["ada", "bo"]
+    assert len({request.lending for request in script.lent}) == 2
+
+
+async def test_a_browser_that_is_lost_in_a_persons_hands_is_had_anew(client: Client) -> None:
+    script = Script(perform=refused_until(2), checkpoint=True, adopt=False)
+
+    def gone(_request: object) -> Any:
+        raise lost()
+
+    script.take_back = gone
+    async with scripted(client, script) as queue:
+        handle = await start(client, queue, run_of(GOTO, FILL, on_failure="ask"))
+        await waiting(handle)
+        await handle.execute_update(BrowserTask.take_over, TakeOver(who="ada"))
+        await handle.execute_update(BrowserTask.resolve_step, PersonVerdict(sequence=1, verdict="retry"))
+        result = await handle.result()
+
+    assert result.succeeded
+    assert [request.state for request in script.restored] == ["after-0"]
+    assert [request.sequence for request in script.performed] == [0, 1, 1, 1]
