@@ -14,7 +14,7 @@ from workflows.recovery import Place, Recovery
 
 with workflow.unsafe.imports_passed_through():
     from replaywright.domain.runs import RunInput
-    from replaywright.domain.steering import HandedBack, LendSession, Lent, Said, TakeBack, TakeOver
+    from replaywright.domain.steering import HandedBack, LendSession, Lent, Said, TakeBack, TakeOverRequest
 
 
 class Lending:
@@ -36,7 +36,7 @@ class Lending:
         self._recovery = recovery
         self._board = board
         self._show = show
-        self._wanted: TakeOver | None = None
+        self._wanted: TakeOverRequest | None = None
         self._waits = False
         self._refused = ""
         self.count = run.state.steering.lent
@@ -55,7 +55,7 @@ class Lending:
         if not self._waits:
             raise ValueError("take over: the run does not wait; pause it first (`replaywright pause`), then take over")
 
-    async def take_over(self, asked: TakeOver) -> Lent:
+    async def take_over(self, asked: TakeOverRequest) -> Lent:
         """Have the run lend its browser; who asks for what is lent already is told where it is.
 
         Raises:
@@ -113,7 +113,7 @@ class Lending:
         await self._taken_back(name, said, place)
         self._show()
 
-    async def _lend(self, name: str, asked: TakeOver, place: Place) -> Lent | None:
+    async def _lend(self, name: str, asked: TakeOverRequest, place: Place) -> Lent | None:
         """Where the person finds the browser; None when it cannot be had, which is told."""
         try:
             await self._recovery.reopened(place)

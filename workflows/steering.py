@@ -6,6 +6,7 @@ and a history from before them replays.
 
 import asyncio
 from collections.abc import Callable
+from typing import Any
 
 from temporalio import workflow
 from temporalio.exceptions import ActivityError, CancelledError
@@ -72,6 +73,11 @@ class Steered:
     def edited(self) -> tuple[int, ...]:
         """Indexes in the plan at which a person has changed it."""
         return self._asked.edited
+
+    def written(self, sequence: int) -> dict[str, Any]:
+        """The step at this index as a task file has it; empty if there is none."""
+        plan = self._lists.course.plan
+        return as_written(plan[sequence]) if 0 <= sequence < len(plan) else {}
 
     def begin(self) -> None:
         """Note which task is the run's own: it is this one that an abort ends."""

@@ -1,5 +1,7 @@
 """The updates with which people steer a run that is under way; each with a validator that says what is possible."""
 
+from typing import Any
+
 from temporalio import workflow
 
 from workflows.lending import Lending
@@ -8,7 +10,7 @@ from workflows.steering import Steered
 
 with workflow.unsafe.imports_passed_through():
     from replaywright.domain.runs import PersonVerdict
-    from replaywright.domain.steering import EditStep, Lent, Said, SkipStep, TakeOver
+    from replaywright.domain.steering import EditStep, Lent, Said, SkipStep, TakeOverRequest
 
 
 class SteeringUpdates:
@@ -18,6 +20,11 @@ class SteeringUpdates:
     _lending: Lending
     _person: Person
     _position: int
+
+    @workflow.query
+    def step_written(self, sequence: int) -> dict[str, Any]:
+        """The step at this index as a task file has it: what a person changes who edits it."""
+        return self._steering.written(sequence)
 
     @workflow.update
     async def pause(self, said: Said) -> str:
@@ -67,12 +74,12 @@ class SteeringUpdates:
         self._person.check(_as_retry(asked))
 
     @workflow.update
-    async def take_over(self, asked: TakeOver) -> Lent:
+    async def take_over(self, asked: TakeOverRequest) -> Lent:
         """Lend the browser of a run that waits to a person; says where its address is to be found."""
         return await self._lending.take_over(asked)
 
     @take_over.validator
-    def _check_take_over(self, asked: TakeOver) -> None:  # noqa: ARG002 - what Temporal passes
+    def _check_take_over(self, asked: TakeOverRequest) -> None:  # noqa: ARG002 - what Temporal passes
         self._steering.check_open("take over")
         self._lending.check()
 

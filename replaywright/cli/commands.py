@@ -21,6 +21,8 @@ from replaywright.cli import (
     skill_changes,
     skill_run,
     skills,
+    steer,
+    takeover,
     trace,
     up,
 )
@@ -29,7 +31,7 @@ from replaywright.cli.app import app
 __all__ = ["COMMANDS", "app"]
 
 COMMANDS = (
-    *(demo, doctor, up, run, resume, runs, inbox, answer, recall, skills, skill_run, skill_changes),
+    *(demo, doctor, up, run, resume, runs, inbox, answer, steer, takeover, recall, skills, skill_run, skill_changes),
     *(artifacts, cache, overrides, policy, keys, codec_server, trace, importing, schema, secrets),
 )
 """Imported for what they register."""

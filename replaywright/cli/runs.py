@@ -188,6 +188,8 @@ async def _line(here: Place, execution: WorkflowExecution) -> _Line:
             status, style = "running, no worker answers", "yellow"
         elif progress.status == "waiting":
             status, style = "waits for a person", "yellow"
+        elif progress.status == "paused":
+            status, style = "paused", "yellow"
     elif execution.status is WorkflowExecutionStatus.FAILED and await _memo(execution, "status") == "blocked":
         status, style = "blocked", "magenta"
     end = execution.close_time or datetime.now(UTC)
@@ -301,7 +303,8 @@ def _print_run(
     if missing:
         output.print_line(missing, style="yellow")
     if progress is not None and ending is None:
-        output.print_line(f"now: step {progress.step + 1} of {progress.steps}: {progress.doing or progress.status}")
+        now = progress.waiting_for if progress.status == "paused" else progress.doing or progress.status
+        output.print_line(f"now: step {progress.step + 1} of {progress.steps}: {now}")
         if progress.status == "waiting":
             say_what_it_waits_for(progress, line.run_id, console)
     result = ending.result if ending is not None else RunResult(succeeded=True)

@@ -43,7 +43,7 @@ class EditStep(Said):
     """Id of the question that this answers; empty: whichever is open."""
 
 
-class TakeOver(Said):
+class TakeOverRequest(Said):
     """Input of the update `take_over`: drive the browser that waits."""
 
     lasts_s: float = Field(LEND_S, ge=1, le=86_400)

@@ -13,7 +13,7 @@ from temporalio.worker import Replayer
 from replaywright.domain.actions import Effect
 from replaywright.domain.outcomes import Status, StepOutcome
 from replaywright.domain.runs import ActionRequest, PersonVerdict, Progress, RunResult
-from replaywright.domain.steering import EditStep, Said, SkipStep, TakeOver
+from replaywright.domain.steering import EditStep, Said, SkipStep, TakeOverRequest
 from tests.workflows.scripted import Script, done, lost, run_of, scripted, start, waiting
 from workflows.board import Board
 from workflows.plugin import WorkflowPlugin
@@ -188,7 +188,7 @@ async def test_what_is_not_possible_is_refused_with_what_is(client: Client) -> N
         handle = await start(client, queue, run_of(GOTO, FILL))
         await held.begun.wait()
         edited = await refusal(handle, BrowserTask.edit_step, EditStep(sequence=1, step=FILL))
-        lent = await refusal(handle, BrowserTask.take_over, TakeOver())
+        lent = await refusal(handle, BrowserTask.take_over, TakeOverRequest())
         held.free.set()
         await handle.result()
 
@@ -292,8 +292,8 @@ async def test_the_browser_of_a_run_that_waits_is_lent_and_taken_back_before_it_
         handle = await start(client, queue, run)
         await waiting(handle)
         await until(lambda: script.closed)
-        lent = await handle.execute_update(BrowserTask.take_over, TakeOver(who="ada"))
-        again = await handle.execute_update(BrowserTask.take_over, TakeOver(who="bo"))
+        lent = await handle.execute_update(BrowserTask.take_over, TakeOverRequest(who="ada"))
+        again = await handle.execute_update(BrowserTask.take_over, TakeOverRequest(who="bo"))
         progress = await handle.query(BrowserTask.progress)
         closed = len(script.closed)
         await asyncio.sleep(0.5)
@@ -316,10 +316,10 @@ async def test_a_lent_browser_is_taken_back_when_its_time_is_over_and_the_run_wa
     async with scripted(client, script) as queue:
         handle = await start(client, queue, run_of(GOTO, FILL, on_failure="ask"))
         await waiting(handle)
-        await handle.execute_update(BrowserTask.take_over, TakeOver(who="ada", lasts_s=1))
+        await handle.execute_update(BrowserTask.take_over, TakeOverRequest(who="ada", lasts_s=1))
         await until(lambda: script.taken_back)
         await waiting(handle)
-        await handle.execute_update(BrowserTask.take_over, TakeOver(who="bo"))
+        await handle.execute_update(BrowserTask.take_over, TakeOverRequest(who="bo"))
         await handle.execute_update(BrowserTask.resolve_step, PersonVerdict(sequence=1, verdict="retry"))
         await handle.result()
 
@@ -337,7 +337,7 @@ async def test_a_browser_that_is_lost_in_a_persons_hands_is_had_anew(client: Cli
     async with scripted(client, script) as queue:
         handle = await start(client, queue, run_of(GOTO, FILL, on_failure="ask"))
         await waiting(handle)
-        await handle.execute_update(BrowserTask.take_over, TakeOver(who="ada"))
+        await handle.execute_update(BrowserTask.take_over, TakeOverRequest(who="ada"))
         await handle.execute_update(BrowserTask.resolve_step, PersonVerdict(sequence=1, verdict="retry"))
         result = await handle.result()
 
