@@ -2,6 +2,7 @@
 
 from temporalio import activity
 
+from activities.heartbeats import heartbeats
 from replaywright.domain.skill_runs import NoteSkillRun
 from replaywright.domain.skills import SkillStatus
 from replaywright.ports import Skills
@@ -19,6 +20,10 @@ class SkillRunActivities:
 
         Promise on a retry: the same run counts once.
         """
+        async with heartbeats("counting a run of a skill"):
+            await self._noted(request)
+
+    async def _noted(self, request: NoteSkillRun) -> None:
         run = request.run
         await self._skills.note_run(request.tenant, request.name, run)
         if not (run.succeeded and request.verified):

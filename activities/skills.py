@@ -2,6 +2,7 @@
 
 from temporalio import activity
 
+from activities.heartbeats import heartbeats
 from replaywright.domain.goal_runs import CLAIM_S, ClaimRequest, JudgeRequest, Learned, LearnRequest, SkillUse
 from replaywright.domain.personalising import refusal, settled
 from replaywright.domain.predicates import Exists, Predicate
@@ -38,12 +39,14 @@ class SkillActivities:
 
         Promise on a retry: the same answer, unless the other run has ended meanwhile.
         """
-        return await self._skills.claim(request.tenant, request.key, request.run_id, CLAIM_S)
+        async with heartbeats("claiming a goal"):
+            return await self._skills.claim(request.tenant, request.key, request.run_id, CLAIM_S)
 
     @activity.defn(name="skill.release")
     async def release_goal(self, request: ClaimRequest) -> None:
         """This run does not learn that any more."""
-        await self._skills.release(request.tenant, request.key, request.run_id)
+        async with heartbeats("giving up a goal"):
+            await self._skills.release(request.tenant, request.key, request.run_id)
 
     @activity.defn(name="skill.judge")
     async def judge_recall(self, request: JudgeRequest) -> None:
@@ -53,13 +56,14 @@ class SkillActivities:
         """
         if self._recalls is None:
             return
-        if request.outcome != "refused":
-            await self._recalls.note_outcome(request.tenant, request.run_id, request.outcome)
-            return
-        of_run = [record for record in await self._recalls.recent(request.tenant) if record.run_id == request.run_id]
-        for record in of_run:
-            refused = {"decision": "abstain", "reason": request.reason}
-            await self._recalls.note(request.tenant, record.model_copy(update=refused))
+        async with heartbeats("judging a recall"):
+            if request.outcome != "refused":
+                await self._recalls.note_outcome(request.tenant, request.run_id, request.outcome)
+                return
+            of_run = [one for one in await self._recalls.recent(request.tenant) if one.run_id == request.run_id]
+            for record in of_run:
+                refused = {"decision": "abstain", "reason": request.reason}
+                await self._recalls.note(request.tenant, record.model_copy(update=refused))
 
     @activity.defn(name="skill.learn")
     async def learn_skill(self, request: LearnRequest) -> Learned:
@@ -67,6 +71,10 @@ class SkillActivities:
 
         Promise on a retry: one version, as the store knows the run that it is from.
         """
+        async with heartbeats("writing down a skill"):
+            return await self._learned(request)
+
+    async def _learned(self, request: LearnRequest) -> Learned:
         task = settled(request.task, request.values)
         if why := refusal(task.steps):
             return Learned(refused=why)

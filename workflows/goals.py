@@ -572,6 +572,7 @@ class Goals:
             task_queue=queue(workflow.info().task_queue),
             start_to_close_timeout=policies.MODEL_LIMIT,
             schedule_to_close_timeout=policies.MODEL_TOTAL,
+            heartbeat_timeout=policies.HEARTBEAT,
             retry_policy=policies.MODEL,
         )
         return result

@@ -46,6 +46,7 @@ async def note_run(run: RunInput, skill: SkillRef, result: RunResult, passed: Pa
             task_queue=policies.browser_queue(workflow.info().task_queue),
             schedule_to_close_timeout=policies.NOTING_TOTAL,
             start_to_close_timeout=policies.READ_LIMIT,
+            heartbeat_timeout=policies.HEARTBEAT,
             retry_policy=policies.OPENING,
         )
     except ActivityError as error:

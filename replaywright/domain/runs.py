@@ -65,6 +65,8 @@ class Usage(Record):
     """Of the calls whose price is known."""
     priced: int = 0
     """Calls whose price is known."""
+    prompts: int = 0
+    """Version of the prompts that were answered; 0 where it is not known, or nothing was asked."""
 
     @property
     def unpriced(self) -> int:
@@ -72,7 +74,7 @@ class Usage(Record):
         return self.calls - self.priced
 
     def plus(self, other: "Usage") -> "Usage":
-        """The sum of both; keeps the last model named."""
+        """The sum of both; keeps the last model and prompts named."""
         return Usage(
             calls=self.calls + other.calls,
             input_tokens=self.input_tokens + other.input_tokens,
@@ -80,6 +82,7 @@ class Usage(Record):
             model=other.model or self.model,
             cost_usd=self.cost_usd + other.cost_usd,
             priced=self.priced + other.priced,
+            prompts=other.prompts or self.prompts,
         )
 
 

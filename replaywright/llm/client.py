@@ -33,6 +33,7 @@ from pydantic_ai.usage import RunUsage
 from replaywright.domain.budgets import Price
 from replaywright.domain.runs import Usage
 from replaywright.errors import ModelFailed, ModelMisconfigured, ModelRateLimited, ModelRefused, ModelUnavailable
+from replaywright.llm import prompts
 
 STAND_IN = "stand-in"
 """How the demo's stand-in names itself in its answers; a real model never does."""
@@ -123,6 +124,7 @@ class ModelClient:
                 model=(None if response is None else response.model_name) or counted.model_name,
                 cost_usd=0.0 if price is None else price.of(tokens.input_tokens, tokens.output_tokens),
                 priced=0 if price is None else counted.requests,
+                prompts=prompts.VERSION,
             )
             self.spent = self.spent.plus(usage)
         return run.output, usage

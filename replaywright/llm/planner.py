@@ -2,10 +2,10 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field
-from pydantic_ai import Agent, BinaryContent, ModelRetry, RunContext
+from pydantic_ai import Agent, BinaryContent, ModelRetry, RunContext, ToolOutput
 from pydantic_ai.messages import UserContent
 
 from replaywright.domain.goal_plans import GoalPlan
@@ -17,6 +17,8 @@ from replaywright.llm.client import STAND_IN, Role
 from replaywright.ports import CheckGoalPlan, PlanQuestion
 
 _QUESTION = "What only the user can say, and without which there is no plan; then there are no steps."
+
+_Answer = TypeVar("_Answer", bound=BaseModel)
 
 
 class PlannedAct(BaseModel):
@@ -109,7 +111,7 @@ class ModelPlanner(Role):
 
     def _prepare(self) -> None:
         self._agent = Agent(
-            output_type=PlanAnswer,
+            output_type=_loosely(PlanAnswer),
             deps_type=_Checked,
             instructions=prompts.PLANNER,
             retries=1,
@@ -118,7 +120,7 @@ class ModelPlanner(Role):
         self._agent.output_validator(_must_pass)
         self._agent.instructions(_of_picture)
         self._goals = Agent(
-            output_type=GoalAnswer,
+            output_type=_loosely(GoalAnswer),
             deps_type=_CheckedGoal,
             instructions=prompts.GOAL_PLANNER,
             retries=1,
@@ -151,6 +153,15 @@ class ModelPlanner(Role):
             gave_up = gave_up or answer.gave_up or "no reason given"
             return Revision(gave_up=gave_up, complete=False, usage=usage, stand_in=stand_in)
         return Revision(steps=plan.steps, complete=plan.complete, verify=plan.verify, usage=usage, stand_in=stand_in)
+
+
+def _loosely(answer: type[_Answer]) -> ToolOutput[_Answer]:
+    """An answer whose schema is not enforced letter by letter while it is written.
+
+    Predicates and queries are objects of many forms. A provider's strict mode knows no such object: it is left with no
+    fields at all, and a plan without `expect`, `when`, `verify` and `where`. What comes is checked here in any case.
+    """
+    return ToolOutput(answer, strict=False)
 
 
 def _message(question: PlanQuestion) -> str | list[UserContent]:

@@ -127,7 +127,9 @@ async def test_the_id_of_the_answer_is_the_choice() -> None:
         choice = await ask(one)
 
     assert choice == Choice(
-        element_id="e3", usage=Usage(calls=1, input_tokens=100, output_tokens=7, model="m-2026"), stand_in=False
+        element_id="e3",
+        usage=Usage(calls=1, input_tokens=100, output_tokens=7, model="m-2026", prompts=prompts.VERSION),
+        stand_in=False,
     )
 
 
@@ -158,7 +160,7 @@ async def test_an_unusable_answer_is_asked_again_once_and_both_requests_count(fi
         choice = await ask(one)
 
     assert choice.element_id == "e3"
-    assert choice.usage == Usage(calls=2, input_tokens=200, output_tokens=14, model="m-2026")
+    assert choice.usage == Usage(calls=2, input_tokens=200, output_tokens=14, model="m-2026", prompts=prompts.VERSION)
 
 
 async def test_an_unknown_id_is_not_repeated_to_the_model() -> None:
@@ -339,7 +341,9 @@ async def test_anthropics_dialect_is_spoken_to_another_address_too() -> None:
             choice = await ask(one)
 
     assert choice.element_id == "e3"
-    assert choice.usage == Usage(calls=1, input_tokens=50, output_tokens=5, model="claude-sonnet-5")
+    assert choice.usage == Usage(
+        calls=1, input_tokens=50, output_tokens=5, model="claude-sonnet-5", prompts=prompts.VERSION
+    )
 
 
 # ------------------------------------------------------------------------------------------------- prompts

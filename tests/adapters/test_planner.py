@@ -9,6 +9,7 @@ import pytest
 
 from demo.standin.plans import plan_for
 from replaywright.domain.budgets import Price
+from replaywright.domain.goal_plans import GoalPlan
 from replaywright.domain.plans import PlanRules, checked_plan
 from replaywright.domain.questions import UserAnswer
 from replaywright.domain.runs import Revision
@@ -275,3 +276,25 @@ async def test_a_question_to_the_user_is_no_plan_and_its_answer_stands_in_the_ne
     assert "plum" not in prompts_sent[0]
     assert "Which cake? – plum" in prompts_sent[1]
     assert "plum</answers>" not in prompts_sent[1]
+
+
+@pytest.mark.parametrize("model", ["openai:gpt-5-mini", "anthropic:claude-opus-4-8"])
+async def test_predicates_and_queries_reach_the_provider_as_objects_with_fields_of_any_name(model: str) -> None:
+    async with scripted(failed(500)) as script:
+        base = script.base_url if model.startswith("openai") else script.base_url.removesuffix("/v1")
+        async with ModelPlanner(model, base_url=base, api_key="k", timeout_s=20) as planner:
+            with pytest.raises(ModelUnavailable):
+                await planner.revise(question(), check)
+            with pytest.raises(ModelUnavailable):
+                await planner.plan(question(), lambda *_: GoalPlan())
+
+    told = [tool.get("function", tool) for request in script.requests for tool in request["tools"]]
+    schemas = [tool.get("parameters") or tool["input_schema"] for tool in told]
+    assert [tool.get("strict") in (None, False) for tool in told] == [True, True]
+    for schema in schemas:
+        step, act = (schema["$defs"][name]["properties"] for name in ("PlannedStep", "PlannedAct"))
+        for field in (step["when"], step["expect"], act["when"], act["expect"]):
+            assert field["anyOf"][0]["items"]["additionalProperties"] is True
+        for field in (step["elements"], step["where"]):
+            assert field["anyOf"][0]["additionalProperties"] is True
+    assert schemas[1]["properties"]["verify"]["items"]["additionalProperties"] is True
