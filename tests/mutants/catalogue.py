@@ -734,4 +734,81 @@ INTEGRITY = (
     ),
 )
 
-MUTANTS = (*WORKFLOW, *ACTIVITIES, *RESOLVING, *LEDGER, *KEEPER, *INTEGRITY)
+_GUARD = "tests/adapters/test_keeper_guard.py::"
+_NETWORK = "tests/unit/test_domain_network_policy.py::"
+_TOOL = "tests/unit/test_activities_network.py::"
+
+NETWORK = (
+    Mutant(
+        "proxy without a policy",
+        "the proxy asks the policy before it connects",
+        "replaywright/keeper/proxy.py",
+        "        verdict = self._guard.decide(host, port, address)",
+        "        verdict = Verdict(True)",
+        (_GUARD + "test_a_refusal_is_answered_with_its_rule_and_remembered_with_its_count",),
+    ),
+    Mutant(
+        "addresses inside for any name",
+        "an address that is not public is refused unless it is named",
+        "replaywright/domain/network_policy.py",
+        "    if target is None or not (what := _special(target)):",
+        '    if target is None or not (what := ""):',
+        (
+            _NETWORK + "test_no_name_leads_to_an_address_that_is_not_public",
+            _GUARD + "test_a_name_server_leads_no_allowed_name_to_an_address_inside",
+        ),
+    ),
+    Mutant(
+        "mapped address taken for another",
+        "an IPv6 address that stands for an IPv4 address is judged as that",
+        "replaywright/domain/network_policy.py",
+        "    if (mapped := address.ipv4_mapped) is not None:",
+        "    if (mapped := address.ipv4_mapped) is not None and mapped.is_global:",
+        (_NETWORK + "test_no_name_leads_to_an_address_that_is_not_public",),
+    ),
+    Mutant(
+        "services of ours for any range",
+        "Temporal and Redis are refused unless they are named with their port",
+        "replaywright/domain/network_policy.py",
+        "        if service.port != port or not _is_at(service.host, host, target):",
+        "        if service.port == port or not _is_at(service.host, host, target):",
+        (
+            _NETWORK + "test_no_range_leads_to_a_service_of_ours",
+            _GUARD + "test_no_form_of_loopback_leads_to_a_service_of_ours",
+        ),
+    ),
+    Mutant(
+        "one author is enough",
+        "operator and task both have to allow a connection",
+        "replaywright/domain/network_policy.py",
+        "    for rules in policy.rules:\n        if not (decision",
+        "    for rules in policy.rules[-1:]:\n        if not (decision",
+        (_NETWORK + "test_every_author_has_to_allow_it",),
+    ),
+    Mutant(
+        "traffic without limit",
+        "what would go over the limit is not sent",
+        "replaywright/keeper/proxy.py",
+        "        if size and (spent := self._guard.spent_up(size)) is not None:",
+        "        if size < 0 and (spent := self._guard.spent_up(size)) is not None:",
+        (_GUARD + "test_what_would_go_over_the_limit_is_not_sent_and_says_so",),
+    ),
+    Mutant(
+        "goto told to the browser unasked",
+        "a goto is decided before the browser is told of it",
+        "activities/network.py",
+        "        if not decision.is_allowed:",
+        "        if decision.is_allowed is None:",
+        (_TOOL + "test_a_goto_that_the_policy_forbids_is_blocked_before_the_browser_is_told_of_it",),
+    ),
+    Mutant(
+        "user information in addresses",
+        "an address that two readers read differently is refused",
+        "replaywright/domain/urls.py",
+        '    if "@" in authority:',
+        '    if "@@" in authority:',
+        ("tests/unit/test_domain_urls.py::test_an_address_that_could_be_read_in_two_ways_is_refused",),
+    ),
+)
+
+MUTANTS = (*WORKFLOW, *ACTIVITIES, *RESOLVING, *LEDGER, *KEEPER, *INTEGRITY, *NETWORK)
