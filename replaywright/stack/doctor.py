@@ -155,7 +155,8 @@ async def _temporal(settings: Settings) -> Finding:
     running = read_running(settings.home)
     address = settings.temporal_address or (running.temporal_address if running else None)
     if address is not None:
-        failure = await why_temporal_fails(settings.model_copy(update={"temporal_address": address}))
+        own = {"temporal_tls": False} if settings.temporal_address is None else {}
+        failure = await why_temporal_fails(settings.model_copy(update={"temporal_address": address, **own}))
         return Finding(
             component="Temporal",
             health=Health.FAILED if failure else Health.OK,

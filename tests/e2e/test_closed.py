@@ -1,0 +1,59 @@
+"""Nobody else on this machine, and nobody beside it, gets at what a run has: files and listening sockets."""
+
+import asyncio
+import os
+import stat
+from pathlib import Path
+
+import psutil
+
+from replaywright.sealing.codec_server import is_loopback
+from tests.e2e.lab import Lab
+
+
+def processes_of(home: Path) -> list[psutil.Process]:
+    """Everything that was started by this process, or that was told this home: keepers and browsers outlive who started
+    them."""
+    found = {process.pid: process for process in psutil.Process().children(recursive=True)}
+    for process in psutil.process_iter():
+        try:
+            if str(home) in " ".join(process.cmdline()):
+                found[process.pid] = process
+        except psutil.Error:  # it ended meanwhile
+            continue
+    return list(found.values())
+
+
+def listening(home: Path) -> dict[str, set[str]]:
+    """Addresses by the names of the programs that listen there."""
+    found: dict[str, set[str]] = {}
+    for process in processes_of(home):
+        try:
+            name, connections = process.name(), process.net_connections("inet")
+        except psutil.Error:
+            continue
+        ends = {one.laddr.ip for one in connections if one.status == psutil.CONN_LISTEN and one.laddr}
+        if ends:
+            found.setdefault(name, set()).update(ends)
+    return found
+
+
+async def test_all_listen_on_loopback_only_and_all_files_are_their_owners(lab: Lab) -> None:
+    home = Path(lab.stage.home)
+    run = asyncio.create_task(lab.run(lab.order()))
+    heard: dict[str, set[str]] = {}
+    while not run.done():
+        for name, ends in (await asyncio.to_thread(listening, home)).items():
+            heard.setdefault(name, set()).update(ends)
+        await asyncio.sleep(0.1)
+
+    assert run.result().status == "done"
+    assert any("chrom" in name for name in heard), heard
+    assert [(name, end) for name, ends in heard.items() for end in ends if not is_loopback(end)] == []
+    open_to_others = {
+        str(path.relative_to(home)): oct(mode)
+        for path in (home, *home.rglob("*"))
+        if not path.is_symlink() and (mode := stat.S_IMODE(path.lstat().st_mode)) & 0o077
+    }
+    assert open_to_others == {}
+    assert home.stat().st_uid == os.geteuid()
