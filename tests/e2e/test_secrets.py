@@ -9,7 +9,9 @@ from urllib.parse import quote
 import pytest
 
 from cache.connection import open_redis
+from replaywright.artifacts.store import ArtifactStore
 from replaywright.cli.run import start
+from replaywright.stack.keyring import artifact_keys_of
 from tests.e2e.lab import Lab
 
 pytestmark = pytest.mark.slow
@@ -40,12 +42,17 @@ async def test_a_secret_is_in_no_history_store_trace_log_prompt_or_output(lab: L
         if path.is_file() and "profile" not in path.parts:
             places[f"file {path.relative_to(lab.stage.home)}"] = path.read_bytes()
 
+    settings = lab.stage.place.settings
+    store = ArtifactStore(settings.artifacts, artifact_keys_of(settings))
+    for path in Path(settings.artifacts).glob("??/??/*"):  # encrypted as files: what they hold counts
+        places[f"artifact {path.name}"] = await store.get(path.name)
+
     found = [name for name, data in places.items() for form in encodings(lab.stage.password) if form in data]
 
     assert found == []
     assert any(name.startswith("history") for name in places)
     assert any("standin.jsonl" in name for name in places)
-    assert any("artifacts" in name for name in places)
+    assert any(name.startswith("artifact ") for name in places)
     assert any("worker" in name and name.endswith(".log") for name in places)
 
 
