@@ -129,9 +129,8 @@ class ReplaywrightPlugin(WorkflowPlugin):
     async def run_worker(self, worker: Worker, next: Callable[[Worker], Awaitable[None]]) -> None:  # noqa: A002 - Temporal's name
         """Run the team's worker with the activities beside it."""
         settings = self._settings or load_settings()
-        served = settings.model_copy(update={"task_queue": worker.task_queue})
-        client = await connect(served)  # a client of its own: on the team's, this plugin would start once more
-        async with activity_workers(served, client, self._role):
+        client = await connect(settings)  # a client of its own: on the team's, this plugin would start once more
+        async with activity_workers(settings, client, self._role, queue=worker.task_queue):
             await super().run_worker(worker, next)
 
 
@@ -146,7 +145,7 @@ async def workers(
             return
         async with Worker(
             client,
-            task_queue=settings.task_queue,
+            task_queue=settings.queue,
             plugins=[WorkflowPlugin()],
             max_cached_workflows=500,
             sticky_queue_schedule_to_start_timeout=timedelta(seconds=1),
@@ -157,10 +156,19 @@ async def workers(
 
 @contextlib.asynccontextmanager
 async def activity_workers(
-    settings: Settings, client: Client, role: str, secrets: EnvironmentSecrets | None = None
+    settings: Settings,
+    client: Client,
+    role: str,
+    secrets: EnvironmentSecrets | None = None,
+    *,
+    queue: str = "",
 ) -> AsyncIterator[None]:
-    """Poll the queues of the activities that belong to the role, until the block ends; then drain."""
+    """Poll the queues of the activities that belong to the role, until the block ends; then drain.
+
+    They are derived from `queue`, where that is not the tenant's own.
+    """
     async with contextlib.AsyncExitStack() as exits:
+        queue = queue or settings.queue
         secrets = secrets or EnvironmentSecrets(os.environ)
         await asyncio.to_thread(secrets.learn)
         artifacts = ArtifactStore(settings.artifacts, artifact_keys_of(settings))
@@ -169,11 +177,27 @@ async def activity_workers(
         policing = Policing(operators_policy(settings.policy))
         if role in ("all", "browser"):
             built += await _browser_workers(
-                settings, client, artifacts, secrets=secrets, overrides=overrides, policing=policing, exits=exits
+                settings,
+                client,
+                artifacts,
+                secrets=secrets,
+                overrides=overrides,
+                policing=policing,
+                exits=exits,
+                queue=queue,
             )
         if role in ("all", "model"):
             built.append(
-                _model_worker(settings, client, artifacts, secrets, overrides=overrides, policing=policing, exits=exits)
+                _model_worker(
+                    settings,
+                    client,
+                    artifacts,
+                    secrets,
+                    overrides=overrides,
+                    policing=policing,
+                    exits=exits,
+                    queue=queue,
+                )
             )
         for worker in built:
             await exits.enter_async_context(worker)
@@ -189,6 +213,7 @@ def _model_worker(
     overrides: CachedOverrides | None,
     policing: Policing,
     exits: contextlib.AsyncExitStack,
+    queue: str,
 ) -> Worker:
     executor = ModelExecutor(
         settings.model,
@@ -232,7 +257,7 @@ def _model_worker(
     recalling = RecallActivities(kept, RedisRecalls(redis), store, reader, embedder, context=_context())
     return Worker(
         client,
-        task_queue=model_queue(settings.task_queue),
+        task_queue=model_queue(queue),
         activities=[
             ModelActivities(executor, artifacts, overrides, store).propose_target,
             PlanActivities(planner, artifacts, store, policing).revise_plan,
@@ -280,6 +305,7 @@ async def _browser_workers(
     overrides: CachedOverrides | None,
     policing: Policing,
     exits: contextlib.AsyncExitStack,
+    queue: str,
 ) -> list[Worker]:
     redis = open_redis(_redis_url(settings))
     exits.push_async_callback(redis.aclose)
@@ -317,9 +343,9 @@ async def _browser_workers(
     retention = asyncio.create_task(keep_within_limits(settings, client, redis))
     exits.callback(retention.cancel)
     queues = (
-        f"{settings.task_queue}-worker-{uuid.uuid4().hex[:12]}",
-        host_queue(settings.task_queue, host_name()),
-        browser_queue(settings.task_queue),
+        f"{queue}-worker-{uuid.uuid4().hex[:12]}",
+        host_queue(queue, host_name()),
+        browser_queue(queue),
     )
     sessions = SessionActivities(keepers, attachments, store, queue=queues[0], host_queue=queues[1], policing=policing)
     codes = RedisCodes(redis)
@@ -377,13 +403,13 @@ async def _browser_workers(
     return [
         Worker(
             client,
-            task_queue=queue,
+            task_queue=name,
             activities=activities,
             max_concurrent_activities=places,
             graceful_shutdown_timeout=timedelta(seconds=30),
             max_heartbeat_throttle_interval=BEAT_FLUSH,
         )
-        for queue, activities, places in served
+        for name, activities, places in served
     ]
 
 
@@ -414,7 +440,7 @@ async def _serve(role: str) -> None:
         _log.warning("UNSIGNED: whoever can write to Redis can make runs act (REPLAYWRIGHT_UNSIGNED is set)")
     client = await connect(settings)
     async with workers(settings, client, role, secrets):
-        _log.info("polling %r as %s", settings.task_queue, role)
+        _log.info("polling %r as %s", settings.queue, role)
         if ready := os.environ.get(READY_FILE_VARIABLE):
             announce_ready(Path(ready), pid=os.getpid(), role=role)
         await stop.wait()

@@ -50,7 +50,8 @@ class GoalScene:
     def __post_init__(self) -> None:
         place = self.stage.place
         tenant = f"{place.settings.tenant}-{_TENANT}"
-        self.place: Place = dataclasses.replace(place, settings=place.settings.model_copy(update={"tenant": tenant}))
+        settings = place.settings.model_copy(update={"tenant": tenant})
+        self.place: Place = dataclasses.replace(place, settings=settings, served_by=place.queue)
 
     async def perform(self, *, redesigned: bool = True) -> Figures:
         """All runs; without `redesigned`, only the first two. What does not hold is a claim, not an exception.

@@ -33,9 +33,15 @@ class Stage:
     empty cache, even on configured servers.
     """
 
-    def __init__(self, settings: Settings, *, tell: Callable[[str], None], plans: bool = False) -> None:
-        """With `plans` the stand-in, where one is used, is the planner too."""
+    def __init__(
+        self, settings: Settings, *, tell: Callable[[str], None], plans: bool = False, persistent: bool = False
+    ) -> None:
+        """With `plans` the stand-in, where one is used, is the planner too.
+
+        With `persistent` Temporal and Redis write files below `home`, as those of `replaywright up` do.
+        """
         self._given = settings
+        self._persistent = persistent
         self._plans = plans
         self._tell = tell
         self._exits = contextlib.AsyncExitStack()
@@ -77,7 +83,9 @@ class Stage:
         settings = self._given.model_copy(
             update={"home": self.home, "artifacts_url": None, "tenant": name, "task_queue": name, **model}
         )
-        self.stack = await self._exits.enter_async_context(Stack(settings, persistent=False, tell=self._tell))
+        self.stack = await self._exits.enter_async_context(
+            Stack(settings, persistent=self._persistent, tell=self._tell)
+        )
         self.place = Place(await connect(self.stack.settings), self.stack.settings, "started")
         self._exits.push_async_callback(self._end_workers)
         await self.start_worker()

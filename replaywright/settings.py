@@ -33,6 +33,8 @@ def _absolute(path: Path) -> Path:
     return path.expanduser().absolute()
 
 
+DEFAULT_TENANT = "default"
+"""Whose queue has no tenant in its name."""
 Port = Annotated[int, Field(ge=1, le=65535)]
 Seconds = Annotated[float, Field(gt=0)]
 Dollars = Annotated[float, Field(ge=0, allow_inf_nan=False)]
@@ -93,7 +95,7 @@ class Settings(BaseSettings):
     """Port of the local stack's Temporal UI. None: 8233, or any free one when that is taken."""
 
     task_queue: Name = "replaywright"
-    """Queue of the workflows; queues of the other roles are derived from it."""
+    """Queue of the workflows, with the tenant behind it (`queue`); those of the other roles are derived from it."""
 
     redis_url: str | None = None
     """`redis://`, `rediss://` or `unix://` address of the ledger's Redis. It must not evict: a lost intent is a second
@@ -129,8 +131,8 @@ class Settings(BaseSettings):
     artifact_keys_file: Path | None = None
     """A file that holds them."""
 
-    tenant: Name = "default"
-    """Part of every key: two tenants never see each other's cache, ledger or skills."""
+    tenant: Name = DEFAULT_TENANT
+    """Part of every key and queue name: two tenants never see each other's cache, ledger or skills."""
 
     model: str | None = None
     """`provider:name`, for example `openai:gpt-5-mini`. None: no model; what is not in the cache fails."""
@@ -295,6 +297,11 @@ class Settings(BaseSettings):
         """Arguments, then the environment; files are not read."""
         del settings_cls, dotenv_settings, file_secret_settings
         return init_settings, env_settings
+
+    @property
+    def queue(self) -> str:
+        """Queue of this tenant's workflows. No other tenant's can have its name: neither part may hold an `@`."""
+        return self.task_queue if self.tenant == DEFAULT_TENANT else f"{self.task_queue}@{self.tenant}"
 
     @property
     def artifacts(self) -> str:

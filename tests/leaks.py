@@ -8,13 +8,14 @@ over spaces, tags, invisible characters, or the members of a JSON document.
 
 import base64
 import gzip
+import hashlib
 import html
 import json
 import re
 import sqlite3
 import zlib
 from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote_to_bytes
@@ -28,6 +29,9 @@ _BASE64 = re.compile(rb"[A-Za-z0-9+/_-]{8,}={0,2}")
 _PERCENT = re.compile(rb"%[0-9A-Fa-f]{2}")
 _JSON_ESCAPE = re.compile(rb"\\+(?:u([0-9A-Fa-f]{4})|x([0-9A-Fa-f]{2})|([\"\\/bfnrt]))")
 _SHORT = {b"b": b"\b", b"f": b"\f", b"n": b"\n", b"r": b"\r", b"t": b"\t"}
+_NO_WORD = re.compile(r"[\W_]+")
+_READABLE = re.compile(r"[\t\n\r\x20-\x7e\xa0-\u024f]{8,}")
+"""What is decoded and is not this is noise: most runs of letters are no Base64."""
 _TAG = re.compile(r"<[^<>]{0,400}>")
 _HEX = re.compile(rb"(?:[0-9A-Fa-f]{2}){6,}")
 
@@ -47,16 +51,21 @@ class Leak:
     place: str
     secret: str
     form: str
+    near: str = field(compare=False)
+    """What stands around it there."""
 
 
 def leaks(places: Iterable[Place], secrets: Mapping[str, str]) -> list[Leak]:
     """Every place that holds the value of a secret (name to value), with the form that it was found in."""
     sought = {name: _Sought(value) for name, value in secrets.items()}
-    return [
-        Leak(place.name, name, form)
-        for place in places
-        for name, form in _found(place.data, sought)
-    ]  # fmt: skip
+    known: dict[bytes, dict[str, tuple[str, str]]] = {}
+    found: list[Leak] = []
+    for place in places:
+        digest = hashlib.sha256(place.data).digest()
+        if digest not in known:
+            known[digest] = _found(place.data, sought)
+        found += [Leak(place.name, name, form, near) for name, (form, near) in known[digest].items()]
+    return found
 
 
 class _Sought:
@@ -66,32 +75,41 @@ class _Sought:
         assert len(self.bare) >= 8, "too few letters and digits: it would be found everywhere"
         self.backwards = (self.plain[::-1], self.bare[::-1])
 
-    def form_in(self, text: str) -> str:
+    def found_in(self, text: str) -> tuple[str, str] | None:
+        """In which form, and what stands around it."""
         folded = text.casefold()
-        if self.plain in folded:
-            return "clear"
+        if found := _around(self.plain, folded, "clear"):
+            return found
         bare = _bare(_TAG.sub("", folded))
-        if self.bare in bare or self.bare in _bare(folded):
-            return "spread out"
-        return "reversed" if self.backwards[0] in folded or self.backwards[1] in bare else ""
+        return (
+            _around(self.bare, bare, "spread out")
+            or _around(self.bare, _bare(folded), "spread out")
+            or _around(self.backwards[0], folded, "reversed")
+            or _around(self.backwards[1], bare, "reversed, spread out")
+        )
 
 
-def _found(data: bytes, sought: Mapping[str, _Sought]) -> set[tuple[str, str]]:
-    found: dict[str, str] = {}
+def _around(value: str, text: str, form: str) -> tuple[str, str] | None:
+    at = text.find(value)
+    return None if at < 0 else (form, text[max(0, at - 150) : at + len(value) + 50])
+
+
+def _found(data: bytes, sought: Mapping[str, _Sought]) -> dict[str, tuple[str, str]]:
+    found: dict[str, tuple[str, str]] = {}
     for clothes, layer in _layers(data, DEPTH):
         text = layer.decode(errors="ignore")
         for name, one in sought.items():
-            if name not in found and (form := one.form_in(text)):
-                found[name] = f"{form}{clothes and f', in {clothes}'}"
+            if name not in found and (seen := one.found_in(text)):
+                found[name] = (f"{seen[0]}{clothes and f', in {clothes}'}", seen[1])
     for key, text in _columns(data):
         for name, one in sought.items():
-            if name not in found and one.form_in(text):
-                found[name] = f"spread over the members {key!r} of a JSON document"
-    return set(found.items())
+            if name not in found and (seen := one.found_in(text)):
+                found[name] = (f"spread over the members {key!r} of a JSON document", seen[1])
+    return found
 
 
 def _bare(text: str) -> str:
-    return "".join(character for character in text.casefold() if character.isalnum())
+    return _NO_WORD.sub("", text.casefold())
 
 
 def _layers(data: bytes, depth: int, clothes: str = "") -> Iterator[tuple[str, bytes]]:
@@ -99,7 +117,7 @@ def _layers(data: bytes, depth: int, clothes: str = "") -> Iterator[tuple[str, b
     yield clothes, data
     if not depth:
         return
-    for name, inner in _undressed(data):
+    for name, inner in (*_undressed(data), *(_unpacked(data) if depth == DEPTH else ())):
         if inner and inner != data:
             yield from _layers(inner, depth - 1, f"{name} in {clothes}" if clothes else name)
 
@@ -113,9 +131,12 @@ def _undressed(data: bytes) -> Iterator[tuple[str, bytes]]:
         yield "HTML", html.unescape(data.decode(errors="replace")).encode(errors="replace")
     yield "Base64", b"\n".join(_decoded(data))
     yield "hexadecimal", b"\n".join(bytes.fromhex(run.decode()) for run in _HEX.findall(data))
+
+
+def _unpacked(data: bytes) -> Iterator[tuple[str, bytes]]:
     if b"\x00" in data:
-        wide = (data[at:].decode("utf-16-le", errors="ignore").encode(errors="ignore") for at in (0, 1))
-        yield "UTF-16", b"\n".join(wide)
+        wide = "\n".join(data[at:].decode("utf-16-le", errors="ignore") for at in (0, 1))
+        yield "UTF-16", "\n".join(_READABLE.findall(wide)).encode()
     for name, unpack in (("gzip", gzip.decompress), ("zlib", zlib.decompress)):
         try:
             yield name, unpack(data)
@@ -137,7 +158,8 @@ def _decoded(data: bytes) -> Iterator[bytes]:
         for start in range(4):
             part = plain[start : len(plain) - (len(plain) - start == 1)]
             part = part[:-1] if len(part) % 4 == 1 else part
-            yield base64.b64decode(part + b"=" * (-len(part) % 4))
+            text = base64.b64decode(part + b"=" * (-len(part) % 4)).decode(errors="ignore")
+            yield from (readable.encode() for readable in _READABLE.findall(text))
 
 
 def _columns(data: bytes) -> Iterator[tuple[str, str]]:

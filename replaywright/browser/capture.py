@@ -41,7 +41,7 @@ FAR = HEIGHT_LIMIT * 3 // 2
 _Part = TypeVar("_Part")
 OVERLAP = 100
 """Texts before a piece that are looked at with it."""
-_ALONE = "\x00"
+_ALONE = "{{secret}}"
 """In place of a text that shows a secret by itself: no secret goes on behind it."""
 PIECE = 16_000
 """Characters that are searched for secrets at a time: other sessions of this worker have their turn in between."""

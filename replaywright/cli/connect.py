@@ -34,6 +34,13 @@ class Place:
     settings: Settings
     """With every address that is known filled in."""
     how: How
+    served_by: str = ""
+    """The queue to start runs on, where it is not the tenant's own."""
+
+    @property
+    def queue(self) -> str:
+        """The queue to start runs on."""
+        return self.served_by or self.settings.queue
 
     def run_url(self, run_id: str) -> str:
         """The run in the Temporal UI; empty when nobody said where that is."""
@@ -105,7 +112,7 @@ async def working_place(settings: Settings, *, tell: Callable[[str], None]) -> A
     if settings.temporal_address is not None:
         async with place(settings, tell=tell) as configured:
             if not await has_worker(configured):
-                tell(f"no worker polls the queue {settings.task_queue!r}: start one with `replaywright-worker`")
+                tell(f"no worker polls the queue {configured.queue!r}: start one with `replaywright-worker`")
             yield configured
         return
     if not is_somewhere(settings):
@@ -137,7 +144,7 @@ async def has_worker(here: Place) -> bool:
     settings = here.settings
     request = DescribeTaskQueueRequest(
         namespace=settings.temporal_namespace,
-        task_queue=TaskQueue(name=settings.task_queue),
+        task_queue=TaskQueue(name=here.queue),
         task_queue_type=TaskQueueType.TASK_QUEUE_TYPE_WORKFLOW,
     )
     with temporal_errors(settings):

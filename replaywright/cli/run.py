@@ -319,7 +319,7 @@ async def start(here: Place, order: Order) -> WorkflowHandle[Any, RunResult]:
                     recycle_above_mb=here.settings.recycle_above_mb,
                 ),
                 id=order.run_id,
-                task_queue=here.settings.task_queue,
+                task_queue=here.queue,
                 result_type=RunResult,
                 task_timeout=_TASK_TIMEOUT,
                 # The ledger belongs to the id: what was done under it is not done again, so a new run needs a new one.

@@ -28,7 +28,7 @@ from replaywright.cli.store import StepRecord, opened_store, step_records
 from replaywright.domain.questions import Verdict
 from replaywright.domain.runs import PersonVerdict, Progress, RunResult
 from replaywright.errors import InputInvalid, StackFailed, StoreUnavailable
-from replaywright.settings import load_settings
+from replaywright.settings import DEFAULT_TENANT, load_settings
 from replaywright.stack.keyring import artifact_keys_of
 
 _STATUSES = {
@@ -173,8 +173,14 @@ async def _runs(limit: int) -> list[_Line]:
 async def _executions(here: Place, limit: int) -> list[WorkflowExecution]:
     """The newest runs; of a run that continued as new only its newest execution."""
     query = f'WorkflowType = "{WORKFLOW}" AND ExecutionStatus != "ContinuedAsNew"'
+    found: list[WorkflowExecution] = []
     with temporal_errors(here.settings):
-        return [execution async for execution in here.client.list_workflows(query, limit=limit)]
+        async for execution in here.client.list_workflows(query):
+            if len(found) == limit:
+                break
+            if await _is_ours(here, execution):
+                found.append(execution)
+    return found
 
 
 async def _line(here: Place, execution: WorkflowExecution) -> _Line:
@@ -202,6 +208,11 @@ async def _line(here: Place, execution: WorkflowExecution) -> _Line:
         seconds=(end - execution.start_time).total_seconds(),
         url=here.run_url(execution.id),
     )
+
+
+async def _is_ours(here: Place, execution: WorkflowExecution) -> bool:
+    """Whether it is a run of this tenant; one that does not say is the default tenant's."""
+    return (await _memo(execution, "tenant") or DEFAULT_TENANT) == here.settings.tenant
 
 
 async def _memo(execution: WorkflowExecution, name: str) -> str:
@@ -409,7 +420,10 @@ async def find_run(here: Place, run: str) -> WorkflowExecutionDescription:
     """
     try:
         with temporal_errors(here.settings, run):
-            return await here.client.get_workflow_handle(run).describe()
+            named = await here.client.get_workflow_handle(run).describe()
+        if await _is_ours(here, named):
+            return named
+        executions = []
     except InputInvalid:
         executions = await _executions(here, 1000)
     ids = list(dict.fromkeys(execution.id for execution in executions))

@@ -111,7 +111,7 @@ def _announce(stack: Stack, settings: Settings, roles: tuple[Role, ...]) -> None
         *stack.describe(),
         ("Model", _model(settings)),
         ("Worker", ", ".join(roles)),
-        ("Queue", settings.task_queue),
+        ("Queue", settings.queue),
         *((("Codec server", settings.codec_endpoint),) if settings.codec_endpoint else ()),
     ]
     width = max(len(name) for name, _ in rows)

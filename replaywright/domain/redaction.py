@@ -4,10 +4,10 @@ A value is found in whatever common clothing it wears: as it is, percent-encoded
 also only in part, in upper or lower case: every character may be escaped or not), in hexadecimal, and inside Base64 at
 each of the three alignments. What is found becomes `{{secret:NAME}}`.
 
-Values of six characters and more (`SPREAD`) are also found when they are spread out: with white space, invisible
-characters or tags between their characters, in upper or lower case, and backwards. `apart` finds those that stand in
-several texts which a page shows one after the other. A part of a value is not looked for: a page that shows half a
-password is not told from one that shows a word.
+Values with at least eight letters and digits (`BARE`) are also found by these alone, whatever stands between them, in
+upper or lower case, and backwards: pages spread values over elements, put invisible characters into them, and leave
+signs out of file names and addresses. `apart` finds those that stand in several texts which a page shows one after the
+other. A part of a value is not looked for: a page that shows half a password is not told from one that shows a word.
 
 Short values are the difficulty. Below four characters, a value is replaced only where it stands as a word of its own,
 and not inside Base64 or hexadecimal: "7" occurs in every number, and a text without its sevens is no use to anybody.
@@ -18,23 +18,23 @@ the same characters stand by chance: a text with a hole is a nuisance, a leaked 
 import base64
 import html.entities
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from bisect import bisect_right
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 SHORT = 4
 """Values with fewer characters are replaced only as whole words."""
 
-SPREAD = 6
-"""Values with at least so many characters, white space not counted, are also found when they are spread out."""
+BARE = 8
+"""Values with at least so many letters and digits are also found by these alone."""
 HIDDEN = "***"
 """In place of a text that shows a part of a value."""
-_BETWEEN = (
-    r"(?:[\s\u00a0\u00ad\u034f\u061c\u180e\u200b-\u200f\u2028-\u202f\u2060-\u2064\u2066-\u206f\ufe0f\ufeff]"
-    r"|%(?:25)*(?:20|09|0[aAdD])|\\+[nrt]|\\+u(?:00[aA][0dD]|20[0246][0-9a-fA-F]|[fF][eE][fF][fF])"
-    r"|&(?:amp;)*(?:nbsp|shy|zwj|zwnj|ZeroWidthSpace|NoBreak|\#(?:160|173|820[3-7]|8288|65279|x(?:[aA]0|200[b-fB-F])));"
-    r"|<[^<>]{0,300}>)*+"
+_LETTERS = re.compile(
+    r"<[^<>]{0,300}>|%(?:25)*[0-9A-Fa-f]{2}|\\+(?:u[0-9A-Fa-f]{4}|x[0-9A-Fa-f]{2}|[bfnrt])|&[#\w;]{2,32};|([^\W_]+)"
 )
-"""What may stand between two characters of a value that is spread out; once taken, it is not given back."""
+"""Runs of letters and digits; tags and escapes are none."""
+_ASCII = re.compile(r"[A-Za-z0-9]+")
 
 _NAMED_ENTITIES: dict[str, list[str]] = {}
 for _entity, _meaning in html.entities.html5.items():
@@ -57,6 +57,14 @@ class Redactor:
         # A lookahead finds matches that overlap each other, too.
         self._patterns = [(name, re.compile(f"(?=({_pattern(value)}))")) for name, value in known]
         self._exact = {value: name for name, value in reversed(known)}
+        self._bare = {
+            (ascii_only, order): name
+            for name, value in reversed(known)
+            for ascii_only in (False, True)
+            if len(bare := _bare(value, ascii_only=ascii_only)) >= BARE and (not ascii_only or not value.isascii())
+            for order in (bare, bare[::-1])
+        }
+        self._shortest = min((len(sought) for _, sought in self._bare), default=0)
         names = "|".join(re.escape(name) for name in {name for name, _ in known})
         self._placeholder = re.compile(rf"\{{\{{secret:(?:{names})\}}\}}") if known else None
 
@@ -67,7 +75,7 @@ class Redactor:
             for name, pattern in self._patterns
             for match in pattern.finditer(text)
             if match.end(1) > match.start(1)
-        ]
+        ] + self._spread(text)
         if not found or self._placeholder is None:
             return text
         kept = [(match.start(), match.end()) for match in self._placeholder.finditer(text)]
@@ -78,6 +86,17 @@ class Redactor:
             parts += [text[at:start], "{{secret:", name, "}}"]
             at = end
         return "".join([*parts, text[at:]])
+
+    def _spread(self, text: str) -> list[tuple[int, int, str]]:
+        """Where the letters and digits of a value stand, with the value's name."""
+        if not self._bare or len(text) < self._shortest:
+            return []
+        views: dict[bool, _Bare] = {}
+        found: list[tuple[int, int, str]] = []
+        for (ascii_only, sought), name in self._bare.items():
+            view = views.get(ascii_only) or views.setdefault(ascii_only, _Bare.of(text, ascii_only=ascii_only))
+            found += [(start, end, name) for start, end in view.spans(sought)]
+        return found
 
     def texts(self, texts: list[Any]) -> list[Any]:
         """A list without those of its texts that only together show a value, one after the other."""
@@ -131,14 +150,53 @@ def _pattern(value: str) -> str:
         return f"{_WORD_BEFORE}{plain}{_WORD_AFTER}"
     data = value.encode("utf-8", "surrogatepass")
     forms = [plain, *(_base64(data, shift) for shift in range(3)), _hexadecimal(data)]
-    shown = [character for character in value if not _is_between(character)]
-    if len(shown) >= SPREAD:
-        forms += [f"(?i:{_BETWEEN.join(_character(one) for one in order)})" for order in (shown, shown[::-1])]
     return "|".join(forms)
 
 
-def _is_between(character: str) -> bool:
-    return re.fullmatch(_BETWEEN, character) is not None
+@dataclass(frozen=True)
+class _Bare:
+    """The letters and digits of a text, one after the other, in lower case."""
+
+    text: str
+    starts: tuple[int, ...]
+    """Where in `text` each run begins."""
+    places: tuple[int, ...]
+    """Where that run begins in the text that it was made of."""
+
+    @classmethod
+    def of(cls, text: str, *, ascii_only: bool) -> "_Bare":
+        runs: list[str] = []
+        starts: list[int] = []
+        places: list[int] = []
+        size = 0
+        for match in _LETTERS.finditer(text):
+            if match[1] is None:
+                continue
+            for run in _ASCII.finditer(match[1]) if ascii_only and not match[1].isascii() else (match,):
+                word = run[0].lower()
+                if len(word) != len(run[0]):
+                    word = run[0]
+                runs.append(word)
+                starts.append(size)
+                places.append(match.start() + (run.start() if run is not match else 0))
+                size += len(word)
+        return cls("".join(runs), tuple(starts), tuple(places))
+
+    def spans(self, sought: str) -> Iterator[tuple[int, int]]:
+        """Where `sought` stands in the text that this was made of."""
+        at = self.text.find(sought)
+        while at >= 0:
+            yield self._place(at), self._place(at + len(sought) - 1) + 1
+            at = self.text.find(sought, at + 1)
+
+    def _place(self, at: int) -> int:
+        run = bisect_right(self.starts, at) - 1
+        return self.places[run] + at - self.starts[run]
+
+
+def _bare(value: str, *, ascii_only: bool) -> str:
+    letters = (one for one in value if one.isalnum() and (one.isascii() or not ascii_only))
+    return "".join(one.lower() if len(one.lower()) == 1 else one for one in letters)
 
 
 def apart(texts: Sequence[str], shows: Callable[[str], bool]) -> frozenset[int]:

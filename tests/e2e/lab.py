@@ -66,7 +66,8 @@ class Lab:
         place = self.stage.place
         if not self.tenant:
             return place
-        return dataclasses.replace(place, settings=place.settings.model_copy(update={"tenant": self.tenant}))
+        settings = place.settings.model_copy(update={"tenant": self.tenant})
+        return dataclasses.replace(place, settings=settings, served_by=place.queue)
 
     def apart(self, task: Task | None = None) -> "Lab":
         """The same stage for another tenant: nothing is learned there."""

@@ -257,7 +257,7 @@ async def test_a_run_of_thirty_steps_continues_as_new_in_the_same_browser(lab: L
     run = RunInput(task=task, values={"base_url": lab.stage.webmail}, tenant=here.tenant, steps_per_history=10)
     place = here.place
     handle = await place.client.start_workflow(
-        "BrowserTask", run, id=new_run_id(task, run.values), task_queue=place.settings.task_queue, result_type=RunResult
+        "BrowserTask", run, id=new_run_id(task, run.values), task_queue=place.queue, result_type=RunResult
     )
 
     result: RunResult = await handle.result()
