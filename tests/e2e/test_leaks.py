@@ -27,7 +27,7 @@ from tests.e2e.echo_site import EchoSite
 from tests.e2e.lab import Lab
 from tests.leaks import Leak, Place, files, histories, keys, leaks
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.long]
 
 FIRST = 'Zq7pw/Hörse+9&"x\\K4 end'
 ROTATED = "Nw3-Rotated/Lämp=52%41<b>zoo"
@@ -182,7 +182,6 @@ async def test_a_secret_that_is_planted_in_redis_is_found(scene: Scene, kind: st
     assert found == {f"redis {kind} {key}", f"redis dump {key}"}
 
 
-@pytest.mark.long
 async def test_a_rotated_secret_is_taken_up_without_learning_anything_and_leaks_nowhere(scene: Scene) -> None:
     await scene.run(mode=Mode.LEARN)
     calls = await scene.stage.stand_in_calls()
@@ -197,7 +196,6 @@ async def test_a_rotated_secret_is_taken_up_without_learning_anything_and_leaks_
     assert await scene.found() == []
 
 
-@pytest.mark.long
 async def test_a_sentence_its_skill_its_export_and_a_resumed_run_leak_nothing(scene: Scene) -> None:
     sentence = '给 leak@example.com 发送邮件，主题是"一封"，内容是"正文"'
     wanted = task_or_goal(sentence, url=scene.stage.webmail, secrets=[PASSWORD_SECRET])
