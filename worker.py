@@ -41,6 +41,7 @@ from activities.skill_runs import SkillRunActivities
 from activities.skills import SkillActivities
 from activities.skipping import Skipping
 from activities.steering import LendActivities, SteerActivities
+from activities.taking_over import TakeOverActivities
 from cache.codes import RedisCodes
 from cache.connection import open_redis, ping
 from cache.overrides import CachedOverrides, RedisOverrides
@@ -381,6 +382,7 @@ async def _browser_workers(
         sessions.close_session,
         lending.lend,
         lending.take_back,
+        TakeOverActivities(actions, attachments).handed_back,
     ]
     shared: list[Callable[..., Any]] = [
         sessions.open_session,

@@ -1,6 +1,7 @@
 """One step on its way through resolve, run and record."""
 
 import asyncio
+import logging
 import time
 from collections.abc import Sequence
 from dataclasses import replace
@@ -54,6 +55,7 @@ from replaywright.domain.runs import (
 from replaywright.domain.steps import Goto, SolveCaptcha, VerificationCode, action_of, entering, names_element
 from replaywright.domain.targets import Target
 from replaywright.domain.text import shorten
+from replaywright.domain.weak_steps import WEAK_STEP, StepRate, rate_of
 from replaywright.errors import (
     ActionFailed,
     DoneElsewhere,
@@ -72,6 +74,8 @@ from replaywright.ports import (
 
 if TYPE_CHECKING:
     from activities.actions import Actions, Entered
+
+_log = logging.getLogger("replaywright.actions")
 
 _NOTHING_SEEN = Evidence()
 WARNING_LIMIT = 300
@@ -165,6 +169,8 @@ class Performance:
         return await self._acted()
 
     async def _acted(self) -> StepOutcome:
+        if self._request.weak == "ask" and not self._request.reapply and self._rate().asks:
+            return self._ended(Status.REFUSED, WEAK_STEP, str(self._rate()))
         try:
             report = await self._performed()
         except (_AlreadyCommitted, DoneElsewhere) as signal:
@@ -189,6 +195,18 @@ class Performance:
         if fault not in ("navigation_failed", "http_403", "timeout"):
             return None
         return await self._held.network.refusal_of(self._held.browser.wanted_url, self._began_s, dispatched=dispatched)
+
+    def _rate(self) -> StepRate:
+        """How the step went of late."""
+        return rate_of("" if self._entry is None else self._entry.recent)
+
+    def _weakness(self) -> tuple[str, ...]:
+        """What is to be said of a step that failed too often of late, also where it was done now."""
+        if not self._rate().warns:
+            return ()
+        said = f"{WEAK_STEP}: {self._rate()}"
+        _log.warning("step %d (%s): %s", self._request.sequence + 1, self._request.step.action, said)
+        return (said,)
 
     async def _is_needless(self) -> bool:
         """Whether the page does not ask any more for a step that it asked for: a banner that was agreed to."""
@@ -453,7 +471,7 @@ class Performance:
             update={
                 "effect": self._learned_effect(report) if report.acted else self._effect,
                 "already_done": names_element(self._step) and not report.acted and report.lookup.hit,
-                "warnings": tuple(map(self._actions.secrets.redact, self._warnings(report))),
+                "warnings": (*self._weakness(), *map(self._actions.secrets.redact, self._warnings(report))),
             }
         )
         if self._request.reapply:

@@ -57,7 +57,7 @@ ENTRY_LIMIT = 64 * 1024
 LISTED_AT_ONCE = 500
 """Entries that one pipeline of `entries` reads."""
 
-_BESIDE = {"version", "status", "hits", "misses", "heals", "last_success", "run_id", "hold"}
+_BESIDE = {"version", "status", "hits", "misses", "heals", "last_success", "recent", "run_id", "hold"}
 """Fields of an entry that are not in its JSON."""
 
 _REFUSALS = {
@@ -437,7 +437,7 @@ class RedisStepStore:
         return entries, refused
 
     def _version(self, key: str, content_key: str, row: Sequence[bytes]) -> ActionCacheEntry | None:
-        version, status, text, run_id, hold, hits, misses, heals, success, *_ = row
+        version, status, text, run_id, hold, hits, misses, heals, success, recent, *_ = row
         try:
             entry = ActionCacheEntry.model_validate_json(text)
             if entry.schema_version != SCHEMA or "schema_version" not in entry.model_fields_set:
@@ -453,6 +453,7 @@ class RedisStepStore:
                 "misses": int(misses or 0),
                 "heals": int(heals or 0),
                 "last_success": float(success or 0),
+                "recent": text_of(recent) if re.fullmatch(rb"[01]{0,20}", recent) else "",
             }
         except ValueError as exc:
             self._report(key, f"version {text_of(version)} cannot be used ({first_fault(exc)})")
@@ -520,9 +521,10 @@ def _writing(recording: Recording, key: str, shared: _Shared) -> list[Command]:
             acts = acts_key(recording.tenant, recording.lineage)
             commands.append(Command("HSET", acts, (recording.act, outcome.fingerprint)))
     counted = _counted(outcome)
-    if recording.used_version and outcome.content_key and counted:
-        succeeded = "1" if outcome.status is Status.DONE else ""
-        arguments = (secrets.token_hex(8), recording.used_version, counted, succeeded)
+    is_done = outcome.status is Status.DONE
+    if recording.used_version and outcome.content_key and (counted or is_done):
+        succeeded, performance = "1" if is_done else "", f"{recording.run_id}/{recording.sequence}"
+        arguments = (secrets.token_hex(8), recording.used_version, counted, succeeded, performance)
         commands.append(Command(COUNT, entry_key(recording.tenant, outcome.content_key), arguments))
     if entry is not None:
         commands += _keeping(recording.tenant, recording.candidates_of, entry, shared.signer)

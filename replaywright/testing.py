@@ -43,6 +43,7 @@ from replaywright.domain.targets import ElementQuery, Target
 from replaywright.domain.templates import fill
 from replaywright.domain.text import normalise
 from replaywright.domain.trace import VERSION, chained, flat, origin, step_line
+from replaywright.domain.weak_steps import PERFORMANCES_KEPT
 from replaywright.errors import (
     ActionFailed,
     ArtifactMissing,
@@ -117,6 +118,8 @@ class FakeStepStore:
         self._ledger: dict[tuple[str, str, str], _Step] = {}
         self._acts: dict[tuple[str, str, str], str] = {}
         self._entries: dict[tuple[str, str], list[ActionCacheEntry]] = {}
+        self._recent: dict[tuple[str, str], tuple[str, tuple[str, int]]] = {}
+        """Of each entry, the last performances of its step, and which of them was the last."""
         self._traces: dict[tuple[str, str], list[dict[str, Any]]] = {}
         self._written: set[str] = set()
         """Ids of the steps' lines in the traces."""
@@ -341,6 +344,13 @@ class FakeStepStore:
         outcome = recording.outcome
         versions = self._entries.get((recording.tenant, outcome.content_key), [])
         lookup, done = outcome.lookup, outcome.status is Status.DONE
+        performance = recording.run_id, recording.sequence
+        if versions and recording.used_version and (done or not lookup.from_model):
+            recent, of = self._recent.get((recording.tenant, outcome.content_key), ("", ("", -1)))
+            recent = recent[:-1] if of == performance else recent
+            recent = f"{recent}{int(done)}"[-PERFORMANCES_KEPT:]
+            self._recent[recording.tenant, outcome.content_key] = recent, performance
+            versions[:] = [entry.model_copy(update={"recent": recent}) for entry in versions]
         if lookup.from_model:
             return
         if outcome.status is Status.MISSED:
@@ -362,6 +372,7 @@ class FakeStepStore:
         versions = self._entries.setdefault((tenant, entry.content_key), [])
         number = max((known.version for known in versions), default=0) + 1
         fresh = {"version": number, "status": EntryStatus.CANDIDATE, "run_id": run_id}
+        fresh["recent"] = self._recent.get((tenant, entry.content_key), ("",))[0]
         kept = entry.model_copy(update={**fresh, "hits": 0, "misses": 0, "heals": 0, "last_success": 0.0})
         own = [e for e in versions if e.status is EntryStatus.CANDIDATE and e.run_id == run_id]
         if not own or _content_of(own[-1]) != _content_of(kept):
@@ -395,7 +406,7 @@ class FakeStepStore:
 
 def _content_of(entry: ActionCacheEntry) -> ActionCacheEntry:
     beside = {"version": 0, "status": EntryStatus.CANDIDATE, "hits": 0, "misses": 0, "heals": 0, "last_success": 0.0}
-    return entry.model_copy(update=beside)
+    return entry.model_copy(update={**beside, "recent": ""})
 
 
 class FakeOverrides:

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from datetime import timedelta
+from typing import Literal
 
 from temporalio import workflow
 
@@ -69,6 +70,8 @@ class Attempt:
         self._item = item
         self.act = act
         """What the step does, wherever it stands; empty for a step of a rule."""
+        self.weak: Literal["ask", "warn"] = "warn"
+        """Whether it is begun if it failed too often of late."""
         self.redo = ""
         """Under which fingerprint the lineage did the same, when a person wants it done again."""
         self.code: SealedCode | None = None
@@ -152,6 +155,7 @@ class Attempt:
             previous=self._previous,
             act=self.act,
             redo=self.redo,
+            weak=self.weak,
             code=self.code,
             item=self._item,
             site=begun_at(self._run),

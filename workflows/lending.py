@@ -1,5 +1,6 @@
 """Waiting for people, who may want the browser meanwhile: it is lent to them, and taken back before the run goes on."""
 
+import asyncio
 from collections.abc import Callable
 from datetime import timedelta
 
@@ -74,12 +75,18 @@ class Lending:
     async def wait(self, is_over: Callable[[], bool], place: Place) -> None:
         """Wait until it is over. Meanwhile the browser is lent to whoever asks, else given back after a while."""
         self._waits, self.handed_back, self.was_lost = True, None, False
+
+        def ends() -> bool:
+            return is_over() or self._board.stops
+
         try:
-            await self._recovery.wait(lambda: is_over() or self._wanted is not None, place)
-            while not is_over():
-                await self._lent_until(is_over, place)
-                if not is_over():
-                    await self._recovery.wait(lambda: is_over() or self._wanted is not None, place)
+            await self._recovery.wait(lambda: ends() or self._wanted is not None, place)
+            while not ends():
+                await self._lent_until(ends, place)
+                if not ends():
+                    await self._recovery.wait(lambda: ends() or self._wanted is not None, place)
+            if self._board.stops:  # and what was under way has swallowed the request
+                raise asyncio.CancelledError
         finally:
             self._waits, self._wanted, self.lent = False, None, None
 

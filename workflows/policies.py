@@ -29,6 +29,8 @@ PLAN_TOTAL = timedelta(minutes=8)
 NOTICE_LIMIT = timedelta(seconds=40)
 """For the command that tells people of a question; it has 30 s itself."""
 NOTICE_TOTAL = timedelta(minutes=2)
+ABORT_AGAIN = timedelta(seconds=5)
+"""A run that a person has ended, and that goes on because an activity has swallowed that, is told so once more."""
 STORE_PAUSE = timedelta(seconds=2)
 STORE_TRIES = 150
 """A commit step that was not dispatched for want of the store is tried again this often: about five minutes."""

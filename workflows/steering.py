@@ -59,6 +59,9 @@ class Steered:
         self._noted = 0
         self.aborted: Said | None = None
         """Who has ended the run, and why."""
+        self._insisting: asyncio.Task[None] | None = None
+        self.is_ending = False
+        """Whether the abort has reached the run."""
         self.is_over = False
         """Whether it is known how the run ends: nothing can be asked of it any more."""
         self.edit: EditStep | None = None
@@ -162,8 +165,13 @@ class Steered:
             return
         self.aborted = said
         self._board.stops = True
-        if self._main is not None:
+        self._insisting = asyncio.create_task(self._insist())
+
+    async def _insist(self) -> None:
+        """Cancel what is under way; once more if it ended all the same, and the run went on."""
+        while self._main is not None and not (self.is_ending or self.is_over):
             self._main.cancel()
+            await workflow.sleep(policies.ABORT_AGAIN, summary="then the run is ended, whatever it is doing")
 
     def _change(self, **fields: object) -> None:
         self._asked = self._asked.model_copy(update=fields)

@@ -45,7 +45,9 @@ from workflows.rulings import (
 )
 from workflows.skill_runs import Passed, note_run
 from workflows.steering import Steered
+from workflows.taking_over import TakingOver
 from workflows.updates import SteeringUpdates
+from workflows.weak_steps import WeakSteps
 
 with workflow.unsafe.imports_passed_through():
     from replaywright.domain.fingerprints import begun_anew, fingerprint
@@ -68,7 +70,8 @@ with workflow.unsafe.imports_passed_through():
         SettleRequest,
     )
     from replaywright.domain.steering import ABORTED
-    from replaywright.domain.steps import Expand, Goto, Hover, Step, names_element
+    from replaywright.domain.steps import Expand, Goto, Hover, Step, TakeOver, names_element
+    from replaywright.domain.weak_steps import WEAK_STEP
 
 WARNINGS_KEPT = 20
 """Warnings that a run's result holds at most."""
@@ -155,6 +158,8 @@ class BrowserTask(SteeringUpdates):
             wake=lambda verdict: self._recovery.wake(verdict, self._place),
         )
         self._human = HumanSteps(run, self._lists, self._person, self._planning)
+        self._weak = WeakSteps(run, self._lists, self._person)
+        self._hands = TakingOver(self._browser, self._lists, self._person, self._lending, self._recover)
         self._doubts = Doubts(self._browser, self._board, self._person, self._show, self._recover, run.task.site_lag_ms)
 
     @workflow.run
@@ -246,6 +251,7 @@ class BrowserTask(SteeringUpdates):
         if said is None or workflow.cancellation_reason() is not None:
             await asyncio.shield(self._left())
             raise error
+        self._steering.is_ending = True
         await self._steering.note(ABORTED, said, self._position)
         return self._failed(ABORTED, f"ended by {said}")
 
@@ -380,7 +386,7 @@ class BrowserTask(SteeringUpdates):
             self._commits = (*self._commits, self._position)
         self._recovery.note(outcome, self._position)
         self._lists.passed(self._position, outcome)
-        told = (each for each in outcome.warnings if each.startswith((*UNKNOWN_WARNINGS, SKIPPED_AHEAD)))
+        told = (each for each in outcome.warnings if each.startswith((*UNKNOWN_WARNINGS, SKIPPED_AHEAD, WEAK_STEP)))
         self._warnings = (*self._warnings, *(f"step {self._position + 1}: {each}" for each in told))[:WARNINGS_KEPT]
         if outcome.content_key:
             self._content_keys[outcome.content_key] = None
@@ -407,11 +413,14 @@ class BrowserTask(SteeringUpdates):
             values=values,
             item=course.said_at(position),
         )
+        attempt.weak = self._weak.wanted
         attempt.checkpoint, attempt.earlier = self._recovery.is_due(position), self._recovery.newest
         return attempt
 
     async def _perform(self, attempt: Attempt) -> StepOutcome:
         """Perform; repeat once what may be repeated; on a miss ask the model for this one element."""
+        if isinstance(attempt.step, TakeOver):
+            return await self._hands.over(attempt)
         outcome = await self._lists.needless(attempt, await self._tried(attempt), self._doubts.read)
         if is_out_of_sight(outcome) and await self._reopened(attempt):
             attempt.again("reopened", outcome)
@@ -467,7 +476,7 @@ class BrowserTask(SteeringUpdates):
 
     async def _tried(self, attempt: Attempt) -> StepOutcome:
         """Perform, with what override rules clear away; once in a step, look again if its expectation comes late."""
-        outcome = await self._cleared(attempt)
+        outcome = await self._weak.allowed(attempt, await self._cleared(attempt), self._cleared)
         while outcome.earlier:
             outcome = await self._done_before(attempt, outcome)
         if attempt.looked_again or not may_come_late(attempt.step, outcome) or not workflow.patched("look-again"):

@@ -1,5 +1,6 @@
--- ARGV: id of this count, version, which (hits, misses, heals), succeeded (1 or empty).
-local id, version, which, succeeded = ARGV[1], ARGV[2], ARGV[3], ARGV[4]
+-- ARGV: id of this count, version, which (hits, misses, heals, or empty), succeeded (1 or empty), performance.
+-- A performance is a step in a run: however often it is tried there, its last word is one bit of the entry's window.
+local id, version, which, succeeded, performance = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5]
 if damaged or redis.call('HEXISTS', key, version .. ':json') == 0 then
   return 0
 end
@@ -17,7 +18,16 @@ while #seen > 16 do
 end
 redis.call('HSET', key, 'seen', table.concat(seen, ' '))
 
-put(version, which, string.format('%d', (tonumber(get(version, which)) or 0) + 1))
+local recent = text('recent')
+if text('recent_of') == performance then
+  recent = string.sub(recent, 1, -2)
+end
+recent = string.sub(recent .. (succeeded == '1' and '1' or '0'), -20)
+redis.call('HSET', key, 'recent', recent, 'recent_of', performance)
+
+if which ~= '' then
+  put(version, which, string.format('%d', (tonumber(get(version, which)) or 0) + 1))
+end
 if succeeded == '1' then
   local time = redis.call('TIME')
   put(version, 'success', string.format('%.3f', tonumber(time[1]) + tonumber(time[2]) / 1e6))

@@ -1,6 +1,8 @@
 -- Prepended to every script on the action cache. KEYS[1] is one entry, a hash:
 --   versions        numbers of the versions kept, oldest first, separated by blanks
 --   last            the highest number ever given
+--   recent          of the last 20 performances of the step, oldest first, 1 for done and 0 for not; all versions'
+--   recent_of       which performance its last bit is of
 --   seen            ids of the last counts, so that a repeated one is not counted twice
 --   <n>:json <n>:status <n>:run <n>:hold <n>:hits <n>:misses <n>:heals <n>:success <n>:reason <n>:sig <n>:seal
 -- Statistics and status stand beside the JSON, which never changes once it is written. sig is of JSON, run and hold; seal

@@ -1,5 +1,5 @@
 -- ARGV: what (use, current, all, own), run. Answers {kind of key, number of versions, row, ...} with
--- row = {version, status, json, run, hold, hits, misses, heals, success, sig, seal}.
+-- row = {version, status, json, run, hold, hits, misses, heals, success, recent, sig, seal}; recent is of all versions.
 -- use: the active version, then the run's own newest candidate; current: the active version, else the newest;
 -- own: all candidates of the run, the newest first.
 local what, run = ARGV[1], ARGV[2]
@@ -9,9 +9,12 @@ end
 
 local function row(version)
   local found = { version }
-  for _, name in ipairs({ 'status', 'json', 'run', 'hold', 'hits', 'misses', 'heals', 'success', 'sig', 'seal' }) do
+  for _, name in ipairs({ 'status', 'json', 'run', 'hold', 'hits', 'misses', 'heals', 'success' }) do
     found[#found + 1] = get(version, name)
   end
+  found[#found + 1] = text('recent')
+  found[#found + 1] = get(version, 'sig')
+  found[#found + 1] = get(version, 'seal')
   return found
 end
 

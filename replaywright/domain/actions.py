@@ -31,6 +31,7 @@ class Action(StrEnum):
     APPROVE = "approve"
     VERIFICATION_CODE = "verification_code"
     SOLVE_CAPTCHA = "solve_captcha"
+    TAKE_OVER = "take_over"
 
 
 class Effect(StrEnum):
@@ -87,6 +88,7 @@ _DERIVED = {
     Action.APPROVE: Effect.READ,
     Action.VERIFICATION_CODE: Effect.IDEMPOTENT,
     Action.SOLVE_CAPTCHA: Effect.IDEMPOTENT,
+    Action.TAKE_OVER: Effect.COMMIT,
     Action.SWITCH_TAB: Effect.READ,
     Action.CLOSE_TAB: Effect.IDEMPOTENT,
     Action.GO_BACK: Effect.COMMIT,

@@ -60,6 +60,8 @@ class ActionCacheEntry(Target):
     hits: int = 0
     misses: int = 0
     heals: int = 0
+    recent: str = ""
+    """The last 20 performances of the step, whichever version served, oldest first: 1 for done, 0 for not."""
     last_success: float = 0.0
     """Unix time in seconds, of the store's clock."""
     run_id: str = ""

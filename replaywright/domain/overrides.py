@@ -26,7 +26,8 @@ RUN_LIMIT = 20
 """How often rules are performed in one run, all of them together."""
 
 _SITE = re.compile(r"[\w*.-]+(:\d+)?")
-_REFUSED = ("goto", "go_back", "upload", "extract", "for_each", "approve", "verification_code", "solve_captcha")
+_BY_PEOPLE = ("approve", "verification_code", "solve_captcha", "take_over")
+_REFUSED = ("goto", "go_back", "upload", "extract", "for_each", *_BY_PEOPLE)
 """Actions that a rule cannot have: it clears the way on the page, and leads nowhere else."""
 
 _NOT_OF_PAGES = {model.__name__ for model in (Custom, DialogSeen, Downloaded, ResponseStatus)}

@@ -27,7 +27,7 @@ PERSONALISED: Mapping[Action, str] = {
     **dict.fromkeys((Action.GOTO, Action.PRESS, Action.SCROLL, Action.WAIT_FOR, Action.GO_BACK), AS_IT_IS),
     **dict.fromkeys((Action.SWITCH_TAB, Action.CLOSE_TAB), AS_IT_IS),
     Action.UPLOAD: FROM_THE_TASK,
-    **dict.fromkeys((Action.APPROVE, Action.VERIFICATION_CODE, Action.SOLVE_CAPTCHA), BY_A_PERSON),
+    **dict.fromkeys((Action.APPROVE, Action.VERIFICATION_CODE, Action.SOLVE_CAPTCHA, Action.TAKE_OVER), BY_A_PERSON),
     **dict.fromkeys((Action.EXTRACT, Action.FOR_EACH), ANEW),
 }
 """How each action is done in another run of the skill. What is not here cannot be in a skill."""

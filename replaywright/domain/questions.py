@@ -72,6 +72,8 @@ class QuestionKind(StrEnum):
     SOLVE_CAPTCHA = "solve_captcha"
     TAKE_OVER = "take_over"
     """To act in the browser in the run's place."""
+    WEAK_STEP = "weak_step"
+    """Whether a step that failed too often of late is to be tried."""
     ANSWER = "answer"
     """Something that the planner needs to know."""
 

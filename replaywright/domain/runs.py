@@ -23,7 +23,7 @@ from replaywright.domain.probing import SiteProbe
 from replaywright.domain.questions import APPROVE_WITHIN_S, Question, UserAnswer, Verdict
 from replaywright.domain.sessions import SessionRef
 from replaywright.domain.skills import SkillRef
-from replaywright.domain.steering import Steering
+from replaywright.domain.steering import Said, Steering
 from replaywright.domain.steps import ForEach, Step
 from replaywright.domain.targets import Target
 from replaywright.domain.tasks import Task
@@ -151,6 +151,8 @@ class ActionRequest(Record):
     """The fingerprint under which the lineage did the same before; a person wants it done again."""
     code: SealedCode | None = None
     """Of a step whose text a person gave; None where a captcha was solved in the browser."""
+    weak: Literal["ask", "warn"] = "warn"
+    """If it failed too often of late: do not begin, or do it and say so."""
     item: str = ""
     """Which item of a list it is done for, without its value: `invoice 2/5`; for the trace. Empty outside of lists."""
     site: str = ""
@@ -159,6 +161,13 @@ class ActionRequest(Record):
     """What the task asks for and limits itself to. The operator's policy is the worker's own."""
     used: Used = Used()
     """What the run has done by now of all that a policy limits."""
+
+
+class HandedBackRequest(Record):
+    """Input of `step.handed_back`: a person says that they have done the step."""
+
+    action: ActionRequest
+    said: Said
 
 
 class LeaveOutRequest(Record):

@@ -123,6 +123,10 @@ class HandedBack(Record):
     """Digest of how it looks."""
 
 
+HANDED_BACK = "handed_back"
+"""Reason of a step that a person has done in the browser."""
+
+
 class NoteSteering(Record):
     """Input of `run.steered`: a line of the trace."""
 

@@ -585,7 +585,24 @@ class SolveCaptcha(StepBase, Patience):
     target: ElementQuery | None = None
 
 
-PersonStep: TypeAlias = Approve | VerificationCode | SolveCaptcha
+class TakeOver(StepBase, Patience):
+    """Hand the browser to a person, who does what is asked in it and hands it back."""
+
+    action: Literal["take_over"]
+    instruction: str = Field(min_length=1)
+    """What the person is to do, in plain words."""
+
+    @model_validator(mode="after")
+    def _says_what_is_expected_back(self) -> "TakeOver":
+        if not any(predicate.is_required for predicate in self.expect):
+            raise ValueError("expect is missing: say what must hold when the person hands the browser back")
+        for name in ("effect", "dialog", "dialog_text", "always", "reconcile", "on_unknown"):
+            if getattr(self, name) is not None:
+                raise ValueError(f"{name} is of a step that is performed here, and a person does this one; take it out")
+        return self
+
+
+PersonStep: TypeAlias = Approve | VerificationCode | SolveCaptcha | TakeOver
 """Steps that wait for a person."""
 
 
@@ -614,7 +631,8 @@ Step: TypeAlias = Annotated[
     | ForEach
     | Approve
     | VerificationCode
-    | SolveCaptcha,
+    | SolveCaptcha
+    | TakeOver,
     Field(discriminator="action"),
 ]
 

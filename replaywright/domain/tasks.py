@@ -72,6 +72,9 @@ class Task(Authored):
     """Hosts that runs ask for beside the task's own site, and what they limit themselves to; see the reference."""
     on_failure: Literal["fail", "ask"] = "fail"
     """When a step failed and nothing mends it: end the run, or wait for a person."""
+    on_weak_step: Literal["ask", "warn"] | None = None
+    """Before a step that was done in less than 80 % of its last runs: ask a person, or only warn. None asks where
+    `on_failure` does."""
     site_lag_ms: int = Field(5_000, ge=0, le=600_000)
     """How long it may take until the site shows what it has done; before that it is not asked by `reconcile`."""
 

@@ -286,6 +286,29 @@ async def test_statistics_count_on_the_version_that_was_used(store: RedisStepSto
     assert (used.hits, used.heals, used.misses) == (3, 1, 1)
 
 
+async def test_the_last_word_of_each_run_on_a_step_is_kept_for_twenty_runs(store: RedisStepStore) -> None:
+    await learn(store)
+    tried = [
+        ("run-1", Status.MISSED, Lookup(reason="not_found")),
+        ("run-2", Status.UNMET, Lookup(hit=True)),
+        ("run-2", Status.DONE, Lookup(hit=True)),
+        ("run-3", Status.MISSED, Lookup(reason="not_found")),
+        ("run-3", Status.DONE, Lookup(hit=True, from_model=True)),
+        ("run-4", Status.REFUSED, Lookup()),
+    ]
+    for run, status, lookup in tried:
+        await store.record(recording(run=run, owner="run-1", used=1, status=status, lookup=lookup))
+    first = await found(store)
+    for number in range(20):
+        await store.record(recording(run=f"later-{number}", owner="run-1", used=1))
+    last = await found(store)
+
+    assert first is not None
+    assert first.recent == "011"
+    assert last is not None
+    assert last.recent == "1" * 20
+
+
 async def test_the_last_success_is_on_the_servers_clock(store: RedisStepStore, client: Client) -> None:
     await learn(store)
     await store.record(recording(used=1, status=Status.MISSED, lookup=Lookup()))

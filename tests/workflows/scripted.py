@@ -35,6 +35,7 @@ from replaywright.domain.runs import (
     Decision,
     Finished,
     FinishRequest,
+    HandedBackRequest,
     LeaveOutRequest,
     Proposal,
     ProposedProbe,
@@ -165,6 +166,12 @@ class Script:
     policy: Callable[[CheckPolicy], Granted] = lambda _request: Granted()
     checked_by_policy: list[CheckPolicy] = field(default_factory=list)
     activity_ids: list[str] = field(default_factory=list)
+    handed_back: list[HandedBackRequest] = field(default_factory=list)
+    look_back: Callable[[HandedBackRequest, int], StepOutcome] = lambda request, _call: done(
+        request.action, effect=Effect.COMMIT, reason="handed_back"
+    )
+    before_checkpoint: Callable[[TakeCheckpoint], Awaitable[None]] | None = None
+    """What takes its time before a checkpoint of the page as it is."""
     steered: list[NoteSteering] = field(default_factory=list)
     lend: Callable[[LendSession], Lent] = lambda request: Lent(
         host="h", boot_id="b", file=f"/{request.session.session_id}", until=0.0
@@ -204,6 +211,8 @@ def _checkpoints(script: Script) -> list[Callable[..., object]]:
     @activity.defn(name="session.checkpoint")
     async def checkpoint(request: TakeCheckpoint) -> Checkpoint | None:
         script.taken.append(request)
+        if script.before_checkpoint is not None:
+            await script.before_checkpoint(request)
         return Checkpoint(position=request.position, state="as-left")
 
     @activity.defn(name="session.restore")
@@ -250,7 +259,12 @@ def _lending(script: Script) -> list[Callable[..., object]]:
         script.taken_back.append(request)
         return script.take_back(request)
 
-    return [lend, take_back]
+    @activity.defn(name="step.handed_back")
+    async def handed_back(request: HandedBackRequest) -> StepOutcome:
+        script.handed_back.append(request)
+        return script.look_back(request, len(script.handed_back) - 1)
+
+    return [lend, take_back, handed_back]
 
 
 def _steered(script: Script) -> Callable[..., object]:

@@ -11,9 +11,10 @@ from temporalio.testing import WorkflowEnvironment
 from temporalio.worker import Replayer
 
 from replaywright.domain.actions import Effect
+from replaywright.domain.checkpoints import Checkpoint, TakeCheckpoint
 from replaywright.domain.outcomes import Status, StepOutcome
 from replaywright.domain.runs import ActionRequest, PersonVerdict, Progress, RunResult
-from replaywright.domain.steering import EditStep, Said, SkipStep, TakeOverRequest
+from replaywright.domain.steering import EditStep, HandedBack, Said, SkipStep, TakeBack, TakeOverRequest
 from tests.workflows.scripted import Script, done, lost, run_of, scripted, start, waiting
 from workflows.board import Board
 from workflows.plugin import WorkflowPlugin
@@ -344,3 +345,166 @@ async def test_a_browser_that_is_lost_in_a_persons_hands_is_had_anew(client: Cli
     assert result.succeeded
     assert [request.state for request in script.restored] == ["after-0"]
     assert [request.sequence for request in script.performed] == [0, 1, 1, 1]
+
+
+def unmet(request: ActionRequest) -> StepOutcome:
+    return StepOutcome(status=Status.UNMET, reason="not_found", fingerprint=request.fingerprint, effect=Effect.COMMIT)
+
+
+HAND_OVER = {
+    "action": "take_over",
+    "instruction": "choose the seats",
+    "expect": [{"text_contains": "seats chosen"}],
+}
+
+
+async def test_a_step_for_a_person_waits_is_looked_at_and_is_never_done_again(client: Client) -> None:
+    def perform(request: ActionRequest, call: int) -> StepOutcome:
+        if (request.sequence, call) == (2, 0):
+            raise lost()
+        return done(request)
+
+    script = Script(perform=perform, checkpoint=True, adopt=False)
+    left = Checkpoint(position=2, state="handed-back")
+    script.look_back = lambda request, _call: done(request.action, effect=Effect.COMMIT, checkpoint=left)
+
+    async with scripted(client, script) as queue:
+        handle = await start(client, queue, run_of(GOTO, HAND_OVER, FILL))
+        question = await waiting(handle)
+        await handle.execute_update(BrowserTask.take_over, TakeOverRequest(who="ada"))
+        verdict = PersonVerdict(sequence=1, verdict="done", who="ada", why="row 7")
+        await handle.execute_update(BrowserTask.resolve_step, verdict)
+        result = await handle.result()
+
+    assert question.kind == "take_over"
+    assert "choose the seats" in question.text
+    assert question.answers == ("done", "abandon")
+    assert [request.sequence for request in script.performed] == [0, 2, 2]
+    assert [request.state for request in script.restored] == ["handed-back"]
+    assert [(each.said.who, each.said.why) for each in script.handed_back] == [("ada", "row 7")]
+    assert result.succeeded
+    assert await replays(handle)
+
+
+async def test_a_step_that_a_person_has_not_done_fails_and_is_theirs_again_on_retry(client: Client) -> None:
+    script = Script()
+    script.look_back = lambda request, call: unmet(request.action) if call == 0 else done(request.action)
+
+    async with scripted(client, script) as queue:
+        handle = await start(client, queue, run_of(GOTO, HAND_OVER, on_failure="ask"))
+        for number, answer in ((1, "done"), (2, "retry"), (3, "done")):
+            question = await waiting(handle, number)
+            said = {"sequence": 1, "verdict": answer, "question": question.id}
+            await handle.execute_update(BrowserTask.resolve_step, PersonVerdict.model_validate(said))
+        result = await handle.result()
+
+    assert result.succeeded
+    assert len(script.handed_back) == 2
+
+
+async def test_what_a_person_did_in_a_browser_that_was_lost_is_asked_for_again(client: Client) -> None:
+    script = Script(adopt=False, checkpoint=True)
+    losses = iter([True])
+
+    def back(request: TakeBack) -> HandedBack:
+        if next(losses, False):
+            raise lost()
+        return HandedBack(known=True)
+
+    script.take_back = back
+    async with scripted(client, script) as queue:
+        handle = await start(client, queue, run_of(GOTO, HAND_OVER))
+        texts = []
+        for number in (1, 2):
+            question = await waiting(handle, number)
+            texts.append(question.text)
+            await handle.execute_update(BrowserTask.take_over, TakeOverRequest(who="ada"))
+            verdict = PersonVerdict(sequence=1, verdict="done", question=question.id)
+            await handle.execute_update(BrowserTask.resolve_step, verdict)
+        result = await handle.result()
+
+    assert "the browser was lost before it was handed back" not in texts[0]
+    assert "the browser was lost before it was handed back" in texts[1]
+    assert len(script.handed_back) == 1
+    assert result.succeeded
+
+
+@pytest.mark.parametrize(("on_timeout", "succeeds"), [("fail", False), ("skip", True)])
+async def test_a_step_that_no_person_does_in_time_ends_as_it_declares(
+    client: Client, on_timeout: str, succeeds: bool
+) -> None:
+    script = Script()
+
+    async with scripted(client, script) as queue:
+        handle = await start(client, queue, run_of(GOTO, {**HAND_OVER, "within_s": 1, "on_timeout": on_timeout}))
+        if succeeds:
+            result = await handle.result()
+        else:
+            with pytest.raises(WorkflowFailureError) as failure:
+                await handle.result()
+            assert isinstance(failure.value.cause, ApplicationError)
+            result = RunResult.model_validate(failure.value.cause.details[0])
+
+    assert result.succeeded is succeeds
+    assert result.reason == ("" if succeeds else "unanswered")
+    assert [request.reason for request in script.left_out] == (["unanswered"] if succeeds else [])
+
+
+def weak(request: ActionRequest, _call: int) -> StepOutcome:
+    """The second step has failed too often of late."""
+    if request.sequence == 1 and request.weak == "ask":
+        return StepOutcome(
+            status=Status.REFUSED, reason="weak_step", message="it was done in 3 of the last 5 runs", effect=Effect.READ
+        )
+    return done(request, warnings=("weak_step: it was done in 3 of the last 5 runs",) if request.sequence else ())
+
+
+@pytest.mark.parametrize(("answer", "performed"), [("approve", [0, 1, 1, 2]), ("skip", [0, 1, 2]), ("abandon", [0, 1])])
+async def test_a_step_that_fails_too_often_is_asked_about_before_it_is_begun(
+    client: Client, answer: str, performed: list[int]
+) -> None:
+    script = Script(perform=weak)
+
+    async with scripted(client, script) as queue:
+        handle = await start(client, queue, run_of(GOTO, FILL, GOTO, on_failure="ask"))
+        question = await waiting(handle)
+        verdict = {"sequence": 1, "verdict": answer, "who": "ada"}
+        await handle.execute_update(BrowserTask.resolve_step, PersonVerdict.model_validate(verdict))
+        if answer == "abandon":
+            with pytest.raises(WorkflowFailureError):
+                await handle.result()
+        else:
+            await handle.result()
+
+    assert question.kind == "weak_step"
+    assert "it was done in 3 of the last 5 runs" in question.text
+    assert [request.sequence for request in script.performed] == performed
+
+
+async def test_where_nobody_is_to_be_asked_a_weak_step_is_done_and_the_result_warns(client: Client) -> None:
+    async with scripted(client, Script(perform=weak)) as queue:
+        result = await (await start(client, queue, run_of(GOTO, FILL))).result()
+
+    assert result.warnings == ("step 2: weak_step: it was done in 3 of the last 5 runs",)
+
+
+async def test_an_abort_that_an_activity_swallows_ends_the_run_all_the_same(client: Client) -> None:
+    script = Script(perform=refused_until(9))
+    looking, free = asyncio.Event(), asyncio.Event()
+
+    async def slow(_request: TakeCheckpoint) -> None:
+        looking.set()
+        await free.wait()
+
+    script.before_checkpoint = slow
+    async with scripted(client, script) as queue:
+        handle = await start(client, queue, run_of(GOTO, FILL, on_failure="ask"))
+        await looking.wait()
+        await handle.execute_update(BrowserTask.abort, ADA)
+        free.set()
+        with pytest.raises(WorkflowFailureError) as failure:
+            await handle.result()
+
+    assert isinstance(failure.value.cause, ApplicationError)
+    assert RunResult.model_validate(failure.value.cause.details[0]).reason == "aborted"
+    assert await replays(handle)
