@@ -117,6 +117,8 @@ class Lending:
             self._board.note_text(f"the browser was taken back from {said.who or 'a person'}: the time was over")
         self.lent = None
         self._board.doing = before
+        if is_over():
+            self._board.status = "running"  # there is nothing more to be answered
         await self._taken_back(name, said, place)
         self._show()
 

@@ -19,6 +19,7 @@ from replaywright.domain.runs import step_title
 from replaywright.domain.skill_files import written_file
 from replaywright.domain.skills import Rate, Skill, SkillRecord, SkillStatistics, SkillStatus
 from replaywright.domain.tasks import Parameter
+from replaywright.domain.weak_steps import StepRate
 from replaywright.errors import InputInvalid
 
 _STYLES = {
@@ -268,7 +269,7 @@ def _shown(record: SkillRecord) -> Iterator[str]:
     yield "  steps:"
     for index, step in enumerate(task.steps):
         rate = statistics.steps.get(index)
-        went = "" if rate is None else f" ({_percent(rate)} of the last {len(rate.recent)})"
+        went = "" if rate is None else f" ({_percent(rate)} of the last {len(rate.recent)}{_weak(rate)})"
         yield f"    {index + 1}. {step_title(step)}{went}"
     yield f"  verified at the end: {output.count(len(task.verify), 'condition')}"
     if skill.note:
@@ -295,6 +296,12 @@ def _parameter(parameter: Parameter) -> str:
     told += [f"for example {parameter.example!r}"] if parameter.example else []
     told += [f"default {parameter.default!r}"] if parameter.default is not None else []
     return ", ".join(told)
+
+
+def _weak(rate: Rate) -> str:
+    """What a run would say of a step that goes so."""
+    weak = StepRate(done=sum(rate.recent), of=len(rate.recent))
+    return ": fails too often" if weak.asks else ": fails often" if weak.warns else ""
 
 
 def _percent(rate: Rate) -> str:

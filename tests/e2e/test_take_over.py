@@ -1,0 +1,108 @@
+"""A person drives the live browser of a run, through Chromium's DevTools, and hands it back."""
+
+import asyncio
+from collections.abc import AsyncIterator, Iterator
+from urllib.parse import urlsplit
+
+import pytest
+from playwright.async_api import Page
+
+from demo.stage import Stage
+from replaywright.cli.run import Order, start
+from replaywright.cli.takeover import address_of
+from replaywright.cli.taskfile import new_run_id
+from replaywright.domain.questions import QuestionKind
+from replaywright.domain.runs import Mode, PersonVerdict
+from replaywright.domain.steering import Lent, TakeOverRequest
+from replaywright.domain.tasks import parse_task
+from replaywright.settings import Settings, load_settings
+from tests.adapters.test_lending import person
+from tests.e2e.bank import Bank
+from tests.e2e.lab import Lab
+from tests.e2e.test_people import asked
+
+pytestmark = pytest.mark.slow
+
+CODE = "493027"
+
+
+@pytest.fixture
+def bank() -> Iterator[Bank]:
+    bank = Bank()
+    with bank.served():
+        yield bank
+
+
+@pytest.fixture(scope="module")
+def lab_settings() -> Settings:
+    """Browsers are given back soon, but not while a person has them."""
+    return load_settings().model_copy(update={"hibernate_after_s": 2.0})
+
+
+@pytest.fixture(scope="module")
+async def lab(lab_settings: Settings) -> AsyncIterator[Lab]:
+    """A stage on which nothing is learned: the task declares its elements."""
+    with pytest.MonkeyPatch.context() as environment:
+        environment.delenv("REPLAYWRIGHT_MODEL", raising=False)
+        async with Stage(lab_settings, tell=lambda _text: None) as stage:
+            yield Lab(stage)
+
+
+def order_of(bank: Bank) -> Order:
+    """Sign in; a person gives the code; pay."""
+    written = bank.task({"value": "x"}).model_dump(mode="json", exclude_defaults=True, exclude={"secrets"})
+    before, after = written["steps"][:3], [written["steps"][5], {**written["steps"][7], "effect": "commit"}]
+    hand_over = {
+        "action": "take_over",
+        "instruction": "give the code that the bank has sent you",
+        "expect": [{"text_contains": "Account"}],
+    }
+    task = parse_task({**written, "steps": [*before, hand_over, *after]}, "test")
+    return Order(task, {}, new_run_id(task, {}), mode=Mode.REPLAY)
+
+
+async def give_code(page: Page, bank: Bank) -> None:
+    """Click into the field in the screencast, and type; the first pictures take a moment to come."""
+    canvas = page.locator(".screencast-canvas-container canvas")
+    await canvas.wait_for()
+    async with asyncio.timeout(60):
+        while not bank.codes:
+            box = await canvas.bounding_box()
+            assert box is not None
+            await page.mouse.click(box["x"] + box["width"] * 0.1, box["y"] + box["height"] * 0.1)
+            await page.keyboard.type(CODE)
+            await page.keyboard.press("Enter")
+            await asyncio.sleep(1)
+
+
+@pytest.mark.parametrize("kills", [False, pytest.param(True, marks=pytest.mark.long)])
+async def test_a_person_does_a_step_in_the_live_browser_and_the_run_goes_on(lab: Lab, bank: Bank, kills: bool) -> None:
+    order = order_of(bank)
+    await start(lab.place, order)
+    await asked(lab, order, QuestionKind.TAKE_OVER)
+    lent: Lent = await lab.handle(order).execute_update(
+        "take_over", TakeOverRequest(who="ada", lasts_s=600), result_type=Lent
+    )
+    address = address_of(lent)
+    if kills:
+        await lab.replace_worker()
+    async with person(address) as page:
+        await give_code(page, bank)
+    await lab.handle(order).execute_update(
+        "resolve_step", PersonVerdict(sequence=3, verdict="done", who="ada", why="by the app")
+    )
+    ending = await lab.follow(order)
+    history = b"".join(event.SerializeToString() for event in (await lab.handle(order).fetch_history()).events)
+    trace = await lab.trace(order)
+
+    assert ending.status == "done", ending.result.model_dump_json(exclude_defaults=True)
+    assert bank.codes[0] == CODE
+    assert bank.payments == ["12.50"]
+    [handed_back] = [line for line in trace if line["kind"] == "take_over"]
+    assert (handed_back["who"], handed_back["sequence"]) == ("ada", 3)
+    assert any(request.startswith(f"POST {bank.url}/code") for request in handed_back["requests"])
+    [step] = [line for line in trace if line["kind"] == "step" and line["sequence"] == 3]
+    assert (step["reason"], step["who"]) == ("handed_back", "ada")
+    assert address.rstrip("/").rpartition("/")[2].encode() not in history
+    with pytest.raises(OSError, match="Connect"):
+        await asyncio.open_connection("127.0.0.1", urlsplit(address).port)
