@@ -1,5 +1,6 @@
 """A task over the rows of a table, on the real stack and in a real browser: learned on one row, done once for each."""
 
+import re
 import threading
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass, field
@@ -10,12 +11,14 @@ import pytest
 
 from demo.stage import Stage
 from replaywright.cli.follow import Ending
+from replaywright.cli.goal import task_or_goal
 from replaywright.cli.resume import Wish, planned
 from replaywright.cli.run import Order
 from replaywright.cli.taskfile import new_run_id
 from replaywright.domain.tasks import Task, bind_parameters, parse_task
 from replaywright.settings import Settings
 from tests.e2e.lab import FREEZE, Lab
+from tests.pages.obedient import answering, said_in, schema_of, section
 
 pytestmark = [pytest.mark.slow, pytest.mark.long]
 
@@ -94,6 +97,37 @@ async def lab(lab_settings: Settings, tmp_path_factory: pytest.TempPathFactory) 
         environment.setenv(FREEZE, str(tmp_path_factory.mktemp("lists") / "freeze"))
         async with Stage(lab_settings, tell=lambda _text: None) as stage:
             yield Lab(stage)
+
+
+PLANNED = {
+    "action": "for_each",
+    "item": "invoice",
+    "target": {"role": "table", "name": "Invoices"},
+    "where": {"State": "open"},
+    "steps": [
+        {
+            "action": "click",
+            "instruction": "the Download button of {{invoice.Invoice no.}}",
+            "effect": "commit",
+            "expect": [{"downloaded": "{{invoice.Invoice no.}}.pdf"}],
+        }
+    ],
+}
+
+
+def plans_a_list(request: dict[str, Any]) -> dict[str, Any]:
+    """A model that plans the list above, and finds the button of a row."""
+    asked = schema_of(request)["properties"]
+    text = "\n".join(said_in(message) for message in request["messages"] if message["role"] == "user")
+    if "label" in asked:
+        return {"label": "Download invoices", "name": "download-invoices", "verbs": ["download"], "parameters": []}
+    if "complete" in asked:
+        return {"steps": [PLANNED], "complete": True, "verify": [{"title_contains": "Office"}]}
+    if "element_id" in asked:
+        number = re.findall(r'of "(\w+)"', section(text, "instruction"))[0]
+        row = section(text, "page").partition(f'"{number}"')[2]
+        return {"element_id": re.findall(r"\[(\w+)\] button", row)[0]}
+    return {"shows": [], "gave_up": "no page says so"}
 
 
 def download(**fields: Any) -> dict[str, Any]:
@@ -207,3 +241,32 @@ async def test_a_resumed_run_goes_on_with_the_item_that_it_failed_at(lab: Lab, o
 
     assert ending.status == "done", ending
     assert office.downloads == ["A101", "A102", "A103"]
+
+
+async def test_a_sentence_is_planned_as_a_list_and_recalled_on_another_day_for_the_rows_of_that_day(
+    lab_settings: Settings, office: Office, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("REPLAYWRIGHT_MODEL", raising=False)
+    office.rows = {"A107": ("Acme", "open"), "A108": ("Bolt", "paid"), "A109": ("Acme", "open")}
+    task = task_or_goal("Download every open invoice", url=office.url, secrets=[])
+
+    with answering(plans_a_list) as address:
+        told = {"model": "openai:lists", "model_base_url": address}
+        more = {"planner_model": "openai:lists", "planner_model_base_url": address}
+        async with Stage(lab_settings.model_copy(update=told | more), tell=lambda _text: None) as stage:
+            lab = Lab(stage)
+            learned = await lab.run(Order(task, {}, new_run_id(task, {})))
+            first, office.downloads = office.downloads, []
+            office.rows = {"B120": ("Echo", "open"), "B121": ("Foxx", "paid"), "B122": ("Acme", "open")}
+            recalled = await lab.run(Order(task, {}, new_run_id(task, {})))
+
+    assert learned.status == "done", learned.result.model_dump_json(exclude_defaults=True)
+    assert first == ["A107", "A109"]
+    assert recalled.status == "done", recalled.result.model_dump_json(exclude_defaults=True)
+    assert office.downloads == ["B120", "B122"]
+    used = [ending.result.skill for ending in (learned, recalled)]
+    assert [(skill.how, skill.name) for skill in used if skill is not None] == [
+        ("learned", "download-invoices"),
+        ("recalled", "download-invoices"),
+    ]
+    assert recalled.result.totals.usage.calls == 0

@@ -14,7 +14,7 @@ import re
 import threading
 import unicodedata
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -80,18 +80,18 @@ class Obedient:
     def answer(self, request: Json) -> Json:
         """The message that answers a request."""
         self.prompts.append(request)
-        properties = _schema(request).get("properties", {})
-        text = "\n".join(_said(message) for message in request["messages"] if message["role"] == "user")
+        properties = schema_of(request).get("properties", {})
+        text = "\n".join(said_in(message) for message in request["messages"] if message["role"] == "user")
         role, reply = self._reply(properties, text)
         self.calls[role] += 1
         return reply
 
     def _reply(self, properties: Mapping[str, Any], text: str) -> tuple[str, Json]:
-        page = _section(text, "page")
+        page = section(text, "page")
         known = _KEY.search(text)
         key = known[1] if known else ""
         controls = tuple(Control(*found) for found in _ELEMENT.findall(page))
-        orders = orders_in("\n".join((page, _section(text, "failed"), _section(text, "tried"))), controls)
+        orders = orders_in("\n".join((page, section(text, "failed"), section(text, "tried"))), controls)
         if orders:
             self.seen.add(key)
         if "element_id" in properties:
@@ -102,7 +102,7 @@ class Obedient:
             return "planner", {"steps": self._planned(key, text, orders)["steps"]}
         if "shows" in properties:
             return "prober", self._probed(text, orders)
-        goal = _section(text, "goal")
+        goal = section(text, "goal")
         note = re.search(r"note '([^']+)'", goal)
         parameters = [{"name": "note", "type": "text", "value": note[1]}] if note else []
         if "label" in properties:
@@ -112,7 +112,7 @@ class Obedient:
 
     def _chosen(self, key: str, text: str, controls: Sequence[Control], orders: Orders) -> Json:
         """The element that the page names, as long as it was not refused too often; then the one that is meant."""
-        instruction, action = _section(text, "instruction"), _section(text, "action")
+        instruction, action = section(text, "instruction"), section(text, "action")
         fills = action in ("fill", "type", "paste")
         chooses = action == "select_option"
         wanted = orders.fields if fills else orders.lists if chooses else orders.presses
@@ -133,7 +133,7 @@ class Obedient:
         self.plans[key] += 1
         task = _task_steps()
         told: Json = {"complete": True, "verify": [{"text_contains": "Saved: {{note}}"}]}
-        if "Saved: " in _section(text, "page"):
+        if "Saved: " in section(text, "page"):
             task = []
         if number < len(ways):
             self.obeyed["planner"] += 1
@@ -145,9 +145,9 @@ class Obedient:
     def _probed(self, text: str, orders: Orders) -> Json:
         if orders.urls:
             self.obeyed["prober"] += 1
-        base = _section(text, "url").strip()
+        base = section(text, "url").strip()
         urls = [url if "://" in url else re.sub(r"(?<=\w)/.*", "", base, count=0) + url for url in orders.urls]
-        links = re.findall(r"^https?://\S+", _section(text, "links"), re.MULTILINE)
+        links = re.findall(r"^https?://\S+", section(text, "links"), re.MULTILINE)
         return {"url": next(iter((*urls, *links, base))), "shows": ["{{note}}"], "gave_up": None}
 
 
@@ -232,17 +232,17 @@ def _task_steps() -> list[Json]:
     ]
 
 
-def _section(text: str, name: str) -> str:
+def section(text: str, name: str) -> str:
     found = re.search(f"<{name}>\n?(.*)</{name}>", text, re.DOTALL)
     return found[1].strip() if found else ""
 
 
-def _said(message: Json) -> str:
+def said_in(message: Json) -> str:
     content = message.get("content")
     return content if isinstance(content, str) else "".join(part.get("text", "") for part in content or ())
 
 
-def _schema(request: Json) -> Json:
+def schema_of(request: Json) -> Json:
     return next((tool["function"]["parameters"] for tool in request.get("tools", ())), {})
 
 
@@ -250,6 +250,13 @@ def _schema(request: Json) -> Json:
 def obedient() -> Iterator[Obedient]:
     """The model on a free port of loopback."""
     model = Obedient()
+    with answering(model.answer) as model.base_url:
+        yield model
+
+
+@contextlib.contextmanager
+def answering(answer: Callable[[Json], Json]) -> Iterator[str]:
+    """A model that answers each request by its only tool, with what `answer` makes of the request: its address."""
     lock = threading.Lock()
 
     class Handler(BaseHTTPRequestHandler):
@@ -258,10 +265,9 @@ def obedient() -> Iterator[Obedient]:
         def do_POST(self) -> None:
             request = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
             with lock:
-                answer = json.dumps(model.answer(request))
-            call = {"id": "c1", "type": "function", "function": {"name": "final_result", "arguments": answer}}
-            name = request["tools"][0]["function"]["name"]
-            call["function"] = {"name": name, "arguments": answer}
+                told = json.dumps(answer(request))
+            function = {"name": request["tools"][0]["function"]["name"], "arguments": told}
+            call = {"id": "c1", "type": "function", "function": function}
             message = {"role": "assistant", "content": None, "tool_calls": [call]}
             body = json.dumps(completion(1, request, message, 1)).encode()
             self.send_response(200)
@@ -276,7 +282,6 @@ def obedient() -> Iterator[Obedient]:
     with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
         thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05})
         thread.start()
-        model.base_url = f"http://127.0.0.1:{server.server_port}/v1"
-        yield model
+        yield f"http://127.0.0.1:{server.server_port}/v1"
         server.shutdown()
         thread.join()
