@@ -2,6 +2,7 @@
 
 import asyncio
 import base64
+import hashlib
 import time
 
 import pyotp
@@ -46,7 +47,7 @@ def test_the_codes_are_those_of_rfc_6238(vector: tuple[int, str, str, str]) -> N
 def test_an_address_of_a_qr_code_gives_the_codes_of_an_authenticator_app(key: bytes, name: str, moment: int) -> None:
     digest = {"SHA1": "sha1", "SHA256": "sha256", "SHA512": "sha512"}[name]
     secret = base64.b32encode(key).decode()
-    app = pyotp.TOTP(secret, digits=7, interval=60, digest=getattr(__import__("hashlib"), digest))
+    app = pyotp.TOTP(secret, digits=7, interval=60, digest=getattr(hashlib, digest))
 
     made = totp_of("LOGIN", f"otpauth://totp/Shop:ada?secret={secret.rstrip('=')}&algorithm={name}&digits=7&period=60")
 
