@@ -41,6 +41,9 @@ KEY_LIFETIME_S = 30 * 86_400.0
 KEY_MARGIN_S = 3_600.0
 """How much longer than until its deadline that of another one is."""
 
+REMINDERS_AT_MOST = 200
+"""Of one question: each is in the run's history, which has an end."""
+
 
 class Person:
     """Waits for answers; there is one question at a time."""
@@ -162,7 +165,8 @@ class Person:
         """Tell of the question, remind of it, and end it at its deadline."""
         await self._notify("asked", question)
         while self._board.question is not None and self._board.question.id == question.id:
-            now, due = workflow.now(), _next_reminder(self._board.question)
+            now = workflow.now()
+            due = _next_reminder(self._board.question, now)
             if question.deadline is not None and (due is None or question.deadline <= due):
                 await workflow.sleep(_until(question.deadline, now), summary=f"deadline of question {question.id}")
                 self._is_over = True
@@ -249,11 +253,11 @@ class Person:
             return SeenByPerson(picture_missing=f"the browser does not show it: {policies.said(error)}"[:200])
 
 
-def _next_reminder(question: Question) -> datetime | None:
-    """When it is to be reminded of next; None if never."""
-    if question.remind_every_s is None:
+def _next_reminder(question: Question, now: datetime) -> datetime | None:
+    """When it is to be reminded of next, `now` being its last reminder; None if never (again)."""
+    if question.remind_every_s is None or question.reminders >= REMINDERS_AT_MOST:
         return None
-    return question.since + timedelta(seconds=question.remind_every_s * (question.reminders + 1))
+    return now + timedelta(seconds=question.remind_every_s)
 
 
 def _until(moment: datetime, now: datetime) -> timedelta:
