@@ -59,7 +59,7 @@ chaos: setup ## stop, kill and cut off every part at every point, about ten minu
 chaos-long: setup ## the same, every point under every fault five times: 630 runs
 	$(BIN)/python -m bench.chaos --long $(ARGS)
 
-injection: setup ## hostile pages, a model that obeys them, and what nobody asked for that was done: none, about 20 minutes
+injection: setup ## hostile pages, a model that obeys them, and what nobody asked for that was done: none, about half an hour
 	$(BIN)/python -m bench.injection $(ARGS)
 
 bench-replay: setup ## compare a replay with a plain Playwright script

@@ -85,7 +85,9 @@ def _only_opens(url: str, page: str, seen: Iterable[str]) -> None:
         parts = urlsplit(web_address(url).url)
     except InputInvalid as exc:
         raise ProbeRefused(f"goto may only open pages of the same site, by their whole address: {exc}") from exc
-    if not is_same_site(parts.geturl(), page):
+    # Another port of a host is another server, whose pages may be anybody's.
+    same_server = parts.hostname != urlsplit(page).hostname or parts.netloc == urlsplit(page).netloc
+    if not (is_same_site(parts.geturl(), page) and same_server):
         raise ProbeRefused("goto may only open pages of the same site, by their whole address")
     known = {(urlsplit(each).netloc, urlsplit(each).path.rstrip("/")) for each in (page, *seen)}
     if (parts.netloc, parts.path.rstrip("/")) not in known:

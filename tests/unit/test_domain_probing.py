@@ -7,7 +7,12 @@ from replaywright.errors import ProbeRefused
 
 VALUES = {"subject": "Minutes of May", "no": "7"}
 PAGE = "https://mail.example/sent"
-SEEN = ("https://mail.example/search?all=1", "https://mail.example/orders/cancel", "https://news.example/")
+SEEN = (
+    "https://mail.example/search?all=1",
+    "https://mail.example/orders/cancel",
+    "https://mail.example/account/close",
+    "https://news.example/",
+)
 
 
 def checked(url: str, *shows: str) -> SiteProbe:
@@ -37,10 +42,12 @@ def test_a_list_is_not_asked_by_name() -> None:
         (PAGE, ("{{body}}",), "none of the task's parameters"),
         ("https://evil.example/sent", ("{{subject}}",), "same site"),
         ("https://news.example/", ("{{subject}}",), "same site"),
+        ("https://mail.example:8443/sent", ("{{subject}}",), "same site"),
         ("file:///etc/passwd", ("{{subject}}",), "same site"),
         ("/sent", ("{{subject}}",), "whole address"),
         ("https://mail.example/admin", ("{{subject}}",), "what the page links to"),
         ("https://mail.example/orders/cancel", ("{{subject}}",), "may do something"),
+        ("https://mail.example/account/close", ("{{subject}}",), "may do something"),
         ("https://mail.example/search?all=1&delete=2", ("{{subject}}",), "may do something"),
     ],
 )
