@@ -25,9 +25,10 @@ end
 recent = string.sub(recent .. (succeeded == '1' and '1' or '0'), -20)
 redis.call('HSET', key, 'recent', recent, 'recent_of', performance)
 
-if which ~= '' then
-  put(version, which, string.format('%d', (tonumber(get(version, which)) or 0) + 1))
+if which == '' then -- done in another way: that says nothing of the version
+  return 1
 end
+put(version, which, string.format('%d', (tonumber(get(version, which)) or 0) + 1))
 if succeeded == '1' then
   local time = redis.call('TIME')
   put(version, 'success', string.format('%.3f', tonumber(time[1]) + tonumber(time[2]) / 1e6))

@@ -411,6 +411,7 @@ async def test_the_version_that_was_used_is_counted(
     assert used is not None
     assert (used.hits, used.misses, used.heals) == counts
     assert bool(used.last_success) == (status is Status.DONE and not lookup.from_model)
+    assert used.recent == ("1" if status is Status.DONE else "0")
 
 
 async def test_recording_answers_with_what_is_known_of_the_next_step(store: StepStore) -> None:
