@@ -223,6 +223,35 @@ async def test_a_verified_step_leaves_a_candidate_with_templates_instead_of_valu
     assert "ada@example.com" not in entry.model_dump_json()
 
 
+@pytest.mark.parametrize("wanted", ["ask", "warn"])
+async def test_a_step_that_failed_too_often_is_not_begun_where_a_person_is_to_be_asked_else_it_warns(
+    wanted: str,
+) -> None:
+    class Recalled(FakeStepStore):
+        async def look_up(self, **scope: Any) -> Known:
+            known = await super().look_up(**scope)
+            entry = known.entry
+            return (
+                known
+                if entry is None
+                else known.model_copy(update={"entry": entry.model_copy(update={"recent": "11100"})})
+            )
+
+    stage = Stage(store=Recalled())
+    await stage.learn(learned(CLICK_HELP, HELP))
+    inputs = len(stage.inputs)
+
+    asked = request(CLICK_HELP).model_copy(update={"weak": wanted})
+    outcome = await stage.perform(of_run("r2", asked))
+
+    said = "it was done in 3 of the last 5 runs"
+    if wanted == "ask":
+        assert (outcome.status, outcome.reason, outcome.message) == (Status.REFUSED, "weak_step", said)
+        assert len(stage.inputs) == inputs
+    else:
+        assert (outcome.status, outcome.warnings[0]) == (Status.DONE, f"weak_step: {said}")
+
+
 async def test_a_recording_that_is_refused_is_a_miss_and_the_outcome_warns_of_it() -> None:
     class Tampered(FakeStepStore):
         async def look_up(self, **scope: Any) -> Known:
