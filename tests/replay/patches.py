@@ -16,9 +16,17 @@ from temporalio.exceptions import ApplicationError
 
 from replaywright.domain.actions import Effect
 from replaywright.domain.outcomes import Status, StepOutcome
-from replaywright.domain.runs import NOTHING_LEFT, RESOLVED, UNTOUCHED, ActionRequest, Resolution, RunInput
+from replaywright.domain.runs import (
+    NOTHING_LEFT,
+    RESOLVED,
+    UNTOUCHED,
+    ActionRequest,
+    PersonVerdict,
+    Resolution,
+    RunInput,
+)
 from replaywright.stack.temporal import provide_temporal, start_temporal
-from tests.workflows.scripted import Script, done, lost, missed, run_of, scripted
+from tests.workflows.scripted import Script, done, lost, missed, run_of, scripted, waiting
 from workflows.plugin import WorkflowPlugin
 from workflows.task import BrowserTask
 
@@ -26,6 +34,7 @@ GOTO = {"action": "goto", "url": "http://site/"}
 FILL = {"action": "fill", "instruction": "the name field", "value": "Ada"}
 EXPAND = {"action": "expand", "instruction": "the more section"}
 SEND = {"action": "click", "instruction": "the send button", "effect": "commit"}
+PAY = {"action": "click", "instruction": "the pay button", "effect": "irreversible"}
 
 
 def in_the_send_step(error: ApplicationError) -> Script:
@@ -82,6 +91,15 @@ def forgotten() -> Script:
     return Script(perform=perform, adopt=False)
 
 
+def closed_at_first() -> Script:
+    """The second step finds its field when it is performed again."""
+
+    def perform(asked: ActionRequest, call: int) -> StepOutcome:
+        return missed("not_found") if asked.sequence == 1 and call == 0 else done(asked)
+
+    return Script(perform=perform)
+
+
 RUNS: dict[str, tuple[Callable[[], Script], RunInput]] = {
     "doubt-on-error": (
         lambda: in_the_send_step(ApplicationError("the answer did not come", type="RuntimeError")),
@@ -95,8 +113,18 @@ RUNS: dict[str, tuple[Callable[[], Script], RunInput]] = {
     "undispatched-rounds": (undispatched, run_of(GOTO, SEND)),
     "reopened": (closed_menu, run_of(GOTO, EXPAND, FILL)),
     "asked-again": (forgotten, run_of(GOTO, FILL, FILL)),
+    "policy": (Script, run_of(GOTO)),
+    "questions": (closed_at_first, run_of(GOTO, FILL, on_failure="ask", mode="replay")),
+    "approve-irreversible": (Script, run_of(GOTO, PAY)),
 }
 """By the name of the patch."""
+
+ANSWERS: dict[str, PersonVerdict] = {
+    "questions-before": PersonVerdict(sequence=1, verdict="retry"),
+    "questions-after": PersonVerdict(sequence=1, verdict="retry"),
+    "approve-irreversible-after": PersonVerdict(sequence=1, verdict="approve"),
+}
+"""What a person answers, in the runs that ask one."""
 
 
 async def record_patches(folder: Path, scratch: Path, as_text: Callable[[WorkflowHistory], str]) -> None:
@@ -109,18 +137,24 @@ async def record_patches(folder: Path, scratch: Path, as_text: Callable[[Workflo
             for side in ("before", "after"):
                 path = folder / f"{name}-{side}.json"
                 if not path.exists():
-                    history = await recorded(client, script(), run, is_patched=side == "after")
+                    answer = ANSWERS.get(path.stem)
+                    history = await recorded(client, script(), run, answer, is_patched=side == "after")
                     path.write_text(as_text(history), encoding="utf-8")
     finally:
         await server.child.stop()
 
 
-async def recorded(client: Client, script: Script, run: RunInput, *, is_patched: bool) -> WorkflowHistory:
-    """The history of one run, failed or not."""
+async def recorded(
+    client: Client, script: Script, run: RunInput, answer: PersonVerdict | None, *, is_patched: bool
+) -> WorkflowHistory:
+    """The history of one run, failed or not, which a person answers."""
     before = contextlib.nullcontext() if is_patched else patch.object(workflow, "patched", lambda _name: False)
     with before:
         async with scripted(client, script) as queue:
             handle = await client.start_workflow(BrowserTask.run, run, id=f"patch-{uuid.uuid4().hex}", task_queue=queue)
+            if answer is not None:
+                await waiting(handle)
+                await handle.execute_update(BrowserTask.resolve_step, answer)
             with contextlib.suppress(WorkflowFailureError):
                 await handle.result()
             history: WorkflowHistory = await handle.fetch_history()
