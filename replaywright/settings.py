@@ -305,8 +305,9 @@ class Settings(BaseSettings):
 
     @property
     def artifacts(self) -> str:
-        """Address of the artifact store."""
-        return self.artifacts_url or str(self.home / "artifacts")
+        """Address of the tenant's artifact store; a path of its own below, but for the default tenant."""
+        address = self.artifacts_url or str(self.home / "artifacts")
+        return address if self.tenant == DEFAULT_TENANT else f"{address.rstrip('/')}/tenants/{self.tenant}"
 
     @property
     def model_price(self) -> Price | None:

@@ -23,6 +23,7 @@ from replaywright.cli.runs import tell
 from replaywright.domain.questions import WAITS, Question
 from replaywright.errors import ArtifactMissing, ArtifactsUnavailable, InputInvalid
 from replaywright.settings import DEFAULT_TENANT, load_settings
+from replaywright.stack.keyring import artifact_keys_of
 
 _QUICK = timedelta(seconds=2)
 _AT_ONCE = 20
@@ -150,7 +151,7 @@ async def _with_picture(here: Place, one: Waiting, folder: Path) -> Waiting:
     if not question.picture:
         return Waiting(one.run_id, one.task, question, picture_missing=question.picture_missing or "none was taken")
     try:
-        data = await ArtifactStore(here.settings.artifacts).get(question.picture)
+        data = await ArtifactStore(here.settings.artifacts, artifact_keys_of(here.settings)).get(question.picture)
     except (ArtifactMissing, ArtifactsUnavailable) as exc:
         return Waiting(one.run_id, one.task, question, picture_missing=str(exc))
     path = folder / f"{re.sub(r'[^A-Za-z0-9_-]+', '_', one.run_id)}-{question.id}.png"

@@ -21,6 +21,7 @@ from replaywright.domain.questions import Question, QuestionKind
 from replaywright.domain.runs import Mode, PersonVerdict
 from replaywright.domain.totp import totp_of
 from replaywright.settings import Settings, load_settings
+from replaywright.stack.keyring import artifact_keys_of
 from tests.e2e.bank import Bank
 from tests.e2e.lab import Lab, until
 
@@ -100,7 +101,7 @@ async def test_a_payment_waits_for_a_code_and_an_approval_and_the_code_is_kept_n
     order = order_of(bank, CODE)
     await start(lab.place, order)
     code = await asked(lab, order, QuestionKind.VERIFICATION_CODE)
-    picture = await ArtifactStore(lab.place.settings.artifacts).get(code.picture)
+    picture = await ArtifactStore(lab.place.settings.artifacts, artifact_keys_of(lab.place.settings)).get(code.picture)
     answer(lab, order, "answer", "--value-file", "-", value=RIGHT)
     approval = await asked(lab, order, QuestionKind.APPROVE)
     paid_before = list(bank.payments)

@@ -137,3 +137,12 @@ def test_a_child_process_reads_back_the_same_settings(monkeypatch: pytest.Monkey
 def test_a_shown_address_has_no_password() -> None:
     assert without_password("redis://user:hunter2@host:6379/0") == "redis://user:***@host:6379/0"
     assert without_password("redis://host:6379/0") == "redis://host:6379/0"
+
+
+@pytest.mark.parametrize("address", [None, "s3://bucket", "s3://bucket/kept/"])
+def test_a_tenant_has_a_part_of_the_artifact_store_to_itself(address: str | None, tmp_path: Path) -> None:
+    given = {"artifacts_url": address, "home": tmp_path}
+
+    whole, part = load_settings(**given), load_settings(**given, tenant="acme")
+
+    assert part.artifacts == f"{whole.artifacts.rstrip('/')}/tenants/acme"
