@@ -23,8 +23,12 @@ from urllib.parse import unquote_to_bytes
 from redis.asyncio import Redis
 from temporalio.client import Client
 
+from replaywright.artifacts.store import ArtifactStore
+
 DEPTH = 3
 """Layers of clothes that are taken off."""
+LARGE = 500_000
+"""Bytes from which on only one is: of databases, which are searched row by row as well."""
 _BASE64 = re.compile(rb"[A-Za-z0-9+/_-]{8,}={0,2}")
 _PERCENT = re.compile(rb"%[0-9A-Fa-f]{2}")
 _JSON_ESCAPE = re.compile(rb"\\+(?:u([0-9A-Fa-f]{4})|x([0-9A-Fa-f]{2})|([\"\\/bfnrt]))")
@@ -96,7 +100,7 @@ def _around(value: str, text: str, form: str) -> tuple[str, str] | None:
 
 def _found(data: bytes, sought: Mapping[str, _Sought]) -> dict[str, tuple[str, str]]:
     found: dict[str, tuple[str, str]] = {}
-    for clothes, layer in _layers(data, DEPTH):
+    for clothes, layer in _layers(data, DEPTH if len(data) < LARGE else 1):
         text = layer.decode(errors="ignore")
         for name, one in sought.items():
             if name not in found and (seen := one.found_in(text)):
@@ -117,7 +121,7 @@ def _layers(data: bytes, depth: int, clothes: str = "") -> Iterator[tuple[str, b
     yield clothes, data
     if not depth:
         return
-    for name, inner in (*_undressed(data), *(_unpacked(data) if depth == DEPTH else ())):
+    for name, inner in (*_undressed(data), *(() if clothes else _unpacked(data))):
         if inner and inner != data:
             yield from _layers(inner, depth - 1, f"{name} in {clothes}" if clothes else name)
 
@@ -198,6 +202,14 @@ def files(folder: Path, *, without: Iterable[str] = ("profile",)) -> Iterator[Pl
         yield Place(f"file {name}", name.as_posix().encode() + b"\n" + path.read_bytes())
         if path.suffix == ".db":
             yield from rows(path)
+
+
+async def artifacts(store: ArtifactStore) -> AsyncIterator[Place]:
+    """Every value of a store on local files, as whoever has its keys reads it."""
+    assert store.folder is not None
+    for path in sorted(store.folder.rglob("*")):
+        if re.fullmatch("[0-9a-f]{64}", path.name):
+            yield Place(f"artifact {path.name}", await store.get(path.name))
 
 
 def rows(database: Path) -> Iterator[Place]:

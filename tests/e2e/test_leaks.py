@@ -11,21 +11,21 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
 from cache.connection import open_redis
-from demo.stage import PASSWORD_SECRET, Stage
+from demo.stage import Stage
+from replaywright.artifacts.store import ArtifactStore
 from replaywright.cli.follow import Ending
-from replaywright.cli.goal import task_or_goal
 from replaywright.cli.run import Order
 from replaywright.cli.taskfile import new_run_id
 from replaywright.domain.runs import Mode
 from replaywright.domain.tasks import parse_task
 from replaywright.settings import load_settings
+from replaywright.stack.keyring import artifact_keys_of
 from tests.e2e import echo_site
 from tests.e2e.echo_site import EchoSite
 from tests.e2e.lab import Lab
-from tests.leaks import Leak, Place, files, histories, keys, leaks
+from tests.leaks import Leak, Place, artifacts, files, histories, keys, leaks
 
 pytestmark = [pytest.mark.slow, pytest.mark.long]
 
@@ -108,6 +108,8 @@ class Scene:
     async def places(self) -> list[Place]:
         written = [place async for place in histories(self.stage.place.client)]
         written += [place async for place in keys(self.stage.place.settings.redis_url or "")]
+        settings = self.stage.place.settings
+        written += [place async for place in artifacts(ArtifactStore(settings.artifacts, artifact_keys_of(settings)))]
         return [*written, *files(self.stage.home, without=("profile", "webmail")), *self.printed]
 
     async def found(self, **more: str) -> list[Leak]:
@@ -155,7 +157,7 @@ async def test_no_secret_is_in_anything_that_runs_wrote_and_what_is_no_secret_is
     kinds = {" ".join(leak.place.split()[:2]).split("/")[0] for leak in controls}
     assert any(kind.startswith("history of") for kind in kinds), kinds
     assert any(kind.startswith("row of") for kind in kinds), kinds
-    assert any(leak.place.startswith("file") and "artifacts" in leak.place for leak in controls)
+    assert any(leak.place.startswith("artifact ") for leak in controls)
     saved = {path.name.rpartition("-")[2] for path in (scene.stage.home / "saved").iterdir()}
     assert {"screenshot.png", "dom.html", "console.txt", "network.txt"} & saved, saved
     prompts = [place for place in await scene.places() if "standin.jsonl" in place.name]
@@ -180,42 +182,3 @@ async def test_a_secret_that_is_planted_in_redis_is_found(scene: Scene, kind: st
     await redis.aclose()
 
     assert found == {f"redis {kind} {key}", f"redis dump {key}"}
-
-
-async def test_a_rotated_secret_is_taken_up_without_learning_anything_and_leaks_nowhere(scene: Scene) -> None:
-    await scene.run(mode=Mode.LEARN)
-    calls = await scene.stage.stand_in_calls()
-    scene.vault.write_text(ROTATED)
-    await scene.lab.replace_worker()
-
-    _, ending = await scene.run(mode=Mode.REPLAY)
-
-    assert ending.status == "done", ending
-    assert scene.site.passwords[-1] == ROTATED
-    assert await scene.stage.stand_in_calls() == calls
-    assert await scene.found() == []
-
-
-async def test_a_sentence_its_skill_its_export_and_a_resumed_run_leak_nothing(scene: Scene) -> None:
-    sentence = '给 leak@example.com 发送邮件，主题是"一封"，内容是"正文"'
-    wanted = task_or_goal(sentence, url=scene.stage.webmail, secrets=[PASSWORD_SECRET])
-    ending = await scene.lab.run(Order(wanted, {}, new_run_id(wanted, {})))
-    order, _ = await scene.run(breaks=True)
-    task = scene.stage.home / "echo.yaml"
-    task.write_text(yaml.safe_dump(task_of(scene.site, breaks=False)))
-    commands = (
-        ["runs", "--json"],
-        ["show", order.run_id],
-        ["cache", "list", "--json"],
-        ["secrets", "list"],
-        ["skills", "list", "--json"],
-        ["skills", "show", "send-mail", "--json"],
-        ["skills", "export", "send-mail"],
-        ["resume", order.run_id, "--dry-run", "--task", str(task)],
-        ["resume", order.run_id, "--task", str(task)],
-    )
-    ended = [await scene.cli(*command) for command in commands]
-
-    assert [one.returncode for one in ended] == [0] * len(commands), [one.stderr for one in ended]
-    assert ending.status == "done", ending
-    assert await scene.found() == []
