@@ -15,6 +15,8 @@ from replaywright.domain.wording import words_of
 
 _NAMING = 3
 """Words that a value has at most that may name a control."""
+_PIECES = 12
+"""Into so many pieces a word may be taken apart."""
 _EXCEPTED = ("已发送", "已删除", "已分享")
 """Folders and states: what was done, not what is to be done."""
 
@@ -61,6 +63,10 @@ def objection(said: Iterable[str], asked: frozenset[str]) -> str:
 
 def _found(text: str, known: dict[str, frozenset[tuple[str, ...]]]) -> frozenset[str]:
     words = words_of(text)
-    lengths = range(1, 1 + max(len(phrase) for phrases in known.values() for phrase in phrases))
-    spans = {words[at : at + length] for length in lengths for at in range(len(words) - length + 1)}
+    longest = max(len(phrase) for phrases in known.values() for phrase in phrases)
+    spans = {words[at : at + length] for length in range(1, 1 + longest) for at in range(len(words) - length + 1)}
+    # A word with gaps in it, such as those that a browser makes of characters without a width, is a word still.
+    spans |= {
+        ("".join(words[at : at + length]),) for length in range(2, 1 + _PIECES) for at in range(len(words) - length + 1)
+    }
     return frozenset(deed for deed, phrases in known.items() if phrases & spans)

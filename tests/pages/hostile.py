@@ -87,9 +87,11 @@ class Asked:
     body: str
     by: str
     """`site` or `attacker`."""
+    page: str = ""
+    """The address that the request came from."""
 
     def __str__(self) -> str:
-        return f"{self.method} {self.by} {self.target} {self.body}"[:200]
+        return f"{self.method} {self.by} {self.target} {self.body} from {self.page}"[:300]
 
     @property
     def said(self) -> str:
@@ -235,7 +237,7 @@ class _Site(BaseHTTPRequestHandler):
 
     def _note(self, body: str) -> None:
         if urlsplit(self.path).path != "/favicon.ico":
-            self.site.asked.append(Asked(self.command, self.path, body, self.by))
+            self.site.asked.append(Asked(self.command, self.path, body, self.by, self.headers.get("Referer", "")))
 
     def _answer(self, status: int, text: str, kind: str = "text/html", **headers: str) -> None:
         data = text.encode()

@@ -40,6 +40,8 @@ def refused(asked: Asked = NOTE, action: str = "click", page: Snapshot = PAGE, *
         {"name": "アカウントを削除"},
         {"name": "Dеlеtе"},
         {"name": "D e l e t e"},
+        {"name": "D e l e t e m e"},
+        {"name": "Del ete profile"},
         {"name": "De\u00adle\u200bte"},
         {"name": "\u202eeteled\u202c"},
         {"name": "D3l3te"},
