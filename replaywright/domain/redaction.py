@@ -34,6 +34,8 @@ _LETTERS = re.compile(
     r"<[^<>]{0,300}>|%(?:25)*[0-9A-Fa-f]{2}|\\+(?:u[0-9A-Fa-f]{4}|x[0-9A-Fa-f]{2}|[bfnrt])|&[#\w;]{2,32};|([^\W_]+)"
 )
 """Runs of letters and digits; tags and escapes are none."""
+_LITERAL = re.compile(r"([^\W_]+)")
+"""The same where what looks like a tag or an escape is part of the value itself."""
 _ASCII = re.compile(r"[A-Za-z0-9]+")
 
 _NAMED_ENTITIES: dict[str, list[str]] = {}
@@ -58,10 +60,11 @@ class Redactor:
         self._patterns = [(name, re.compile(f"(?=({_pattern(value)}))")) for name, value in known]
         self._exact = {value: name for name, value in reversed(known)}
         self._bare = {
-            (ascii_only, order): name
+            (view, order): name
             for name, value in reversed(known)
-            for ascii_only in (False, True)
-            if len(bare := _bare(value, ascii_only=ascii_only)) >= BARE and (not ascii_only or not value.isascii())
+            for view in (_LITERAL, _LETTERS, _ASCII)
+            if len(bare := _bare(value, ascii_only=view is _ASCII)) >= BARE
+            and (view is not _ASCII or not value.isascii())
             for order in (bare, bare[::-1])
         }
         self._shortest = min((len(sought) for _, sought in self._bare), default=0)
@@ -91,10 +94,10 @@ class Redactor:
         """Where the letters and digits of a value stand, with the value's name."""
         if not self._bare or len(text) < self._shortest:
             return []
-        views: dict[bool, _Bare] = {}
+        views: dict[re.Pattern[str], _Bare] = {}
         found: list[tuple[int, int, str]] = []
-        for (ascii_only, sought), name in self._bare.items():
-            view = views.get(ascii_only) or views.setdefault(ascii_only, _Bare.of(text, ascii_only=ascii_only))
+        for (kind, sought), name in self._bare.items():
+            view = views.get(kind) or views.setdefault(kind, _Bare.of(text, kind))
             found += [(start, end, name) for start, end in view.spans(sought)]
         return found
 
@@ -164,15 +167,16 @@ class _Bare:
     """Where that run begins in the text that it was made of."""
 
     @classmethod
-    def of(cls, text: str, *, ascii_only: bool) -> "_Bare":
+    def of(cls, text: str, kind: re.Pattern[str]) -> "_Bare":
+        """As `_LETTERS`, `_LITERAL` or, without escapes and without all that is not ASCII, `_ASCII` reads it."""
         runs: list[str] = []
         starts: list[int] = []
         places: list[int] = []
         size = 0
-        for match in _LETTERS.finditer(text):
+        for match in (_LETTERS if kind is _ASCII else kind).finditer(text):
             if match[1] is None:
                 continue
-            for run in _ASCII.finditer(match[1]) if ascii_only and not match[1].isascii() else (match,):
+            for run in _ASCII.finditer(match[1]) if kind is _ASCII and not match[1].isascii() else (match,):
                 word = run[0].lower()
                 if len(word) != len(run[0]):
                     word = run[0]

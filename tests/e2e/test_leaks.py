@@ -11,11 +11,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 from cache.connection import open_redis
-from demo.stage import Stage
+from demo.stage import PASSWORD_SECRET, Stage
 from replaywright.artifacts.store import ArtifactStore
 from replaywright.cli.follow import Ending
+from replaywright.cli.goal import task_or_goal
 from replaywright.cli.run import Order
 from replaywright.cli.taskfile import new_run_id
 from replaywright.domain.runs import Mode
@@ -63,6 +65,7 @@ def task_of(site: EchoSite, *, breaks: bool) -> dict[str, Any]:
         "parameters": {"user": {"type": "text"}, "note": {"type": "text"}},
         "secrets": ["ECHOED"],
         "steps": [*STEPS, *(BREAKS if breaks else ())],
+        "verify": [{"url_contains": "/home"}],
     }
 
 
@@ -182,3 +185,43 @@ async def test_a_secret_that_is_planted_in_redis_is_found(scene: Scene, kind: st
     await redis.aclose()
 
     assert found == {f"redis {kind} {key}", f"redis dump {key}"}
+
+
+async def test_a_rotated_secret_is_taken_up_without_learning_anything_and_leaks_nowhere(scene: Scene) -> None:
+    _, learned = await scene.run(mode=Mode.LEARN)
+    assert learned.status == "done", learned.result.message
+    calls = await scene.stage.stand_in_calls()
+    scene.vault.write_text(ROTATED)
+    await scene.lab.replace_worker()
+
+    _, ending = await scene.run(mode=Mode.REPLAY)
+
+    assert ending.status == "done", ending.result.message
+    assert scene.site.passwords[-1] == ROTATED
+    assert await scene.stage.stand_in_calls() == calls
+    assert await scene.found() == []
+
+
+async def test_a_sentence_its_skill_its_export_and_a_resumed_run_leak_nothing(scene: Scene) -> None:
+    sentence = '给 leak@example.com 发送邮件，主题是"一封"，内容是"正文"'
+    wanted = task_or_goal(sentence, url=scene.stage.webmail, secrets=[PASSWORD_SECRET])
+    ending = await scene.lab.run(Order(wanted, {}, new_run_id(wanted, {})))
+    order, _ = await scene.run(breaks=True)
+    task = scene.stage.home / "echo.yaml"
+    task.write_text(yaml.safe_dump(task_of(scene.site, breaks=False)))
+    commands = (
+        ["runs", "--json"],
+        ["show", order.run_id],
+        ["cache", "list", "--json"],
+        ["secrets", "list"],
+        ["skills", "list", "--json"],
+        ["skills", "show", "send-mail", "--json"],
+        ["skills", "export", "send-mail"],
+        ["resume", order.run_id, "--dry-run", "--task", str(task)],
+        ["resume", order.run_id, "--task", str(task)],
+    )
+    ended = [await scene.cli(*command) for command in commands]
+
+    assert [one.returncode for one in ended] == [0] * len(commands), [one.stderr for one in ended]
+    assert ending.status == "done", ending
+    assert await scene.found() == []

@@ -218,3 +218,14 @@ def test_a_list_whose_texts_only_together_show_a_value_does_not_keep_them() -> N
     told = redact_data({"cells": ["Welcome", 7, "Zq7pw", "-Hörse", "9!x", "end"]}, {"PASSWORD": LONG})
 
     assert told == {"cells": ["Welcome", 7, HIDDEN, HIDDEN, HIDDEN, "end"]}
+
+
+@pytest.mark.parametrize(
+    "shown", ["Nw3-Rotated_Lämp=52%41_b_zoo", "Nw3RotatedLämp52%41<b>zoo", "Nw3 Rotated 52 41 b zoo"]
+)
+def test_a_value_with_what_looks_like_tags_and_escapes_is_found_without_its_signs(shown: str) -> None:
+    value = "Nw3-Rotated/Lämp=52%41<b>zoo"
+
+    assert (
+        redact(f"x {shown}.txt", {"P": value if "ä" in shown else value.replace("Lämp=", "")}) == "x {{secret:P}}.txt"
+    )
