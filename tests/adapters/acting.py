@@ -10,6 +10,7 @@ from replaywright.domain.entries import ActionCacheEntry
 from replaywright.domain.outcomes import StepOutcome
 from replaywright.domain.runs import ActionRequest, Resolution, ResolveRequest
 from replaywright.testing import FakeArtifacts, FakeKeepers, FakeSecrets, FakeStepStore
+from tests.adapters.networks import LOOPBACK
 from tests.unit.staged import SESSION, request, run_activity, step
 
 
@@ -23,6 +24,7 @@ class Acting:
         secrets = FakeSecrets({})
         keepers = FakeKeepers()
         keepers.epochs[SESSION.session_id] = 0
+        keepers.policies[SESSION.session_id] = LOOPBACK
         self._gate = keepers.gates[SESSION.session_id]
         attachments = Attachments(keepers, self)
         self._actions = Actions(attachments, self.store, self.artifacts, secrets)
