@@ -22,6 +22,8 @@ FILES: tuple[str, ...] = (
     "sentences_more.yaml",
     "sentences_tuning.yaml",
     "sentences_tuning_2.yaml",
+    "sentences_tuning_3.yaml",
+    "sentences_tuning_4.yaml",
     "sentences_lists.yaml",
     *_BLIND.values(),
 )
@@ -29,13 +31,15 @@ _WHOLE = {
     "sentences_lists.yaml": "calibration",
     "sentences_tuning.yaml": "calibration",
     "sentences_tuning_2.yaml": "calibration",
+    "sentences_tuning_3.yaml": "calibration",
+    "sentences_tuning_4.yaml": "calibration",
     **{name: f"blind {letter}" for letter, name in _BLIND.items()},
 }
 """Files that belong to one part; the others are split in two by a hash of the sentence."""
 BLIND = tuple(f"blind {letter}" for letter in _BLIND)
 JUDGED = BLIND[-1]
 """The part whose figures count: the newest one."""
-LOOKED_AT = ("calibration", "held-out", "blind A", "blind B", "blind C")
+LOOKED_AT = ("calibration", "held-out", "blind A", "blind B", "blind C", "blind D")
 """Parts whose failures were read while the mechanism was changed."""
 
 

@@ -1,11 +1,13 @@
 """What the words beside a value of a sentence say for its being the value of a parameter."""
 
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
 
 from replaywright.domain import goal_lists as lists
 from replaywright.domain.cues import is_bounded, is_elsewhere, is_opposite, weight
 from replaywright.domain.frames import Frame, Slot
-from replaywright.domain.goals import is_listed, is_misspelt
+from replaywright.domain.goals import is_listed, is_misspelt, tokens_of
 from replaywright.domain.harmless import harmless
 from replaywright.domain.naming import (
     appositions,
@@ -33,12 +35,29 @@ OPPOSED = -100.0
 """Of a value that the words beside it say is another one's."""
 
 
+@dataclass(frozen=True)
+class _Common:
+    """What is the same of a sentence for every frame: positions of tokens."""
+
+    tags: frozenset[int]
+    apposed: frozenset[int]
+    dashes: frozenset[int]
+    ranges: Mapping[int, frozenset[Concept]]
+
+
+@lru_cache(maxsize=256)
+def _common(sentence: str, fixed: tuple[tuple[int, int], ...]) -> _Common:
+    tokens = tokens_of(sentence, fixed)
+    return _Common(tags(tokens), appositions(tokens), dashes_of(tokens), ranges_of(tokens))
+
+
 class Evidence:
     """One sentence beside one frame: what its words mean there, and where they place its values."""
 
     def __init__(
         self, sentence: str, tokens: tuple[Token, ...], frame: Frame, fixed: Mapping[tuple[int, int], str]
     ) -> None:
+        self.sentence = sentence
         self.tokens = tokens
         self.frame = frame
         self.fixed = fixed
@@ -46,14 +65,15 @@ class Evidence:
         is_long = any(self._is_long(slot) for slot in frame.slots)
         texts = sum(slot.parameter.type == "text" for slot in frame.slots)
         is_dictated = is_long and sum(token.kind is Kind.QUOTED for token in tokens) < texts
-        self.told = tags(tokens) | remarks(sentence, tokens, frame, is_dictated)
+        common = _common(sentence, tuple(sorted(fixed)))
+        self.told = common.tags | remarks(sentence, tokens, frame, is_dictated)
         """Tokens of tags and remarks: no value stands in them."""
-        self.apposed = appositions(tokens)
-        self.harmless = harmless(tokens, frame, is_long) | self.told | self.apposed | dashes_of(tokens)
+        self.apposed = common.apposed
+        self.harmless = harmless(tokens, frame, is_long) | self.told | self.apposed | common.dashes
         self.named = frozenset[Concept]().union(*(slot.names for slot in frame.slots))
         self.labels = labels_of(tokens, self.named)
         self.harmless |= self.labels.words
-        self.ranges = ranges_of(tokens)
+        self.ranges = common.ranges
 
     def _meant(self, token: Token) -> frozenset[Concept]:
         """What of the frame a word stands for; a typing error of a longer word is that word."""
@@ -189,7 +209,7 @@ class Evidence:
         """Evidence of a name that stands right after the thing it is of: "create folder Old"."""
         token = self.tokens[at]
         is_name = token.kind in VALUES or token.text[0].isupper() or not token.text.isascii()
-        is_apart = at > 0 and token.start > self.tokens[at - 1].end
+        is_apart = at > 0 and (token.start > self.tokens[at - 1].end or self.tokens[at - 1].text in _COLONS)
         after = self.tokens[end] if end < len(self.tokens) else None
         is_closed = after is None or after.text in _STOPS or (token.text[0].isupper() and after.word in _CLOSING)
         return LEAST_EVIDENCE if is_name and is_apart and is_closed else 0.0

@@ -78,6 +78,7 @@ class Frame:
             for word in (words_for(concept) or (concept[1],))
             if len(word) > 3 and word.isascii() and word.isalpha()
         }
+        found |= {(f"{word}s", concept) for word, concept in found if concept in self.plurals}
         return tuple(sorted(found))
 
 

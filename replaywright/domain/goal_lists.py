@@ -11,8 +11,8 @@ ACTS = """
 send: send, mail out, drop a, drop an, shoot, fire off, send off, 发送, 发, 发出, 寄, 寄出, 發送, 發, drop, drop a line, drop a line to, dispatch, 发给, 发到, 发个, 发去, 发一发, 寄给, 寄到, 寄去, 寄发
 transfer: transfer, 转到, wire, remit, send, 转账, 转帐, 汇款, 转入, 转出, 转, 划转, 汇, 转进, 转去, 转往, 汇入, 汇到, 打款, 打给, 打到, 汇给, 转给, 转账给, 转账到, 转帐到, 划, 划到, 挪
 create: create, add, make, report a, report an, make a, make an, new, set up, open a new, open new, open an issue, open a ticket, open a bug, file a, file an, file a new, raise a, raise an, 创建, 新建, 新增, 添加, 建立, 增加, 建, 加, 创建新的, 加入, 加到, 放入, 放到, 放进, 新, open a, open an, log a, log an, start a new, 开个, 开一个, 开一张, 开一条, 提个, 提一个, 提一条, 加上, 加个, 加条, 创立, 增设
-insert: put, insert, place, add, 加入, 加到, 添加, 放入, 放到, 放进, 加进
-write: write, write a, write an, post, post a, leave a, give a, publish, 写, 撰写, 发表, 发布
+insert: put, insert, place, add, 放, 塞进, 丢进, 扔进, 装进, 移入, 移进, 收进, 加入, 加到, 添加, 放入, 放到, 放进, 加进
+write: leave the, 留, 留下, 写个, 写一个, 写条, 写一条, write, write a, write an, post, post a, leave a, give a, publish, 写, 撰写, 发表, 发布
 delete: delete, del, rm, remove, erase, trash, get rid of, throw away, 删除, 删掉, 删, 移除, 刪除, 清除, 去掉, bin, toss, discard, scrap, wipe, zap, kill, throw out, do away with, 删去, 清掉, 扔掉, 扔了, 丢掉, 丢弃, 抹掉, 抹去, 弄掉
 compose: compose
 forward: forward, fwd, fw, pass on, relay, 转发, 轉發, 转, 转给, 转发给, 转寄, 转寄给, 转过去, pass along, send on, forward on, 转发到, 转发下, 转到
@@ -37,7 +37,7 @@ freeze: freeze, block, lock, suspend, 冻结, 锁定, 停用, 冻上, 冻住, �
 unfreeze: unfreeze, unblock, unlock, reactivate, 解冻, 解锁, 解除, 启用
 report_loss: report lost, 挂失
 deregister: deregister, unregister, 注销, 销户
-book: book, reserve, 预订, 预定, 订, 预约, 預訂, make a booking for, make a reservation for, 订下, 订好, 订个, 订一个, 订一间, 订一家, 定个, 定一个, 定一间, 定一下, 预留
+book: book, reserve, 预订, 预定, 订, 定, 预约, 預訂, make a booking for, make a reservation for, 订下, 订好, 订个, 订一个, 订一间, 订一家, 定个, 定一个, 定一间, 定一下, 预留
 schedule: schedule, plan, 安排, 定时
 postpone: postpone, put off, 推迟, 延后, 延期
 invite: invite, 邀请, 請來, 邀, 叫上, 喊上, 拉上, 约上, send an invitation, send an invite, send out an invitation
@@ -51,8 +51,8 @@ submit: submit, hand in, turn in, lodge, file, file a, file an, 提交, 递交, 
 approve: approve, accept, grant, agree to, 批准, 同意, 通过, 核准, 审批通过, sign off, sign off on, ok, green-light, greenlight, 批, 批一下, 准, 准了, 批了
 reject: reject, decline, refuse, deny, 拒绝, 驳回, 否决, 退回
 update: update, change, modify, edit, set, correct, alter, 修改, 更改, 改, 更新, 变更, 换成, 换为, 更换, 更换为, 改为, 编辑, 修正, 设为, 改一改, 改到, 换, 修改为, 修改成, 变更为, 更新为, 更新成
-rename: rename, 重命名, 改名, 更名, change the name of, change the name of the, change the name, change name of, 改名为, 改名叫, 改叫, 更名为, 重新命名, 改名字
-move: move, shift, 移动, 移, 移到, 挪, 改期
+rename: 改成叫, rename, 重命名, 改名, 更名, change the name of, change the name of the, change the name, change name of, 改名为, 改名叫, 改叫, 更名为, 重新命名, 改名字
+move: move, shift, should go, 移动, 移, 移到, 挪, 改期
 copy: copy, duplicate, 复制, 拷贝
 share: share, 分享, 共享, 分享出, give access, grant access, 共享给, 分享给
 export: export, 导出, 輸出, 导成, 导出成, 导出来, 导一份, 导
@@ -79,7 +79,7 @@ select: select, choose, pick, 选择, 选, 挑选
 confirm: confirm, verify, 确认, 核实
 release: release, 释放
 clear: clear, empty, 清空
-create: write, post, put, schedule a, schedule an, leave a, place
+create: leave the, 放, 打上, 打个, 贴上, 贴个, write, post, put, schedule a, schedule an, leave a, place
 write: add, create, make
 """
 """What is done."""
@@ -325,9 +325,13 @@ SAME_FOR = {
     ("send", "mail"): ("write",),
     ("create", "event"): ("schedule",),
     ("create", "contact"): ("save",),
-    ("transfer", "money"): ("pay",),
+    ("transfer", "money"): ("pay", "move"),
+    ("transfer", "account"): ("move",),
+    ("create", "comment"): ("write", "insert"),
     ("assign", "issue"): ("forward",),
-    ("request", "annual_leave"): ("book",),
+    ("request", "annual_leave"): ("book", "apply"),
+    ("request", "sick_leave"): ("book", "apply"),
+    ("request", "leave"): ("book", "apply"),
     ("submit", "expense"): ("create",),
     ("write", "review"): ("submit", "create"),
     ("apply", "coupon"): ("insert",),
@@ -338,6 +342,17 @@ SAME_FOR = {
 
 BEGINS_ENDS = (("start", "from"), ("checkin", "from"), ("end", "to"), ("checkout", "to"))
 """What a value is called, and the direction that may stand before it."""
+
+PURPOSES = "处理 负责 跟进 解决 来处理 去处理 来负责 来跟进 去跟进 来解决 处理一下 跟进一下"
+"""What somebody does with what is assigned to him, after his name: 分给王芳处理."""
+
+PURPOSE_PHRASES = (
+    "to handle, to fix, to work on, to deal with, to look into, to take care of, to look after, to solve, to resolve"
+)
+"""The same in English."""
+
+ATTENDING = "guest guests attendee attendees participant participants invitee 嘉宾 参会人 参会者 与会者 与会人 参与者 参加者 来宾 受邀人"
+"""What somebody is who is added to an event."""
 
 LABELS_ONLY = "start end"
 """Names of values that are acts as well: they say nothing only right before a value."""
@@ -405,6 +420,27 @@ WANTING = "like want wants need needs"
 
 DOERS = "i we you he she they"
 """Who has done what a participle right after it says."""
+
+THAT_DAY = "那天 这天 那一天 这一天"
+"""Right after a day they say nothing more."""
+
+OUT_FROM = "from, out of, out from, 从, 自, 由"
+"""Before where something is put they say that it is taken out of there."""
+
+MANNERS = "care caution attention ease pleasure thanks joy help"
+"""After "with" they say how something is done."""
+
+OTHER_WORDS = """
+定做 定制 定金 定位 定价 定期 定义 定稿 定额 定点 定向 定居 订做 订制 订金 订正 订婚 放弃 放大 放映 放假 放心 放行 放款 放宽 放慢 留意 留存 留学 留神 留着 留任 加班 加急 加密 加速 加粗 加载 加盟 加倍 加热 加重
+发现 发明 发愁 改进 改善 改良 转正 转换 转让 转移 查封 查验 查处 找零 删减 关联 关心 批量 批评 批注 批发 交换 交易 交流 报名 报警 报废 报价 报关 请教 请客 移民 移植 标价 标红 标注 换货 换算 冻干 取代 写作 建议 建模 回收 回放 回购 休学 休眠 准备 准时 分割 分离 分析 派生
+"""
+"""Words that begin with the sign of an act and mean something else: 定做 is not 定."""
+
+OUT_OF = "出"
+"""Between an act and where something is: 移出归档 is the opposite of 移入归档."""
+
+EVERYTHING = "everything 全部 所有 一切 全都 统统 通通"
+"""Words that may stand for all the things that a skill is done to."""
 
 BETWEEN = "+ , ， 、 ; ； / & and plus 和 与 及 以及 还有"
 """Between the values of a list."""

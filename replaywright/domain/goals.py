@@ -15,8 +15,10 @@ from replaywright.domain import chat_lists
 from replaywright.domain import goal_lists as lists
 from replaywright.domain.chat_lists import phrases
 from replaywright.domain.choices import choice_of
+from replaywright.domain.naming import is_name_of_person
 from replaywright.domain.phrasal import reworded
 from replaywright.domain.words import Concept, Kind, Sort, Token, folded
+from replaywright.domain.words import plain as plain_form
 
 _MONTHS = "jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?"  # noqa: E501
 _HAN = "\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af"
@@ -62,7 +64,7 @@ _PARTS = re.compile(
             (Kind.CODE, _CODE),
             ("signed", rf"(?<!\S)[-−+](?:{_NUMBER})(?!\d)"),
             (Kind.NUMBER, rf"(?<![\d.])(?<!\d,)(?:{_NUMBER})(?![\d])"),
-            ("numero", rf"{_B}(?:no|nr|num)\.?\s?(?=[#:]?\s?[a-z]*\d)"),
+            ("numero", rf"{_B}(?:no|nr|num)\.?\s?(?=[#:]?\s?[a-z]*-?\d)"),
             ("han", f"[{_HAN}]+"),
             ("latin", r"[^\W\d_]+(?:['\-][^\W\d_]+)*"),
             ("sign", r"[€$£¥]"),
@@ -73,6 +75,12 @@ _PARTS = re.compile(
 )
 _ARROW = ((Sort.DIRECTION, "to"), (Sort.DIRECTION, "into"))
 _DOUBLED = re.compile(r"(.)\1")
+_SURNAMES = frozenset(lists.SURNAMES_HAN.split())
+_NAMED_MEASURES = frozenset(lists.SURNAMES.split())
+_BEFORE_NAMES = frozenset("给由和让到")
+_AFTER_NAMES = frozenset("的和与及")
+_NEVER_IN_NAMES = frozenset("的了着和与及给把吧吗呢啊这那个下看办做听用查审批收读改填签走去")
+_PURPOSES = tuple(lists.PURPOSES.split())
 _INSIDE_ACTS = ("一下", "个", "一个", "下")
 _WORDS_OF_FOUR = frozenset(lists.WORDS_OF_FOUR.split())
 _SPEAKING = frozenset("%*^~")
@@ -132,7 +140,7 @@ def _lexicon() -> _Lexicon:
         (Sort.QUALIFIER, lists.QUALIFIERS),
     ):
         for meaning, listed in _entries(text):
-            for word in listed:
+            for word in dict.fromkeys(map(plain_form, listed)):
                 concept = (sort, meaning)
                 if concept not in found.setdefault(word, []):
                     found[word].append(concept)
@@ -149,6 +157,9 @@ def _lexicon() -> _Lexicon:
     for word in negations:
         found[word] = [(Sort.UNKNOWN, word)]
     by_place = frozenset(f"{chat_lists.COMPLEMENTS} {chat_lists.MORNING} 都".split())
+    by_place |= frozenset(
+        f"{lists.PURPOSES} {lists.ATTENDING} {lists.THAT_DAY} {lists.OTHER_WORDS}".split()
+    ) | frozenset(phrases(lists.PURPOSE_PHRASES))
     by_place |= frozenset(phrases(f"{chat_lists.REASONING},{chat_lists.TEMPORARY}"))
     for word in joins | by_place | frozenset(lists.MEASURES.split()):
         found.setdefault(word, [(Sort.UNKNOWN, word)])
@@ -265,11 +276,15 @@ def _word(text: str, start: int, end: int, word: str) -> Token:
 def _han(text: str, start: int, end: int) -> Iterable[tuple[int, int, str]]:
     """Start, end and plain form of the words in a run of signs: the longest that is listed, else a single sign."""
     lexicon = _lexicon()
-    at = start
+    at, before = start, ""
     while at < end:
+        if name := _name_of_person(text, at, start, end, before):
+            yield at, at + len(name), name
+            at, before = at + len(name), name
+            continue
         if parted := _parted(text, at, end):
             yield at, at + parted[0], parted[1]
-            at += parted[0]
+            at, before = at + parted[0], parted[1]
             continue
         for length in range(min(lexicon.longest_han, end - at), 0, -1):
             word = text[at : at + length]
@@ -277,8 +292,31 @@ def _han(text: str, start: int, end: int) -> Iterable[tuple[int, int, str]]:
             is_cut = length > 2 and word in lexicon.chat and text[at + length - 1 : at + length + 1] in lexicon.meanings
             if length == 1 or (word in lexicon.meanings and not (is_cut and at + length < end)):
                 yield at, at + length, word
-                at += length
+                at, before = at + length, word
                 break
+
+
+def _name_of_person(text: str, at: int, start: int, end: int, before: str) -> str:
+    """The name that begins here where both its ends are plain, whatever else its signs mean: 分给李建国负责; or "".
+
+    Before it stands the beginning of the run of signs, 给, 和, or an act of several signs; after it the end of the
+    run, 的, 和, or what somebody is to do.
+    """
+    known = _lexicon().meanings
+    is_begun = at == start or before[-1:] in _BEFORE_NAMES
+    is_begun = is_begun or (len(before) > 1 and any(sort is Sort.ACT for sort, _ in known.get(before, ())))
+    if not is_begun or text[at] not in _SURNAMES or (text[at] in known and text[at] not in _NAMED_MEASURES):
+        return ""
+    if any(text[at : at + length] in known for length in (2, 3, 4) if at + length <= end):
+        return ""
+    for length in (3, 2):
+        last = at + length
+        name = text[at:last]
+        is_ended = last == end or text[last : last + 1] in _AFTER_NAMES
+        is_ended = is_ended or any(text.startswith(purpose, last) for purpose in _PURPOSES)
+        if last <= end and is_ended and is_name_of_person(name) and not set(name[1:]) & _NEVER_IN_NAMES:
+            return name if name[1:] not in known or len(name) == 2 else ""
+    return ""
 
 
 def _parted(text: str, at: int, end: int) -> tuple[int, str] | None:
@@ -313,7 +351,7 @@ def _phrased(sentence: str, tokens: list[Token]) -> tuple[Token, ...]:
 
 
 def _read(sentence: str, begin: int, finish: int) -> Iterable[Token]:
-    plain = folded(sentence)
+    plain = plain_form(sentence)
     for match in _PARTS.finditer(plain, begin, finish):
         start, end = match.span()
         match match.lastgroup:
@@ -365,19 +403,51 @@ def _latin(sentence: str, plain: str, start: int, end: int) -> Iterable[Token]:
         yield _word(sentence, start + part.start(), start + part.end(), part[0])
 
 
+@lru_cache(maxsize=65536)
+def _may_start(word: str) -> bool:
+    """Whether a listed phrase may begin with a word, or with what a typing error made it of."""
+    starts = _lexicon().phrase_starts
+    return word in starts or (not is_listed(word) and any(is_misspelt(word, each) for each in starts))
+
+
+def _respelt_phrase(several: Sequence[Token]) -> str:
+    """The listed phrase of several words, one of which has a typing error: "bnak card"; empty for none."""
+    known = _lexicon().meanings
+    for at, token in enumerate(several):
+        if not token.text.isalpha() or token.concepts[:1] != ((Sort.UNKNOWN, token.word),):
+            continue
+        before = "".join(f"{one.word} " for one in several[:at])
+        after = "".join(f" {one.word}" for one in several[at + 1 :])
+        for word in _words_of_phrases():
+            if is_misspelt(token.word, word) and f"{before}{word}{after}" in known:
+                return f"{before}{word}{after}"
+    return ""
+
+
+@cache
+def _words_of_phrases() -> tuple[str, ...]:
+    """The longer Latin words that stand in listed phrases."""
+    listed = {word for phrase in _lexicon().meanings if " " in phrase for word in phrase.split()}
+    return tuple(sorted(word for word in listed if len(word) > 3 and word.isascii() and word.isalpha()))
+
+
 def _joined(sentence: str, tokens: list[Token]) -> Iterable[Token]:
     """Listed phrases of several words as one token."""
     lexicon = _lexicon()
     at = 0
     while at < len(tokens):
-        if tokens[at].kind is not Kind.WORD or tokens[at].word not in lexicon.phrase_starts:
+        if tokens[at].kind is not Kind.WORD or not _may_start(tokens[at].word):
             yield tokens[at]
             at += 1
             continue
         for length in range(min(lexicon.longest_phrase, len(tokens) - at), 1, -1):
             several = tokens[at : at + length]
             phrase = " ".join(token.word for token in several)
-            if all(token.kind is Kind.WORD for token in several) and phrase in lexicon.meanings:
+            if any(token.kind is not Kind.WORD for token in several):
+                continue
+            if phrase not in lexicon.meanings:
+                phrase = _respelt_phrase(several)
+            if phrase:
                 yield _word(sentence, several[0].start, several[-1].end, phrase)
                 at += length
                 break

@@ -18,6 +18,13 @@ _FROM = (Sort.DIRECTION, "from")
 _REASON = (Sort.ATTRIBUTE, "reason")
 _TELLING = frozenset(lists.TELLING_VERBS.split())
 _LIMITS = frozenset(f"{remark_lists.DEMANDS} {remark_lists.COUNTS}".split())
+_PURPOSES = frozenset(lists.PURPOSES.split()) | frozenset(chat_lists.phrases(lists.PURPOSE_PHRASES))
+_ASSIGN = (Sort.ACT, "assign")
+_OUT_OF = frozenset(lists.OUT_OF.split())
+_OUT_FROM = frozenset(chat_lists.phrases(lists.OUT_FROM))
+_THAT_DAY = frozenset(lists.THAT_DAY.split())
+_PUTTING = frozenset({(Sort.ACT, "create"), (Sort.ACT, "insert")})
+_PLACES = frozenset((Sort.THING, name) for name in ("cart", "folder", "list", "calendar", "mailbox"))
 _LONGEST_PLACE = 5
 """Words that tell where something is as it is."""
 _IN_PLACE = frozenset({"calendar", "mailbox", "cart", "shop", "list"})
@@ -49,12 +56,21 @@ def _is_harmless(tokens: Sequence[Token], at: int, frame: Frame) -> bool:
     after = next((one for one in tokens[at + 1 :] if not (one.is_filler or one.is_free)), None)
     if before is not None and (said := _says_nothing_after(before, token, tokens[at + 1 :])) is not None:
         return said
+    if token.word in _PURPOSES:
+        is_after_name = before is not None and before.kind is Kind.WORD and not is_act(before)
+        return is_after_name and _ASSIGN in frame.acts
     if token.word == "them":
         return frame.is_of_many or any(slot.parameter.type == "list" for slot in frame.slots)
     if token.word == "快":
         return after is not None and is_act(after) and tokens[at + 1] is after
     if token.word == "都":
         return frame.is_of_many and after is not None and is_act(after)
+    return _tells_place_or_time(tokens, at, frame, after)
+
+
+def _tells_place_or_time(tokens: Sequence[Token], at: int, frame: Frame, after: Token | None) -> bool:
+    """Whether a word only tells what a value or the act says anyway: 早上 8:30, "delete … from the list"."""
+    token = tokens[at]
     if token.word in _MORNING:
         return _is_before_noon(tokens, at)
     if _FROM in token.concepts and _DELETE in frame.acts and after is not None:
@@ -69,6 +85,8 @@ def _says_nothing_after(before: Token, token: Token, rest: Sequence[Token]) -> b
     if token.word in _TELLING:
         is_value = bool(rest) and (rest[0].kind in VALUES or rest[0].text in {":", "："})
         return is_value and any(sort is Sort.ATTRIBUTE for sort, _ in before.concepts)
+    if token.word in _THAT_DAY:
+        return before.kind is Kind.DATE
     if token.word == "上":
         return before.end == token.start and is_thing(before)
     if token.word == "+":
@@ -120,6 +138,22 @@ def _may_demand(tokens: Sequence[Token], at: int) -> bool:
     token = tokens[at]
     is_done = token.is_plural or token.is_participle or tokens[at - 1].word.split()[-1:] in [[one] for one in _SUBJECTS]
     return is_act(token) and _DISPOSE not in token.concepts and not is_done
+
+
+def is_taken_out(tokens: Sequence[Token], at: int, frame: Frame) -> bool:
+    """Whether something is taken out of where the skill puts it: 移出归档, "out of the archive"."""
+    token = tokens[at]
+    if token.word in _OUT_OF:
+        before = frozenset(tokens[at - 1].concepts) if at else frozenset()
+        acts = frozenset(concept for concept in before if concept[0] is Sort.ACT)
+        return bool(acts & frame.implied) and not acts & frame.acts
+    if token.word not in _OUT_FROM:
+        return False
+    after = next((one for one in tokens[at + 1 :] if not (one.is_filler or one.is_free)), None)
+    if after is None or after.kind is not Kind.WORD:
+        return False
+    place = frozenset(after.concepts)
+    return bool(place & frame.acts) or bool(frame.acts & _PUTTING and place & frame.objects & _PLACES)
 
 
 def is_inside(tokens: Sequence[Token], at: int) -> bool:

@@ -14,6 +14,7 @@ _DASHES = frozenset("-–—~～")
 _PERSONS = frozenset(remark_lists.PERSONS.split())
 _SURNAMES = frozenset(lists.SURNAMES_HAN.split())
 _NO_SURNAMES = tuple(lists.NO_SURNAMES.split())
+_PURPOSES = tuple(lists.PURPOSES.split())
 _NO_NAMES = frozenset(lists.WEEKDAYS.split())
 _FROM = frozenset({(Sort.DIRECTION, "from")})
 _TO = frozenset({(Sort.DIRECTION, "to"), (Sort.DIRECTION, "into")})
@@ -114,6 +115,8 @@ def listed_words(tokens: Sequence[Token], at: int) -> tuple[tuple[int, int], ...
 def _listed_word(tokens: Sequence[Token], at: int) -> int:
     """The end of one word of a list."""
     token = tokens[at]
+    if token.kind is Kind.CODE:
+        return at + 1
     if not token.text.isascii():
         return _listed_signs(tokens, at)
     sorts = {sort for sort, _ in token.concepts}
@@ -208,6 +211,6 @@ def is_name_of_person(text: str) -> bool:
     """Whether a text without quotes may be a person's name: by its first sign in Chinese, else by its capitals."""
     if re.search("[\u3400-\u9fff]", text):
         is_one = text[0] in _SURNAMES and 1 < len(text) <= _LONGEST_PERSON and text.isalpha()
-        return (is_one or "·" in text) and not text.startswith(_NO_SURNAMES)
+        return (is_one or "·" in text) and not text.startswith(_NO_SURNAMES) and not text.endswith(_PURPOSES)
     words = text.lower().split()
     return not set(words) & _NO_NAMES and not (text.isupper() and len(text) > 1)

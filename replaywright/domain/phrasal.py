@@ -13,6 +13,11 @@ Meanings: TypeAlias = Callable[[str], tuple[Concept, ...]]
 _PARTICLES = frozenset(lists.VERB_PARTICLES.split())
 _STOPS = frozenset(",;.!?，；。！？、()（）")
 _GERUND_AFTER = frozenset(lists.GERUND_AFTER.split())
+_ADDING = frozenset({"add", "put", "include", "加", "加入", "加到", "添加", "添加到", "加为", "添加为"})
+_ATTENDING = frozenset(lists.ATTENDING.split())
+_ASKING = frozenset({"please", "pls", "plz", "kindly"})
+_WROTE = frozenset({"sent", "wrote", "sends", "emailed", "mailed"})
+_ME = frozenset({"me", "us"})
 _NEEDING = frozenset({"need", "want", "needs", "wants"})
 _FARTHEST = 14
 """Tokens between an act and its particle."""
@@ -27,7 +32,16 @@ def reworded(tokens: Sequence[Token], meanings: Meanings) -> list[Token]:
     """The tokens, where an act in another form means what its plain form does."""
     found = list(tokens)
     for at, token in enumerate(tokens):
-        if token.kind is not Kind.WORD or not token.text.isascii():
+        if token.kind is not Kind.WORD:
+            continue
+        if token.word in _ADDING and (guests := _added_guests(tokens, at)) is not None:
+            for index in guests:
+                found[index] = replace(found[index], concepts=())
+            found[at] = replace(token, concepts=(*acts_of("invite", meanings), *token.concepts))
+        if not token.text.isascii():
+            continue
+        if (plain := _plain_form(tokens, at)) is not None:
+            found[at] = plain
             continue
         particle, _, to = token.word.partition(" ")  # "over to" is one token
         if (
@@ -47,6 +61,56 @@ def reworded(tokens: Sequence[Token], meanings: Meanings) -> list[Token]:
             if acts:
                 found[at] = replace(token, concepts=acts)
     return found
+
+
+def _added_guests(tokens: Sequence[Token], at: int) -> tuple[int, ...] | None:
+    """The words that say what somebody is who is added to an event; None where nobody is.
+
+    "add a@x.com to the event", 把 a@x.com 加为日程的嘉宾.
+    """
+    is_of_event = any((Sort.THING, "event") in token.concepts for token in tokens)
+    after = tokens[at + 1 : at + 3]
+    is_direct = len(after) == 2 and after[0].kind is Kind.EMAIL and after[1].word == "to"
+    if not is_of_event or not any(token.kind is Kind.EMAIL for token in tokens):
+        return None
+    said = tuple(
+        index
+        for index, token in enumerate(tokens)
+        if index > at and token.word in _ATTENDING and _is_what_for(tokens, index)
+    )
+    return said if said or is_direct else None
+
+
+def _is_what_for(tokens: Sequence[Token], at: int) -> bool:
+    """Whether a word says what somebody becomes: "as a guest", 为嘉宾, 日程“复盘”的嘉宾."""
+    if tokens[at].text.isascii():
+        return "as" in {token.word for token in tokens[max(at - 2, 0) : at]}
+    return tokens[at - 1].word in {"的", "为", "作为", "成"} | _ADDING
+
+
+def _is_sender_before(tokens: Sequence[Token], at: int) -> bool:
+    """Whether somebody's address stands before what he sent to whoever asks: "everything that a@x.com sent me"."""
+    before = tokens[at - 1] if at else None
+    after = tokens[at + 1].word if at + 1 < len(tokens) else ""
+    if before is not None and before.kind is Kind.WORD and before.word in {"has", "have", "had"} and at > 1:
+        before = tokens[at - 2]
+    return before is not None and before.kind is Kind.EMAIL and after in _ME
+
+
+def _plain_form(tokens: Sequence[Token], at: int) -> Token | None:
+    """A participle that says where something is from ("a@x.com sent me") or is an order ("please sent"), as such."""
+    if tokens[at].word in _WROTE and _is_sender_before(tokens, at):
+        return replace(tokens[at], concepts=((Sort.DIRECTION, "from"),), is_participle=False)
+    if tokens[at].is_participle and at and _is_please(tokens[at - 1]):
+        return replace(tokens[at], is_participle=False)
+    return None
+
+
+def _is_please(token: Token) -> bool:
+    """Whether a word asks for what follows, so that a participle after it is no report: "please sent a mail"."""
+    if token.kind is not Kind.WORD or token.concepts:
+        return False
+    return token.word in _ASKING or (token.word.startswith("pl") and not token.is_soft)
 
 
 def _begun(tokens: Sequence[Token], at: int, particle: str, to: str, meanings: Meanings) -> int | None:

@@ -14,7 +14,7 @@ from replaywright.domain.chat_lists import phrases
 from replaywright.domain.choices import choice_of
 from replaywright.domain.frames import Frame
 from replaywright.domain.goals import tokens_of
-from replaywright.domain.harmless import is_inside
+from replaywright.domain.harmless import is_inside, is_taken_out
 from replaywright.domain.lists import list_value
 from replaywright.domain.moods import is_question, is_told
 from replaywright.domain.naming import is_arrow, listed_words
@@ -36,6 +36,10 @@ _HAVING = frozenset(lists.HAVING.split())
 _WANTING = frozenset(lists.WANTING.split())
 _HAVE_IT = frozenset(phrases(chat_lists.HAVE_IT))
 _DOERS = frozenset(lists.DOERS.split())
+_ALL = (Sort.QUALIFIER, "all")
+_TO = frozenset({(Sort.DIRECTION, "to"), (Sort.DIRECTION, "into")})
+_EVERYTHING = frozenset(lists.EVERYTHING.split())
+_BETWEEN = frozenset(lists.BETWEEN.split())
 _LIST = (Sort.THING, "list")
 _INTO = (Sort.DIRECTION, "into")
 _PUTTING = frozenset({(Sort.ACT, "create"), (Sort.ACT, "insert"), (Sort.ACT, "move")})
@@ -71,6 +75,8 @@ class Reading:
     """A value has the sign of a number before it: "#12"."""
     has_file: bool = False
     """A value is the name of a file."""
+    has_everything: bool = False
+    """All there is of a kind is meant by one word: "everything"."""
     has_many: bool = False
     """A thing is named in the plural, or in a language that has none."""
 
@@ -82,6 +88,10 @@ class _Reader(Values):
         self, sentence: str, tokens: tuple[Token, ...], frame: Frame, fixed: Mapping[tuple[int, int], str]
     ) -> None:
         super().__init__(sentence, tokens, frame, fixed)
+        self.out_of_place = frozenset(
+            at for at in range(len(tokens)) if is_inside(tokens, at) or is_taken_out(tokens, at, frame)
+        )
+        """Words that say something where they stand, though elsewhere they would not."""
         self.known: dict[tuple[int, int, int], tuple[_Parse, ...]] = {}
 
     @property
@@ -113,11 +123,11 @@ class _Reader(Values):
         if at in self.told:
             yield from self._from(at + 1, taken, since)
             return
-        is_out_of_place = is_inside(self.tokens, at)
+        is_out_of_place = at in self.out_of_place
         if (
             token.kind is Kind.MARK
             or (token.is_filler and not is_out_of_place)
-            or at in self.harmless
+            or (at in self.harmless and not is_out_of_place)
             or self._is_counted(at)
         ):
             yield from self._from(at + 1, taken, since)
@@ -165,8 +175,18 @@ class _Reader(Values):
             return True
         is_many = bool(set(token.concepts) & self.frame.plurals) or self.frame.is_of_many
         if token.is_plural and not is_many and _LIST not in self.frame.objects:
-            return at > 0 and self.tokens[at - 1].kind is Kind.NUMBER and bool(self.meant[at] & self.frame.allowed)
-        return bool(self.meant[at] & self.frame.allowed or token.is_soft or token.is_free or self._is_place(at))
+            is_counted = at > 0 and self.tokens[at - 1].kind is Kind.NUMBER
+            return self._is_collection(at) or (is_counted and bool(self.meant[at] & self.frame.allowed))
+        is_all = _ALL in self.meant[at] and self.frame.is_of_many
+        known = self.meant[at] & self.frame.allowed
+        return bool(known or token.is_soft or token.is_free or is_all or self._is_place(at))
+
+    def _is_collection(self, at: int) -> bool:
+        """Whether a plural is what something becomes one of: "add “Ann” to the contacts"."""
+        after = self.tokens[at + 1] if at + 1 < len(self.tokens) else None
+        is_end = after is None or after.kind is Kind.MARK or (after.is_free and after.word != "of")
+        puts_there = self.frame.acts & _PUTTING and _TO & self._spoken(at, -1)
+        return is_end and bool(puts_there and self.meant[at] & self.frame.objects)
 
     def _names_next(self, at: int) -> bool:
         """Whether a value follows that this word names: "start: 9:00"."""
@@ -202,7 +222,9 @@ class _Reader(Values):
         is_attribute = after is not None and (
             after.kind in VALUES or any(sort in {Sort.THING, Sort.UNKNOWN} for sort, _ in after.concepts)
         )
-        is_of_thing = any(sort is Sort.THING for token in said for sort, _ in token.concepts)
+        is_of_thing = any(token.kind in VALUES for token in self.tokens[begin:at]) or any(
+            sort is Sort.THING for token in said for sort, _ in token.concepts
+        )
         is_asked = any(token.word in _HAVE_IT for token in said)
         is_to_be = any(token.word.endswith("to be") for token in said)
         is_asked = is_asked or ("get" in words and not words & (_DOERS | {"got"}))
@@ -286,6 +308,7 @@ def read(sentence: str, frame: Frame, values: Mapping[str, str] | None = None) -
             tokens[index].is_plural or (not tokens[index].text.isascii() and is_thing(tokens[index]))
             for index in beside
         ),
+        has_everything=any(tokens[index].word in _EVERYTHING for index in beside),
         has_file=any(_FILE.fullmatch(value) for value in given.values()),
         has_number=any(start and tokens[start - 1].text in _HASHES for _, start, _ in spans),
         is_question=is_question([tokens[index] for index in beside]),
@@ -312,6 +335,7 @@ def _values(sentence: str, tokens: tuple[Token, ...], spans: Iterable[Span], fra
 
 def _texts(sentence: str, tokens: tuple[Token, ...], start: int, end: int) -> list[str]:
     """The values of a list, or its words where it has none in quotes or of a shape of their own."""
-    if tokens[start].kind in VALUES:
+    is_mixed = any(token.kind is Kind.WORD and token.word not in _BETWEEN for token in tokens[start:end])
+    if tokens[start].kind in VALUES and not is_mixed:
         return [token.text for token in tokens[start:end] if token.kind in VALUES]
     return [sentence[tokens[at].start : tokens[last - 1].end] for at, last in listed_words(tokens, start)]

@@ -1,6 +1,7 @@
 """What is asked of recall, what it answers, and what is kept of it; deciding is `replaywright.domain.recalling`."""
 
 from collections.abc import Iterable
+from functools import lru_cache
 from typing import Literal, TypeAlias
 
 from replaywright.domain.base import Record
@@ -68,6 +69,7 @@ class Recalled(Recall):
     stand_in: bool = False
 
 
+@lru_cache(maxsize=1024)
 def origin_of(url: str) -> str:
     """Scheme, host and port of a URL, in small letters and without a port that goes without saying; else empty."""
     try:

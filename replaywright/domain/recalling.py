@@ -200,7 +200,7 @@ def _unsaid(frame: Frame, reading: Reading) -> tuple[str, str] | None:
     for asked in frame.asked:
         lacking = [word for word in asked.words if not word & reading.said]
         named = asked.objects & reading.said
-        named |= _understood(asked.objects, named, reading)
+        named |= _understood(frame, asked.objects, named, reading)
         if lacking:
             found = "other_meaning", "not said: " + _quoted(sorted(min(word)[1] for word in lacking))
         elif asked.objects - named and (named or len(frame.slots) < 2):
@@ -211,10 +211,17 @@ def _unsaid(frame: Frame, reading: Reading) -> tuple[str, str] | None:
     return found
 
 
-def _understood(objects: frozenset[Concept], named: frozenset[Concept], reading: Reading) -> frozenset[Concept]:
-    """Things that go without saying: the issue of "#12", the file of "a.txt", the list of several things."""
+def _understood(
+    frame: Frame, objects: frozenset[Concept], named: frozenset[Concept], reading: Reading
+) -> frozenset[Concept]:
+    """Things that go without saying: the issue of "#12", the file of "a.txt", the list of several things.
+
+    "everything" stands for all there are where more than the act tells which: "everything from a@x.com".
+    """
     understood = _LIGHT if named and reading.has_many else frozenset()
     understood |= _NUMBERED if reading.has_number else frozenset()
+    if reading.has_everything and frame.is_of_many and (frame.slots or any(len(one.words) > 1 for one in frame.asked)):
+        return objects
     return objects & (understood | (_FILES if reading.has_file else frozenset()))
 
 

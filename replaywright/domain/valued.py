@@ -1,7 +1,7 @@
 """Where the values of a sentence begin and end: in quotes, of a shape of their own, and without either."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from replaywright.domain import goal_lists as lists
 from replaywright.domain.choices import choice_of, is_whole
@@ -28,6 +28,8 @@ _PERSON_ACTS = frozenset((Sort.ACT, act) for act in ("assign", "approve", "rejec
 _DEFINITE = frozenset(lists.DEFINITE.split())
 _NOBODY = frozenset(lists.NOBODY.split())
 _CALLED = frozenset((Sort.ATTRIBUTE, name) for name in ("name", "title", "code"))
+_NAMING = frozenset({(Sort.ATTRIBUTE, "name"), (Sort.ATTRIBUTE, "title")})
+_MANNERS = frozenset(lists.MANNERS.split())
 _HAN = re.compile("[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 _LEAST_PHONE = 7
 """Digits that a number has more than, where nothing says that it is somebody's."""
@@ -74,9 +76,13 @@ class Values(Evidence):
         """The values of a list: all that stand together, of one kind, with commas or "and" between them."""
         kind = self.tokens[at].kind
         is_named = bool(self._left_of(at, since) & (slot.left | slot.names) - FREE)
-        if kind is Kind.WORD and is_named and any(sort is Sort.THING for sort, _ in self._spoken(at, -1) & slot.left):
+        if kind in {Kind.WORD, Kind.CODE}:
             words = listed_words(self.tokens, at)
-            if words and all(self._is_clear_word(*word) for word in words):
+            is_after_name = is_named and any(sort is Sort.THING for sort, _ in self._spoken(at, -1) & slot.left)
+            is_told = is_after_name or (
+                self._is_end(words) and (self._are_people(words, at, since, slot) or self._are_labels(words, at, slot))
+            )
+            if words and is_told and all(self._is_clear_word(*word) for word in words):
                 yield words[-1][1], 2.0
         if kind not in VALUES:
             return
@@ -91,6 +97,35 @@ class Values(Evidence):
         cues = self._cues(at, end, since, slot)
         if cues > 0 and (is_named or kind in {Kind.QUOTED, Kind.EMAIL}):
             yield end, cues + 1.0
+
+    def _is_end(self, words: Sequence[tuple[int, int]]) -> bool:
+        """Whether a clause ends with the last word of a list."""
+        end = words[-1][1] if words else 0
+        while words and end < len(self.tokens) and self.tokens[end].is_filler:
+            end += 1
+        return end == len(self.tokens) or self.tokens[end].text in _STOPS
+
+    def _are_people(self, words: Sequence[tuple[int, int]], at: int, since: int, slot: Slot) -> bool:
+        """Whether a list is of names of people, told right after where to: "to Ann and Bob", 给王芳、李雷."""
+        is_to = any(sort is Sort.DIRECTION and name == "to" for sort, name in self._left_of(at, since) & slot.left)
+        return is_to and all(
+            end == begin + 1
+            and all(sort is Sort.UNKNOWN for sort, _ in self.tokens[begin].concepts)
+            and (self.tokens[begin].text[0].isupper() or not self.tokens[begin].text.isascii())
+            and is_name_of_person(self.tokens[begin].text)
+            for begin, end in words
+        )
+
+    def _are_labels(self, words: Sequence[tuple[int, int]], at: int, slot: Slot) -> bool:
+        """Whether a list is told after "with" or "as" where its name is the verb: "label issue 5 with ui and api"."""
+        verb = next((index for index, token in enumerate(self.tokens) if not token.is_filler), 0)
+        verbal = {name for _, name in self.meant[verb] & slot.left if name in lists.VERBAL}
+        is_with = at > 0 and self.tokens[at - 1].word in {"with", "as"}
+        is_other = any(
+            self.tokens[begin].word in _MANNERS or {name for _, name in self.meant[begin]} & verbal
+            for begin, _ in words
+        )
+        return bool(verbal) and is_with and not is_other
 
     def _is_clear_word(self, at: int, end: int) -> bool:
         """Whether a word of a list without quotes is a name, and not which or how many there are."""
@@ -240,10 +275,7 @@ class Values(Evidence):
         """Whether a token may be part of a value without quotes that begins with the token `first`."""
         token = self.tokens[index]
         if token.kind is not Kind.WORD:
-            # "account 1234", "group 5" is another thing, and not a name.
-            before = self.tokens[index - 1]
-            is_of_thing = index > first and any(sort is Sort.THING for sort, _ in before.concepts)
-            return token.kind is Kind.NUMBER and not is_of_thing
+            return token.kind is Kind.NUMBER and not self._is_number_of(index, first)
         if (
             index in self.harmless
             or is_arrow(token)
@@ -266,12 +298,25 @@ class Values(Evidence):
             is_other = is_name and not concepts & self.frame.allowed and Sort.ACT not in sorts
             return is_other or (token.word not in _PARTS_OF_SPEECH and sorts <= {Sort.UNKNOWN, Sort.DIRECTION})
         begins = self.tokens[first]
-        if begins.text[0].isupper() and first:
+        is_compound = index > first and self.sentence[self.tokens[index - 1].end : token.start] in {"-", "‑"}
+        if begins.text[0].isupper() and first and not self._is_sought(first, slot):
             # A name in capitals ends with its last one: "Madrid economy class" is more than a name.
-            return token.text[0].isupper() or (index > first and token.word in _PARTICLES)
-        if sorts & {Sort.QUALIFIER, Sort.DIRECTION} and token.word != "of":
-            return False
-        return not (Sort.ACT in sorts and sorts <= {Sort.ACT, Sort.UNKNOWN})
+            return token.text[0].isupper() or is_compound or (index > first and token.word in _PARTICLES)
+        is_weighty = sorts & {Sort.QUALIFIER, Sort.DIRECTION} and token.word != "of"
+        return is_compound or not (is_weighty or (Sort.ACT in sorts and sorts <= {Sort.ACT, Sort.UNKNOWN}))
+
+    def _is_number_of(self, index: int, first: int) -> bool:
+        """Whether a number belongs to another thing ("account 1234", "group 5"), and to no name: "called Project 7"."""
+        before = self.tokens[index - 1]
+        is_of_thing = index > first and any(sort is Sort.THING for sort, _ in before.concepts)
+        return is_of_thing and not (before.text[0].isupper() and self._left_of(first, 0) & _NAMING)
+
+    def _is_sought(self, first: int, slot: Slot) -> bool:
+        """Whether an abbreviation begins what an act is done to, and no name in capitals: "search for USB sticks"."""
+        text = self.tokens[first].text
+        beside = slot.left - FREE
+        is_object = bool(beside & self.frame.acts) and all(sort is not Sort.DIRECTION for sort, _ in beside)
+        return is_object and len(text) > 1 and text.isupper() and len(self.frame.slots) == 1
 
     def _is_counted(self, at: int) -> bool:
         """A measure word after a number, or after what is done ("发封邮件")."""

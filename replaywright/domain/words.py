@@ -3,10 +3,11 @@
 import unicodedata
 from dataclasses import dataclass
 from enum import StrEnum
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import TypeAlias
 
 from replaywright.domain import goal_lists as lists
+from replaywright.domain import script_lists
 
 
 class Kind(StrEnum):
@@ -85,10 +86,10 @@ class Token:
         """Whether it is a direction that may stand anywhere."""
         return bool(self.concepts) and self.concepts[0] in FREE
 
-    @property
+    @cached_property
     def word(self) -> str:
-        """In small letters."""
-        return folded(self.text)
+        """In small letters and simplified signs."""
+        return plain(self.text)
 
 
 def is_act(token: Token) -> bool:
@@ -101,6 +102,15 @@ def is_thing(token: Token) -> bool:
     return any(sort is Sort.THING for sort, _ in token.concepts)
 
 
+_SIMPLIFIED = str.maketrans(script_lists.TRADITIONAL.strip(), script_lists.SIMPLIFIED.strip())
+
+
+@lru_cache(maxsize=65536)
+def plain(text: str) -> str:
+    """As the lists write it: `folded`, and traditional signs as simplified ones; positions stay."""
+    return folded(text).translate(_SIMPLIFIED)
+
+
 def folded(text: str) -> str:
     """`text` in small letters and half width, character by character: positions stay."""
     return "".join(map(_folded_character, text))
@@ -108,7 +118,7 @@ def folded(text: str) -> str:
 
 @lru_cache(maxsize=4096)
 def _folded_character(character: str) -> str:
-    plain = unicodedata.normalize("NFKC", character).lower()
-    if len(plain) != 1 or character == "，":  # which parts numbers, and is in none
+    small = unicodedata.normalize("NFKC", character).lower()
+    if len(small) != 1 or character == "，":  # which parts numbers, and is in none
         return character
-    return {"’": "'", "＇": "'", "`": "'", "‑": "-", "–": "-"}.get(plain, plain)
+    return {"’": "'", "＇": "'", "`": "'", "‑": "-", "–": "-"}.get(small, small)
