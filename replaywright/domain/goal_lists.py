@@ -183,7 +183,7 @@ checkin: check-in, checkin, check in, checking in, arrival, arriving, 入住
 checkout: check-out, checkout, check out, checking out, departure, departing, leaving, 退房, 离店
 city: city, town, location, place, country, 城市, 地点
 assignee: assignee, owner, 负责人, 处理人, 经办人
-reason: 已经解决了, 已解决, 已经修好了, 已经修复, 已经修复了, 修复了, 已经完成了, 已经处理完了, 已经处理好了, 已经丢了, 弄丢了, 被盗刷了, 已经过期了, 买错了, 拍错了, 下错了, 下错单了, 买重了, 拍重了, 下重了, 订错了, 点错了, 填错了, 写错了, 搞错了, 弄错了, 选错了, 发错了, 建错了, 开错了, 传错了, 重复了, 是重复的, 买多了, 已修复, 已解决, 已处理, 已完成, 已上线, 已经上线了, 上线了, 已经修复上线了, 修复上线了, 已经是旧的, 是旧的, is spam, is just spam, is junk, is a duplicate, is done, is finished, is fixed, is resolved, is solved, is lost, got lost, was lost, is stolen, was stolen, has expired, is outdated, is obsolete, 丢了, 丢失了, 不见了, 被偷了, 被盗了, 完成了, 解决了, 修好了, 处理完了, 过期了, 作废了
+reason: 已经解决了, 已解决, 已经修好了, 已经修复, 已经修复了, 修复了, 已经完成了, 已经处理完了, 已经处理好了, 已经丢了, 弄丢了, 被盗刷了, 已经过期了, 买错了, 拍错了, 下错了, 下错单了, 买重了, 拍重了, 下重了, 订错了, 点错了, 填错了, 写错了, 搞错了, 弄错了, 选错了, 发错了, 建错了, 开错了, 传错了, 重复了, 是重复的, 买多了, 已修复, 已解决, 已处理, 已完成, 已上线, 已经上线了, 上线了, 已经修复上线了, 修复上线了, 已经是旧的, 是旧的, is gone, is missing, went missing, has gone missing, is spam, is just spam, is junk, is a duplicate, is done, is finished, is fixed, is resolved, is solved, is lost, got lost, was lost, is stolen, was stolen, has expired, is outdated, is obsolete, 丢了, 丢失了, 不见了, 被偷了, 被盗了, 完成了, 解决了, 修好了, 处理完了, 过期了, 作废了
 start: start, start time, starts at, begins at, begin, beginning at, 开始, 开始时间, 起始时间
 end: end, end time, ends at, finish, 结束, 结束时间
 fresh: new, 新, 新的
@@ -427,14 +427,18 @@ THAT_DAY = "那天 这天 那一天 这一天"
 OUT_FROM = "from, out of, out from, 从, 自, 由"
 """Before where something is put they say that it is taken out of there."""
 
+LOOKING = "看看 看 看一下 看下 看一看 瞧瞧 过目 查收"
+"""What somebody does with what he is sent, after his address at the end: 转给 a@x.com 看看."""
+
 MANNERS = "care caution attention ease pleasure thanks joy help"
 """After "with" they say how something is done."""
 
 OTHER_WORDS = """
 定做 定制 定金 定位 定价 定期 定义 定稿 定额 定点 定向 定居 订做 订制 订金 订正 订婚 放弃 放大 放映 放假 放心 放行 放款 放宽 放慢 留意 留存 留学 留神 留着 留任 加班 加急 加密 加速 加粗 加载 加盟 加倍 加热 加重
 发现 发明 发愁 改进 改善 改良 转正 转换 转让 转移 查封 查验 查处 找零 删减 关联 关心 批量 批评 批注 批发 交换 交易 交流 报名 报警 报废 报价 报关 请教 请客 移民 移植 标价 标红 标注 换货 换算 冻干 取代 写作 建议 建模 回收 回放 回购 休学 休眠 准备 准时 分割 分离 分析 派生
+鼠标 图标 目标 商标 坐标 指标 光标 浮标 日报 海报 电报 情报 报纸 头发 沙发 理发 开发 发夹 发卡 发箍 海关 开关 转椅 转盘 转换器 转接头 订书机 订书钉 打印机 放大镜 写字台 写字板 加湿器 加热器 加绒 加厚 加长 定型 定时器 移动电源 移动硬盘 标签机 开瓶器 开罐器 回形针 分线器 分配器 交换机 换气扇 删除键 查询机
 """
-"""Words that begin with the sign of an act and mean something else: 定做 is not 定."""
+"""Words that have the sign of an act in them and mean something else: 定做 is not 定."""
 
 OUT_OF = "出"
 """Between an act and where something is: 移出归档 is the opposite of 移入归档."""

@@ -158,7 +158,7 @@ def _lexicon() -> _Lexicon:
         found[word] = [(Sort.UNKNOWN, word)]
     by_place = frozenset(f"{chat_lists.COMPLEMENTS} {chat_lists.MORNING} 都".split())
     by_place |= frozenset(
-        f"{lists.PURPOSES} {lists.ATTENDING} {lists.THAT_DAY} {lists.OTHER_WORDS}".split()
+        f"{lists.PURPOSES} {lists.ATTENDING} {lists.THAT_DAY} 过目 查收 {lists.OTHER_WORDS}".split()
     ) | frozenset(phrases(lists.PURPOSE_PHRASES))
     by_place |= frozenset(phrases(f"{chat_lists.REASONING},{chat_lists.TEMPORARY}"))
     for word in joins | by_place | frozenset(lists.MEASURES.split()):

@@ -22,6 +22,7 @@ _PURPOSES = frozenset(lists.PURPOSES.split()) | frozenset(chat_lists.phrases(lis
 _ASSIGN = (Sort.ACT, "assign")
 _OUT_OF = frozenset(lists.OUT_OF.split())
 _OUT_FROM = frozenset(chat_lists.phrases(lists.OUT_FROM))
+_LOOKING = frozenset(lists.LOOKING.split())
 _THAT_DAY = frozenset(lists.THAT_DAY.split())
 _PUTTING = frozenset({(Sort.ACT, "create"), (Sort.ACT, "insert")})
 _PLACES = frozenset((Sort.THING, name) for name in ("cart", "folder", "list", "calendar", "mailbox"))
@@ -85,6 +86,8 @@ def _says_nothing_after(before: Token, token: Token, rest: Sequence[Token]) -> b
     if token.word in _TELLING:
         is_value = bool(rest) and (rest[0].kind in VALUES or rest[0].text in {":", "："})
         return is_value and any(sort is Sort.ATTRIBUTE for sort, _ in before.concepts)
+    if token.word in _LOOKING:
+        return before.kind is Kind.EMAIL and all(one.kind is Kind.MARK or one.is_filler for one in rest)
     if token.word in _THAT_DAY:
         return before.kind is Kind.DATE
     if token.word == "上":

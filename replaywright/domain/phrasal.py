@@ -17,6 +17,8 @@ _ADDING = frozenset({"add", "put", "include", "加", "加入", "加到", "添加
 _ATTENDING = frozenset(lists.ATTENDING.split())
 _ASKING = frozenset({"please", "pls", "plz", "kindly"})
 _WROTE = frozenset({"sent", "wrote", "sends", "emailed", "mailed"})
+_CHANGING = frozenset({"改", "改为", "改成", "更改为", "修改为", "变更为", "换成"})
+_NAMES = frozenset({"名字", "名称", "文件名", "名"})
 _ME = frozenset({"me", "us"})
 _NEEDING = frozenset({"need", "want", "needs", "wants"})
 _FARTHEST = 14
@@ -34,10 +36,7 @@ def reworded(tokens: Sequence[Token], meanings: Meanings) -> list[Token]:
     for at, token in enumerate(tokens):
         if token.kind is not Kind.WORD:
             continue
-        if token.word in _ADDING and (guests := _added_guests(tokens, at)) is not None:
-            for index in guests:
-                found[index] = replace(found[index], concepts=())
-            found[at] = replace(token, concepts=(*acts_of("invite", meanings), *token.concepts))
+        _say_more(tokens, found, at, meanings)
         if not token.text.isascii():
             continue
         if (plain := _plain_form(tokens, at)) is not None:
@@ -61,6 +60,17 @@ def reworded(tokens: Sequence[Token], meanings: Meanings) -> list[Token]:
             if acts:
                 found[at] = replace(token, concepts=acts)
     return found
+
+
+def _say_more(tokens: Sequence[Token], found: list[Token], at: int, meanings: Meanings) -> None:
+    """Lets an act mean what it comes to with words that stand elsewhere: to invite, to rename."""
+    token = tokens[at]
+    if token.word in _ADDING and (guests := _added_guests(tokens, at)) is not None:
+        for index in guests:
+            found[index] = replace(found[index], concepts=())
+        found[at] = replace(token, concepts=(*acts_of("invite", meanings), *token.concepts))
+    elif token.word in _CHANGING and any(one.word in _NAMES for one in tokens[:at]):
+        found[at] = replace(token, concepts=(*acts_of("rename", meanings), *token.concepts))
 
 
 def _added_guests(tokens: Sequence[Token], at: int) -> tuple[int, ...] | None:

@@ -78,7 +78,8 @@ class Values(Evidence):
         is_named = bool(self._left_of(at, since) & (slot.left | slot.names) - FREE)
         if kind in {Kind.WORD, Kind.CODE}:
             words = listed_words(self.tokens, at)
-            is_after_name = is_named and any(sort is Sort.THING for sort, _ in self._spoken(at, -1) & slot.left)
+            named = at - 1 if at and self.tokens[at - 1].text in _COLONS else at
+            is_after_name = is_named and any(sort is Sort.THING for sort, _ in self._spoken(named, -1) & slot.left)
             is_told = is_after_name or (
                 self._is_end(words) and (self._are_people(words, at, since, slot) or self._are_labels(words, at, slot))
             )

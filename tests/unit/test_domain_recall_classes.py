@@ -166,9 +166,12 @@ def recalled(sentence: str, name: str) -> Recall:
         ("folder", "make me a new folder called Receipts 2026", {"name": "Receipts 2026"}),
         ("search", "search for USB-C hub", {"query": "USB-C hub"}),
         ("invite", "add a@b.de as a guest to the event Kick-off", {"guest": "a@b.de", "title": "Kick-off"}),
+        ("rename", "文件 a.txt 的名字改成 b.txt", {"old": "a.txt", "new": "b.txt"}),
+        ("search", "帮我找找无线鼠标", {"query": "无线鼠标"}),
         # lists of people, of words and codes, and behind a verb
         ("weekly", "Send the weekly report to Ann, Bob and Carla please", {"people": '["Ann", "Bob", "Carla"]'}),
         ("label", "给工单 91 加上标签 ui、a11y", {"labels": '["ui", "a11y"]', "number": "91"}),
+        ("label", "工单 91 加标签：ui、api", {"labels": '["ui", "api"]', "number": "91"}),
         ("label", "Label issue 91 with bug and mobile", {"labels": '["bug", "mobile"]', "number": "91"}),
     ],
 )
@@ -238,6 +241,7 @@ def test_a_class_of_wording_is_understood(name: str, sentence: str, values: dict
         ("invite", "Add the event 'Kick-off' with a@b.de"),
         ("invite", "Create the event 'Kick-off' with a@b.de as a guest"),
         ("invite", "Add a@b.de as the organiser of the event 'Kick-off'"),
+        ("rename", "文件 a.txt 的内容改成 b.txt"),
         ("weekly", "Send the weekly report to Ann and the team"),
         ("weekly", "Send the weekly report to Ann on Friday"),
         ("weekly", "把 weekly report 发给王芳看"),
