@@ -52,6 +52,7 @@ from replaywright.domain.runs import (
     Heal,
     Mode,
 )
+from replaywright.domain.secret_sites import RULE as SECRET_RULE
 from replaywright.domain.steps import Goto, SolveCaptcha, VerificationCode, action_of, entering, names_element
 from replaywright.domain.targets import Target
 from replaywright.domain.text import shorten
@@ -180,6 +181,8 @@ class Performance:
                 raise
             return self._ended(Status.REFUSED, "store_unavailable", f"no intent could be written: {exc}")
         except ActionFailed as exc:
+            if exc.reason == SECRET_RULE:
+                return await self._blocked(PolicyBlocked(str(exc), rule=SECRET_RULE, dispatched=exc.dispatched))
             blocked = await self._refused_page(exc.reason, dispatched=exc.dispatched)
             return await (self._failed(exc) if blocked is None else self._blocked(blocked))
         except PolicyBlocked as exc:

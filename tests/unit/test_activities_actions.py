@@ -504,14 +504,14 @@ async def test_an_opened_page_leaves_no_entry(stage: Stage) -> None:
 
 @pytest.mark.parametrize("site", ["", "https://other.example/"])
 @pytest.mark.parametrize("effect", ["idempotent", "commit"])
-async def test_a_secret_that_does_not_belong_to_the_page_is_refused_and_nothing_is_typed(
+async def test_a_secret_that_does_not_belong_to_the_page_is_blocked_and_nothing_is_typed(
     stage: Stage, site: str, effect: str
 ) -> None:
     asked = learned(FILL_SECRET.model_copy(update={"effect": Effect(effect)}), SECRET_FIELD, site=site)
 
     outcome = await stage.perform(asked)
 
-    assert (outcome.status, outcome.reason) == ("refused", RULE)
+    assert (outcome.status, outcome.rule) == ("blocked", RULE)
     assert "REPLAYWRIGHT_SECRET_PASSWORD_DOMAINS" in outcome.message
     assert stage.inputs == []
     assert await stage.state(asked) in ("", "NOT_DONE")
