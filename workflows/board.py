@@ -11,6 +11,7 @@ with workflow.unsafe.imports_passed_through():
     from replaywright.domain.questions import Question
     from replaywright.domain.runs import Progress, Revision, StepLine, Totals
     from replaywright.domain.sessions import Recycling
+    from replaywright.domain.text import inert
 
 LINES_KEPT = 100
 """Lines of progress that a query returns at most."""
@@ -111,10 +112,10 @@ class Board:
     def as_markdown(progress: Progress) -> str:
         """The same for the Temporal UI."""
         done = [
-            f"{line.sequence + 1}. {line.title} — {line.left_out or line.status}"
+            f"{line.sequence + 1}. {inert(line.title)} — {inert(line.left_out or line.status)}"
             for line in progress.lines[-_LINES_SHOWN:]
         ]
-        now = progress.waiting_for or progress.doing
+        now = inert(progress.waiting_for or progress.doing)
         ends = None if progress.question is None else progress.question.deadline
         return (
             f"**{progress.status}** · step {progress.step} of {progress.steps}"

@@ -17,6 +17,7 @@ from replaywright.domain.runs import SECRET_PREFIX, Heal, Mode, step_title
 from replaywright.domain.steps import ForEach, Step
 from replaywright.domain.tasks import Several, Task, parse_task
 from replaywright.domain.templates import fill
+from replaywright.domain.text import inert
 from replaywright.errors import InputInvalid, ReplaywrightError, SecretMissing
 from replaywright.vault.sources import COMMAND_SUFFIX, FILE_SUFFIX, bound_to, source_of
 from replaywright.yaml_files import parse_yaml, read_text
@@ -123,7 +124,7 @@ def summary_of(task: Task) -> str:
 
 def plan_of(task: Task, mode: Mode, heal: Heal) -> str:
     """The plan as Markdown: steps with their templates, names of parameters and secrets, never a value."""
-    lines = [f"**{task.task}**: {_inert(_shown_goal(task)) or 'no goal given'}", ""]
+    lines = [f"**{task.task}**: {inert(_shown_goal(task)) or 'no goal given'}", ""]
     for number, step in enumerate(task.steps, 1):
         lines.append(f"{number}. {_told(step)}")
         lines += [f"    - {_told(inner)}" for inner in (step.steps if isinstance(step, ForEach) else ())]
@@ -212,11 +213,6 @@ def _is_text(value: str) -> bool:
 def _code(text: str) -> str:
     """`text` as Markdown code, whatever it holds."""
     return "`" + " ".join(text.replace("`", "'").split()) + "`"
-
-
-def _inert(text: str) -> str:
-    """`text` without what Markdown or HTML would act on."""
-    return re.sub(r"([\\`*_\[\]<>#|])", r"\\\1", " ".join(text.split()))
 
 
 def _cut(text: str, limit_bytes: int) -> str:

@@ -27,3 +27,8 @@ def tokens(text: str) -> frozenset[str]:
 def shorten(text: str, limit: int = 80) -> str:
     """At most `limit` characters, with an ellipsis when something was cut."""
     return text if len(text) <= limit else text[: limit - 1] + "…"
+
+
+def inert(text: str) -> str:
+    """`text` on one line, without what Markdown or HTML would act on."""
+    return re.sub(r"([\\`*_\[\]<>#|~!&])", r"\\\1", " ".join(text.split()))
