@@ -220,6 +220,21 @@ async def test_a_keeper_on_this_host_says_how_old_and_how_large_its_browser_is(s
         await keepers.launch("s2", LOOPBACK)
 
 
+async def test_sessions_share_no_profile(sessions: Path) -> None:
+    handles = [await launch_keeper(sessions, options()) for _ in range(2)]
+    profiles = [Path(handle.record.profile) for handle in handles]
+    used = [argument for handle in handles for argument in arguments_of(handle) if "--user-data-dir=" in argument]
+
+    assert profiles[0] != profiles[1]
+    assert used == [f"--user-data-dir={profile}" for profile in profiles]
+    assert [profile.stat().st_mode & 0o777 for profile in profiles] == [0o700, 0o700]
+
+
+def arguments_of(handle: KeeperHandle) -> list[str]:
+    assert handle.record.chromium is not None
+    return psutil.Process(handle.record.chromium.pid).cmdline()
+
+
 async def test_close_leaves_no_process_and_no_file(sessions: Path) -> None:
     with tempfile.TemporaryDirectory() as folder:  # a short path: Chromium makes a socket below it
         handle = await launch_keeper(sessions, options(), environment={**os.environ, "TMPDIR": folder})
