@@ -146,7 +146,8 @@ def _playwright_roots(environment: Mapping[str, str]) -> Iterator[Path]:
 
 def _revision(path: Path) -> int:
     """The build number in `chromium-1255/…`: the newest build comes first."""
-    return max((int(digits) for digits in re.findall(r"-(\d+)(?=/)", path.as_posix())), default=0)
+    found = re.findall(r"-(\d+)(?=/)", path.as_posix())  # folders above may have numbers, too
+    return int(found[-1]) if found else 0
 
 
 def _try(source: str, path: Path, attempts: list[Attempt]) -> Chromium | None:
