@@ -73,6 +73,7 @@ async def cli(lab: Lab, *arguments: str, **more: str) -> str:
     variables = {
         "COLUMNS": "300",
         "REPLAYWRIGHT_HOME": str(settings.home),
+        "REPLAYWRIGHT_TENANT": settings.tenant,
         "REPLAYWRIGHT_TEMPORAL_ADDRESS": settings.temporal_address or "",
         "REPLAYWRIGHT_REDIS_URL": settings.redis_url or "",
         "REPLAYWRIGHT_SIGNING_KEYS_FILE": str(settings.signing_keys_file),

@@ -76,7 +76,8 @@ def answer(lab: Lab, order: Order, *arguments: str, value: str = "") -> None:
     """Answer by the command line, a value by its standard input."""
     command = [sys.executable, "-m", "replaywright", "answer", order.run_id, *arguments]
     settings = lab.place.settings
-    environment = {**os.environ, "REPLAYWRIGHT_TEMPORAL_ADDRESS": settings.temporal_address or ""}
+    here = {"REPLAYWRIGHT_TEMPORAL_ADDRESS": settings.temporal_address or "", "REPLAYWRIGHT_TENANT": settings.tenant}
+    environment = os.environ | here
     ended = subprocess.run(command, input=value, env=environment, capture_output=True, text=True, check=False)
     assert ended.returncode == 0, ended.stderr
 
