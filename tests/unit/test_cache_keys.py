@@ -87,7 +87,7 @@ def test_a_script_touches_one_key_but_for_the_intent_and_changes_of_a_skill() ->
     every = [value for value in vars(scripts).values() if isinstance(value, scripts.Script)]
     changes = (scripts.SAVE_SKILL, scripts.SET_SKILL_STATUS, scripts.NOTE_SKILL_RUN, scripts.DELETE_SKILL)
 
-    assert len(every) == 19
+    assert len(every) == 22
     for script in every:
         keys = set(re.findall(r"KEYS\[(\d+)\]", re.sub(r"--.*", "", script.source)))
         assert keys == {"1", *("2" if script is scripts.INTEND else "2345" if script in changes else "")}
