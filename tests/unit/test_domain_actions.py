@@ -17,7 +17,7 @@ def test_effects_are_ordered_and_the_first_two_may_be_repeated() -> None:
 
 @pytest.mark.parametrize("action", Action)
 def test_every_action_has_an_effect_of_its_own(action: Action) -> None:
-    commits = {Action.CLICK, Action.DOUBLE_CLICK, Action.DRAG, Action.PRESS, Action.GO_BACK}
+    commits = {Action.CLICK, Action.DOUBLE_CLICK, Action.DRAG, Action.PRESS, Action.GO_BACK, Action.TAKE_OVER}
 
     assert (effect_of(action, None, None) is Effect.COMMIT) == (action in commits)
     assert effect_of(action, None, None) is not Effect.IRREVERSIBLE

@@ -213,4 +213,4 @@ async def test_a_person_decides_a_step_in_doubt_with_name_and_reason(
     assert "it takes: done, not_done, retry, abandon" in str(refused.value.cause)
     assert result.succeeded
     assert len(script.performed) == performed
-    assert [settled.verdict for settled in script.settled] == [said]
+    assert [settled.verdict for settled in script.settled] == [said.model_copy(update={"question": "2-1"})]
