@@ -2,8 +2,8 @@
 
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
-.PHONY: help setup demo leaks test test-long mutants check format lock record-histories clean
-.PHONY: chaos chaos-long injection bench-inbox bench-locate bench-miniwob bench-recall bench-recovery bench-replay bench-snapshot bench-verify bench-widgets
+.PHONY: help setup demo docs leaks test test-long mutants check format lock record-histories clean
+.PHONY: chaos chaos-long injection bench-inbox bench-locate bench-miniwob bench-recall bench-recovery bench-replay bench-snapshot bench-telemetry bench-verify bench-widgets
 
 BIN := .venv/bin
 ARGS ?=
@@ -34,9 +34,10 @@ leaks: setup ## try 129 channels and 212 hostile addresses against the network p
 mutants: setup ## leave each guard out in a copy of the source, and see that the tests named for it fail
 	$(BIN)/python -m tests.mutants.run $(ARGS)
 
-check: $(INSTALLED) ## ruff, mypy --strict and the import contracts
+check: $(INSTALLED) ## ruff, mypy --strict, the import contracts, the compose file, its images, alerts and dashboard
 	@failed=0; \
-	for command in "ruff check ." "ruff format --check ." "mypy" "lint-imports"; do \
+	for command in "ruff check ." "ruff format --check ." "mypy" "lint-imports" \
+		"hadolint Dockerfile ops/collector/Dockerfile" "python -m ops.check_compose" "python -m ops.check_monitoring"; do \
 		echo "== $$command"; $(BIN)/$$command || failed=1; \
 	done; \
 	exit $$failed
@@ -68,6 +69,9 @@ bench-replay: setup ## compare a replay with a plain Playwright script
 bench-snapshot: setup ## measure snapshots: page time beside a bare walk, tokens beside the raw HTML, recall
 	$(BIN)/python -m bench.snapshot $(ARGS)
 
+bench-telemetry: setup ## measure a replay with telemetry beside one without
+	$(BIN)/python -m bench.telemetry $(ARGS)
+
 bench-verify: setup ## measure what verification adds to a replayed step whose expectation already holds
 	$(BIN)/python -m bench.verify $(ARGS)
 
@@ -88,6 +92,9 @@ bench-recovery: setup ## measure the seconds from a killed worker, or worker and
 
 bench-inbox: setup ## measure how long it takes to find 200 runs that wait for a person
 	$(BIN)/python -m bench.inbox $(ARGS)
+
+docs: $(INSTALLED) ## write the reference pages that are made of the code
+	$(BIN)/python -m tests.docs.generate
 
 record-histories: setup ## record the histories that the replay test replays (on purpose only)
 	$(BIN)/python -m tests.replay.record

@@ -16,11 +16,11 @@ import uuid
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from datetime import timedelta
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from temporalio.client import Client
 from temporalio.service import RPCError
-from temporalio.worker import Worker
+from temporalio.worker import Worker, WorkerConfig
 
 from activities.actions import Actions
 from activities.checkpoints import CheckpointActivities
@@ -30,6 +30,7 @@ from activities.goals import GoalActivities
 from activities.knowledge import KnowledgeActivities
 from activities.looking import LookActivities
 from activities.model import ModelActivities
+from activities.near import NearActions
 from activities.people import PersonActivities
 from activities.plans import PlanActivities
 from activities.policing import Policing, PolicyActivities
@@ -75,12 +76,18 @@ from replaywright.stack.keyring import artifact_keys_of, codec_keys_of, signer_o
 from replaywright.stack.own_services import own_services
 from replaywright.stack.processes import leave
 from replaywright.stack.retention import keep_within_limits
+from replaywright.stack.telemetry import measuring, open_telemetry
 from replaywright.stack.temporal_client import connect_client
 from replaywright.stack.workers import announce_ready
+from replaywright.telemetry.logs import JsonFormatter
+from replaywright.value_files import take_provider_keys
 from replaywright.vault.environment import EnvironmentSecrets
 from replaywright.vault.logs import RedactingFilter
 from workflows.plugin import WorkflowPlugin
 from workflows.policies import browser_queue, host_queue, model_queue
+
+if TYPE_CHECKING:
+    from replaywright.telemetry.provider import Telemetry
 
 _log = logging.getLogger("replaywright.worker")
 
@@ -95,7 +102,7 @@ BEAT_FLUSH = timedelta(milliseconds=500)
 ROLES = ("all", "workflow", "browser", "model")
 
 
-async def connect(settings: Settings) -> Client:
+async def connect(settings: Settings, telemetry: "Telemetry | None" = None) -> Client:
     """A Temporal client that speaks our payloads; without workflows, so that activity workers do not poll for any.
 
     Raises:
@@ -103,7 +110,7 @@ async def connect(settings: Settings) -> Client:
     """
     address = settings.temporal_address or "localhost:7233"
     try:
-        return await connect_client(settings)
+        return await connect_client(settings, telemetry=telemetry)
     except (RPCError, RuntimeError) as exc:
         raise StackFailed(f"Temporal does not answer at {address}: set REPLAYWRIGHT_TEMPORAL_ADDRESS ({exc})") from exc
 
@@ -119,28 +126,56 @@ class ReplaywrightPlugin(WorkflowPlugin):
     Payloads are encrypted if `REPLAYWRIGHT_CODEC_KEYS` is set and the client has no codec of its own.
 
     Every worker of that client serves the workflow `BrowserTask`; while one runs, this process also polls the queues
-    of the browser and model activities. They are derived from that worker's task queue.
+    of the browser and model activities. They are derived from that worker's task queue. Telemetry is as the settings
+    say; a run is part of the trace that its client is in, if that has one of Temporal's interceptors for OpenTelemetry.
     """
 
     def __init__(self, settings: Settings | None = None, role: str = "all") -> None:
-        super().__init__(lambda converter: sealed(converter, codec_keys_of(settings or load_settings())))
+        self._near = NearActions()
+        super().__init__(
+            lambda converter: sealed(converter, codec_keys_of(settings or load_settings())),
+            activities=self._near.activities(),
+        )
         self._settings = settings
         self._role = role
+        self._secrets: EnvironmentSecrets | None = None
+        self._telemetry: Telemetry | None = None
+
+    def configure_worker(self, config: WorkerConfig) -> WorkerConfig:
+        """Measure what the team's worker does, too."""
+        config = super().configure_worker(config)
+        if self._secrets is None:
+            self._secrets = EnvironmentSecrets(os.environ)
+            settings = self._settings or load_settings()
+            self._telemetry = open_telemetry(settings, self._secrets.redact, is_worker=True)
+        if self._telemetry is not None:
+            config["interceptors"] = [*config.get("interceptors", ()), self._telemetry.interceptor]
+        return config
 
     async def run_worker(self, worker: Worker, next: Callable[[Worker], Awaitable[None]]) -> None:  # noqa: A002 - Temporal's name
         """Run the team's worker with the activities beside it."""
         settings = self._settings or load_settings()
-        client = await connect(settings)  # a client of its own: on the team's, this plugin would start once more
-        async with activity_workers(settings, client, self._role, queue=worker.task_queue):
+        # A client of its own: on the team's, this plugin would start once more.
+        client = await connect(settings, self._telemetry)
+        queue, near, telemetry = worker.task_queue, self._near, self._telemetry
+        async with (
+            measuring(telemetry),
+            activity_workers(settings, client, self._role, self._secrets, near=near, queue=queue, telemetry=telemetry),
+        ):
             await super().run_worker(worker, next)
 
 
 @contextlib.asynccontextmanager
 async def workers(
-    settings: Settings, client: Client, role: str = "all", secrets: EnvironmentSecrets | None = None
+    settings: Settings,
+    client: Client,
+    role: str = "all",
+    secrets: EnvironmentSecrets | None = None,
+    telemetry: "Telemetry | None" = None,
 ) -> AsyncIterator[None]:
     """Poll in this process, in the given role, until the block ends; then drain."""
-    async with activity_workers(settings, client, role, secrets):
+    near = NearActions()
+    async with activity_workers(settings, client, role, secrets, near=near, telemetry=telemetry):
         if role not in ("all", "workflow"):
             yield
             return
@@ -148,6 +183,7 @@ async def workers(
             client,
             task_queue=settings.queue,
             plugins=[WorkflowPlugin()],
+            activities=near.activities(),
             max_cached_workflows=500,
             sticky_queue_schedule_to_start_timeout=timedelta(seconds=1),
             no_remote_activities=True,
@@ -162,11 +198,13 @@ async def activity_workers(
     role: str,
     secrets: EnvironmentSecrets | None = None,
     *,
+    near: NearActions | None = None,
     queue: str = "",
+    telemetry: "Telemetry | None" = None,
 ) -> AsyncIterator[None]:
     """Poll the queues of the activities that belong to the role, until the block ends; then drain.
 
-    They are derived from `queue`, where that is not the tenant's own.
+    They are derived from `queue`, where that is not the tenant's own. `near` serves them to this process's workflows.
     """
     async with contextlib.AsyncExitStack() as exits:
         queue = queue or settings.queue
@@ -184,7 +222,9 @@ async def activity_workers(
                 secrets=secrets,
                 overrides=overrides,
                 policing=policing,
+                telemetry=telemetry,
                 exits=exits,
+                near=near,
                 queue=queue,
             )
         if role in ("all", "model"):
@@ -305,7 +345,9 @@ async def _browser_workers(
     secrets: EnvironmentSecrets,
     overrides: CachedOverrides | None,
     policing: Policing,
+    telemetry: "Telemetry | None",
     exits: contextlib.AsyncExitStack,
+    near: NearActions | None,
     queue: str,
 ) -> list[Worker]:
     redis = open_redis(_redis_url(settings))
@@ -337,6 +379,8 @@ async def _browser_workers(
     )
     attachments = Attachments(keepers, browsers)
     exits.push_async_callback(attachments.drop_all)
+    if telemetry is not None:
+        exits.callback(telemetry.watch_browsers(lambda: attachments.count))
     reaping = asyncio.create_task(_keep_reaping(sessions_dir))
     exits.callback(reaping.cancel)
     leases = asyncio.create_task(attachments.keep_leases(lambda: ping(redis)))
@@ -360,6 +404,9 @@ async def _browser_workers(
         codes=codes,
         policing=policing,
     )
+    if near is not None:
+        near.serve(actions)
+        exits.callback(near.serve, None)
     effects = EffectActivities(attachments, store, secrets, policing)
     skipping = Skipping(actions, attachments)
     knowledge = KnowledgeActivities(attachments, store, secrets, actions.failures, policing)
@@ -428,10 +475,13 @@ async def _keep_reaping(sessions_dir: Path) -> None:
 
 async def _serve(role: str) -> None:
     settings = load_settings()
+    take_provider_keys(os.environ)
     logging.basicConfig(level=settings.log_level, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
     secrets = EnvironmentSecrets(os.environ)
     for handler in logging.getLogger().handlers:
         handler.addFilter(RedactingFilter(secrets))
+        if settings.log_format == "json":
+            handler.setFormatter(JsonFormatter())
     stop = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, stop.set)
@@ -440,11 +490,15 @@ async def _serve(role: str) -> None:
         _log.warning("Chromium runs without its sandbox (%s)", settings.why_no_sandbox)
     if signer_of(settings).is_unsigned:
         _log.warning("UNSIGNED: whoever can write to Redis can make runs act (REPLAYWRIGHT_UNSIGNED is set)")
-    client = await connect(settings)
-    async with workers(settings, client, role, secrets):
+    telemetry = open_telemetry(settings, secrets.redact, is_worker=True)
+    client = await connect(settings, telemetry)
+    async with measuring(telemetry), workers(settings, client, role, secrets, telemetry):
         _log.info("polling %r as %s", settings.queue, role)
+        metrics_url = "" if telemetry is None else telemetry.metrics_url
+        if metrics_url:
+            _log.info("metrics for Prometheus are at %s", metrics_url)
         if ready := os.environ.get(READY_FILE_VARIABLE):
-            announce_ready(Path(ready), pid=os.getpid(), role=role)
+            announce_ready(Path(ready), pid=os.getpid(), role=role, metrics=metrics_url)
         await stop.wait()
         _log.info("draining: steps under way may end, browsers stay")
 

@@ -18,6 +18,7 @@ from activities.performance import Performance
 from activities.policing import Policing, as_failure
 from activities.records import answered_line, from_ledger, standing_of
 from activities.sessions import Attachment, Attachments
+from activities.step_pictures import StepPictures
 from replaywright.domain.actions import Action
 from replaywright.domain.outcomes import StepOutcome
 from replaywright.domain.overrides import OverrideRule, host_of
@@ -101,6 +102,7 @@ class Actions:
         self._codes = codes
         self.failures = FailureEvidence(artifacts, secrets, pictures=pictures)
         self.checkpoints = Checkpoints(artifacts, secrets)
+        self.pictures = StepPictures(store, artifacts, secrets)
 
     def activities(self) -> list[Callable[..., Awaitable[Any]]]:
         """All of them, one activity type per browser action, so that a run reads like a script in Temporal's UI."""
@@ -109,16 +111,24 @@ class Actions:
     def _named(self, action: Action) -> Callable[[ActionRequest], Awaitable[StepOutcome]]:
         @activity.defn(name=f"browser.{action}")
         async def perform(request: ActionRequest) -> StepOutcome:
-            try:
-                return await self.perform_action(request)
-            except SessionLost as exc:
-                if not exc.untouched:
-                    raise
-                raise ApplicationError(str(exc), UNTOUCHED, type=type(exc).__name__) from exc
-            except PolicyBlocked as exc:
-                raise as_failure(exc) from exc
+            return await self.performed(request)
 
         return perform
+
+    async def performed(self, request: ActionRequest) -> StepOutcome:
+        """`perform_action` as an activity: what it raises tells the workflow what it has to know."""
+        try:
+            return await self.perform_action(request)
+        except SessionLost as exc:
+            if not exc.untouched:
+                raise
+            raise ApplicationError(str(exc), UNTOUCHED, type=type(exc).__name__) from exc
+        except PolicyBlocked as exc:
+            raise as_failure(exc) from exc
+
+    def holds(self, request: ActionRequest) -> bool:
+        """Whether this process is attached to the browser that the step is for."""
+        return self._attachments.holds(request.session)
 
     async def perform_action(self, request: ActionRequest) -> StepOutcome:
         """Return the recorded outcome of this step, or perform it, verify it and record it.
@@ -135,14 +145,17 @@ class Actions:
             performance = None
             try:
                 held = await self._attachments.hold(request.session, request.epoch)
-                taken = await self.checkpoints.before(held)
-                held.document = held.document or held.browser.document
-                if request.recheck is None:
-                    performance = Performance(self, request, held)
-                    outcome = await performance.outcome()
-                else:
-                    outcome = await self._rechecked(request, held)
-                outcome = await self.checkpoints.after(request, held, with_checkpoint(outcome, taken))
+                async with held.busy:
+                    taken = await self.checkpoints.before(held)
+                    held.document = held.document or held.browser.document
+                    await self.pictures.before(request, held)
+                    if request.recheck is None:
+                        performance = Performance(self, request, held)
+                        outcome = await performance.outcome()
+                    else:
+                        outcome = await self._rechecked(request, held)
+                    outcome = await self.checkpoints.after(request, held, with_checkpoint(outcome, taken))
+                    self.pictures.after(request, held, outcome)
                 hit("returned", request.sequence)
                 return outcome
             except SessionLost as exc:

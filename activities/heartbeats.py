@@ -12,7 +12,13 @@ BEAT_S = 0.4
 
 @contextlib.asynccontextmanager
 async def heartbeats(phase: str) -> AsyncIterator[None]:
-    """Report that the activity lives, at once and every 0.4 s, until the block ends."""
+    """Report that the activity lives, at once and every 0.4 s, until the block ends.
+
+    A local activity has none: its worker's workflow task tells whether that lives.
+    """
+    if activity.in_activity() and activity.info().is_local:
+        yield
+        return
 
     async def beat() -> None:
         while True:

@@ -16,6 +16,7 @@ from activities.records import recording_of, settled_outcome
 from activities.sessions import Attachment
 from replaywright.domain.actions import Effect, effect_of, stronger
 from replaywright.domain.deriving import todays
+from replaywright.domain.details import element_said
 from replaywright.domain.entries import ActionCacheEntry
 from replaywright.domain.evaluation import failing
 from replaywright.domain.filling import filled_step, filled_target
@@ -44,6 +45,7 @@ from replaywright.domain.outcomes import (
     StepOutcome,
 )
 from replaywright.domain.overrides import Due
+from replaywright.domain.pictures import Pictures
 from replaywright.domain.predicates import Predicate, named_parameters
 from replaywright.domain.proof import is_open, refused_by
 from replaywright.domain.redacted import redacted_outcome
@@ -345,6 +347,7 @@ class Performance:
             heal=request.heal is not Heal.OFF,
             skip_if_holds=self._may_be_done(),
             timeout_ms=self._step.timeout_ms,
+            is_pictured=self._request.pictures is not Pictures.FAILURES,
             guard=self._actions.policing.of(request.policy).guard(request.used),
         )
 
@@ -441,6 +444,10 @@ class Performance:
         self._report, self._held.unmet = report, self
         return await self._traced(outcome.model_copy(update={**raised, **kept}))
 
+    def _is_marked(self, status: Status) -> bool:
+        """Whether there may be a picture to mark the element in."""
+        return status is not Status.DONE or self._request.pictures is not Pictures.FAILURES
+
     async def looked_again(self, request: ActionRequest) -> StepOutcome:
         """The step's outcome when what was expected has had some more time; nothing is done but looking."""
         report, unmet = self._report, request.recheck
@@ -489,6 +496,8 @@ class Performance:
         await self._actions.forget_code(self._request)
         hit("recorded", self._request.sequence)
         told = {"costs": outcome.costs.model_copy(update=spent), "due": due, "witness": known.witness}
+        if known.entry is not None and self._request.next_step is not None and names_element(self._request.next_step):
+            told["ahead"] = element_said(known.entry)
         if not outcome.effect.repeatable and outcome.lookup.from_model:
             told["snapshot"] = good_snapshot  # of what it led to, for whoever proposes a probe
         return outcome.model_copy(update=told)
@@ -577,6 +586,7 @@ class Performance:
             predicates=() if report is None else report.after,
             proof=None if report is None else report.proof,
             url=self._held.browser.url if report is None or not report.url else report.url,
+            box=None if report is None or not self._is_marked(status) else report.box,
             extracted=report.extracted if report is not None and status is Status.DONE else {},
             costs=Costs(
                 evaluations=0 if report is None else report.evaluations,

@@ -41,13 +41,15 @@ from replaywright.ports import Browsers, BrowserSession, CommitGate, Keepers, Kn
 _log = logging.getLogger("replaywright.sessions")
 
 RENEW_EVERY_S = 5.0
+KEEPING_S = 3.0
+"""What pictures are given to be taken and kept when their session is let go of."""
 TELL_EVERY_S = 60.0
 """How often it is told again that leases are not renewed, or that this host is full."""
 UNUSED_S = 120.0
 """A browser that no step has used for so long after it was opened is not asked for any more."""
 
 
-_BLANK = ("", "about:blank", "chrome://newtab/", "chrome://new-tab-page/")
+BLANK = ("", "about:blank", "chrome://newtab/", "chrome://new-tab-page/")
 """Where a browser is that shows nothing of a run."""
 
 
@@ -81,10 +83,29 @@ class Attachment:
     """A checkpoint that is being taken since the last step ended; the next one lets it."""
     document: str = ""
     """What the page was known by when a step was last done."""
+    picturing: "asyncio.Task[None] | None" = None
+    """A picture that is being taken since the last step ended: the page is left alone until then."""
+    keeping: "set[asyncio.Task[None]]" = field(default_factory=set)
+    """Pictures that are taken, and not kept yet."""
+    is_pictured: bool = False
+    """Whether the page that is shown has its picture, or needs none."""
     kept: PageState | None = None
     """The latest checkpoint that this process has taken or restored."""
+    busy: asyncio.Lock = field(default_factory=asyncio.Lock)
+    """Held by the step under way: one that Temporal has given up on may still be at it when the next try comes."""
     is_used: bool = False
     """Whether a step came after the opening: one that nobody waited for any more is left to the keeper's deadline."""
+
+
+async def _pictured(held: Attachment) -> None:
+    """Let the pictures of a session be kept before it is let go of, as long as that does not take long."""
+    pending = {*held.keeping, *({held.picturing} if held.picturing is not None else ())}
+    if pending:
+        _, late = await asyncio.wait(pending, timeout=KEEPING_S)
+        for task in late:
+            task.cancel()
+        if held.keeping:  # of a picture that was taken meanwhile
+            await asyncio.wait(held.keeping, timeout=KEEPING_S)
 
 
 class Attachments:
@@ -97,6 +118,11 @@ class Attachments:
         self._locks: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
         """One a session: a browser that is slow to answer must not hold up the others."""
 
+    @property
+    def count(self) -> int:
+        """How many sessions are held now."""
+        return len(self._held)
+
     async def hold(self, ref: SessionRef, epoch: int) -> Attachment:
         """The attachment for this epoch, made if need be.
 
@@ -108,6 +134,9 @@ class Attachments:
             held = self._held.get(ref.session_id)
             if held is not None and held.epoch == epoch:
                 held.is_used = True
+                if held.picturing is not None:
+                    await asyncio.wait({held.picturing})
+                    held.picturing = None
                 return held
             if held is not None and held.epoch > epoch:
                 raise Fenced(f"session {ref.session_id} is held by epoch {held.epoch}; mine is {epoch}")
@@ -117,6 +146,10 @@ class Attachments:
             attached = await self._attached(ref, epoch)
             self._held[ref.session_id] = attached
             return attached
+
+    def holds(self, ref: SessionRef) -> bool:
+        """Whether this process is attached to the session."""
+        return ref.session_id in self._held
 
     async def _attached(self, ref: SessionRef, epoch: int) -> Attachment:
         """Attach; what an earlier epoch left at the gate is settled before, as a held navigation lets nobody attach."""
@@ -183,6 +216,7 @@ class Attachments:
         if held is not None:
             if held.checkpointing is not None:
                 held.checkpointing.cancel()
+            await _pictured(held)
             await held.gate.close()
             with contextlib.suppress(SessionLost):
                 await held.browser.detach()
@@ -245,9 +279,7 @@ class SessionActivities:
                 else:
                     hit_run("adopting")
                     url = held.browser.url
-                    return SessionOpened(
-                        session=self._mine(held.ref, request.epoch), adopted=url not in _BLANK, url=url
-                    )
+                    return SessionOpened(session=self._mine(held.ref, request.epoch), adopted=url not in BLANK, url=url)
             opened = await self._open(request.epoch, request.lost.session_id, request.network)
             hit_run("rebuilding")
             return opened

@@ -39,7 +39,7 @@ class Alerts:
         if not pending:
             return
         try:
-            with translated(self._client):
+            with translated(self._client, "write"):
                 pipe = self._client.pipeline(transaction=False)
                 for tenant, kind, said in pending:
                     key = alerts_key(tenant)
@@ -56,6 +56,6 @@ async def counted(client: Client, tenant: str) -> dict[str, str]:
     Raises:
         StoreUnavailable: Redis does not answer.
     """
-    with translated(client):
+    with translated(client, "read"):
         found: dict[bytes, bytes] = await client.execute_command("HGETALL", alerts_key(tenant))
     return {name.decode("utf-8", "replace"): value.decode("utf-8", "replace") for name, value in sorted(found.items())}

@@ -23,7 +23,7 @@ class RedisCodes:
             StoreUnavailable: Redis does not answer.
         """
         private, public = new_key()
-        with translated(self._client):
+        with translated(self._client, "write"):
             key, milliseconds = answer_key_key(tenant, run_id, question), max(1, int(1000 * ttl_s))
             await self._client.execute_command("SET", key, private, "PX", milliseconds)
         return public
@@ -35,7 +35,7 @@ class RedisCodes:
             CodeLost: its key is gone, or it was not sealed for this question.
             StoreUnavailable: Redis does not answer.
         """
-        with translated(self._client):
+        with translated(self._client, "read"):
             private: bytes | None = await self._client.execute_command("GET", answer_key_key(tenant, run_id, question))
         if private is None:
             raise CodeLost(f"the key of question {question} is gone: Redis has lost it, or its time was over")
@@ -50,5 +50,5 @@ class RedisCodes:
         Raises:
             StoreUnavailable: Redis does not answer.
         """
-        with translated(self._client):
+        with translated(self._client, "write"):
             await self._client.execute_command("DEL", answer_key_key(tenant, run_id, question))

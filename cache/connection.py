@@ -1,5 +1,6 @@
 """Clients, what their errors mean, and whether a server is fit to keep a ledger."""
 
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, Literal, TypeAlias
@@ -27,6 +28,7 @@ from redis.exceptions import TimeoutError as NoAnswer
 
 from cache.keys import check_key
 from replaywright.errors import SettingsInvalid, StoreUnavailable
+from replaywright.observing import observer
 
 Client: TypeAlias = Redis | RedisCluster
 
@@ -120,17 +122,22 @@ def unavailable(address: str, error: Exception) -> StoreUnavailable:
 
 
 @contextmanager
-def translated(client: Client) -> Iterator[None]:
-    """Raise the Redis library's errors as `StoreUnavailable`."""
+def translated(client: Client, operation: str = "") -> Iterator[None]:
+    """Raise the Redis library's errors as `StoreUnavailable`; the round trip of an `operation` is measured."""
+    begun, ok = time.perf_counter(), False
     try:
         yield
+        ok = True
     except (RedisError, RedisClusterException, OSError) as exc:
         raise unavailable(address_of(client), exc) from exc
+    finally:
+        if operation:
+            observer().redis_asked(operation, time.perf_counter() - begun, ok=ok)
 
 
 async def ping(client: Client) -> None:
     """Make one round trip; raises `StoreUnavailable` when it does not come back."""
-    with translated(client):
+    with translated(client, "ping"):
         await client.ping()
 
 

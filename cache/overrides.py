@@ -39,7 +39,7 @@ class RedisOverrides:
         Raises:
             StoreUnavailable: Redis does not answer.
         """
-        with translated(self._client):
+        with translated(self._client, "read"):
             stored: dict[bytes, bytes] = await self._client.execute_command("HGETALL", overrides_key(tenant))
         rules = []
         for name, value in sorted(stored.items()):
@@ -67,7 +67,7 @@ class RedisOverrides:
         if len(known) > RULES_LIMIT:
             raise InputInvalid(f"tenant {tenant!r} would have {len(known)} rules: at most {RULES_LIMIT} are kept")
         pairs = [part for rule in rules for part in (rule.name, self._signed(tenant, rule.name, _as_json(rule)))]
-        with translated(self._client):
+        with translated(self._client, "write"):
             await self._client.execute_command("HSET", overrides_key(tenant), *pairs)
 
     def _signed(self, tenant: str, name: str, text: str) -> str:
@@ -80,7 +80,7 @@ class RedisOverrides:
         Raises:
             StoreUnavailable: Redis does not answer.
         """
-        with translated(self._client):
+        with translated(self._client, "write"):
             return bool(await self._client.execute_command("HDEL", overrides_key(tenant), name))
 
 

@@ -31,7 +31,7 @@ class RedisRecalls:
 
     async def recent(self, tenant: str) -> list[RecallRecord]:
         """All that is kept; see the port."""
-        with translated(self._client):
+        with translated(self._client, "read"):
             lines: list[bytes] = await self._client.execute_command("LRANGE", recalls_key(tenant), 0, -1)
         found: dict[str, RecallRecord] = {}
         for number, line in enumerate(lines):
@@ -51,6 +51,6 @@ class RedisRecalls:
 
     async def _push(self, tenant: str, line: str) -> None:
         key = recalls_key(tenant)
-        with translated(self._client):
+        with translated(self._client, "write"):
             await self._client.execute_command("RPUSH", key, line)
             await self._client.execute_command("LTRIM", key, -KEPT, -1)

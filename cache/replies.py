@@ -8,7 +8,7 @@ from pydantic import ValidationError
 from redis.exceptions import NoScriptError, ResponseError
 
 from cache.connection import Client, address_of, translated, unavailable
-from cache.scripts import Argument, Command
+from cache.scripts import Argument, Command, operation_of
 
 _log = logging.getLogger("replaywright.cache")
 
@@ -47,7 +47,7 @@ async def pipelined(client: Client, commands: Sequence[tuple[Argument, ...]]) ->
     """
     if not commands:
         return []
-    with translated(client):
+    with translated(client, operation_of(commands)):
         pipe = client.pipeline(transaction=False)
         for command in commands:
             pipe.execute_command(*command)

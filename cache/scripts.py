@@ -5,8 +5,9 @@ and send it again.
 """
 
 import hashlib
+from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from importlib.resources import files
 
 
@@ -14,6 +15,7 @@ from importlib.resources import files
 class Script:
     """One Lua script, its shared head in front."""
 
+    name: str
     source: str
 
     @cached_property
@@ -56,7 +58,7 @@ class Command:
 
 def _load(*names: str) -> Script:
     folder = files("cache") / "scripts"
-    return Script("\n".join((folder / f"{name}.lua").read_text("utf-8") for name in names))
+    return Script(names[-1], "\n".join((folder / f"{name}.lua").read_text("utf-8") for name in names))
 
 
 INTEND = _load("ledger", "intend")
@@ -81,3 +83,43 @@ DELETE_SKILL = _load("skill", "skill_change", "skill_delete")
 CLAIM = _load("claim")
 RELEASE = _load("release")
 WITNESS = _load("witness")
+
+SCRIPTS = (
+    INTEND,
+    DISPATCH,
+    RECORD,
+    FENCE,
+    SETTLE,
+    FIND,
+    KEEP,
+    COUNT,
+    PROMOTE,
+    RETIRE,
+    SIGN_ENTRY,
+    APPEND,
+    SIGN_LINE,
+    FIND_SKILL,
+    SAVE_SKILL,
+    SET_SKILL_STATUS,
+    NOTE_SKILL_RUN,
+    SIGN_SKILL,
+    DELETE_SKILL,
+    CLAIM,
+    RELEASE,
+    WITNESS,
+)
+"""All of them."""
+_READING = frozenset({"GET", "HGET", "HGETALL", "HMGET", "LRANGE", "ZRANGEBYLEX"})
+
+
+@cache
+def _script_names() -> dict[Argument, str]:
+    return {told: script.name for script in SCRIPTS for told in (script.digest, script.source)}
+
+
+def operation_of(commands: Sequence[tuple[Argument, ...]]) -> str:
+    """What a round trip is for, by its first command: the name of the script, else `read` or `write`."""
+    verb, first = commands[0][0], commands[0][1]
+    if verb in ("EVAL", "EVALSHA"):
+        return _script_names().get(first, "write")
+    return "read" if verb in _READING else "write"

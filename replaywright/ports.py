@@ -20,6 +20,7 @@ from replaywright.domain.network_policy import NetworkPolicy, NetworkSeen
 from replaywright.domain.observed import PredicateResult
 from replaywright.domain.outcomes import DownloadedFile, Evidence, Lookup, Proof, StepOutcome
 from replaywright.domain.overrides import OverrideRule
+from replaywright.domain.pictures import Box
 from replaywright.domain.predicates import Predicate
 from replaywright.domain.probing import SiteProbe
 from replaywright.domain.questions import UserAnswer
@@ -68,6 +69,8 @@ class Work:
     skip_if_holds: bool = False
     """Leave the element alone when all that is expected holds before anything is done."""
     timeout_ms: int = 10_000
+    is_pictured: bool = False
+    """Whether the report is to say where the element was, in frames, too."""
     overrides: tuple[OverrideRule, ...] = ()
     """Rules that may clear the way: where one is due, an element that is covered or missing is not waited for."""
     guard: Guard | None = None
@@ -107,6 +110,9 @@ class Report:
     """Why the document that the step led to is not the page it should be: `http_404` and so on, or `navigation_failed`
     when the browser shows a page of its own instead."""
     extracted: dict[str, Any] = field(default_factory=dict)
+    box: Box | None = None
+    """What was to be seen of the element when it was found; None when nothing was, or when it is in a frame and that
+    was not asked."""
     snapshot: Snapshot | None = None
     """On a miss or when an expectation does not hold."""
     seen: Seen | None = None
@@ -143,6 +149,18 @@ class Look:
     number of its id in the snapshot."""
     missing: str = ""
     """Why there is no picture."""
+
+
+@dataclass(frozen=True)
+class Shown:
+    """A picture of what the screen shows."""
+
+    data: bytes | None = None
+    """JPEG, everything that shows a secret hidden."""
+    view: Box | None = None
+    """Which part of the page it is of."""
+    missing: str = ""
+    """Why there is none."""
 
 
 BeforeDispatch = Callable[[Target | None, tuple[PredicateResult, ...]], Awaitable[None]]
@@ -220,6 +238,15 @@ class BrowserSession(Protocol):
 
         Raises:
             ActionFailed: the page does not answer.
+            SessionLost: the browser or its page is gone.
+        """
+
+    async def picture(self, redact: Callable[[str], str]) -> Shown:
+        """What the screen shows of the current tab, in about two seconds at most.
+
+        The page is told of nothing. `redact` is as for `capture`; that a picture cannot be had is no error.
+
+        Raises:
             SessionLost: the browser or its page is gone.
         """
 

@@ -2,7 +2,8 @@
 
 Only composition roots read them (import-linter keeps it so); everything below receives values. Secrets are not
 settings: a step names `{{secret:NAME}}`, and the worker reads `REPLAYWRIGHT_SECRET_NAME` at the last moment. Keys of
-model providers keep the names that the providers gave them (`OPENAI_API_KEY`, …).
+model providers keep the names that the providers gave them (`OPENAI_API_KEY`, …). The value of any setting may also be
+in the file that its variable with `_FILE` behind it names.
 """
 
 import difflib
@@ -16,7 +17,10 @@ from pydantic import AfterValidator, AliasChoices, Field, StringConstraints, Val
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
 from replaywright.domain.budgets import Price
+from replaywright.domain.pictures import Pictures
 from replaywright.errors import SettingsInvalid
+from replaywright.telemetry.options import parse_address
+from replaywright.value_files import SUFFIX, values_in_files
 
 PREFIX = "REPLAYWRIGHT_"
 """Every variable of ours begins with it."""
@@ -31,6 +35,17 @@ _NOT_SETTINGS_PREFIXES = ("REPLAYWRIGHT_SECRET_", "REPLAYWRIGHT_INTERNAL_")
 
 def _absolute(path: Path) -> Path:
     return path.expanduser().absolute()
+
+
+def _listened_on(address: str) -> str:
+    parse_address(address)
+    return address
+
+
+def _collector(address: str) -> str:
+    if not address.startswith(("http://", "https://")):
+        raise ValueError("expected an address that begins with http:// or https://, such as http://localhost:4318")
+    return address
 
 
 DEFAULT_TENANT = "default"
@@ -222,8 +237,15 @@ class Settings(BaseSettings):
     """Browsers on this host at the same time, of all workers of one `home`; runs wait for a place. None: as many as
     the memory that is free at the moment has room for, and one at least."""
 
+    local_steps: bool = False
+    """Whether steps that may be repeated are local activities where workflow and browser are in one process: a replay
+    takes up to an eighth less. Temporal's UI shows these as markers, several at a time, not as activities."""
+
     checkpoint_every: Annotated[int, Field(ge=1, le=10_000)] = 10
     """Steps after which a checkpoint is taken if no navigation or commit came with one."""
+
+    pictures: Pictures = Pictures.AUTO
+    """Of which steps runs keep pictures: `failures`, `auto` (also those learned or healed), or all `steps`."""
 
     hibernate_after_s: Annotated[float, Field(ge=0)] = 120
     """A run that has waited for a person for so many seconds gives its browser back until it goes on. 0: never."""
@@ -260,6 +282,18 @@ class Settings(BaseSettings):
 
     log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = "INFO"
     """Of the worker's log."""
+
+    log_format: Literal["text", "json"] = "text"
+    """Of the worker's log: lines for people, or one JSON object a line, with run, step and trace."""
+
+    metrics_address: Annotated[str, AfterValidator(_listened_on)] | None = None
+    """`host:port` where a worker answers Prometheus; port 0 is any that is free. None: nowhere."""
+
+    otlp_endpoint: Annotated[str, AfterValidator(_collector)] | None = Field(
+        default=None, validation_alias=AliasChoices("REPLAYWRIGHT_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_ENDPOINT")
+    )
+    """Address of an OpenTelemetry collector that takes OTLP over HTTP, such as `http://localhost:4318`. None: traces
+    and metrics are sent nowhere."""
 
     @model_validator(mode="after")
     def _addresses_are_complete(self) -> Self:
@@ -370,17 +404,28 @@ def load_settings(**overrides: object) -> Settings:
             ours and is none of ours is an error too: a misspelt setting must not be ignored.
     """
     _refuse_unknown(os.environ)
-    given = {name: value for name, value in overrides.items() if value is not None}
+    in_files = values_in_files(_FROM_FILES, os.environ)
+    given: dict[str, object] = {_FROM_FILES[variable]: value for variable, value in in_files.items()}
+    given |= {name: value for name, value in overrides.items() if value is not None}
     try:
         return Settings(**cast("dict[str, Any]", given))
     except ValidationError as exc:
-        raise SettingsInvalid(_one_line(exc)) from exc
+        raise SettingsInvalid(_one_line(exc, in_files)) from exc
+
+
+_FROM_FILES = {
+    PREFIX + name.upper(): name
+    for name in Settings.model_fields
+    if not name.endswith("_file") and f"{name}_file" not in Settings.model_fields
+}
+"""Variable → setting, of those whose value may be in a file; those of keys have a setting of their own for that."""
 
 
 def _refuse_unknown(environment: Mapping[str, str]) -> None:
     known = {PREFIX + name.upper() for name in Settings.model_fields}
+    known_files = {variable + SUFFIX for variable in _FROM_FILES}
     for name in sorted(environment):
-        if not name.startswith(PREFIX) or name in known or name in _NOT_SETTINGS:
+        if not name.startswith(PREFIX) or name in known or name in known_files or name in _NOT_SETTINGS:
             continue
         if name.startswith(_NOT_SETTINGS_PREFIXES):
             continue
@@ -389,7 +434,7 @@ def _refuse_unknown(environment: Mapping[str, str]) -> None:
         raise SettingsInvalid(f"{name} is not a setting: {hint}")
 
 
-def _one_line(error: ValidationError) -> str:
+def _one_line(error: ValidationError, in_files: Mapping[str, str]) -> str:
     first = error.errors(include_url=False, include_context=False)[0]
     message = first["msg"].removeprefix("Value error, ")
     location = str(first["loc"][0]) if first["loc"] else ""
@@ -398,6 +443,8 @@ def _one_line(error: ValidationError) -> str:
         return f"{PREFIX}{name.upper()}: {rest}"
     variable = location if location.isupper() else PREFIX + location.upper()
     message = message[:1].lower() + message[1:]
+    if variable in in_files:  # what is in a file may be a secret
+        return f"{variable}{SUFFIX}: what is in the file is not right: {message}"
     # A redis address may hold a password, and keys are secrets.
     shown = "" if variable.endswith(("REDIS_URL", "_KEYS", "_TOKEN")) else f", got {first['input']!r}"
     return f"{variable}: {message}{shown}"

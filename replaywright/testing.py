@@ -29,6 +29,7 @@ from replaywright.domain.observed import (
 )
 from replaywright.domain.outcomes import Evidence, Lookup, Status, StepOutcome, UnsafeRequest
 from replaywright.domain.overrides import OverrideRule, rules_for
+from replaywright.domain.pictures import Box
 from replaywright.domain.predicates import Predicate, probes_of
 from replaywright.domain.probing import SiteProbe
 from replaywright.domain.proof import needs_proof, proof_of
@@ -74,6 +75,7 @@ from replaywright.ports import (
     ProbeQuestion,
     Recording,
     Report,
+    Shown,
     SiteAnswer,
     Work,
 )
@@ -815,6 +817,13 @@ class FakeBrowserSession:
         if self.site.no_picture:
             return Look(snapshot, missing=redact(self.site.no_picture))
         return Look(snapshot, f"a picture of {','.join(wanted(snapshot))}".encode())
+
+    async def picture(self, redact: Callable[[str], str]) -> Shown:
+        """A picture that names the page; none where the site has none."""
+        self._must_live()
+        if self.site.no_picture:
+            return Shown(missing=redact(self.site.no_picture))
+        return Shown(f"a picture of {self.url}".encode(), Box(x=0, y=0, width=1280, height=720))
 
     async def capture(self, redact: Callable[[str], str]) -> Capture:
         """The texts of the page as its document; a picture that is none; or what `captures` says."""

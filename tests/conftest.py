@@ -1,5 +1,6 @@
 """Fixtures on the real parts, found as the local stack finds them; one Temporal and one Redis server for all tests."""
 
+import os
 from collections.abc import AsyncIterator
 from datetime import timedelta
 from pathlib import Path
@@ -50,6 +51,14 @@ async def redis_url(redis_server_url: str, monkeypatch: pytest.MonkeyPatch) -> s
     monkeypatch.setenv("REPLAYWRIGHT_UNSIGNED", "true")
     await ask_redis(redis_server_url, ("FLUSHALL",), ("SCRIPT", "FLUSH"))
     return redis_server_url
+
+
+@pytest.fixture
+def pictures(tmp_path: Path) -> Path:
+    """Where pictures of what people see are kept: in the folder that `REPLAYWRIGHT_INTERNAL_PICTURES` names, if any."""
+    folder = Path(os.environ.get("REPLAYWRIGHT_INTERNAL_PICTURES", tmp_path))
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder
 
 
 @pytest.fixture(scope="session")

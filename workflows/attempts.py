@@ -11,9 +11,10 @@ from workflows.browser import Browser
 
 with workflow.unsafe.imports_passed_through():
     from replaywright.domain.actions import effect_of
+    from replaywright.domain.details import element_said, summary
     from replaywright.domain.outcomes import StepOutcome
-    from replaywright.domain.runs import ActionRequest, Proposal, RunInput, SealedCode, Usage, step_title
-    from replaywright.domain.steps import Goto, Step, action_of
+    from replaywright.domain.runs import ActionRequest, Mode, Proposal, RunInput, SealedCode, Usage, step_title
+    from replaywright.domain.steps import Goto, Step, action_of, names_element
     from replaywright.domain.targets import Target
     from replaywright.domain.templates import fill, parameters_in
 
@@ -70,6 +71,8 @@ class Attempt:
         self._item = item
         self.act = act
         """What the step does, wherever it stands; empty for a step of a rule."""
+        self.ahead = ""
+        """What is recorded of the step's element, in few words; empty where that is not known before it is done."""
         self.weak: Literal["ask", "warn"] = "warn"
         """Whether it is begun if it failed too often of late."""
         self.redo = ""
@@ -80,6 +83,8 @@ class Attempt:
         """Whether a checkpoint is due after the step."""
         self.earlier = ""
         """Digest of the newest checkpoint."""
+        self.came_to: StepOutcome | None = None
+        """What was last known to have become of the step."""
         self.sequence = sequence
         self.step = step
         self.mark = mark
@@ -161,6 +166,7 @@ class Attempt:
             site=begun_at(self._run),
             policy=self._run.task.policy,
             used=self._browser.meter.used,
+            pictures=self._run.pictures,
         )
 
     @property
@@ -174,11 +180,9 @@ class Attempt:
         Raises:
             ActivityError: the worker or the browser was lost, or something failed that no retry mends.
         """
-        how = f" ({self._why})" if self._why else ""
         rule = self.override and f"override {self.override}: "
-        outcome = await self._call(
-            self.activity_id(), self.request(), f"{self.sequence + 1:04d} {rule}{self.title}{how}"
-        )
+        said = summary(self.sequence, f"{rule}{self.title}", self._found_by(), self._why and f"after: {self._why}")
+        outcome = await self._call(self.activity_id(), self.request(), said)
         self._browser.meter.note(outcome)
         if not (outcome.from_ledger or outcome.reason.startswith("ledger_")):
             self._browser.adopted = True  # whatever is in doubt now was done in the page that is there
@@ -189,27 +193,42 @@ class Attempt:
         self.looked_again = True
         asked = {"recheck": unmet, "attempt": "recheck", "why": why_of(unmet)}
         request = self.request().model_copy(update=asked)
-        return await self._call(
-            self.activity_id("recheck1"), request, f"{self.sequence + 1:04d} {self.title} (looking again)"
-        )
+        said = summary(self.sequence, self.title, "looking again", f"after: {why_of(unmet)}")
+        return await self._call(self.activity_id("recheck1"), request, said)
 
     async def reapply(self) -> StepOutcome:
         """Do a repeatable step again: in a rebuilt browser, or where a menu closed; not recorded as a new outcome."""
         activity_id = f"{self.sequence + 1:04d}-reapply-e{self._browser.epoch}{self._suffix}"
-        return await self._call(
-            activity_id, self.request(reapply=True), f"{self.sequence + 1:04d} {self.title} (again)"
-        )
+        said = summary(self.sequence, self.title, "again, to bring the page to where it was")
+        return await self._call(activity_id, self.request(reapply=True), said)
 
-    async def _call(self, activity_id: str, request: ActionRequest, summary: str) -> StepOutcome:
-        outcome = await self._browser.call(
-            f"browser.{self.step.action}",
-            request,
-            StepOutcome,
-            activity_id=activity_id,
-            summary=summary[:200],
-            limit=timedelta(milliseconds=self.step.timeout_ms) + policies.MARGIN,
-            retry_policy=policies.REPEATABLE if self.may_repeat else policies.ONCE,
-        )
+    def _found_by(self) -> str:
+        """How the step's element will be found, as far as that is known before."""
+        if not names_element(self.step):
+            return ""
+        if self._proposed is not None:
+            return f"{element_said(self._proposed)}, named by the model"
+        if getattr(self.step, "target", None) is not None:
+            return "as declared"
+        if self._run.mode is Mode.LEARN:
+            return "to be learned"
+        return f"replays {self.ahead}" if self.ahead else ""
+
+    async def _call(self, activity_id: str, request: ActionRequest, said: str) -> StepOutcome:
+        limit = timedelta(milliseconds=self.step.timeout_ms) + policies.MARGIN
+        name, outcome = f"browser.{self.step.action}", None
+        if self._run.local_steps and self.may_repeat and limit <= policies.NEAR_LIMIT:
+            outcome = await self._browser.near(name, request, activity_id=activity_id, summary=said, limit=limit)
+        if outcome is None:
+            outcome = await self._browser.call(
+                name,
+                request,
+                StepOutcome,
+                activity_id=activity_id,
+                summary=said,
+                limit=limit,
+                retry_policy=policies.REPEATABLE if self.may_repeat else policies.ONCE,
+            )
         if outcome.checkpoint is not None:
             self._browser.taken.append(outcome.checkpoint)
         return outcome

@@ -6,7 +6,7 @@ from typing import TypeVar
 
 from temporalio import workflow
 from temporalio.common import RetryPolicy
-from temporalio.exceptions import ActivityError
+from temporalio.exceptions import ActivityError, FailureError
 
 from workflows import policies
 from workflows.meter import Meter
@@ -15,6 +15,8 @@ with workflow.unsafe.imports_passed_through():
     from replaywright.domain.base import Record
     from replaywright.domain.checkpoints import Checkpoint
     from replaywright.domain.network_policy import NetworkPolicy, RefusedHost, most_refused
+    from replaywright.domain.outcomes import StepOutcome
+    from replaywright.domain.runs import ActionRequest, NearOutcome
     from replaywright.domain.sessions import (
         CloseSession,
         OpenSession,
@@ -61,6 +63,8 @@ class Browser:
         """Whether the page is the one that earlier steps left; False after a rebuild."""
         self.meter = Meter()
         """What its steps have done of all that a policy limits."""
+        self.is_near = True
+        """Whether the browser may be in this process: until a local activity found that it is not."""
         self.recoveries = 0
         self.is_asleep = False
         """Whether it was given back, and is to be had again by `replace`."""
@@ -117,7 +121,7 @@ class Browser:
             )
         if opened.session.host == request.lost.host:
             self.ended.add(request.lost.session_id)
-        self.session, self.adopted = opened.session, opened.adopted
+        self.session, self.adopted, self.is_near = opened.session, opened.adopted, True
         self._stopped_at = workflow.now().timestamp()
         return opened.adopted
 
@@ -137,7 +141,7 @@ class Browser:
         request = self._wanted(epoch, instead_of=old.session_id)
         opened = await self._asked("session.open", request, name, "open another browser", policies.ONCE)
         self.raise_epoch()
-        self.session, self.adopted = opened.session, False
+        self.session, self.adopted, self.is_near = opened.session, False, True
         return old
 
     async def go_back(self, old: SessionRef, told: Recycling) -> None:
@@ -158,7 +162,7 @@ class Browser:
         self.raise_epoch()
         request = self._wanted(self.epoch)
         opened = await self._anywhere("session.open", request, f"session-open-e{self.epoch}", "open another browser")
-        self.session, self.adopted, self.is_asleep = opened.session, False, False
+        self.session, self.adopted, self.is_asleep, self.is_near = opened.session, False, False, True
 
     def _wanted(self, epoch: int, instead_of: str = "") -> OpenSession:
         return OpenSession(
@@ -211,6 +215,35 @@ class Browser:
             cancellation_type=workflow.ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
         )
         return result
+
+    async def near(
+        self, name: str, request: ActionRequest, *, activity_id: str, summary: str, limit: timedelta
+    ) -> StepOutcome | None:
+        """A step that may be repeated, as a local activity; None if another process holds the browser.
+
+        Raises:
+            ActivityError: as of `call`.
+        """
+        if not self.is_near:
+            return None
+        try:
+            answer: NearOutcome = await workflow.execute_local_activity(
+                name,
+                request,
+                result_type=NearOutcome,
+                activity_id=activity_id,
+                summary=summary,
+                start_to_close_timeout=limit,
+                retry_policy=policies.REPEATABLE,
+                cancellation_type=workflow.ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
+            )
+        except FailureError as failure:
+            error = policies.of_activity(failure, name, activity_id)
+            if not policies.is_elsewhere(error):
+                raise error from failure
+            self.is_near = False
+            return None
+        return answer.outcome
 
     async def close(self) -> None:
         """Give the browser back. A worker that is gone is no reason to fail: the keeper has its own deadline."""

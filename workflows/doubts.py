@@ -19,6 +19,7 @@ from workflows.rulings import MESSAGE_LIMIT, contradicted
 
 with workflow.unsafe.imports_passed_through():
     from replaywright.domain.actions import Effect
+    from replaywright.domain.details import summary
     from replaywright.domain.outcomes import INTEGRITY, Status, StepOutcome
     from replaywright.domain.probing import SiteProbe
     from replaywright.domain.questions import Ask, QuestionKind, Verdict
@@ -188,7 +189,7 @@ class Doubts:
                 self._request(attempt, doubt),
                 Resolution,
                 activity_id=attempt.activity_id(f"verify-e{self.browser.epoch}"),
-                summary=f"{attempt.sequence + 1:04d} did it take effect? {attempt.title}"[:200],
+                summary=summary(attempt.sequence, f"did it take effect? {attempt.title}"),
                 limit=policies.READ_LIMIT + limit,
                 retry_policy=policies.READING,
             ),

@@ -17,6 +17,7 @@ from workflows.planning import Planning, seen_of
 
 with workflow.unsafe.imports_passed_through():
     from replaywright.domain.base import Record
+    from replaywright.domain.details import said_of
     from replaywright.domain.fitting import Fit, RecalledFor
     from replaywright.domain.goal_runs import (
         LOOK_S,
@@ -182,7 +183,7 @@ class Goals:
             if not waited:
                 notes.append(f"waited for {holder}, which learned the same")
             show(f"waits for {holder}, which learns the same")
-            await workflow.sleep(timedelta(seconds=LOOK_S))
+            await workflow.sleep(timedelta(seconds=LOOK_S), summary="then it is looked whether it has been learned")
             waited += LOOK_S
 
     async def _to_learn(self, goal: str, key: str, notes: list[str]) -> RunInput:
@@ -324,7 +325,7 @@ class Goals:
             request,
             result_type=Revision,
             activity_id=activity_id,
-            summary=summary[:200],
+            summary=said_of(summary),
             task_queue=policies.model_queue(workflow.info().task_queue),
             start_to_close_timeout=policies.PLAN_LIMIT,
             schedule_to_close_timeout=policies.PLAN_TOTAL,
@@ -568,7 +569,7 @@ class Goals:
             request,
             result_type=result_type,
             activity_id=f"skill-{activity_id}",
-            summary=summary[:200],
+            summary=said_of(summary),
             task_queue=queue(workflow.info().task_queue),
             start_to_close_timeout=policies.MODEL_LIMIT,
             schedule_to_close_timeout=policies.MODEL_TOTAL,

@@ -14,6 +14,7 @@ from workflows.failures import TaskFailed
 from workflows.recovery import Place, Recovery
 
 with workflow.unsafe.imports_passed_through():
+    from replaywright.domain.details import said_of
     from replaywright.domain.runs import RunInput
     from replaywright.domain.steering import HandedBack, LendSession, Lent, Said, TakeBack, TakeOverRequest
 
@@ -138,7 +139,7 @@ class Lending:
                         ),
                         Lent,
                         activity_id=f"lend-{self.count}-e{self._browser.epoch}",
-                        summary=f"{asked.who or 'a person'} takes the browser over"[:200],
+                        summary=said_of(f"{asked.who or 'a person'} takes the browser over"),
                         limit=policies.OPEN_LIMIT,
                         retry_policy=policies.RESTORING,
                     )
@@ -174,7 +175,7 @@ class Lending:
                     ),
                     HandedBack,
                     activity_id=f"take-back-{self.count}-e{self._browser.epoch}",
-                    summary=f"{said.who or 'a person'} hands the browser back"[:200],
+                    summary=said_of(f"{said.who or 'a person'} hands the browser back"),
                     limit=policies.OPEN_LIMIT,
                     retry_policy=policies.RESTORING,
                 )

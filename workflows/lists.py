@@ -12,6 +12,7 @@ from workflows.browser import Browser
 from workflows.rulings import WITHOUT_PAGE
 
 with workflow.unsafe.imports_passed_through():
+    from replaywright.domain.details import summary
     from replaywright.domain.loops import Course, collected, skipped_items
     from replaywright.domain.outcomes import ITEM_LEFT, ITEM_SKIPPED, LEFT_OUT, Status, StepOutcome
     from replaywright.domain.runs import Decision, LeaveOutRequest, RunInput
@@ -85,7 +86,7 @@ class Lists:
             attempt.request(),
             Decision,
             activity_id=attempt.activity_id(f"{purpose}-e{self._browser.epoch}"),
-            summary=f"{attempt.sequence + 1:04d} is it to be done? {attempt.title}"[:200],
+            summary=summary(attempt.sequence, f"is it to be done? {attempt.title}"),
             limit=timedelta(milliseconds=attempt.step.timeout_ms + waits) + policies.MARGIN,
             retry_policy=policies.READING,
         )
@@ -97,7 +98,7 @@ class Lists:
             LeaveOutRequest(action=attempt.request(), reason=reason, message=message),
             result_type=StepOutcome,
             activity_id=attempt.activity_id("left"),
-            summary=f"{attempt.sequence + 1:04d} left out: {attempt.title}"[:200],
+            summary=summary(attempt.sequence, f"left out: {attempt.title}"),
             task_queue=policies.browser_queue(workflow.info().task_queue),
             start_to_close_timeout=policies.READ_LIMIT,
             heartbeat_timeout=policies.HEARTBEAT,

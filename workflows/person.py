@@ -20,6 +20,7 @@ from workflows.failures import TaskFailed
 from workflows.planning import Planning
 
 with workflow.unsafe.imports_passed_through():
+    from replaywright.domain.details import said_of, summary
     from replaywright.domain.questions import (
         DEADLINE,
         UNANSWERED,
@@ -104,6 +105,7 @@ class Person:
         self._board.go_on()
         if speaks_up:
             workflow.upsert_memo({WAITS: ""})
+        self._show()
         if verdict.who == DEADLINE and question.on_timeout == "fail":
             raise TaskFailed(UNANSWERED, f"{question.text}: {verdict.why}")
         if not stays_awake:
@@ -145,7 +147,7 @@ class Person:
             "effect.settle",
             request,
             activity_id=attempt.activity_id(f"settle-e{request.action.epoch}"),
-            summary=f"{attempt.sequence + 1:04d} {verdict.who or 'a person'} says: {verdict.verdict}"[:200],
+            summary=summary(attempt.sequence, f"{verdict.who or 'a person'} says: {verdict.verdict}"),
             task_queue=policies.browser_queue(workflow.info().task_queue),
             start_to_close_timeout=policies.READ_LIMIT,
             heartbeat_timeout=policies.HEARTBEAT,
@@ -201,7 +203,7 @@ class Person:
                     question=question,
                 ),
                 activity_id=f"notify-{question.id}-{event}{question.reminders or ''}",
-                summary=f"{event.replace('_', ' ')}: {question.text}"[:200],
+                summary=said_of(f"{event.replace('_', ' ')}: {question.text}"),
                 task_queue=policies.browser_queue(info.task_queue),
                 start_to_close_timeout=policies.NOTICE_LIMIT,
                 schedule_to_close_timeout=policies.NOTICE_TOTAL,

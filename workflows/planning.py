@@ -10,10 +10,20 @@ from workflows.rulings import WITHOUT_PAGE
 with workflow.unsafe.imports_passed_through():
     from replaywright.domain.asked import Asked, asked_of
     from replaywright.domain.budgets import Limits
+    from replaywright.domain.details import spent_so_far, summary
     from replaywright.domain.effective import Caps
     from replaywright.domain.loops import Course
     from replaywright.domain.outcomes import MARKED, MARKED_SNAPSHOT, Status, StepOutcome
-    from replaywright.domain.runs import Mode, Proposal, ProposeRequest, ReviseRequest, Revision, RunInput, Usage
+    from replaywright.domain.runs import (
+        Mode,
+        Progress,
+        Proposal,
+        ProposeRequest,
+        ReviseRequest,
+        Revision,
+        RunInput,
+        Usage,
+    )
     from replaywright.domain.snapshot_text import quoted
     from replaywright.domain.spending import Spent, plans_spent, spent
     from replaywright.domain.steps import Goto
@@ -60,6 +70,10 @@ class Planning:
         """Which limit of the run is reached; None while a model may be asked."""
         return spent(self._limits, usage, self.elapsed(), self._caps)
 
+    def told(self, progress: Progress) -> list[str]:
+        """What the run has spent, each with its limit."""
+        return spent_so_far(progress, self._limits, self.elapsed())
+
     def no_more_plans(self, usage: Usage) -> Spent | None:
         """Why the planner may not be asked any more; None while it may."""
         return self.spent(usage) or plans_spent(self._limits, len(self.revised_from))
@@ -97,7 +111,7 @@ class Planning:
             ),
             result_type=Proposal,
             activity_id=attempt.activity_id("propose"),
-            summary=f"{attempt.sequence + 1:04d} where is {attempt.step.instruction!r}? ({outcome.reason})"[:200],
+            summary=summary(attempt.sequence, f"where is {attempt.step.instruction!r}?", f"after: {why_of(outcome)}"),
             task_queue=policies.model_queue(workflow.info().task_queue),
             start_to_close_timeout=policies.MODEL_LIMIT,
             schedule_to_close_timeout=policies.MODEL_TOTAL,
@@ -152,7 +166,7 @@ class Planning:
                 ),
                 result_type=Revision,
                 activity_id=attempt.activity_id(f"plan{len(self.revised_from) + 1}{self.answered}"),
-                summary=f"{attempt.sequence + 1:04d} how to go on? ({why_of(outcome)})"[:200],
+                summary=summary(attempt.sequence, f"how to go on? ({why_of(outcome)})"),
                 task_queue=policies.model_queue(workflow.info().task_queue),
                 start_to_close_timeout=policies.PLAN_LIMIT,
                 schedule_to_close_timeout=policies.PLAN_TOTAL,

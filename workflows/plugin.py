@@ -1,7 +1,8 @@
 """What a client, a workflow worker or the Replayer needs to speak Replaywright, as one argument."""
 
 import dataclasses
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from typing import Any
 
 from temporalio.contrib.pydantic import PydanticPayloadConverter
 from temporalio.converter import DataConverter, DefaultPayloadConverter
@@ -12,8 +13,10 @@ from temporalio.worker.workflow_sandbox import SandboxedWorkflowRunner
 from replaywright.errors import ReplaywrightError
 from workflows.task import BrowserTask
 
-PASSED_THROUGH = ("pydantic", "pydantic_core", "rfc8785", "rapidfuzz", "replaywright")
+PURE = ("pydantic", "pydantic_core", "rfc8785", "rapidfuzz", "replaywright")
 """Modules that the workflow sandbox takes from outside: pure, and slow to load again for every workflow."""
+OURS = ("workflows",)
+"""The workflow's own. To load them anew for each run takes 60 to 90 ms: that is done in tests only."""
 
 
 class WorkflowPlugin(SimplePlugin):
@@ -22,13 +25,25 @@ class WorkflowPlugin(SimplePlugin):
     A team's own payload converter, codec and external storage stay.
     """
 
-    def __init__(self, amend: Callable[[DataConverter], DataConverter] = lambda converter: converter) -> None:
-        """`amend` adds to the data converter, such as a codec."""
+    def __init__(
+        self,
+        amend: Callable[[DataConverter], DataConverter] = lambda converter: converter,
+        *,
+        activities: Sequence[Callable[..., Any]] = (),
+        sandboxed: bool = False,
+    ) -> None:
+        """`amend` adds to the data converter, such as a codec; `activities` are local ones, for every worker.
+
+        `sandboxed` loads the workflow's own modules anew for each run, and refuses what is not deterministic in them:
+        for tests.
+        """
+        passed = PURE if sandboxed else (*PURE, *OURS)
         super().__init__(
             "replaywright",
             data_converter=lambda given: amend(_converter(given)),
+            activities=activities,
             workflows=[BrowserTask],
-            workflow_runner=_runner,
+            workflow_runner=lambda given: _runner(given, passed),
             workflow_failure_exception_types=[ReplaywrightError],
         )
 
@@ -40,9 +55,9 @@ def _converter(given: DataConverter | None) -> DataConverter:
     return dataclasses.replace(converter, payload_converter_class=PydanticPayloadConverter)
 
 
-def _runner(given: WorkflowRunner | None) -> WorkflowRunner:
+def _runner(given: WorkflowRunner | None, passed: tuple[str, ...]) -> WorkflowRunner:
     runner = given or SandboxedWorkflowRunner()
     if not isinstance(runner, SandboxedWorkflowRunner):
         return runner
-    restrictions = runner.restrictions.with_passthrough_modules(*PASSED_THROUGH)
+    restrictions = runner.restrictions.with_passthrough_modules(*passed)
     return dataclasses.replace(runner, restrictions=restrictions)

@@ -4,11 +4,11 @@ from datetime import timedelta
 
 from temporalio import workflow
 from temporalio.common import RetryPolicy
-from temporalio.exceptions import ActivityError, ApplicationError, TimeoutType
+from temporalio.exceptions import ActivityError, ApplicationError, FailureError, TimeoutType
 from temporalio.exceptions import TimeoutError as ActivityTimeout
 
 with workflow.unsafe.imports_passed_through():
-    from replaywright.domain.runs import UNTOUCHED
+    from replaywright.domain.runs import ELSEWHERE, UNTOUCHED
 
 HEARTBEAT = timedelta(seconds=2)
 """A worker that is silent for this long is taken for dead; it beats every 0.4 s."""
@@ -48,6 +48,9 @@ COMMIT_ROUNDS = 3
 """How often a commit step may be dispatched anew after it was verified absent."""
 UNDISPATCHED_ROUNDS = 20
 """How often a commit step may be begun anew when nothing of it had left the browser."""
+
+NEAR_LIMIT = timedelta(seconds=30)
+"""A step that may take longer is no local activity: for as long as one is under way, its workflow task stays open."""
 
 _NO_PLACE = "NoPlace"
 _LOST = frozenset({"SessionLost", "KeeperUnavailable", "KeeperRefused", "Fenced"})
@@ -140,6 +143,28 @@ def is_loss(error: ActivityError) -> bool:
 def has_no_place(error: ActivityError) -> bool:
     """Whether a browser could not be had because every place for one is taken at the moment."""
     return isinstance(error.cause, ApplicationError) and error.cause.type == _NO_PLACE
+
+
+def of_activity(failure: FailureError, name: str, activity_id: str) -> ActivityError:
+    """What a local activity failed with, as a regular one tells it: there is no event around it that says which."""
+    if isinstance(failure, ActivityError):
+        return failure
+    error = ActivityError(
+        f"local activity {name}",
+        scheduled_event_id=0,
+        started_event_id=0,
+        identity="",
+        activity_type=name,
+        activity_id=activity_id,
+        retry_state=None,
+    )
+    error.__cause__ = failure
+    return error
+
+
+def is_elsewhere(error: ActivityError) -> bool:
+    """Whether a local activity was not begun because its process does not hold the browser."""
+    return isinstance(error.cause, ApplicationError) and error.cause.type == ELSEWHERE
 
 
 def said(error: ActivityError) -> str:

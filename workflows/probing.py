@@ -10,6 +10,7 @@ from workflows.attempts import Attempt
 from workflows.browser import Browser
 
 with workflow.unsafe.imports_passed_through():
+    from replaywright.domain.details import summary
     from replaywright.domain.outcomes import Status, StepOutcome
     from replaywright.domain.reconciling import total_limit_ms
     from replaywright.domain.runs import (
@@ -74,7 +75,7 @@ class Probing:
             ),
             result_type=ProposedProbe,
             activity_id=attempt.activity_id("probe"),
-            summary=f"{attempt.sequence + 1:04d} how can the site be asked? {attempt.title}"[:200],
+            summary=summary(attempt.sequence, f"how can the site be asked? {attempt.title}"),
             task_queue=policies.model_queue(workflow.info().task_queue),
             start_to_close_timeout=policies.PLAN_LIMIT,
             schedule_to_close_timeout=policies.PLAN_TOTAL,
@@ -88,7 +89,7 @@ class Probing:
                 TryProbeRequest(action=attempt.request(), content_key=outcome.content_key, probe=proposed.probe),
                 TriedProbe,
                 activity_id=attempt.activity_id("try-probe"),
-                summary=f"{attempt.sequence + 1:04d} does the probe show it? {attempt.title}"[:200],
+                summary=summary(attempt.sequence, f"does the probe show it? {attempt.title}"),
                 limit=policies.READ_LIMIT + limit,
                 retry_policy=policies.ONCE,
             )

@@ -18,6 +18,7 @@ from workflows.attempts import Attempt
 from workflows.browser import Browser
 from workflows.failures import TaskBlocked, TaskFailed
 from workflows.overrides import Overrides
+from workflows.telling import recovery_told
 
 with workflow.unsafe.imports_passed_through():
     from replaywright.domain.base import Record
@@ -179,10 +180,15 @@ class Recovery:
         """
         self._show("finding the browser again")
         self._take_over(place.position)
-        for _ in range(policies.LOSSES_PER_STEP):
-            if await self._browser.recover() or await self.rebuilt(place):
-                return
-        raise NotRecovered(f"the browser was lost {policies.LOSSES_PER_STEP} times in a row on the way back")
+        with recovery_told() as recovering:
+            for _ in range(policies.LOSSES_PER_STEP):
+                if await self._browser.recover():
+                    recovering.kind = "adopted"
+                    return
+                if await self.rebuilt(place):
+                    recovering.kind = "rebuilt"
+                    return
+            raise NotRecovered(f"the browser was lost {policies.LOSSES_PER_STEP} times in a row on the way back")
 
     async def rebuilt(self, place: Place) -> bool:
         """Bring the new browser that there is to where the run is; False when it was lost on the way.

@@ -7,6 +7,7 @@ from workflows.attempts import Attempt
 
 with workflow.unsafe.imports_passed_through():
     from replaywright.domain.actions import Effect
+    from replaywright.domain.details import said_of
     from replaywright.domain.outcomes import DONE_BEFORE, Status, StepOutcome
     from replaywright.domain.questions import Ask, QuestionKind
     from replaywright.domain.runs import PersonVerdict, Resume, ResumeRequest, Resumption, RunInput
@@ -59,7 +60,7 @@ class Resuming:
             ),
             result_type=Resumption,
             activity_id=f"resume-{self._asked}",
-            summary=f"{steps} steps from the ledger of {self._resume.of}"[:200],
+            summary=said_of(f"{steps} steps from the ledger of {self._resume.of}"),
             task_queue=policies.browser_queue(workflow.info().task_queue),
             start_to_close_timeout=policies.LEDGER_LIMIT,
             heartbeat_timeout=policies.HEARTBEAT,

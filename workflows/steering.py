@@ -20,6 +20,7 @@ from workflows.recovery import Place
 
 with workflow.unsafe.imports_passed_through():
     from replaywright.domain.actions import effect_of
+    from replaywright.domain.details import said_of
     from replaywright.domain.editing import as_written, edited_step
     from replaywright.domain.questions import QuestionKind
     from replaywright.domain.runs import RunInput, step_title
@@ -197,6 +198,7 @@ class Steered:
         await self._lending.wait(lambda: self._asked.paused is None, place)
         await self._lending.awake(place)
         self._board.go_on()
+        self._show()
         self._at = None
         await self.note("continued", said, place.position)
         self._planning.leave_out((workflow.now() - since).total_seconds())
@@ -238,7 +240,7 @@ class Steered:
                 "run.steered",
                 NoteSteering.model_validate({**scope, **given}),
                 activity_id=f"steered-{self._noted}-{event}",
-                summary=f"{event} by {said}"[:200],
+                summary=said_of(f"{event} by {said}"),
                 task_queue=policies.browser_queue(workflow.info().task_queue),
                 start_to_close_timeout=policies.READ_LIMIT,
                 schedule_to_close_timeout=policies.NOTICE_TOTAL,

@@ -15,6 +15,7 @@ from workflows.lists import Lists
 from workflows.person import Person
 
 with workflow.unsafe.imports_passed_through():
+    from replaywright.domain.details import summary
     from replaywright.domain.outcomes import StepOutcome
     from replaywright.domain.questions import DEADLINE, UNANSWERED, Ask, QuestionKind
     from replaywright.domain.runs import HandedBackRequest
@@ -72,7 +73,7 @@ class TakingOver:
                     HandedBackRequest(action=attempt.request(), said=said),
                     StepOutcome,
                     activity_id=attempt.activity_id(f"handed-back-e{self._browser.epoch}"),
-                    summary=f"{attempt.sequence + 1:04d} {attempt.title} (by {said.who or 'a person'})"[:200],
+                    summary=summary(attempt.sequence, f"{attempt.title} (by {said.who or 'a person'})"),
                     limit=timedelta(milliseconds=attempt.step.timeout_ms) + policies.MARGIN,
                     retry_policy=policies.READING,
                 )

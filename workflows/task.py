@@ -43,10 +43,13 @@ from workflows.rulings import (
     may_repeat,
     out_of_budget,
 )
+from workflows.searchable import Searchable
 from workflows.skill_runs import Passed, note_run
 from workflows.steering import Steered
 from workflows.taking_over import TakingOver
+from workflows.telling import step_told
 from workflows.updates import SteeringUpdates
+from workflows.views import Views
 from workflows.weak_steps import WeakSteps
 
 with workflow.unsafe.imports_passed_through():
@@ -61,7 +64,6 @@ with workflow.unsafe.imports_passed_through():
         FinishRequest,
         Mode,
         PersonVerdict,
-        Progress,
         Proposal,
         Resumption,
         RunInput,
@@ -88,7 +90,7 @@ def plan_of(run: RunInput) -> tuple[Step, ...]:
 
 
 @workflow.defn(name="BrowserTask")
-class BrowserTask(SteeringUpdates):
+class BrowserTask(SteeringUpdates, Views):
     """Runs one task in one browser; every step is an activity, the history is the checkpoint."""
 
     @workflow.init
@@ -132,8 +134,9 @@ class BrowserTask(SteeringUpdates):
             supply=lambda attempt: self._human.supplied(attempt, stays_awake=True),
             show=self._show_doing,
         )
-        self._due = state.due
+        self._due, self._ahead = state.due, ""
         self._board = Board()
+        self._searchable = Searchable(run)
         self._recycler = Recycler(
             self._browser, self._recovery, self._board, run, lineage=self._lineage, show=self._show_doing
         )
@@ -168,9 +171,10 @@ class BrowserTask(SteeringUpdates):
 
         Raises:
             ApplicationError: type `TaskFailed`, or `TaskBlocked` if a rule of the policy ended the run; its details
-                hold the `RunResult`.
+                are the `RunResult` and a `RunFailure`.
         """
         self._steering.begin()
+        self._searchable.begin(self._totals)
         try:
             await self._policed()
             if self._goals.is_undecided:
@@ -208,16 +212,21 @@ class BrowserTask(SteeringUpdates):
             revised_from = tuple(map(place_of, changed))
             await note_run(run, run.skill, told, Passed(place_of(self._position), plan_of(run), revised_from))
         unmet: Literal["failed", "blocked"] = "blocked" if result.rule else "failed"
-        self._board.status, self._board.doing = ("done" if result.succeeded else unmet), ""
+        message = self._message(result)
+        self._board.end("done" if result.succeeded else unmet, message)
         self._show()
         if not result.succeeded:
-            step = "" if result.failed_step is None else f"step {result.failed_step + 1}: "
-            message = f"{step}{result.message or result.reason}"
             if result.rule:
                 workflow.upsert_memo({"status": "blocked"})  # lists of runs do not tell one failure from another
             kind = "TaskBlocked" if result.rule else "TaskFailed"
-            raise ApplicationError(message, result, type=kind, non_retryable=True)
+            raise ApplicationError(message, result, self._failure(result), type=kind, non_retryable=True)
         return result
+
+    @staticmethod
+    def _message(result: RunResult) -> str:
+        """Why the run came to nothing; empty for one that succeeded."""
+        step = "" if result.failed_step is None else f"step {result.failed_step + 1}: "
+        return "" if result.succeeded else f"{step}{result.message or result.reason}"
 
     async def _policed(self) -> None:
         """Have the policy decide before anything is done: once in each execution, by the worker's rules of then.
@@ -250,6 +259,8 @@ class BrowserTask(SteeringUpdates):
         said = self._steering.aborted
         if said is None or workflow.cancellation_reason() is not None:
             await asyncio.shield(self._left())
+            self._board.end("cancelled")
+            self._show()
             raise error
         self._steering.is_ending = True
         await self._steering.note(ABORTED, said, self._position)
@@ -330,8 +341,13 @@ class BrowserTask(SteeringUpdates):
         await self._override(due, self._position)
         await self._recycler.between_steps(self._place)
         attempt = self._attempt(self._position, self._previous, self._previous_outcome)
+        attempt.ahead = self._ahead
         self._board.doing = attempt.title
         self._show()
+        with step_told(self._run, attempt):
+            await self._carried_out(attempt)
+
+    async def _carried_out(self, attempt: Attempt) -> None:
         outcome = await self._goals.unfit(attempt, self._doubts.read)
         outcome = outcome or await self._lists.without(attempt, self._doubts.read)
         outcome = outcome or await self._human.done(attempt, self._perform)
@@ -392,6 +408,7 @@ class BrowserTask(SteeringUpdates):
             self._content_keys[outcome.content_key] = None
         self._previous, self._previous_outcome = attempt.mark, outcome.digest
         self._due, self._browser.witness, self._browser.left_at = outcome.due, outcome.witness, outcome.url
+        self._ahead = outcome.ahead
         self._probing.note(attempt, outcome)
         self._position += 1
 
@@ -753,20 +770,12 @@ class BrowserTask(SteeringUpdates):
     def _note(self, attempt: Attempt, outcome: StepOutcome) -> None:
         saved = (file for file in outcome.evidence.files if file.state == "saved")
         self._files = tuple(dict.fromkeys((*self._files, *saved)))[:FILES_KEPT]
+        attempt.came_to = outcome
         self._board.note(attempt, outcome)
 
     def _show(self) -> None:
-        workflow.set_current_details(self._board.as_markdown(self.progress()))
-
-    @workflow.query
-    def progress(self) -> Progress:
-        """Where the run is."""
-        return self._board.progress(
-            step=self._position,
-            steps=len(self._plan),
-            revised_from=self._planning.revised_from,
-            totals=self._totals,
-        )
+        workflow.set_current_details(self._details())
+        self._searchable.tell(self._board.status, self._totals)
 
     @workflow.update
     async def resolve_step(self, verdict: PersonVerdict) -> None:

@@ -20,6 +20,18 @@ RENEW_S = 100.0
 
 
 @dataclass(frozen=True)
+class Place:
+    """A box in the viewport of a frame, in its CSS pixels, and how far its document was scrolled then."""
+
+    left: float
+    top: float
+    right: float
+    bottom: float
+    scroll_x: float
+    scroll_y: float
+
+
+@dataclass(frozen=True)
 class Ready:
     """An element that can take the input."""
 
@@ -30,6 +42,8 @@ class Ready:
     point: tuple[float, float] | None
     state: Mapping[str, Any]
     extracted: Mapping[str, Any] | None = None
+    place: Place | None = None
+    """What was to be seen of the element when it was found; None when nothing was."""
 
 
 @dataclass(frozen=True)
@@ -147,6 +161,7 @@ class Attempt:
             point=(point["x"], point["y"]) if point else None,
             state=message.get("state") or {},
             extracted=message.get("extracted"),
+            place=_place(message.get("place")),
         )
         if message["before"] is not None:
             self._answer(frame, message["before"])
@@ -194,6 +209,13 @@ class Attempt:
         self.ready = None
         self.blocked = None
         self.intercepted = None
+
+
+def _place(told: Mapping[str, Any] | None) -> Place | None:
+    if told is None:
+        return None
+    sides = (float(told[side]) for side in ("left", "top", "right", "bottom", "scrollX", "scrollY"))
+    return Place(*sides)
 
 
 @dataclass(eq=False)

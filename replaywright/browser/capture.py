@@ -19,8 +19,10 @@ from replaywright.browser.channel import Frame, Tab
 from replaywright.browser.evidence import without_query
 from replaywright.browser.journal import Journal
 from replaywright.browser.wire import WireFailed
+from replaywright.domain.pictures import Box
 from replaywright.domain.redaction import apart
-from replaywright.ports import Capture
+from replaywright.observing import observer
+from replaywright.ports import Capture, Shown
 
 WHOLE_S, SCREEN_S, DOM_S = 3.5, 2.0, 2.5
 """For a picture of the whole page, for one of what is on the screen if that cannot be had, and for the documents."""
@@ -41,6 +43,9 @@ FAR = HEIGHT_LIMIT * 3 // 2
 _Part = TypeVar("_Part")
 OVERLAP = 100
 """Texts before a piece that are looked at with it."""
+_VIEW = "[scrollX, scrollY, innerWidth, innerHeight]"
+JPEG_QUALITY = 60
+"""Per cent: a page's text can be read, at a fifth of the size of a PNG."""
 _ALONE = "{{secret}}"
 """In place of a text that shows a secret by itself: no secret goes on behind it."""
 PIECE = 16_000
@@ -61,6 +66,10 @@ def _source() -> str:
 
 class NotHad(Exception):
     """A part of a capture cannot be had; the message says why."""
+
+
+class NotMasked(NotHad):
+    """A part of a capture cannot be had, because a secret on the page could not be hidden."""
 
 
 @dataclass
@@ -126,21 +135,47 @@ class _Capturing:
         finally:
             self._show()
 
-    async def _of_screen(self) -> bytes:
+    async def shown(self) -> tuple[bytes, Box]:
+        """The same as JPEG, and which part of the page it is of.
+
+        Raises:
+            NotHad: as `screen`; also when the page is scrolled meanwhile.
+        """
+        try:
+            view = await self._view()
+            data = await self._of_screen(jpeg=True)
+            if await self._view() != view:
+                raise NotHad("the page was scrolled, or its window changed, while its picture was taken")
+        finally:
+            self._show()
+        return data, view
+
+    async def _view(self) -> Box:
+        try:
+            x, y, width, height = await self.tab.call(self.tab.main, _VIEW, timeout_s=FRAME_S)
+        except WireFailed as exc:
+            raise NotHad(f"the page did not answer: {exc}") from exc
+        return Box(x=x, y=y, width=width, height=height)
+
+    async def _of_screen(self, *, jpeg: bool = False) -> bytes:
         self.ends = time.monotonic() + SCREEN_S
-        return await self._masked(whole=False)
+        try:
+            return await self._masked(whole=False, jpeg=jpeg)
+        except NotMasked:
+            observer().not_masked("picture")
+            raise
 
     def _show(self) -> None:
         for frame in self.tab.worlds():
             self.tab.tell(frame, "globalThis.replaywrightCapture?.show()")
 
-    async def _masked(self, *, whole: bool) -> bytes:
+    async def _masked(self, *, whole: bool, jpeg: bool = False) -> bytes:
         for _ in range(TRIES):
             await self._hide(whole=whole)
-            data = await self._shoot(whole=whole)
+            data = await self._shoot(whole=whole, jpeg=jpeg)
             if not await self._hide(whole=whole):
                 return data
-        raise NotHad("the page showed secrets anew while its picture was taken")
+        raise NotMasked("the page showed secrets anew while its picture was taken")
 
     async def _hide(self, *, whole: bool) -> int:
         """Hide in all frames whatever shows a secret, and frames that cannot be asked; how much was newly hidden."""
@@ -158,9 +193,9 @@ class _Capturing:
             try:
                 answer = await self.call(frame, "hide", found, frame.id in blind, until)
             except WireFailed as exc:
-                raise NotHad(f"a secret on the page could not be hidden: {exc}") from exc
+                raise NotMasked(f"a secret on the page could not be hidden: {exc}") from exc
             if answer < 0:
-                raise NotHad("a secret on the page could not be hidden")
+                raise NotMasked("a secret on the page could not be hidden")
             hidden += answer
         return hidden
 
@@ -191,10 +226,10 @@ class _Capturing:
                     return None
         return found
 
-    async def _shoot(self, *, whole: bool) -> bytes:
+    async def _shoot(self, *, whole: bool, jpeg: bool) -> bytes:
         wire = self.tab.wire
         try:
-            wanted: dict[str, Any] = {"format": "png"}
+            wanted: dict[str, Any] = {"format": "jpeg", "quality": JPEG_QUALITY} if jpeg else {"format": "png"}
             if whole:
                 metrics = await wire.send("Page.getLayoutMetrics", timeout_s=self.left_s(FRAME_S))
                 size, seen = metrics["cssContentSize"], metrics["cssVisualViewport"]
@@ -298,3 +333,15 @@ async def screen(tab: Tab, typed: Sequence[str], redact: Callable[[str], str]) -
         return await capturing.screen()
     except NotHad as exc:
         raise NotHad(capturing.cleaned(str(exc))[:200]) from None
+
+
+async def shown(tab: Tab, typed: Sequence[str], redact: Callable[[str], str]) -> Shown:
+    """What is on the screen as JPEG without secrets, in about `SCREEN_S`; where it cannot be had so, why."""
+    capturing = _Capturing(tab, tuple(typed), redact)
+    if not tab.main.context:
+        return Shown(missing="the page has no document")
+    try:
+        data, view = await capturing.shown()
+    except NotHad as exc:
+        return Shown(missing=capturing.cleaned(str(exc))[:200])
+    return Shown(data, view)

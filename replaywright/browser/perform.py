@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from replaywright.browser import choosing, consequences, extraction, page_steps, pointer, snapshots, uploads
+from replaywright.browser import choosing, consequences, extraction, page_steps, places, pointer, snapshots, uploads
 from replaywright.browser.attempt import Ready
 from replaywright.browser.channel import Frame, script_for
 from replaywright.browser.dispatch import Dispatch
@@ -19,6 +19,7 @@ from replaywright.domain.deriving import Seen
 from replaywright.domain.evaluation import failing
 from replaywright.domain.observed import PredicateResult
 from replaywright.domain.outcomes import Evidence, Lookup, Proof
+from replaywright.domain.pictures import Box
 from replaywright.domain.proof import needs_proof, proof_of
 from replaywright.domain.snapshots import Snapshot
 from replaywright.domain.steps import (
@@ -102,6 +103,7 @@ class StepRun:
         self._acted_at = 0.0
         self._proof: Proof | None = None
         self._before: Snapshot | None = None
+        self._box: Box | None = None
 
     @property
     def dispatched(self) -> bool:
@@ -144,6 +146,7 @@ class StepRun:
         if isinstance(result, Missed):
             return self._missed(result)
         context.frame = result.frame
+        self._box = await self._boxed(result)
         if isinstance(step, Extract | ForEach):
             self._extracted = extraction.read(step, result.ready.extracted)
             return await self._already_there(result, acted=True)
@@ -156,6 +159,16 @@ class StepRun:
         self._acted_at = time.monotonic()
         report = await self._verified(result.lookup, result.ready.target, acted=acted)
         return replace(report, seen=await self._seen()) if learning and failing(report.after) is None else report
+
+    async def _boxed(self, found: Found) -> Box | None:
+        """Where the element is in the page; of one in a frame only where that is wanted, as it takes asking."""
+        tab, place = self._context.tab, found.ready.place
+        if place is None:
+            return None
+        if found.frame is tab.main:
+            x, y = place.left + place.scroll_x, place.top + place.scroll_y
+            return Box(x=x, y=y, width=place.right - place.left, height=place.bottom - place.top)
+        return await places.in_page(tab, found.frame, place) if self._context.work.is_pictured else None
 
     async def _seen(self) -> Seen | None:
         """The page after the step, and once more a moment later, so that it shows what changes by itself."""
@@ -375,6 +388,7 @@ class StepRun:
             title=tab.title,
             page_fault=consequences.page_fault(context) if acted else "",
             extracted=self._extracted,
+            box=self._box,
             snapshot=snapshot,
             evaluations=session.counts.evaluations - self._evaluated,
             locating_ms=(found_at - self._begun) * 1000,

@@ -33,7 +33,7 @@ from replaywright.domain.predicates import Predicate
 from replaywright.domain.snapshots import Snapshot
 from replaywright.domain.steps import ForEach
 from replaywright.errors import ActionFailed, SessionLost
-from replaywright.ports import BeforeDispatch, Capture, Download, Look, Report, SiteAnswer, Work
+from replaywright.ports import BeforeDispatch, Capture, Download, Look, Report, Shown, SiteAnswer, Work
 
 _Reading = TypeVar("_Reading")
 
@@ -425,6 +425,10 @@ class ChromiumSession:
             except WireFailed:
                 self.require_alive()
                 raise ActionFailed("timeout", f"the page could not be read: {exc}", dispatched=False) from None
+
+    async def picture(self, redact: Callable[[str], str]) -> Shown:
+        """See `BrowserSession.picture`."""
+        return await capture.shown(self.current, self.typed, redact)
 
     async def capture(self, redact: Callable[[str], str]) -> Capture:
         """See `BrowserSession.capture`."""

@@ -1,6 +1,7 @@
 """One CDP session: every command has a time limit, and its errors say nothing that was typed."""
 
 import asyncio
+import inspect
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -48,10 +49,14 @@ class Wire:
         self.closed_at = 0.0
         """When it was first seen that nobody answers any more; monotonic seconds, 0 while somebody does."""
         self._posted: set[asyncio.Task[Mapping[str, Any]]] = set()
-        session.on("event", self._hear)
 
-    def _hear(self, event: Mapping[str, Any]) -> None:
-        self._listener(self, event["method"], event.get("params") or {})
+        def hear(event: Mapping[str, Any]) -> None:
+            self._listener(self, event["method"], event.get("params") or {})
+
+        # Playwright asks for it at every event: worked out anew each time, that was a fifth of a worker's time.
+        hear.__signature__ = inspect.signature(hear)  # type: ignore[attr-defined]
+        self._hear = hear
+        session.on("event", hear)
 
     def post(
         self, method: str, params: Mapping[str, Any] | None = None, *, secret: bool = False

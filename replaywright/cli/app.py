@@ -1,15 +1,4 @@
-"""The command line's root: global options, and the one place where an error becomes a line and an exit status.
-
-| status | means |
-|---|---|
-| 0 | done |
-| 1 | the task failed, or something here is broken |
-| 2 | bad input: task file, parameter, option, setting, or a server that cannot be reached |
-| 3 | done, but healed, under `--fail-on-heal` |
-| 4 | waits for a person |
-| 5 | blocked: a rule of the policy forbids it |
-| 130 | left with Ctrl-C |
-"""
+"""The command line's root: global options, and the one place where an error becomes a line and an exit status."""
 
 import traceback
 from dataclasses import dataclass
@@ -33,15 +22,22 @@ from replaywright.errors import (
 
 
 class Exit(IntEnum):
-    """Exit statuses of every command."""
+    """Exit statuses of every command; docs/reference/exit-codes.md is made of this."""
 
     DONE = 0
+    """Done: the run did what its task says, or the command what it was asked for."""
     FAILED = 1
+    """The task failed, a check found something, or something here is broken."""
     BAD_INPUT = 2
+    """Bad input: task file, parameter, option, setting, or a server that cannot be reached."""
     HEALED = 3
+    """Done, but healed, under `--fail-on-heal`."""
     WAITING = 4
+    """The run waits for a person; it goes on when it is answered."""
     BLOCKED = 5
+    """A rule of the policy forbids it."""
     INTERRUPTED = 130
+    """Left with Ctrl-C; a run that a worker serves goes on."""
 
 
 _BAD_INPUT = (InputInvalid, SettingsInvalid, SecretMissing, StackFailed, StoreUnavailable)
@@ -86,7 +82,7 @@ class Command(TyperCommand):
     """A command whose errors end as one line on standard error and a defined exit status."""
 
     def invoke(self, ctx: Any) -> Any:
-        """Run the command; see the module's table for the exit statuses."""
+        """Run the command; see `Exit` for the exit statuses."""
         options = options_of(ctx)
         try:
             return super().invoke(ctx)
@@ -125,9 +121,11 @@ class Commands(TyperGroup):
         "doctor",
         "up",
         "run",
+        "check",
         "skills",
         "runs",
         "show",
+        "dashboard",
         "artifacts",
         "trace",
         "inbox",

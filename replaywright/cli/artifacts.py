@@ -133,17 +133,17 @@ async def _open(run_id: str, found: Sequence[KeptArtifact], store: ArtifactStore
     path = Path(tempfile.mkdtemp(prefix="replaywright-")) / there[-1].name
     path.write_bytes(await store.get(there[-1].digest))
     output.print_line(str(path))
-    viewer = _viewer()
-    if viewer is None:
+    command = viewer()
+    if command is None:
         raise InputInvalid(f"nothing here opens files: look at {path}, or copy them with --save DIR")
     null = asyncio.subprocess.DEVNULL
-    status = await (await asyncio.create_subprocess_exec(*viewer, str(path), stdin=null, stdout=null)).wait()
+    status = await (await asyncio.create_subprocess_exec(*command, str(path), stdin=null, stdout=null)).wait()
     if status:
-        raise InputInvalid(f"{viewer[0]} could not open {path} (status {status}): open it yourself")
+        raise InputInvalid(f"{command[0]} could not open {path} (status {status}): open it yourself")
 
 
-def _viewer() -> list[str] | None:
-    """The command that opens a file on this system."""
+def viewer() -> list[str] | None:
+    """The command that opens a file on this system; None where there is none."""
     if sys.platform == "win32":
         return ["explorer"]
     names = ("open",) if sys.platform == "darwin" else ("xdg-open",)

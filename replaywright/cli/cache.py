@@ -3,7 +3,7 @@
 import asyncio
 import getpass
 import secrets
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from datetime import datetime
 from typing import Annotated
@@ -16,6 +16,7 @@ from cache.steps import RedisStepStore
 from replaywright.cli import output
 from replaywright.cli.app import Command, app, options_of
 from replaywright.cli.store import opened_store, some_redis
+from replaywright.domain.cache_statistics import counts_of, is_held
 from replaywright.domain.entries import ActionCacheEntry, EntryInfo, EntryStatus
 from replaywright.domain.outcomes import Status, StepOutcome
 from replaywright.errors import InputInvalid
@@ -86,10 +87,9 @@ def show_stats(ctx: typer.Context, json: Json = False) -> None:
     entries, refused = asyncio.run(_stats(settings))
     last = refused.pop("last", "")
     keys = signer_of(settings).key_ids
+    total = counts_of(entries)
     told: dict[str, object] = {
-        "entries": len(entries),
-        "versions": sum(info.versions for info in entries),
-        **{name: sum(getattr(info.entry, name) for info in entries) for name in ("hits", "heals", "misses")},
+        name: getattr(total, name) for name in ("entries", "versions", "hits", "heals", "misses")
     }
     if json:
         numbers = {kind: int(number) for kind, number in refused.items()}
@@ -190,12 +190,17 @@ async def _entries(*, only_held: bool) -> list[EntryInfo]:
         entries = await store.entries(tenant=settings.tenant)
         if not only_held:
             return entries
-        held = []
-        for info in entries:
-            versions = await store.versions(tenant=settings.tenant, content_key=info.content_key)
-            if versions and _is_held(versions[-1]):
-                held.append(info.model_copy(update={"entry": versions[-1]}))
-        return held
+        return await held_among(store, settings.tenant, entries)
+
+
+async def held_among(store: RedisStepStore, tenant: str, entries: Sequence[EntryInfo]) -> list[EntryInfo]:
+    """Those of the entries with a heal that waits for a person, each with this version."""
+    held = []
+    for info in entries:
+        versions = await store.versions(tenant=tenant, content_key=info.content_key)
+        if versions and is_held(versions[-1]):
+            held.append(info.model_copy(update={"entry": versions[-1]}))
+    return held
 
 
 async def _versions(key: str) -> list[ActionCacheEntry]:
@@ -252,12 +257,8 @@ async def _invalidate(key: str, reason: str) -> int:
         return await store.invalidate(tenant=settings.tenant, content_key=key, reason=reason)
 
 
-def _is_held(entry: ActionCacheEntry) -> bool:
-    return entry.hold and entry.status is EntryStatus.CANDIDATE
-
-
 def _status(entry: ActionCacheEntry) -> str:
-    return "waits for a person" if _is_held(entry) else entry.status.value
+    return "waits for a person" if is_held(entry) else entry.status.value
 
 
 def _time(unix: float) -> str:

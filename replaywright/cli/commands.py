@@ -4,15 +4,19 @@ from replaywright.cli import (
     answer,
     artifacts,
     cache,
+    check,
     codec_server,
+    dashboard,
     demo,
     doctor,
+    export,
     importing,
     inbox,
     keys,
     overrides,
     policy,
     recall,
+    report,
     resume,
     run,
     runs,
@@ -31,7 +35,8 @@ from replaywright.cli.app import app
 __all__ = ["COMMANDS", "app"]
 
 COMMANDS = (
-    *(demo, doctor, up, run, resume, runs, inbox, answer, steer, takeover, recall, skills, skill_run, skill_changes),
-    *(artifacts, cache, overrides, policy, keys, codec_server, trace, importing, schema, secrets),
+    *(demo, doctor, up, run, resume, runs, dashboard, inbox, answer, steer, takeover, recall),
+    *(check, skills, skill_run, skill_changes),
+    *(artifacts, report, cache, overrides, policy, keys, codec_server, trace, importing, export, schema, secrets),
 )
 """Imported for what they register."""

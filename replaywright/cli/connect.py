@@ -1,9 +1,11 @@
 """Where the runs are: a configured Temporal, the stack that another command runs, or one of our own for a while."""
 
 import contextlib
+import tempfile
 from collections.abc import AsyncIterator, Callable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import Literal
 from urllib.parse import quote
 
@@ -16,6 +18,7 @@ from temporalio.service import RPCError, RPCStatusCode
 from replaywright.errors import InputInvalid, StackFailed, StoreUnavailable
 from replaywright.settings import Settings
 from replaywright.stack import Child, Stack, read_running, start_worker
+from replaywright.stack.telemetry import command_telemetry
 from replaywright.stack.temporal_client import connect_client
 
 _FRESH = timedelta(seconds=75)
@@ -76,7 +79,7 @@ async def connect(settings: Settings) -> Client:
     """
     address = settings.temporal_address or ""
     try:
-        return await connect_client(settings)
+        return await connect_client(settings, telemetry=command_telemetry(settings))
     except (RuntimeError, ValueError) as exc:  # what the SDK raises when nobody answers, or for a wrong address
         raise StackFailed(
             f"Temporal at {address} does not answer: {exc}; start it, or check REPLAYWRIGHT_TEMPORAL_ADDRESS"
@@ -125,6 +128,28 @@ async def working_place(settings: Settings, *, tell: Callable[[str], None]) -> A
         worker = await start_worker(stack.environment(), log=settings.home / "log" / "worker.log")
         async with _stopped(worker):
             yield here
+
+
+@contextlib.asynccontextmanager
+async def scratch_place(settings: Settings, *, tell: Callable[[str], None]) -> AsyncIterator[Place]:
+    """Servers and a worker of the block's own, which know nothing and are gone afterwards.
+
+    A server that is configured is used as it is, and where that is Temporal, its workers are.
+
+    Raises:
+        StackFailed: a part did not come up.
+    """
+    if settings.temporal_address is not None:
+        async with working_place(settings, tell=tell) as configured:
+            yield configured
+        return
+    tell("starting Temporal, Redis and a worker that know nothing, for the time of this command")
+    async with Stack(settings, persistent=False, tell=tell) as stack:
+        here = Place(await connect(stack.settings), stack.settings, "started")
+        with tempfile.TemporaryDirectory(prefix="replaywright-", ignore_cleanup_errors=True) as folder:
+            worker = await start_worker(stack.environment(), log=Path(folder) / "worker.log")
+            async with _stopped(worker):
+                yield here
 
 
 @contextlib.asynccontextmanager

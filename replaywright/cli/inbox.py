@@ -120,14 +120,15 @@ async def waiting_in(here: Place) -> list[Waiting]:
             task = str(memo.get("task") or execution.id.split("/")[0])
             if WAITS not in memo:
                 silent.append((execution, task))
-            elif (question := _question_of(memo[WAITS])) is not None:
+            elif (question := question_of(memo[WAITS])) is not None:
                 told.append(Waiting(execution.id, task, question))
     limit = asyncio.Semaphore(_AT_ONCE)
     asked = await asyncio.gather(*(_asked(here, execution.id, task, limit) for execution, task in silent))
     return sorted((*told, *filter(None, asked)), key=lambda one: one.question.since)
 
 
-def _question_of(told: Any) -> Question | None:
+def question_of(told: Any) -> Question | None:
+    """The question in a run's memo; None where it waits with none."""
     try:
         return Question.model_validate(told) if told else None
     except ValidationError:  # of another version

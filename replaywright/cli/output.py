@@ -6,7 +6,6 @@ Text from pages, models and files passes `plain` first: it can neither colour, m
 import json
 import unicodedata
 from collections.abc import Iterable, Sequence
-from datetime import timedelta
 from typing import Any
 
 from rich import box
@@ -14,9 +13,9 @@ from rich.console import Console, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from replaywright.domain.outcomes import Lookup, Status
-from replaywright.domain.runs import Progress, StepLine, Totals
-from replaywright.domain.spending import money_said
+from replaywright.domain import saying
+from replaywright.domain.outcomes import Status
+from replaywright.domain.runs import Progress, StepLine
 
 _MARKS = {
     Status.DONE: ("✓", "green"),
@@ -27,6 +26,9 @@ _MARKS = {
     Status.IN_DOUBT: ("!", "yellow"),
 }
 _ASCII_MARKS = {"✓": "+", "✗": "x", "⊘": "#", "…": "..."}
+
+count, duration, how_found = saying.count, saying.duration, saying.how_found
+is_stand_in, model_name, totals_line = saying.is_stand_in, saying.model_name, saying.totals_line
 
 
 def standard_output() -> Console:
@@ -102,83 +104,7 @@ def cells(*values: object) -> tuple[Text, ...]:
 def mark(status: Status, console: Console) -> Text:
     """A sign for how a step ended."""
     sign, colour = _MARKS[status]
-    return Text(_fitting(sign, console), style=colour)
-
-
-def how_found(lookup: Lookup, *, from_ledger: bool = False, already_done: bool = False) -> str:
-    """How the element of a step was found, in few words; empty for a step on the page as a whole."""
-    if from_ledger:
-        return "done before"
-    if already_done:
-        return "already done"
-    if lookup.from_model:
-        return "model"
-    if lookup.healed:
-        return f"healed: {lookup.tier} {lookup.score:.2f}"
-    if lookup.hit:
-        return "declared" if lookup.tier == "query" else lookup.tier
-    return f"miss: {lookup.reason}" if lookup.reason else ""
-
-
-def duration(length: timedelta | float) -> str:
-    """`0.4 s`, `12 s`, `3 min 5 s`, `2 h 4 min`, `3 d 4 h`."""
-    seconds = length.total_seconds() if isinstance(length, timedelta) else length
-    if seconds < 10:
-        return f"{max(seconds, 0):.1f} s"
-    whole = round(seconds)
-    if whole < 60:
-        return f"{whole} s"
-    if whole < 3600:
-        return f"{whole // 60} min {whole % 60} s"
-    if whole < 86_400:
-        return f"{whole // 3600} h {whole % 3600 // 60} min"
-    return f"{whole // 86_400} d {whole % 86_400 // 3600} h"
-
-
-def count(number: int, one: str, many: str = "") -> str:
-    """`1 step`, `2 steps`."""
-    return f"{number} {one if number == 1 else many or one + 's'}"
-
-
-def totals_line(totals: Totals) -> str:
-    """The counts of a run as one line."""
-    parts = [
-        count(totals.steps, "step"),
-        count(totals.hits, "hit"),
-        count(totals.heals, "heal"),
-        count(totals.fallbacks, "fallback"),
-    ]
-    parts += [f"{totals.learned} learned"] if totals.learned else []
-    parts += [f"{totals.from_ledger} done before"] if totals.from_ledger else []
-    parts += [f"{totals.skipped} skipped"] if totals.skipped else []
-    parts += [count(totals.recoveries, "recovery", "recoveries")] if totals.recoveries else []
-    parts += [count(totals.overrides, "override")] if totals.overrides else []
-    parts += [f"{totals.overruled} overruled"] if totals.overruled else []
-    parts += [count(totals.warnings, "warning")] if totals.warnings else []
-    parts += [count(totals.plans, "revised plan")] if totals.plans else []
-    usage = totals.usage
-    asked = count(usage.calls, "model call")
-    if usage.calls:
-        cost = money_said(usage)
-        told = [
-            f"{usage.input_tokens + usage.output_tokens} tokens",
-            *([cost] if cost else []),
-            model_name(usage.model),
-        ]
-        asked += f" ({', '.join(told)})"
-    return ", ".join([*parts, asked])
-
-
-def model_name(name: str) -> str:
-    """The model as it is shown; the stand-in never passes for a model."""
-    return (
-        f"{name or 'unnamed model'} – a stand-in, no language model" if is_stand_in(name) else name or "unnamed model"
-    )
-
-
-def is_stand_in(name: str) -> bool:
-    """Whether this is the model that the demo serves itself."""
-    return "stand-in" in name or "standin" in name
+    return Text(fitting(sign, console), style=colour)
 
 
 def step_text(line: StepLine, console: Console) -> Text:
@@ -221,7 +147,7 @@ def print_lines(lines: Sequence[StepLine], console: Console) -> None:
         console.print(step_text(line, console), soft_wrap=True)
 
 
-def _fitting(text: str, console: Console) -> str:
+def fitting(text: str, console: Console) -> str:
     """`text`, or its ASCII form where the terminal's encoding cannot show it."""
     try:
         text.encode(console.encoding)

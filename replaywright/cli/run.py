@@ -13,27 +13,21 @@ from typing import Annotated, Any
 import typer
 from rich.console import Console
 from rich.live import Live
-from temporalio.api.operatorservice.v1 import ListSearchAttributesRequest
 from temporalio.client import WorkflowHandle
-from temporalio.common import (
-    SearchAttributeKey,
-    SearchAttributePair,
-    TypedSearchAttributes,
-    WorkflowIDConflictPolicy,
-    WorkflowIDReusePolicy,
-)
+from temporalio.common import WorkflowIDConflictPolicy, WorkflowIDReusePolicy
 from temporalio.exceptions import WorkflowAlreadyStartedError
-from temporalio.service import RPCError
 
 from replaywright.cli import goal, output, taskfile
 from replaywright.cli.app import Command, Exit, app, options_of
 from replaywright.cli.connect import Place, is_somewhere, require_somewhere, temporal_errors, working_place
 from replaywright.cli.follow import WORKFLOW, Ending, ServerGone, follow
 from replaywright.cli.policy import refuse_what_is_blocked
+from replaywright.cli.searchable import start_attributes
 from replaywright.domain.budgets import Budget, Limits
 from replaywright.domain.effective import effective
-from replaywright.domain.outcomes import BLOCKED
+from replaywright.domain.pictures import Pictures
 from replaywright.domain.questions import WAITS
+from replaywright.domain.remedies import remedy_of
 from replaywright.domain.runs import SECRET_PREFIX, Asking, Heal, Mode, Progress, Resume, RunInput, RunResult, RunState
 from replaywright.domain.skills import SkillRef
 from replaywright.domain.tasks import Task, bind_parameters
@@ -55,32 +49,6 @@ _RESTARTS = 3
 """How often a stack that ended under a run is replaced."""
 _REFUSED_SHOWN = 8
 """Hosts that pages asked for in vain, in the report."""
-
-_REMEDIES = {
-    "ambiguous": "more than one element answers to the description: make the instruction more exact, or give the "
-    "step a target",
-    "heal_off": "the page changed: allow --heal auto or propose",
-    "no_entry": "nothing is recorded for this step: run once with --mode auto or learn",
-    "not_found": "no element answers to the description: is the page the expected one? --mode learn finds it anew",
-    "disagrees": "the page changed: --mode auto or learn lets the model find the element",
-    "low_score": "the page changed: --mode auto or learn lets the model find the element",
-    "low_margin": "the page changed: --mode auto or learn lets the model find the element",
-    "no_element": "the model sees no such element on the page: check the instruction",
-    "undecidable": "look at the site whether the step took effect; `reconcile` lets the run find out itself",
-    "store_unavailable": "Redis was away for too long: bring it back and run again",
-    "ModelMisconfigured": "set REPLAYWRIGHT_MODEL and its provider's key where the worker runs (`replaywright doctor`)",
-    "ModelRateLimited": "the model's provider asks to wait: run again later",
-    "ModelUnavailable": "the model's provider cannot be reached: run again later",
-    "SecretMissing": "set the variable where the worker runs, and start the worker again",
-    BLOCKED: "change the task, or have the rule changed where the worker runs (`replaywright policy check TASK`)",
-    "cancelled": "",
-    "terminated": "",
-    "abandoned": "",
-    "endless_plan": "put the goal more exactly, or list the steps in a task file",
-    "not_recalled": "without --mode replay the run learns it",
-    "planner_gave_up": "put the goal more exactly; the page and what was planned are in the trace",
-    "budget_spent": "",
-}
 
 
 class OnFailure(StrEnum):
@@ -116,6 +84,8 @@ class Order:
     """Of a goal: learn it, whatever skill there is."""
     wait_for_others: bool = True
     """Of a goal: while another run learns the same, wait for what it learns."""
+    pictures: Pictures | None = None
+    """Of which steps pictures are kept. None: what the settings say."""
 
 
 Begin = Callable[["Place"], Awaitable[Order | None]]
@@ -199,6 +169,12 @@ def run(
     no_wait: Annotated[
         bool, typer.Option("--no-wait", help="Of a sentence: do not wait for another run that learns the same.")
     ] = False,
+    pictures: Annotated[
+        Pictures | None,
+        typer.Option(
+            help="Of which steps to keep one: `failures`, also what is learned or healed (`auto`), all `steps`."
+        ),
+    ] = None,
     fail_on_heal: Annotated[bool, typer.Option("--fail-on-heal", help="Exit with 3 when the run healed.")] = False,
     detach: Annotated[bool, typer.Option("--detach", help="Start the run and return at once.")] = False,
     wait: Annotated[bool, typer.Option("--wait", help="Wait on when the run waits for a person.")] = False,
@@ -229,7 +205,18 @@ def run(
     refuse_what_is_blocked(settings.policy, wanted, values)
     given = Budget(calls=max_calls, tokens=max_tokens, money=max_money, seconds=max_seconds, plans=max_plans)
     name = checked_id(run_id) or taskfile.new_run_id(wanted, values)
-    order = Order(wanted, values, name, mode, heal, given, on_failure, fresh=fresh, wait_for_others=not no_wait)
+    order = Order(
+        wanted,
+        values,
+        name,
+        mode,
+        heal,
+        given,
+        on_failure,
+        fresh=fresh,
+        wait_for_others=not no_wait,
+        pictures=pictures,
+    )
     if detach:
         require_somewhere(settings)
     if not is_somewhere(settings):
@@ -288,6 +275,7 @@ async def start(here: Place, order: Order) -> WorkflowHandle[Any, RunResult]:
         InputInvalid: there is a run with this id.
         StackFailed: Temporal refuses it.
     """
+    site, skill = taskfile.site_of(order.task, order.values), "" if order.skill is None else order.skill.name
     try:
         with temporal_errors(here.settings):
             handle: WorkflowHandle[Any, RunResult] = await here.client.start_workflow(
@@ -309,6 +297,8 @@ async def start(here: Place, order: Order) -> WorkflowHandle[Any, RunResult]:
                     wait_for_others=order.wait_for_others,
                     state=order.state,
                     checkpoint_every=here.settings.checkpoint_every,
+                    pictures=order.pictures or here.settings.pictures,
+                    local_steps=here.settings.local_steps,
                     hibernate_after_s=here.settings.hibernate_after_s,
                     asking=Asking(
                         within_s=here.settings.ask_within_s,
@@ -326,14 +316,23 @@ async def start(here: Place, order: Order) -> WorkflowHandle[Any, RunResult]:
                 id_conflict_policy=WorkflowIDConflictPolicy.FAIL,
                 id_reuse_policy=WorkflowIDReusePolicy.REJECT_DUPLICATE,
                 static_summary=taskfile.summary_of(order.task),
-                static_details=taskfile.plan_of(order.task, order.mode, order.heal),
+                static_details=taskfile.plan_of(
+                    order.task, order.mode, order.heal, run_id=order.run_id, site=site, skill=skill
+                ),
                 memo={
                     "task": order.task.task,
                     "lineage": order.lineage or order.run_id,
                     "tenant": here.settings.tenant,
                     WAITS: "",
                 },
-                search_attributes=await _search_attributes(here, order),
+                search_attributes=await start_attributes(
+                    here,
+                    task=order.task.task,
+                    site=site,
+                    skill=skill,
+                    mode=order.mode.value,
+                    totals=order.state.totals,
+                ),
             )
     except WorkflowAlreadyStartedError as exc:
         raise InputInvalid(
@@ -348,23 +347,6 @@ def _limits(settings: Settings, order: Order) -> Limits:
     budget = caps.over(order.budget.over(order.task.budget))
     planner = settings.planner_model is not None or not order.task.steps
     return caps.over(Limits.of(budget, steps=len(order.task.steps), planner=planner))
-
-
-async def _search_attributes(here: Place, order: Order) -> TypedSearchAttributes:
-    """Those of ours that the namespace knows: an unknown one would be refused."""
-    wanted = {"BrowserFlow": order.task.task, "BrowserSite": taskfile.site_of(order.task, order.values)}
-    request = ListSearchAttributesRequest(namespace=here.settings.temporal_namespace)
-    try:
-        known = (await here.client.operator_service.list_search_attributes(request)).custom_attributes
-    except RPCError:  # a hosted server may not let everybody ask; a run without them is only harder to find
-        return TypedSearchAttributes.empty
-    return TypedSearchAttributes(
-        [
-            SearchAttributePair(SearchAttributeKey.for_keyword(name), text)
-            for name, text in wanted.items()
-            if name in known
-        ]
-    )
 
 
 async def _watched(here: Place, order: Order, console: Console, *, fail_on_heal: bool, wait: bool, json: bool) -> Exit:
@@ -493,7 +475,7 @@ def report(
         output.print_line(f"{ending.status.replace('_', ' ')} after {took}: {totals}", style=style, console=console)
         for line in failure_lines(result):
             output.print_line(f"  {line}", console=console)
-        remedy = _REMEDIES.get(result.reason, f"`replaywright show {order.run_id}` shows every step")
+        remedy = remedy_of(result.reason, order.run_id)
         if remedy:
             output.print_line(f"  what to do: {remedy}", console=console)
         resumed = f"`replaywright resume {order.run_id}`, with --task FILE when the task was mended"

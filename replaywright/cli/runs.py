@@ -2,6 +2,7 @@
 
 import asyncio
 import getpass
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Annotated, Any
@@ -24,23 +25,38 @@ from replaywright.cli.connect import Place, place, redis_url_of, require_somewhe
 from replaywright.cli.evidence import print_report, report_of
 from replaywright.cli.follow import WORKFLOW, Ending, ServerGone, ending_of, handle_of, progress_of
 from replaywright.cli.run import failure_lines, say_what_it_waits_for
+from replaywright.cli.searchable import Filter, Wanted, refuse_unknown
 from replaywright.cli.store import StepRecord, opened_store, step_records
 from replaywright.domain.questions import Verdict
-from replaywright.domain.runs import PersonVerdict, Progress, RunResult
+from replaywright.domain.runs import Mode, PersonVerdict, Progress, RunResult
+from replaywright.domain.standing import STATUS_WORDS, RunStatus
 from replaywright.errors import InputInvalid, StackFailed, StoreUnavailable
 from replaywright.settings import DEFAULT_TENANT, load_settings
 from replaywright.stack.keyring import artifact_keys_of
 
-_STATUSES = {
-    WorkflowExecutionStatus.RUNNING: ("running", "cyan"),
-    WorkflowExecutionStatus.COMPLETED: ("done", "green"),
-    WorkflowExecutionStatus.FAILED: ("failed", "red"),
-    WorkflowExecutionStatus.CANCELED: ("cancelled", "yellow"),
-    WorkflowExecutionStatus.TERMINATED: ("terminated", "red"),
-    WorkflowExecutionStatus.TIMED_OUT: ("timed out", "red"),
+_ENDED: Mapping[WorkflowExecutionStatus, RunStatus] = {
+    WorkflowExecutionStatus.COMPLETED: "done",
+    WorkflowExecutionStatus.FAILED: "failed",
+    WorkflowExecutionStatus.CANCELED: "cancelled",
+    WorkflowExecutionStatus.TERMINATED: "terminated",
+    WorkflowExecutionStatus.TIMED_OUT: "timed_out",
+}
+_STYLES: Mapping[RunStatus, str] = {
+    "running": "cyan",
+    "waiting": "yellow",
+    "paused": "yellow",
+    "silent": "yellow",
+    "done": "green",
+    "failed": "red",
+    "blocked": "magenta",
+    "cancelled": "yellow",
+    "terminated": "red",
+    "timed_out": "red",
 }
 _LATEST = "latest"
-_QUICK = timedelta(seconds=2)
+_ALL = Filter()
+QUICK = timedelta(seconds=2)
+"""How long a run is given to say what it does, where that is nice to know."""
 _ANSWER_LIMIT = timedelta(seconds=15)
 _END_LIMIT_S = 30
 _END_POLL_S = 0.2
@@ -66,20 +82,37 @@ class _Line:
 @app.command(cls=Command)
 def runs(
     ctx: typer.Context,
+    *,
+    healed: Annotated[bool, typer.Option("--healed", help="Only those that healed an element.")] = False,
+    status: Annotated[
+        Wanted | None, typer.Option("--status", help="Only those with this status; `running`: all under way.")
+    ] = None,
+    site: Annotated[str, typer.Option("--site", metavar="HOST", help="Only those on this host.")] = "",
+    skill: Annotated[str, typer.Option("--skill", metavar="NAME", help="Only those of this skill.")] = "",
+    mode: Annotated[Mode | None, typer.Option("--mode", help="Only those in this mode.")] = None,
+    since: Annotated[
+        str, typer.Option("--since", metavar="AGE", help="Only those that began then: `7d`, `12h`, or a date.")
+    ] = "",
+    query: Annotated[
+        str, typer.Option("--query", metavar="CONDITION", help="Only those of which this holds, in Temporal's words.")
+    ] = "",
     limit: Annotated[int, typer.Option("--limit", "-n", min=1, max=1000, help="How many, the newest first.")] = 20,
     json: Annotated[bool, typer.Option("--json", help="One JSON object.")] = False,
 ) -> None:
-    """List runs, the newest first.
+    """List runs, the newest first: all, or those that were healed, wait, were on a site, and so on.
 
-    Example: `replaywright runs --limit 5`
+    Example: `replaywright runs --healed --since 7d`
     """
     options_of(ctx).json = json
-    lines = asyncio.run(_runs(limit))
+    chosen = "" if mode is None else mode.value
+    wanted = Filter(healed=healed, status=status, site=site, skill=skill, mode=chosen, since=since, query=query)
+    lines = asyncio.run(_runs(limit, wanted))
     if json:
         output.print_json({"runs": [_as_json(line) for line in lines]})
         return
     if not lines:
-        output.print_line("no runs yet: `replaywright run TASK` starts one")
+        said = "no runs yet: `replaywright run TASK` starts one" if wanted == Filter() else "no such runs"
+        output.print_line(said)
         return
     rows = output.table("status", "run", "task", "started", "took", "Temporal UI", right=["took"])
     for line in lines:
@@ -164,44 +197,42 @@ def cancel(
     raise typer.Exit(asyncio.run(_cancel(run, reason)))
 
 
-async def _runs(limit: int) -> list[_Line]:
+async def _runs(limit: int, wanted: Filter) -> list[_Line]:
     async with place(load_settings(), tell=tell) as here:
-        found = await _executions(here, limit)
+        with temporal_errors(here.settings):
+            await refuse_unknown(here, wanted)
+        found = await executions(here, limit, wanted)
         return list(await asyncio.gather(*(_line(here, execution) for execution in found)))
 
 
-async def _executions(here: Place, limit: int) -> list[WorkflowExecution]:
+async def executions(here: Place, limit: int, wanted: Filter = _ALL) -> list[WorkflowExecution]:
     """The newest runs; of a run that continued as new only its newest execution."""
-    query = f'WorkflowType = "{WORKFLOW}" AND ExecutionStatus != "ContinuedAsNew"'
     found: list[WorkflowExecution] = []
     with temporal_errors(here.settings):
-        async for execution in here.client.list_workflows(query):
+        async for execution in here.client.list_workflows(wanted.as_query(datetime.now(UTC))):
             if len(found) == limit:
                 break
-            if await _is_ours(here, execution):
+            if await is_ours(here, execution) and await is_wanted(execution, wanted):
                 found.append(execution)
     return found
 
 
+async def is_wanted(execution: WorkflowExecution, wanted: Filter) -> bool:
+    """What the query cannot say: whether a run that failed was blocked, and that it is a run at all."""
+    if execution.workflow_type != WORKFLOW:
+        return False
+    if wanted.status not in (Wanted.FAILED, Wanted.BLOCKED):
+        return True
+    return (await memo_of(execution, "status") == "blocked") is (wanted.status is Wanted.BLOCKED)
+
+
 async def _line(here: Place, execution: WorkflowExecution) -> _Line:
-    status, style = _STATUSES.get(execution.status or WorkflowExecutionStatus.RUNNING, ("unknown", ""))
-    if execution.status is WorkflowExecutionStatus.RUNNING:
-        try:
-            progress = await progress_of(handle_of(here.client, execution.id), _QUICK)
-        except (ServerGone, InputInvalid):
-            progress = None
-        if progress is None:
-            status, style = "running, no worker answers", "yellow"
-        elif progress.status == "waiting":
-            status, style = "waits for a person", "yellow"
-        elif progress.status == "paused":
-            status, style = "paused", "yellow"
-    elif execution.status is WorkflowExecutionStatus.FAILED and await _memo(execution, "status") == "blocked":
-        status, style = "blocked", "magenta"
+    standing, _ = await standing_of(here, execution)
+    status, style = STATUS_WORDS[standing], _STYLES[standing]
     end = execution.close_time or datetime.now(UTC)
     return _Line(
         run_id=execution.id,
-        task=await _memo(execution, "task") or execution.id.split("/")[0],
+        task=await memo_of(execution, "task") or execution.id.split("/")[0],
         status=status,
         style=style,
         start=execution.start_time,
@@ -210,12 +241,28 @@ async def _line(here: Place, execution: WorkflowExecution) -> _Line:
     )
 
 
-async def _is_ours(here: Place, execution: WorkflowExecution) -> bool:
+async def standing_of(here: Place, execution: WorkflowExecution) -> tuple[RunStatus, Progress | None]:
+    """How a run stands; of one that is under way, with what it says of itself."""
+    if execution.status is WorkflowExecutionStatus.RUNNING:
+        try:
+            progress = await progress_of(handle_of(here.client, execution.id), QUICK)
+        except (ServerGone, InputInvalid):
+            progress = None
+        if progress is None:
+            return "silent", None
+        return (progress.status if progress.status in ("waiting", "paused") else "running"), progress
+    if execution.status is WorkflowExecutionStatus.FAILED and await memo_of(execution, "status") == "blocked":
+        return "blocked", None
+    return _ENDED.get(execution.status, "failed") if execution.status is not None else "failed", None
+
+
+async def is_ours(here: Place, execution: WorkflowExecution) -> bool:
     """Whether it is a run of this tenant; one that does not say is the default tenant's."""
-    return (await _memo(execution, "tenant") or DEFAULT_TENANT) == here.settings.tenant
+    return (await memo_of(execution, "tenant") or DEFAULT_TENANT) == here.settings.tenant
 
 
-async def _memo(execution: WorkflowExecution, name: str) -> str:
+async def memo_of(execution: WorkflowExecution, name: str) -> str:
+    """What was written beside the run when it was started; empty where it is not there."""
     value: Any = await execution.memo_value(name, default="")
     return value if isinstance(value, str) else ""
 
@@ -236,9 +283,9 @@ async def _show(run: str, *, json: bool) -> None:
         execution = await find_run(here, run)
         line = await _line(here, execution)
         handle = handle_of(here.client, execution.id)
-        progress = None if line.status.endswith("no worker answers") else await progress_of(handle, _QUICK)
+        progress = None if line.status.endswith("no worker answers") else await progress_of(handle, QUICK)
         is_running = execution.status is WorkflowExecutionStatus.RUNNING
-        ending = None if is_running else await _ending(here, execution)
+        ending = None if is_running else await ending_of_run(here, execution)
         records, missing = await _records_or_why(here, execution)
     if json:
         shown = _as_json(line) | {
@@ -264,7 +311,8 @@ async def _show_step(run: str, step: int, *, json: bool) -> None:
     print_report(report)
 
 
-async def _ending(here: Place, execution: WorkflowExecutionDescription) -> Ending:
+async def ending_of_run(here: Place, execution: WorkflowExecution) -> Ending:
+    """How a run ended that is over."""
     try:
         with temporal_errors(here.settings, execution.id):
             result = await handle_of(here.client, execution.id).result()
@@ -279,16 +327,25 @@ async def records_of(here: Place, execution: WorkflowExecutionDescription) -> li
     Raises:
         StoreUnavailable: the trace cannot be read.
     """
+    lines = await trace_of(here, execution)
+    return step_records([line for line in lines if line.get("runId", execution.id) == execution.id])
+
+
+async def trace_of(here: Place, execution: WorkflowExecutionDescription) -> list[dict[str, Any]]:
+    """The trace of the run's lineage.
+
+    Raises:
+        StoreUnavailable: it cannot be read.
+    """
     tenant, lineage = await scope_of(here, execution)
     async with opened_store(redis_url_of(here.settings), here.settings) as store:
-        lines = await store.trace(tenant=tenant, lineage=lineage)
-    return step_records([line for line in lines if line.get("runId", execution.id) == execution.id])
+        return await store.trace(tenant=tenant, lineage=lineage)
 
 
 async def scope_of(here: Place, execution: WorkflowExecutionDescription) -> tuple[str, str]:
     """Tenant and lineage of the run: with these its ledger and trace are found."""
-    tenant = await _memo(execution, "tenant") or here.settings.tenant
-    return tenant, await _memo(execution, "lineage") or execution.id
+    tenant = await memo_of(execution, "tenant") or here.settings.tenant
+    return tenant, await memo_of(execution, "lineage") or execution.id
 
 
 async def _records_or_why(here: Place, execution: WorkflowExecutionDescription) -> tuple[list[StepRecord], str]:
@@ -328,6 +385,7 @@ def _print_run(
     totals = result.totals if ending is not None else progress.totals if progress is not None else None
     if totals is not None:
         output.print_line(output.totals_line(totals), style="dim")
+    output.print_line(f"all of it, with pictures: replaywright report {line.run_id}", style="dim")
 
 
 def _print_steps(records: list[StepRecord]) -> None:
@@ -397,8 +455,8 @@ async def _cancel(run: str, reason: str) -> Exit:
     async with place(settings, tell=tell) as here:
         execution = await find_run(here, run)
         if execution.status is not WorkflowExecutionStatus.RUNNING:
-            status = _STATUSES.get(execution.status or WorkflowExecutionStatus.RUNNING, ("over", ""))[0]
-            output.print_line(f"{execution.id}: nothing to cancel: it is {status}")
+            standing, _ = await standing_of(here, execution)
+            output.print_line(f"{execution.id}: nothing to cancel: it is {STATUS_WORDS[standing]}")
             return Exit.DONE
         handle = handle_of(here.client, execution.id)
         with temporal_errors(here.settings, execution.id):
@@ -421,12 +479,12 @@ async def find_run(here: Place, run: str) -> WorkflowExecutionDescription:
     try:
         with temporal_errors(here.settings, run):
             named = await here.client.get_workflow_handle(run).describe()
-        if await _is_ours(here, named):
+        if await is_ours(here, named):
             return named
-        executions = []
+        known_runs = []
     except InputInvalid:
-        executions = await _executions(here, 1000)
-    ids = list(dict.fromkeys(execution.id for execution in executions))
+        known_runs = await executions(here, 1000)
+    ids = list(dict.fromkeys(execution.id for execution in known_runs))
     found = ids[:1] if run == _LATEST else [known for known in ids if known.startswith(run) or known.endswith(run)]
     if not found:
         raise InputInvalid(f"there is no run {run!r}; `replaywright runs` lists them")

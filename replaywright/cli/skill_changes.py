@@ -1,6 +1,7 @@
 """`replaywright skills edit | invalidate | restore | import | delete`: what a person decides about skills."""
 
 import asyncio
+from collections.abc import Sequence
 from typing import Annotated, Any
 
 import typer
@@ -8,6 +9,7 @@ import typer
 from replaywright.cli import output, taskfile
 from replaywright.cli.app import Command, Exit, options_of
 from replaywright.cli.editor import edited
+from replaywright.cli.elements import FromFile, read_skills, take_over
 from replaywright.cli.runs import who_asks
 from replaywright.cli.skill_store import (
     Json,
@@ -20,9 +22,12 @@ from replaywright.cli.skill_store import (
     said_of_candidate,
 )
 from replaywright.cli.skills import differences, print_diff, skills_app
-from replaywright.domain.skill_files import edited_skill, skills_in, written
+from replaywright.cli.store import opened_store, some_redis
+from replaywright.domain.recorded import entries_of
+from replaywright.domain.skill_files import edited_skill, written
 from replaywright.domain.skills import Skill, SkillRecord, SkillStatus
 from replaywright.errors import InputInvalid
+from replaywright.settings import load_settings
 from replaywright.yaml_files import parse_yaml
 
 Version = Annotated[int | None, typer.Option("--version", metavar="N", help="Of this version.")]
@@ -112,25 +117,22 @@ def import_skills(
     """Take skills over from files, as candidates: each becomes active when a run has verified it.
 
     Nothing is written when anything in the files is wrong. What is there already in the same words is left alone.
+    Elements that a file holds (`skills export --elements`) are used at once, where nothing is known of their steps.
 
     Example: `replaywright skills import send-mail.yaml`
     """
     options_of(ctx).json = json
-    skills: list[Skill] = []
-    for file in files:
-        data, source = taskfile.read_data(file)
-        for skill in skills_in(data, source):
-            if any(skill.name == other.name for other in skills):
-                raise InputInvalid(f"{source}: the skill {skill.name!r} is in these files twice: leave one out")
-            skills.append(skill)
-    require_no_secrets(skills)
-    imported = asyncio.run(add_candidates(skills))
+    found = read_skills(files)
+    imported = asyncio.run(add_candidates([each.skill for each in found]))
+    taken = asyncio.run(_take_over_elements(found))
     if json:
         told = [{"name": skill.name, "version": skill.version, "imported": new} for skill, _, new in imported]
-        output.print_json({"skills": told})
+        output.print_json({"skills": told, "elements": taken})
         return
     for skill, before, new in imported:
         output.print_line(said_of_candidate(skill, before, new=new))
+    if taken:
+        output.print_line(f"{output.count(taken, 'element')} of their steps: taken over")
 
 
 @skills_app.command("delete", cls=Command)
@@ -184,6 +186,20 @@ def _checked(data: Any, source: str, old: Skill) -> Skill:
 
 
 # ------------------------------------------------------------------------------------------- the store
+
+
+async def _take_over_elements(found: Sequence[FromFile]) -> int:
+    """Of skills that name their site themselves, for that site; of others, for the one they were recorded on."""
+    settings = load_settings()
+    entries = [
+        entry
+        for each in found
+        for entry in entries_of(each.skill.task, each.elements, settings.tenant, each.skill.site)
+    ]
+    if not entries:
+        return 0
+    async with some_redis(settings) as redis_url, opened_store(redis_url, settings) as store:
+        return await take_over(store, settings.tenant, entries)
 
 
 async def _one(name: str, version: int | None) -> Skill:

@@ -3,7 +3,7 @@
 import contextlib
 import difflib
 import os
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any
 
@@ -15,6 +15,7 @@ from cache.skills import RedisSkills
 from replaywright.cli import output
 from replaywright.cli.runs import who_asks
 from replaywright.cli.store import some_redis
+from replaywright.domain.recorded import RecordedElement
 from replaywright.domain.skill_files import written, written_file
 from replaywright.domain.skills import Skill, SkillRecord, SkillStatus
 from replaywright.errors import InputInvalid
@@ -60,6 +61,19 @@ class KnowledgeBase:
         if found is None:
             raise no_such_skill(name, [skill.name for skill in await self.skills.all(self.tenant)])
         return found
+
+    async def shown(self, name: str, version: int | None) -> SkillRecord:
+        """All that is known of a skill; with `version`, the steps and how they went are those of this one.
+
+        Raises:
+            InputInvalid: there is none of this name, or no such version.
+        """
+        record = await self.record(name)
+        if version is None:
+            return record
+        skill = await self.skill(name, version)
+        statistics = await self.skills.statistics(self.tenant, [skill])
+        return record.model_copy(update={"skill": skill, "statistics": statistics[name]})
 
 
 def no_such_skill(name: str, names: Sequence[str]) -> InputInvalid:
@@ -117,15 +131,17 @@ def yaml_of(data: Any) -> str:
     return yaml.safe_dump(data, sort_keys=False, allow_unicode=True, width=_WIDTH)
 
 
-def require_no_secrets(skills: Sequence[Skill]) -> None:
-    """See that no value of a secret that is set here stands in a skill, where its name belongs.
+def require_no_secrets(
+    skills: Sequence[Skill], elements: Mapping[str, Sequence[RecordedElement]] | None = None
+) -> None:
+    """See that no value of a secret that is set here stands in a skill or its elements, where its name belongs.
 
     Raises:
         InputInvalid: names skill and secret.
     """
     secrets = EnvironmentSecrets(os.environ)
     for skill in skills:
-        data = written_file([skill])
+        data = written_file([skill], elements)
         text, without = yaml_of(data), yaml_of(secrets.redact_data(data))
         if text != without:
             pairs = zip(text.splitlines(), without.splitlines(), strict=False)

@@ -14,13 +14,25 @@ from rich.text import Text
 
 from replaywright.cli import output
 from replaywright.cli.app import Command, app, options_of
-from replaywright.cli.skill_store import Json, Name, as_yaml, knowledge_base, require_no_secrets, yaml_of
+from replaywright.cli.elements import elements_of, unknown_steps
+from replaywright.cli.skill_store import (
+    Json,
+    Name,
+    as_yaml,
+    knowledge_base,
+    knowledge_base_at,
+    require_no_secrets,
+    yaml_of,
+)
+from replaywright.cli.store import opened_store, some_redis
+from replaywright.domain.recorded import RecordedElement
 from replaywright.domain.runs import step_title
 from replaywright.domain.skill_files import written_file
 from replaywright.domain.skills import Rate, Skill, SkillRecord, SkillStatistics, SkillStatus
 from replaywright.domain.tasks import Parameter
 from replaywright.domain.weak_steps import StepRate
 from replaywright.errors import InputInvalid
+from replaywright.settings import load_settings
 
 _STYLES = {
     SkillStatus.ACTIVE: "green",
@@ -141,16 +153,25 @@ def export_skills(
     form: Annotated[
         Format | None, typer.Option("--format", help="Without it: by the file's ending, else YAML.")
     ] = None,
+    elements: Annotated[
+        bool,
+        typer.Option(
+            "--elements",
+            help="Also what was learned of how steps find their elements, so that the file can be replayed elsewhere.",
+        ),
+    ] = False,
 ) -> None:
     """Write skills to a file that `skills import` reads: steps, parameters, sentences; secrets by name only.
 
-    The same skills always make the same file.
+    The same skills always make the same file. With `--elements` it is all that `replaywright check` needs.
 
     Example: `replaywright skills export send-mail -o send-mail.yaml`
+
+    Example: `replaywright skills export send-mail --elements -o checks/send-mail.yaml`
     """
-    skills = asyncio.run(_exported(names or []))
-    require_no_secrets(skills)
-    data = written_file(skills)
+    skills, found = asyncio.run(_exported(names or [], elements=elements))
+    require_no_secrets(skills, found)
+    data = written_file(skills, found)
     as_json = form is Format.JSON or (form is None and Path(to).suffix.lower() == ".json")
     text = output.json_text(data) if as_json else yaml_of(data)
     if to == "-":
@@ -161,6 +182,13 @@ def export_skills(
     except OSError as exc:
         raise InputInvalid(f"--output {to!r}: cannot be written: {exc.strerror}") from exc
     output.print_line(f"{output.count(len(skills), 'skill')} written to {to}", style="green")
+    for skill in skills if elements else ():
+        for title in unknown_steps(skill, found.get(skill.name, ())):
+            said = (
+                f"{skill.name}: nothing that a run has verified is recorded for `{title}`: run it once with a model, "
+                "with conditions under `verify`, then export it again"
+            )
+            output.print_line(said, style="yellow", console=output.standard_error())
 
 
 # --------------------------------------------------------------------------------------------- reading
@@ -175,12 +203,7 @@ async def _all() -> list[tuple[Skill, SkillStatistics]]:
 
 async def _record(name: str, version: int | None) -> SkillRecord:
     async with knowledge_base() as base:
-        record = await base.record(name)
-        if version is None:
-            return record
-        skill = await base.skill(name, version)
-        statistics = await base.skills.statistics(base.tenant, [skill])
-        return record.model_copy(update={"skill": skill, "statistics": statistics[name]})
+        return await base.shown(name, version)
 
 
 async def _two(name: str, old: int | None, new: int | None) -> tuple[Skill, Skill]:
@@ -193,14 +216,23 @@ async def _two(name: str, old: int | None, new: int | None) -> tuple[Skill, Skil
         return await base.skill(name, before[-1] if old is None else old), await base.skill(name, newer)
 
 
-async def _exported(names: Sequence[str]) -> list[Skill]:
-    async with knowledge_base() as base:
-        if names:
-            return [await base.skill(name) for name in dict.fromkeys(names)]
-        found = [skill for skill in await base.skills.all(base.tenant) if skill.status is not SkillStatus.RETIRED]
+async def _exported(
+    names: Sequence[str], *, elements: bool
+) -> tuple[list[Skill], dict[str, Sequence[RecordedElement]]]:
+    settings = load_settings()
+    async with some_redis(settings) as redis_url:
+        async with knowledge_base_at(redis_url, settings) as base:
+            if names:
+                found = [await base.skill(name) for name in dict.fromkeys(names)]
+            else:
+                every = await base.skills.all(base.tenant)
+                found = [skill for skill in every if skill.status is not SkillStatus.RETIRED]
         if not found:
             raise InputInvalid("there is no skill to export; `replaywright skills list` lists them")
-        return found
+        if not elements:
+            return found, {}
+        async with opened_store(redis_url, settings) as store:
+            return found, await elements_of(store, settings.tenant, found)
 
 
 # --------------------------------------------------------------------------------------------- showing

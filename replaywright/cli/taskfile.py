@@ -4,6 +4,7 @@ import json
 import os
 import re
 import secrets
+import shlex
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
@@ -17,7 +18,7 @@ from replaywright.domain.runs import SECRET_PREFIX, Heal, Mode, step_title
 from replaywright.domain.steps import ForEach, Step
 from replaywright.domain.tasks import Several, Task, parse_task
 from replaywright.domain.templates import fill
-from replaywright.domain.text import inert
+from replaywright.domain.text import code_span, inert, unlinked
 from replaywright.errors import InputInvalid, ReplaywrightError, SecretMissing
 from replaywright.vault.sources import COMMAND_SUFFIX, FILE_SUFFIX, bound_to, source_of
 from replaywright.yaml_files import parse_yaml, read_text
@@ -26,8 +27,11 @@ _SUMMARY_BYTES = 200
 """Temporal's limit of a run's summary."""
 _DETAILS_BYTES = 20_000
 """Temporal's limit of a run's details."""
+_HOST_LIMIT = 64
+"""Characters of a host in the id of a run."""
+_UNSAFE = re.compile(r"[^A-Za-z0-9.-]+")
 
-
+_DOCS = "what these pages show is told in `docs/how-to/temporal-ui.md`"
 _SOURCES = ("", FILE_SUFFIX, COMMAND_SUFFIX)
 
 
@@ -70,6 +74,31 @@ def read_parameters(given: Sequence[str], path: str | None) -> dict[str, str]:
             raise InputInvalid(f"--param {pair!r}: expected name=value")
         pairs.setdefault(name.strip(), []).append(value)
     values |= {name: each[0] if len(each) == 1 else Several(each) for name, each in pairs.items()}
+    return _texts(values)
+
+
+def read_parameter_sets(path: str | None) -> tuple[dict[str, str], dict[str, dict[str, str]]]:
+    """Values for several tasks: those for all of them, and under a task's name those for it alone.
+
+    Raises:
+        InputInvalid: unreadable file, or a value that is neither one value nor such a mapping of values.
+    """
+    data = {} if path is None else _mapping_from(path)
+    own = {name: value for name, value in data.items() if isinstance(value, dict)}
+    common = {name: _as_text(value, name, str(path)) for name, value in data.items() if name not in own}
+    each = {
+        name: _texts({str(inner): _as_text(value, f"{name}.{inner}", str(path)) for inner, value in values.items()})
+        for name, values in own.items()
+    }
+    return _texts(common), each
+
+
+def _texts(values: dict[str, str]) -> dict[str, str]:
+    """The same values.
+
+    Raises:
+        InputInvalid: one is no text.
+    """
     for name, value in values.items():
         if "\x00" in value or not _is_text(value):
             raise InputInvalid(f"parameter {name!r} holds bytes that are no UTF-8 text")
@@ -99,9 +128,14 @@ def require_secrets(task: Task, environment: Mapping[str, str] | None = None) ->
 
 
 def new_run_id(task: Task, values: Mapping[str, str]) -> str:
-    """`task/host/20261121-103400-1a2b`: readable in the Temporal UI, with nothing personal in it."""
+    """`task/host/20261121-103400-1a2b3c`: readable in the Temporal UI, with nothing personal in it.
+
+    At most 150 letters, digits, dots, hyphens and slashes. Of 100 runs of one task that begin in the same second, two
+    have the same id once in 3,000 times; the second is then refused, and nothing was done.
+    """
     stamp = datetime.now(UTC).strftime("%Y%m%d-%H%M%S")
-    return f"{task.task}/{site_of(task, values)}/{stamp}-{secrets.token_hex(2)}"
+    host = _UNSAFE.sub("-", site_of(task, values))[:_HOST_LIMIT]
+    return f"{task.task}/{host}/{stamp}-{secrets.token_hex(3)}"
 
 
 def site_of(task: Task, values: Mapping[str, str]) -> str:
@@ -119,25 +153,35 @@ def site_of(task: Task, values: Mapping[str, str]) -> str:
 def summary_of(task: Task) -> str:
     """One line for Temporal's list of runs."""
     steps = f" ({len(task.steps)} steps)" if task.steps else ""
-    return _cut(" ".join((_shown_goal(task) or task.task).split()) + steps, _SUMMARY_BYTES)
+    return _cut(unlinked(_shown_goal(task) or task.task) + steps, _SUMMARY_BYTES)
 
 
-def plan_of(task: Task, mode: Mode, heal: Heal) -> str:
-    """The plan as Markdown: steps with their templates, names of parameters and secrets, never a value."""
+def plan_of(task: Task, mode: Mode, heal: Heal, *, run_id: str = "", site: str = "", skill: str = "") -> str:
+    """What is to be done, as Markdown: steps with their templates, names of parameters and secrets, never a value.
+
+    `run_id` is that of the run which the details are of: then the commands that tell more of it are there, too.
+    """
     lines = [f"**{task.task}**: {inert(_shown_goal(task)) or 'no goal given'}", ""]
+    lines += [f"- site: {code_span(site)}"] if site else []
+    lines += [f"- skill: {code_span(skill)}"] if skill else []
+    lines += [f"- mode: {mode.value}, heal: {heal.value}"]
+    lines += [f"- parameters: {', '.join(map(code_span, task.parameters))} (values: see the input)"] * bool(
+        task.parameters
+    )
+    lines += [f"- secrets: {', '.join(map(code_span, task.secrets))}"] if task.secrets else []
+    lines += [f"- verified at the end: {len(task.verify)} conditions"] if task.verify else []
+    commands = [f"replaywright {command} {shlex.quote(run_id)}" for command in ("report", "show")]
+    lines += [f"- more: {' · '.join(map(code_span, commands))}; {_DOCS}"] if run_id else []
+    lines.append("")
     for number, step in enumerate(task.steps, 1):
         lines.append(f"{number}. {_told(step)}")
         lines += [f"    - {_told(inner)}" for inner in (step.steps if isinstance(step, ForEach) else ())]
     lines += [] if task.steps else ["recalled or learned by the run"]
-    lines += ["", f"- mode: {mode.value}, heal: {heal.value}"]
-    lines += [f"- parameters: {', '.join(map(_code, task.parameters))}"] if task.parameters else []
-    lines += [f"- secrets: {', '.join(map(_code, task.secrets))}"] if task.secrets else []
-    lines += [f"- verified at the end: {len(task.verify)} conditions"] if task.verify else []
     return _cut("\n".join(lines), _DETAILS_BYTES)
 
 
 def _told(step: Step) -> str:
-    return _code(step_title(step)) + (" (under a condition)" if step.when else "")
+    return code_span(step_title(step)) + (" (under a condition)" if step.when else "")
 
 
 def _shown_goal(task: Task) -> str:
@@ -178,6 +222,11 @@ def _once_each(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 def _parameters_from(path: str) -> dict[str, str]:
     source = "standard input" if path == "-" else path
+    return {name: _as_text(value, name, source) for name, value in _mapping_from(path).items()}
+
+
+def _mapping_from(path: str) -> dict[str, Any]:
+    source = "standard input" if path == "-" else path
     text = read_text(path, source)
     if _is_json(path, text):
         data = _parse_json(text, source, parse_int=str, parse_float=str)
@@ -187,7 +236,7 @@ def _parameters_from(path: str) -> dict[str, str]:
         return {}
     if not isinstance(data, dict):
         raise InputInvalid(f"{source}: expected a mapping from parameter names to values")
-    return {str(name): _as_text(value, str(name), source) for name, value in data.items()}
+    return {str(name): value for name, value in data.items()}
 
 
 def _as_text(value: Any, name: str, source: str) -> str:
@@ -208,11 +257,6 @@ def _is_text(value: str) -> bool:
     except UnicodeEncodeError:
         return False
     return True
-
-
-def _code(text: str) -> str:
-    """`text` as Markdown code, whatever it holds."""
-    return "`" + " ".join(text.replace("`", "'").split()) + "`"
 
 
 def _cut(text: str, limit_bytes: int) -> str:

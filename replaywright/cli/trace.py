@@ -121,7 +121,7 @@ async def _export(run: str, out: Path | None, *, with_history: bool) -> None:
         sys.stdout.write(text)
         sys.stdout.flush()
     else:
-        _write(out, text)
+        write_whole(out, text)
     said = f"{output.count(header.lines, 'line')}, {output.count(header.histories, 'execution')}; seal {header.seal}"
     tell(f"{execution.id}: {said}")
 
@@ -171,8 +171,12 @@ async def histories_of(here: Place, execution: WorkflowExecutionDescription) -> 
     return found
 
 
-def _write(out: Path, text: str) -> None:
-    """For its owner's eyes only, and whole or not at all."""
+def write_whole(out: Path, text: str) -> None:
+    """Write a file for its owner's eyes only, and whole or not at all.
+
+    Raises:
+        InputInvalid: it cannot be written.
+    """
     try:
         handle, name = tempfile.mkstemp(dir=out.parent, prefix=f".{out.name}.")
         try:

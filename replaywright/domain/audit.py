@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 from pydantic import ValidationError
 
 from replaywright.domain.fingerprints import digest
-from replaywright.domain.histories import calls_of, end_of
+from replaywright.domain.histories import Call, calls_of, end_of
 from replaywright.domain.outcomes import Status, StepOutcome
 from replaywright.domain.runs import ActionRequest, Decision, LeaveOutRequest
 from replaywright.domain.signing import UNSIGNED, Fault, Signer
@@ -339,9 +339,14 @@ def _performed(history: History) -> Iterator[tuple[ActionRequest, StepOutcome | 
                 yield request, decision.outcome
 
 
+def _is_sealed(call: Call) -> bool:
+    """Whether what an activity was asked cannot be read; of a local one that failed it is nowhere."""
+    return call.given is None and (call.completed or not call.is_local)
+
+
 def _is_whole(histories: Sequence[History]) -> bool:
     """Whether these are all executions of the run, readable, and over."""
-    if not histories or any(call.given is None for history in histories for call in calls_of(history.events)):
+    if not histories or any(_is_sealed(call) for history in histories for call in calls_of(history.events)):
         return False
     started = histories[0].events[0].get("workflowExecutionStartedEventAttributes") if histories[0].events else None
     return (
@@ -358,7 +363,7 @@ def _notes(trace: Sequence[_Numbered], histories: Sequence[_Numbered]) -> Iterat
         yield f"{newer} lines were written by a later version: only their chain is checked in full"
     if not histories:
         yield "no history is in the file: nothing outside the trace bears it out"
-    elif any(call.given is None for line in filter(_is_intact, histories) for call in calls_of(_events_of(line))):
+    elif any(_is_sealed(call) for line in filter(_is_intact, histories) for call in calls_of(_events_of(line))):
         yield "payloads of the history are sealed by a codec: they bear nothing out"
 
 

@@ -38,10 +38,15 @@ class Limits(Record):
     """What a run may spend; None means without limit. Beyond a limit no model is asked any more."""
 
     calls: int | None = CALLS
+    """Requests to models."""
     tokens: int | None = TOKENS
+    """Tokens in and out together."""
     money: float | None = None
+    """US dollars."""
     seconds: float | None = None
+    """Since the run began, without waiting for people."""
     plans: int = 0
+    """Revisions of the plan."""
 
     @classmethod
     def of(cls, budget: Budget, *, steps: int, planner: bool) -> "Limits":

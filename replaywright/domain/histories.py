@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from typing import Any, Final, Literal
 
 _READABLE: Final = frozenset({"json/plain", "json/protobuf"})
+_LOCAL: Final = "core_local_activity"
+"""Name of the markers that Temporal's SDKs leave of local activities."""
 _ENDINGS: Final[Mapping[str, "How"]] = {
     "workflowExecutionCompletedEventAttributes": "completed",
     "workflowExecutionFailedEventAttributes": "failed",
@@ -36,6 +38,8 @@ class Call:
     answer: Any = None
     """Its result; None when it has none, failed, or cannot be read."""
     completed: bool = False
+    is_local: bool = False
+    """Whether it was a local activity: what one that failed was asked is not in the history."""
 
 
 @dataclass(frozen=True)
@@ -48,10 +52,14 @@ class End:
 
 
 def calls_of(events: Sequence[Mapping[str, Any]]) -> list[Call]:
-    """The activities in the order in which they were scheduled."""
+    """The activities in the order in which they were scheduled; of local ones, those that ended."""
     answers = dict(_answers(events))
     found = []
     for event in events:
+        marker = event.get("markerRecordedEventAttributes") or {}
+        if marker.get("markerName") == _LOCAL:
+            found.append(_local(event, marker))
+            continue
         scheduled = event.get("activityTaskScheduledEventAttributes")
         if scheduled is None:
             continue
@@ -67,6 +75,23 @@ def calls_of(events: Sequence[Mapping[str, Any]]) -> list[Call]:
             )
         )
     return found
+
+
+def _local(event: Mapping[str, Any], marker: Mapping[str, Any]) -> Call:
+    """A local activity, from the marker that is left of it: those of ours repeat what they were asked."""
+    details = marker.get("details") or {}
+    about, answer = first_value(details.get("data")), first_value(details.get("result"))
+    about = about if isinstance(about, Mapping) else {}
+    told = answer if isinstance(answer, Mapping) else {}
+    return Call(
+        event_id=int(event.get("eventId", 0)),
+        activity_id=str(about.get("activity_id", "")),
+        activity_type=str(about.get("activity_type", "")),
+        given=told.get("asked"),
+        answer=told.get("outcome"),
+        completed="result" in details,
+        is_local=True,
+    )
 
 
 def end_of(events: Sequence[Mapping[str, Any]]) -> End | None:

@@ -93,9 +93,11 @@ class PredicateResult(Record):
     """The verdict on one predicate."""
 
     passed: bool
+    """Whether it holds."""
     reason: str
     """`holds`, or a code for why not: `url_differs`, `none_found`, `still_there`, `text_missing`, `value_differs`, …"""
     details: dict[str, Any] = Field(default_factory=dict)
+    """What was expected and found: counts, nearest matches, the beginning of the address."""
     required: bool = True
     """False: that it does not hold is a warning only."""
     decided: bool = True

@@ -11,17 +11,20 @@ from replaywright.domain.checkpoints import Checkpoint
 from replaywright.domain.fingerprints import digest
 from replaywright.domain.observed import PredicateResult
 from replaywright.domain.overrides import Due
+from replaywright.domain.pictures import Box
 
 
 class Lookup(Record):
     """How the element was found, or why not."""
 
     hit: bool = False
+    """Whether exactly one element was found that may be acted on."""
     tier: str = ""
     """xpath, xpath_variant, attributes, role_name, hash, similarity; `query` for a declared target."""
     healed: bool = False
     """Found without a model although its recorded description changed."""
     score: float = 0.0
+    """How much it is like what was recorded, 0 to 1."""
     runner_up: float = 0.0
     """Score of the second best candidate; 0 when there is none."""
     reason: str = ""
@@ -29,8 +32,11 @@ class Lookup(Record):
     evidence: tuple[str, ...] = ()
     """What a hit rests on, such as `same name`, `data-testid`, `row`, `place 0.94`."""
     candidates: int = 0
+    """How many elements came into question."""
     entry_version: int = 0
+    """Version of the recording; 0 when there was none."""
     from_model: bool = False
+    """The model named it."""
 
 
 class UnsafeRequest(Record):
@@ -233,12 +239,17 @@ class StepOutcome(Record):
     costs: Costs = Costs()
     earlier: str = ""
     """With `done_before` and `doubt_before`: the fingerprint under which the lineage has the same act."""
+    box: Box | None = None
+    """Where the element was that it acted on, in the page; None where no picture of it is wanted."""
     due: tuple[Due, ...] = ()
     """Override rules whose `when` holds at the end of the step; told to the workflow, not recorded in the ledger."""
 
     witness: str = ""
     """What shows later whether the store has lost anything since; told to the workflow, not recorded in the ledger.
     Empty unless the next step is one that must not be repeated."""
+    ahead: str = ""
+    """What is recorded of the next step's element, in few words: for people; told to the workflow, not recorded in the
+    ledger. Empty where nothing is, or where it is not known."""
     moved: bool = False
     """Whether another document is shown since; told to the workflow, not recorded in the ledger."""
     checkpoint: Checkpoint | None = None

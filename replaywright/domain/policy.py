@@ -26,7 +26,9 @@ class Hosts(Authored):
     """Where connections may go; what is denied is denied, whatever allows it."""
 
     allow: tuple[HostPattern, ...] = ()
+    """Patterns of hosts that may be reached."""
     deny: tuple[HostPattern, ...] = ()
+    """Patterns of hosts that may not."""
 
     @field_validator("allow", "deny")
     @classmethod
@@ -43,7 +45,9 @@ class Actions(Authored):
     """Which actions steps may have; None allows all that are not denied."""
 
     allow: tuple[Action, ...] | None = None
+    """None: all that are not denied."""
     deny: tuple[Action, ...] = ()
+    """Denied even if they are allowed."""
 
 
 class Downloads(Authored):
@@ -59,16 +63,22 @@ class Traffic(Authored):
     """How many bytes a session may send and receive, in units of 1,048,576; None is without limit."""
 
     up_mb: int | None = Field(None, ge=0)
+    """What may be sent."""
     down_mb: int | None = Field(None, ge=0)
+    """What may be received."""
 
 
 class Amounts(Authored):
     """How much a run may do; None is without limit."""
 
     navigations: int | None = Field(None, ge=0)
+    """Steps that led to another document."""
     popups: int | None = Field(None, ge=0)
+    """Tabs that pages open."""
     dialogs: int | None = Field(None, ge=0)
+    """Dialogs that pages open."""
     steps: int | None = Field(None, ge=0)
+    """Steps performed, those of override rules too."""
     seconds: float | None = Field(None, ge=0, allow_inf_nan=False)
     """Since the run began, without the time that it waited for a person."""
 
@@ -77,7 +87,9 @@ class Spending(Authored):
     """The most that a run's own budget for models may allow; None is without limit."""
 
     calls: int | None = Field(None, ge=0)
+    """Requests to models."""
     tokens: int | None = Field(None, ge=0)
+    """Tokens in and out together."""
     money: float | None = Field(None, ge=0, allow_inf_nan=False)
     """US dollars."""
 
@@ -88,12 +100,17 @@ class Wishes(Authored):
     hosts: Hosts | None = None
     """None: the task's own site, and the hosts that the task asks for."""
     actions: Actions = Actions()
+    """Which actions steps may have."""
     upload_roots: tuple[Folder, ...] | None = None
     """Folders whose files may be uploaded, absolute. None: what the worker's settings say."""
     downloads: Downloads = Downloads()
+    """Which files may be taken from a site."""
     traffic: Traffic = Traffic()
+    """How many bytes may go and come."""
     amounts: Amounts = Amounts()
+    """How much may be done."""
     spending: Spending = Spending()
+    """The most that a budget may be."""
 
     @field_validator("upload_roots")
     @classmethod

@@ -93,12 +93,15 @@ class Ask(Record):
     """A question before it is asked."""
 
     kind: QuestionKind
+    """What is asked for."""
     text: str
+    """The question, in our words."""
     sequence: int
     """Index of the step."""
     title: str = ""
     """Of the step, templates as written."""
     answers: tuple[Verdict, ...]
+    """Those that are taken."""
     wants: Literal["", "text", "code"] = ""
     """Which value goes with the answer `answer`; a `code` is only taken sealed."""
     shows: tuple[str, ...] = ()
@@ -106,7 +109,9 @@ class Ask(Record):
     within_s: float | None = None
     """Seconds; None for no deadline."""
     remind_every_s: float | None = None
+    """Seconds between reminders; None for none."""
     on_timeout: OnTimeout = "fail"
+    """What becomes of it when nobody answers in time."""
 
 
 class Question(Ask):
@@ -115,7 +120,9 @@ class Question(Ask):
     id: str
     """Unique in the run: the step's number and a count."""
     since: datetime
+    """When it was asked."""
     deadline: datetime | None = None
+    """When it ends by itself; None for never."""
     reminders: int = 0
     """How often somebody was reminded of it."""
     site_says: tuple[str, ...] = ()

@@ -1,7 +1,7 @@
 """One execution of a task: what crosses between the caller, the workflow and the activities."""
 
 from enum import StrEnum
-from typing import Any, Literal
+from typing import Any, Literal, TypeAlias
 
 from pydantic import Field
 
@@ -17,6 +17,7 @@ from replaywright.domain.network_policy import RefusedHost
 from replaywright.domain.observed import PredicateResult
 from replaywright.domain.outcomes import DownloadedFile, Lookup, Status, StepOutcome
 from replaywright.domain.overrides import Due
+from replaywright.domain.pictures import Pictures
 from replaywright.domain.policy import Wishes
 from replaywright.domain.predicates import Predicate
 from replaywright.domain.probing import SiteProbe
@@ -161,6 +162,15 @@ class ActionRequest(Record):
     """What the task asks for and limits itself to. The operator's policy is the worker's own."""
     used: Used = Used()
     """What the run has done by now of all that a policy limits."""
+    pictures: Pictures = Pictures.FAILURES
+    """Of which steps pictures are kept."""
+
+
+class NearOutcome(Record):
+    """What a browser action answers as a local activity: of these a history keeps nothing but the answer."""
+
+    asked: ActionRequest
+    outcome: StepOutcome
 
 
 class HandedBackRequest(Record):
@@ -330,6 +340,8 @@ class Proposal(Record):
 
 UNTOUCHED = "untouched"
 """Detail of the error of a step that lost its browser before it had given any input."""
+ELSEWHERE = "Elsewhere"
+"""Type of the error of a local activity whose process does not hold the browser: nothing was done."""
 RESOLVED = "resolved"
 """Reason of an outcome that was not seen by who did the step, but found out by reading."""
 NO_INTENT = "no_intent"
@@ -354,9 +366,13 @@ class PersonVerdict(Record):
     """A person's answer to the question that a run waits with."""
 
     sequence: int
+    """Index of the step, from 0."""
     verdict: Verdict
+    """One of the question's `answers`."""
     who: str = ""
+    """Who decided; kept in history and trace."""
     why: str = ""
+    """Their reason; kept likewise."""
     question: str = ""
     """Id of the question; empty: whichever is open."""
     value: str = ""
@@ -415,17 +431,21 @@ class Totals(Record):
     """Counts over a run, carried through continue-as-new."""
 
     steps: int = 0
+    """Steps done."""
     hits: int = 0
     """Elements found as recorded."""
     heals: int = 0
+    """Elements found although their recorded description had changed, without a model."""
     fallbacks: int = 0
     """Elements that had to be asked of the model because a recording no longer led to them."""
     learned: int = 0
     """Elements asked of the model because nothing was recorded."""
     from_ledger: int = 0
+    """Steps that an earlier attempt had performed."""
     warnings: int = 0
     """Steps that were done and warned of something, such as `unproven`."""
     recoveries: int = 0
+    """Browsers or workers that were lost and made up for."""
     skipped: int = 0
     """Steps that were left out: their `when` did not hold, or their item of a list was skipped."""
     overrides: int = 0
@@ -435,6 +455,7 @@ class Totals(Record):
     plans: int = 0
     """How often the rest of the plan was revised."""
     usage: Usage = Usage()
+    """Calls of models, and their tokens."""
 
 
 class RunState(Record):
@@ -578,24 +599,35 @@ class RunInput(Record):
     """Input of the workflow `BrowserTask`."""
 
     task: Task
+    """As a task file has it."""
     values: dict[str, str] = Field(default_factory=dict)
+    """Of the task's parameters, by name; every one without a default needs one."""
     tenant: str = "default"
+    """Whose cache, ledger and skills it works with: that of the worker."""
     lineage: str = ""
     """Empty for a first run: its own workflow id."""
     mode: Mode = Mode.AUTO
+    """`auto`: cache, then heal, then model. `learn`: model only. `replay`: never the model."""
     heal: Heal = Heal.AUTO
+    """A changed page: fail (`off`), heal this run only (`propose`), or for good (`auto`)."""
     steps_per_history: int = Field(100, ge=1)
     """Steps after which the run continues as new."""
     checkpoint_every: int = Field(10, ge=1)
     """Steps after which a checkpoint is due if none came of navigations and commits."""
+    local_steps: bool = False
+    """Whether steps that may be repeated are local activities where the browser is in the workflow's own process."""
     hibernate_after_s: float = Field(120.0, ge=0)
     """A run that has waited for a person for so many seconds gives its browser back until it goes on; 0: never."""
     asking: Asking = Asking()
+    """How long it waits for a person."""
+    pictures: Pictures = Pictures.FAILURES
+    """Of which steps pictures are kept."""
     recycle_after_s: float = Field(7200.0, ge=0)
     """A browser that is so many seconds old is exchanged for a new one at the next checkpoint; 0: never."""
     recycle_above_mb: int = Field(1536, ge=0)
     """So is one that has so much resident memory, in units of 1,048,576 bytes; 0: never."""
     state: RunState = RunState()
+    """Where it goes on; left out by those who start a run."""
     budget: Limits | None = None
     """What the run may spend on models. None: what its task says, and no revised plans."""
     propose_probes: bool = False
@@ -619,13 +651,21 @@ class StepLine(Record):
     """One line of progress."""
 
     sequence: int
+    """Index in the plan, from 0."""
     title: str
+    """How the step reads, parameters by name."""
     status: Status
+    """How it ended."""
     lookup: Lookup = Lookup()
+    """How its element was found."""
     from_ledger: bool = False
+    """An earlier attempt had performed it."""
     already_done: bool = False
+    """What was wanted was there; nothing was touched."""
     message: str = ""
+    """What went wrong, in words."""
     warnings: tuple[str, ...] = ()
+    """What did not make it fail."""
     artifacts: dict[str, str] = Field(default_factory=dict)
     """Of a step that failed: digests in the artifact store, by kind."""
     override: str = ""
@@ -641,14 +681,21 @@ class StepLine(Record):
     `note`: what a run from a goal decided."""
 
 
+RunStatus: TypeAlias = Literal["running", "waiting", "paused", "done", "failed", "blocked", "cancelled"]
+"""What a run says of itself."""
+
+
 class Progress(Record):
     """Answer of the query `progress`."""
 
-    status: Literal["running", "waiting", "paused", "done", "failed", "blocked"] = "running"
+    status: RunStatus = "running"
+    """How it stands."""
     step: int = 0
     """Number of steps done."""
     steps: int = 0
+    """Number of steps of the plan, as far as it is known."""
     doing: str = ""
+    """What is under way."""
     waiting_for: str = ""
     """What a person has to decide, or who has paused the run; empty when nothing waits."""
     answers: tuple[str, ...] = ()
@@ -660,29 +707,40 @@ class Progress(Record):
     lines: tuple[StepLine, ...] = ()
     """The last hundred steps at most."""
     totals: Totals = Totals()
+    """Counts up to now."""
 
 
 class RunResult(Record):
     """Result of the workflow `BrowserTask`."""
 
     succeeded: bool
+    """Every step was done and the final verification held."""
     totals: Totals = Totals()
+    """Counts over the run."""
     failed_step: int | None = None
+    """Index of the step, from 0, that ended the run."""
     reason: str = ""
+    """A code for why it failed; empty if it did not."""
     message: str = ""
+    """The same in words."""
     rule: str = ""
     """The rule of the policy that ended the run: it was blocked, which is no failure. Empty for any other end."""
     artifacts: dict[str, str] = Field(default_factory=dict)
     """What is kept of the step that failed: digests in the artifact store, by kind."""
     extracted: dict[str, Any] = Field(default_factory=dict)
+    """What `extract` steps have read, by the names of their fields."""
     skipped: tuple[ItemLine, ...] = ()
     """Items of lists that were left before all their steps were done (`on_failure: skip_item`)."""
     files: tuple[DownloadedFile, ...] = ()
     """What was downloaded and is kept, at most `FILES_KEPT`; the trace has all of them."""
     verification: tuple[PredicateResult, ...] = ()
+    """The verdicts on the task's `verify`."""
     promoted: int = 0
+    """Entries that became active."""
     held: int = 0
+    """Healed entries that wait for a person (heal mode `propose`)."""
     note: str = ""
+    """Why nothing was promoted, when that is so."""
     skill: SkillUse | None = None
     """The skill that the run was one of, or that it learned."""
     refused_hosts: tuple[RefusedHost, ...] = ()

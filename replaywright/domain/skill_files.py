@@ -1,21 +1,20 @@
 """Skills as people write, exchange and compare them: without status, numbers and statistics, which the store gives."""
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from pydantic import Field, field_validator, model_validator
 
 from replaywright.domain.base import Authored
 from replaywright.domain.predicates import Predicate
+from replaywright.domain.recorded import RecordedElement, strangers
 from replaywright.domain.skills import Origin, Skill, SkillContext
 from replaywright.domain.steps import Goto
 from replaywright.domain.tasks import Task, parse_authored, parse_task
 from replaywright.domain.templates import malformed_in, parameters_in, secrets_in, texts_of
-from replaywright.domain.urls import origin_of
+from replaywright.domain.urls import origin_of, without_usual_port
 from replaywright.errors import InputInvalid
-
-_USUAL_PORTS = {"http": "80", "https": "443"}
 
 
 class WrittenContext(Authored):
@@ -43,6 +42,8 @@ class WrittenSkill(Authored):
     context: WrittenContext = WrittenContext()
     note: str = ""
     task: Task
+    elements: tuple[RecordedElement, ...] = ()
+    """What was learned of how its steps find their elements, for a machine that has not learned it."""
 
     @field_validator("site")
     @classmethod
@@ -69,6 +70,12 @@ class WrittenSkill(Authored):
                     )
                 if secrets_in(text):
                     raise ValueError(f"{place} uses a secret; secrets may only be entered into fields")
+        for index in strangers(self.task, self.elements):
+            found = self.elements[index]
+            raise ValueError(
+                f"elements[{index}] ({found.action.value} {found.instruction!r}) belongs to no step of the task: it "
+                "was recorded for a step that said something else; export the skill again, or leave it out"
+            )
         return self
 
 
@@ -90,14 +97,37 @@ def written(skill: Skill) -> dict[str, Any]:
     task = skill.task.model_dump(mode="json", exclude_defaults=True)
     beside = skill.model_dump(mode="json", exclude_defaults=True, include=set(WrittenSkill.model_fields) - {"task"})
     if skill.site:
-        beside["site"] = _without_usual_port(skill.site)
+        beside["site"] = without_usual_port(skill.site)
     beside["task"] = {name: task[name] for name in Task.model_fields if name in task}
     return {name: beside[name] for name in WrittenSkill.model_fields if beside.get(name)}
 
 
-def written_file(skills: Iterable[Skill]) -> dict[str, Any]:
-    """A file of skills, by name: the same skills always make the same file."""
-    return {"skills": [written(skill) for skill in sorted(skills, key=lambda skill: skill.name)]}
+def written_file(
+    skills: Iterable[Skill], elements: Mapping[str, Sequence[RecordedElement]] | None = None
+) -> dict[str, Any]:
+    """A file of skills, by name, with the elements of each if they are given: the same ones make the same file."""
+    found = elements or {}
+    return {
+        "skills": [
+            written(skill) | _written_elements(found.get(skill.name, ()))
+            for skill in sorted(skills, key=lambda skill: skill.name)
+        ]
+    }
+
+
+def elements_in(data: Any, source: str) -> dict[str, tuple[RecordedElement, ...]]:
+    """What the same data holds of the skills' elements, by the skill's name; of a task file, nothing.
+
+    Raises:
+        InputInvalid: as `skills_in`.
+    """
+    if isinstance(data, Mapping) and "skills" in data:
+        given = parse_authored(SkillsFile, data, source, "skills").skills
+    elif isinstance(data, Mapping) and isinstance(data.get("task"), Mapping):
+        given = (parse_authored(WrittenSkill, data, source, "name and task"),)
+    else:
+        given = ()
+    return {skill.name: skill.elements for skill in given if skill.elements}
 
 
 def skills_in(data: Any, source: str) -> tuple[Skill, ...]:
@@ -121,7 +151,10 @@ def edited_skill(data: Any, source: str, old: Skill) -> Skill:
     Raises:
         InputInvalid: one line: `source`, the first wrong field, and what was expected.
     """
-    skill = _skill(parse_authored(WrittenSkill, data, source, "name and task"), "written")
+    given = parse_authored(WrittenSkill, data, source, "name and task")
+    if given.elements:
+        raise InputInvalid(f"{source}: elements: they are imported, not edited; leave them out")
+    skill = _skill(given, "written")
     if skill.name != old.name:
         raise InputInvalid(
             f"{source}: name: a skill is not renamed by editing, expected {old.name!r}, found {skill.name!r}; export "
@@ -191,6 +224,6 @@ def _first_site(task: Task) -> str:
     return "" if head is None or "{{" in head[0] else origin_of(url)
 
 
-def _without_usual_port(site: str) -> str:
-    scheme, _, _ = site.partition(":")
-    return site.removesuffix(f":{_USUAL_PORTS[scheme]}") if scheme in _USUAL_PORTS else site
+def _written_elements(elements: Sequence[RecordedElement]) -> dict[str, Any]:
+    found = [element.model_dump(mode="json", exclude_defaults=True) for element in elements]
+    return {"elements": found} if found else {}

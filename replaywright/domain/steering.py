@@ -17,7 +17,9 @@ class Said(Record):
     """Who asks, and why: told in progress, trace and result."""
 
     who: str = Field("", max_length=200)
+    """Who asks for it; kept in history and trace."""
     why: str = Field("", max_length=1_000)
+    """Their reason; kept likewise."""
 
     def __str__(self) -> str:
         return (self.who or "a person") + (f": {self.why}" if self.why else "")

@@ -114,6 +114,7 @@ class PageStep(StepBase):
     """A step that acts on the page as a whole."""
 
     instruction: str = ""
+    """How the step reads; nothing is looked for by it."""
 
 
 class ElementStep(StepBase):
@@ -130,20 +131,25 @@ class Goto(PageStep):
 
     action: Literal["goto"]
     url: str = Field(min_length=1)
+    """http or https."""
 
 
 class Position(Authored):
     """A place inside an element, in CSS pixels from its top left corner."""
 
     x: float = Field(ge=0, allow_inf_nan=False)
+    """To the right."""
     y: float = Field(ge=0, allow_inf_nan=False)
+    """Down."""
 
 
 class Offset(Authored):
     """A way for the pointer to go, in CSS pixels: to the right and down; negative is to the left and up."""
 
     x: float = Field(0, allow_inf_nan=False)
+    """To the right."""
     y: float = Field(0, allow_inf_nan=False)
+    """Down."""
 
     @model_validator(mode="after")
     def _goes_somewhere(self) -> "Offset":
@@ -231,6 +237,7 @@ class Fill(ElementStep):
 
     action: Literal["fill"]
     value: str
+    """What the field is to hold; an editor takes line feeds as paragraphs, a date field the ISO form."""
 
 
 class Type(ElementStep):
@@ -238,6 +245,7 @@ class Type(ElementStep):
 
     action: Literal["type"]
     value: str
+    """What is typed."""
 
 
 class Paste(StepBase):
@@ -248,9 +256,11 @@ class Paste(StepBase):
 
     action: Literal["paste"]
     value: str
+    """What is pasted."""
     instruction: str = ""
     """Which element it is pasted into; empty for the one that has the focus."""
     target: ElementQuery | None = None
+    """The same as a query; with it, no model is needed."""
 
 
 class Press(StepBase):
@@ -258,9 +268,11 @@ class Press(StepBase):
 
     action: Literal["press"]
     keys: str = Field(min_length=1)
+    """A key, or several joined by `+`."""
     instruction: str = ""
     """Which element gets the keys; empty for the one that has the focus."""
     target: ElementQuery | None = None
+    """The same as a query; with it, no model is needed."""
 
 
 class SelectOption(ElementStep):
@@ -354,7 +366,9 @@ class Scroll(StepBase):
     instruction: str = ""
     """The element to bring into view; with `to: top | bottom` the area to scroll, and empty for the page."""
     target: ElementQuery | None = None
+    """The same as a query; with it, no model is needed."""
     to: Literal["top", "bottom", "element"] = "element"
+    """`element`: bring it into view."""
 
     @model_validator(mode="after")
     def _has_a_destination(self) -> "Scroll":
@@ -386,8 +400,11 @@ class SwitchTab(PageStep):
 
     action: Literal["switch_tab"]
     tab: Literal["latest", "first"] | None = None
+    """The tab that was opened last, or first."""
     url_contains: str | None = None
+    """The only tab whose address contains this."""
     title_contains: str | None = None
+    """The only tab whose title contains this."""
 
     @model_validator(mode="after")
     def _names_one(self) -> "SwitchTab":
@@ -410,7 +427,9 @@ class ExtractField(Authored):
     find: ElementQuery | None = None
     """Which element inside the step's element; None for the step's element itself."""
     attribute: str | None = None
+    """With `take: attribute`: which one."""
     type: Literal["string", "number", "integer", "boolean"] = "string"
+    """What the text is made into; one that cannot be fails the step."""
 
     @model_validator(mode="after")
     def _attribute_named(self) -> "ExtractField":
@@ -426,7 +445,9 @@ class Extract(StepBase):
     instruction: str = ""
     """The element to read from; empty for the whole page."""
     target: ElementQuery | None = None
+    """The same as a query; with it, no model is needed."""
     fields: dict[str, ExtractField] = Field(min_length=1)
+    """What is read, by the names that the result has it under."""
 
 
 ITEMS_LIMIT = 500
@@ -441,9 +462,13 @@ class CellTest(Authored):
     """A condition on the text of a cell; a text alone is what the cell must be, after normalisation."""
 
     equals: str | None = None
+    """The text of the cell, after normalisation."""
     contains: str | None = Field(None, min_length=1)
+    """Contained in it."""
     one_of: tuple[str, ...] | None = Field(None, min_length=1)
+    """Equal to one of these."""
     none_of: tuple[str, ...] | None = Field(None, min_length=1)
+    """Equal to none of these."""
     matches: str | None = Field(None, min_length=1)
     """A regular expression, searched for anywhere in the text."""
 
@@ -482,6 +507,7 @@ class ForEach(StepBase):
     instruction: str = ""
     """The table; with `elements`, what they are in. Empty with `elements` for the whole page."""
     target: ElementQuery | None = None
+    """The same as a query; with it, no model is needed."""
     values: str | tuple[str, ...] | None = None
     """The items themselves, or `{{parameter}}` of type list."""
     elements: ElementQuery | None = None
@@ -489,11 +515,13 @@ class ForEach(StepBase):
     where: dict[str, CellTest] = Field(default_factory=dict)
     """Only rows with this in the named columns."""
     limit: int = Field(50, ge=1, le=ITEMS_LIMIT)
+    """How many items there may be; see `on_more`."""
     on_more: Literal["fail", "stop"] = "fail"
     """When there are more items than `limit`: fail before any is begun, or take the first ones only."""
     on_failure: Literal["fail", "skip_item"] = "fail"
     """When a step of an item failed and nothing mends it: end the run, or go on with the next item."""
     steps: "tuple[Step, ...]" = Field(min_length=1, max_length=BODY_LIMIT)
+    """What is done for each item."""
 
     @field_validator("item")
     @classmethod
@@ -583,6 +611,7 @@ class SolveCaptcha(StepBase, Patience):
     instruction: str = ""
     """The field for what the captcha says; empty where it is solved in the browser only."""
     target: ElementQuery | None = None
+    """The same as a query; with it, no model is needed."""
 
 
 class TakeOver(StepBase, Patience):

@@ -67,6 +67,7 @@ class ElementQuery(Authored):
     name: str | None = None
     """Accessible name, equal after normalisation."""
     name_contains: str | None = None
+    """Contained in the accessible name, after normalisation."""
     name_in: tuple[str, ...] | None = None
     """Accessible name, equal to one of these after normalisation: the same button in several languages."""
     text: str | None = None
@@ -74,8 +75,11 @@ class ElementQuery(Authored):
     text_in: tuple[str, ...] | None = None
     """At least one of these is contained in the visible text; only together with `role`."""
     label: str | None = None
+    """The text of its label, after normalisation."""
     placeholder: str | None = None
+    """Its placeholder, after normalisation."""
     test_id: str | None = None
+    """Its `data-testid`, or the like."""
     css: str | None = None
     """The escape hatch; does not look into shadow roots or frames."""
     within: "ElementQuery | None" = None

@@ -30,7 +30,9 @@ class Parameter(Authored):
     type: Literal["text", "email", "number", "date", "choice", "list"] = "text"
     """A `list` is for the `values` of a `for_each`: its value is the JSON of several texts."""
     description: str = ""
+    """For people, and for models that read goals."""
     example: str = ""
+    """A value as it may be, shown where one is missing."""
     default: str | None = None
     """None means that the caller must give a value."""
     choices: tuple[str, ...] = ()
@@ -57,9 +59,11 @@ class Task(Authored):
     task: str = Field(pattern=r"^[a-z0-9][a-z0-9-]{0,62}$")
     """Short name, lower case with dashes: part of the run's id."""
     goal: str = ""
+    """What it is for, in one sentence: shown in the Temporal UI, and what a task without steps is learned from."""
     url: str = ""
     """Start URL, opened before the first step; may only be empty when the first step is a goto."""
     parameters: dict[str, Parameter] = Field(default_factory=dict)
+    """The values that callers give, by name; used as `{{name}}`."""
     secrets: tuple[str, ...] = ()
     """Names of the secrets that steps may use as `{{secret:NAME}}`."""
     steps: tuple[Step, ...] = Field((), validate_default=True)

@@ -6,7 +6,8 @@ Filling is one pass: a parameter's value is never read as a template again, so a
 
 import re
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, TypeAlias
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias
 
 from replaywright.errors import InputInvalid
 
@@ -21,6 +22,27 @@ _LONG = 3
 
 Part: TypeAlias = str | Mapping[str, str]
 """A literal, or `{"secret": NAME}`, or `{"totp": NAME}`."""
+
+
+@dataclass(frozen=True)
+class Place:
+    """A `{{…}}` in a text: what it stands for, and its name (of an item's cell with the column: `invoice.State`)."""
+
+    kind: Literal["parameter", "secret", "totp"]
+    name: str
+
+
+def split(text: str) -> tuple[str | Place, ...]:
+    """`text` as its literals and places in their order, without empty literals."""
+    parts: list[str | Place] = []
+    at = 0
+    for match in _PLACE.finditer(text):
+        kind: Literal["parameter", "secret", "totp"] = (
+            "secret" if match[1] == "secret" else "totp" if match[1] == "totp" else "parameter"
+        )
+        parts += [text[at : match.start()], Place(kind, match[2])]
+        at = match.end()
+    return tuple(part for part in (*parts, text[at:]) if part)
 
 
 def parameters_in(text: str) -> frozenset[str]:

@@ -6,6 +6,8 @@ import unicodedata
 _QUOTES = str.maketrans({"‘": "'", "’": "'", "‚": "'", "‛": "'", "“": '"', "”": '"', "„": '"', "«": '"', "»": '"'})
 _INVISIBLE = re.compile("[\ue000-\uf8ff\U000f0000-\U0010ffff\u00ad\u200b-\u200f\u2060\ufeff]")
 _SPACE = re.compile(r"\s+")
+_LIVE = re.compile(r"(?=://)|(?<=www)(?=\.)|(?=@)|(?<=\])(?=[(\[])|(?<=<)(?=[a-z/!?])", re.IGNORECASE)
+_LINKED = re.compile(r"(?=://)|(?<=www)(?=\.)|(?=@)", re.IGNORECASE)
 
 
 def normalise(text: str) -> str:
@@ -30,5 +32,27 @@ def shorten(text: str, limit: int = 80) -> str:
 
 
 def inert(text: str) -> str:
-    """`text` on one line, without what Markdown or HTML would act on."""
-    return re.sub(r"([\\`*_\[\]<>#|~!&])", r"\\\1", " ".join(text.split()))
+    """`text` on one line, without what Markdown or HTML would act on.
+
+    What Temporal's UI makes a link of without any markup, addresses of pages and of people, has an invisible word
+    joiner in it that breaks it.
+    """
+    escaped = re.sub(r"([\\`*_\[\]<>#|~!&])", r"\\\1", " ".join(text.split()))
+    return _LINKED.sub("\u2060", escaped)
+
+
+def unlinked(text: str) -> str:
+    """`text` on one line and as it reads: for what is shown as plain text in one place and as Markdown in another.
+
+    Where Markdown would make a link, a picture or a tag of it, an invisible word joiner breaks it.
+    """
+    return _LIVE.sub("\u2060", " ".join(text.split()))
+
+
+def code_span(text: str) -> str:
+    """`text` on one line as Markdown code, whatever it holds: nothing acts on it there."""
+    line = " ".join(text.split())
+    if not line:
+        return ""
+    fence = "`" * (max((len(run) for run in re.findall("`+", line)), default=0) + 1)
+    return f"{fence} {line} {fence}" if "`" in line else f"{fence}{line}{fence}"

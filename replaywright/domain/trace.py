@@ -192,13 +192,17 @@ def step_line(
 
 
 def flat(line: Mapping[str, Any]) -> dict[str, Any]:
-    """A line as one level of fields, whatever version wrote it: a step's outcome beside its run, epoch and title."""
+    """A line as one level of fields, whatever version wrote it: a step's outcome beside its run, epoch and title.
+
+    What was asked for stays a part of its own, `input`: both it and the outcome have a message.
+    """
     metadata, output = line.get("metadata"), line.get("output")
     if line.get("kind") != "step" or not isinstance(metadata, dict) or not isinstance(output, dict):
         return {name: value for name, value in line.items() if name not in ("chain", "sig", "v")}
     rest = {name: value for name, value in line.items() if name not in ("chain", "sig", *_STEP_PARTS)}
     lifted = {name: metadata[name] for name in ("usage", "runId", "epoch", "attempt") if name in metadata}
-    return {**rest, **lifted, **output}
+    given = {"input": line["input"]} if line.get("input") else {}
+    return {**rest, **given, **lifted, **output}
 
 
 def nested(line: Mapping[str, Any]) -> dict[str, Any]:

@@ -91,6 +91,12 @@ def origin_of(url: str) -> str:
         return ""
 
 
+def without_usual_port(origin: str) -> str:
+    """An origin as browsers write it: without the port that its scheme has anyway."""
+    scheme, _, _ = origin.partition(":")
+    return origin.removesuffix(f":{DEFAULT_PORTS[scheme]}") if scheme in DEFAULT_PORTS else origin
+
+
 def canonical_name(host: str) -> str | None:
     """A host's name in lower case and Punycode, without a dot at its end; None for what is no name."""
     ascii_name = idna.encode(unicodedata.normalize("NFC", host).lower()).decode("ascii", "replace").rstrip(".")

@@ -56,6 +56,12 @@ class RequestHead:
     headers: tuple[Header, ...]
 
     @property
+    def is_navigation(self) -> bool:
+        """Whether a page is to come of it, as far as the browser says; of a page without TLS only the second header."""
+        told = {name.lower(): value for name, value in self.headers}
+        return told.get(b"sec-fetch-mode") == b"navigate" or told.get(b"upgrade-insecure-requests") == b"1"
+
+    @property
     def is_safe(self) -> bool:
         """Whether the method promises to change nothing (RFC 9110, section 9.2.1)."""
         return self.method in SAFE_METHODS
@@ -181,6 +187,10 @@ def client_head(head: ResponseHead, *, keep_alive: bool, upgraded: bool = False)
         connection = [(b"Connection", b"keep-alive" if keep_alive else b"close")]
     kept = [(name, value) for name, value in head.headers if name.lower() not in dropped]
     return _join(b"HTTP/1.1 %d %s" % (head.status, head.reason), [*kept, *connection])
+
+
+NO_CONTENT = b"HTTP/1.1 204 No Content\r\nReplaywright-Keeper: refused\r\nConnection: close\r\n\r\n"
+"""A response that leaves a browser on the page that it has."""
 
 
 def error_page(status: int, reason: str, message: str, *, with_body: bool = True) -> bytes:

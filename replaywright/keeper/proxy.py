@@ -17,6 +17,7 @@ from replaywright.keeper.black_box import BlackBox, Connection
 from replaywright.keeper.gate import Gate
 from replaywright.keeper.guard import Guard, Verdict
 from replaywright.keeper.http1 import (
+    NO_CONTENT,
     Body,
     End,
     HttpError,
@@ -70,6 +71,13 @@ class _RefusedError(Exception):
         self.status = status
 
 
+class _ClosedError(_RefusedError):
+    """The commit gate is closed."""
+
+    def __init__(self) -> None:
+        super().__init__(503, "the commit gate is closed: this request was not sent")
+
+
 _OWN_PORT = Verdict(False, "it belongs to the session keeper", "own-service")
 
 _REASONS = {
@@ -119,8 +127,16 @@ class _Exchange:
 
         return give_up
 
-    def answer(self, status: int, message: str) -> None:
-        """Answer in the site's place."""
+    def answer(self, status: int, error: Exception) -> None:
+        """Answer in the site's place.
+
+        A navigation that the commit gate did not let go leads nowhere, so that the page stays that was left: what it
+        came to is decided elsewhere, and the step may be done on it once more.
+        """
+        if isinstance(error, _ClosedError) and self.head.is_navigation:
+            self.client.write(NO_CONTENT)
+            return
+        message = str(error)
         self.client.write(error_page(status, _REASONS[status], message, with_body=self.head.method != "HEAD"))
 
     async def read_more(self) -> None:
@@ -261,7 +277,7 @@ class ForwardProxy:
             connection.refused = connection.refused or f"{error!s:.200}"
             connection.status = _status_of(error)
             await exchange.discard_request()
-            exchange.answer(connection.status, str(error))
+            exchange.answer(connection.status, error)
             return None
 
     async def _converse(self, exchange: "_Exchange", upstream: Wire) -> bool:
@@ -275,7 +291,7 @@ class ForwardProxy:
                 client.abort()
             else:
                 connection.status = error.status if isinstance(error, _RefusedError) else 502
-                exchange.answer(connection.status, str(error))
+                exchange.answer(connection.status, error)
             return False
         finally:
             sending.cancel()
@@ -427,7 +443,7 @@ class ForwardProxy:
         if size and (spent := self._guard.spent_up(size)) is not None:
             raise self._refused(connection, spent)
         if not await self._gate.admit(connection, size, is_gone=client.is_gone):
-            raise _RefusedError(503, "the commit gate is closed: this request was not sent")
+            raise _ClosedError
 
     def _take(self, connection: Connection, size: int) -> None:
         """Count what came from the site.

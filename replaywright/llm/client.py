@@ -5,6 +5,7 @@ the error. The one exception is an answer that cannot be used: the model is told
 """
 
 import asyncio
+import time
 from collections.abc import Sequence
 from typing import Any, ClassVar, Self, TypeVar
 
@@ -34,6 +35,7 @@ from replaywright.domain.budgets import Price
 from replaywright.domain.runs import Usage
 from replaywright.errors import ModelFailed, ModelMisconfigured, ModelRateLimited, ModelRefused, ModelUnavailable
 from replaywright.llm import prompts
+from replaywright.observing import observer
 
 STAND_IN = "stand-in"
 """How the demo's stand-in names itself in its answers; a real model never does."""
@@ -71,6 +73,7 @@ class ModelClient:
         model: str | None,
         *,
         setting: str,
+        role: str,
         base_url: str | None = None,
         api_key: str | None = None,
         timeout_s: float = 60.0,
@@ -81,6 +84,7 @@ class ModelClient:
         Args:
             model: None or empty: every question raises `ModelMisconfigured`.
             setting: The variable that names the model, for messages.
+            role: What it is asked for, for whoever measures.
             base_url: Another server; it must speak Anthropic's dialect for `anthropic:…`, else OpenAI's.
             api_key: Key for `base_url`; None takes the provider's own variable, or none at all.
             timeout_s: Limit of one HTTP request, from connecting to the last byte.
@@ -88,6 +92,7 @@ class ModelClient:
         """
         self._name = model or ""
         self._setting = setting
+        self._role = role
         self._base_url = base_url
         self._api_key = api_key
         self._timeout_s = timeout_s
@@ -108,11 +113,13 @@ class ModelClient:
         tokens = RunUsage()
         response: ModelResponse | None = None
         usage = Usage()
+        begun, ok = time.perf_counter(), False
         try:
             run = await agent.run(
                 message, deps=deps, model=counted, model_settings=self._settings(counted.wrapped), usage=tokens
             )
             response = run.response
+            ok = True
         except (AgentRunError, UserError) as exc:
             raise self._failure(exc) from exc
         finally:
@@ -127,6 +134,7 @@ class ModelClient:
                 prompts=prompts.VERSION,
             )
             self.spent = self.spent.plus(usage)
+            observer().model_asked(self._role, self._name, usage, time.perf_counter() - begun, ok=ok)
         return run.output, usage
 
     async def close(self) -> None:
@@ -190,6 +198,8 @@ class Role:
 
     SETTING: ClassVar[str] = "REPLAYWRIGHT_MODEL"
     """The variable that names the role's model, for messages."""
+    ROLE: ClassVar[str] = "executor"
+    """What it is asked for, for whoever measures."""
     TIMEOUT_S: ClassVar[float] = 60.0
 
     def __init__(
@@ -206,6 +216,7 @@ class Role:
         self._client = ModelClient(
             model,
             setting=setting or self.SETTING,
+            role=self.ROLE,
             base_url=base_url,
             api_key=api_key,
             timeout_s=self.TIMEOUT_S if timeout_s is None else timeout_s,

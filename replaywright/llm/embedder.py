@@ -1,12 +1,15 @@
 """Embeddings over HTTP, in OpenAI's dialect, which local servers speak as well."""
 
 import os
+import time
 from collections.abc import Sequence
 from typing import Any
 
 import httpx
 
+from replaywright.domain.runs import Usage
 from replaywright.errors import ModelMisconfigured, ModelRateLimited, ModelRefused, ModelUnavailable
+from replaywright.observing import observer
 
 OPENAI = "https://api.openai.com/v1"
 _KEY_VARIABLE = "OPENAI_API_KEY"
@@ -39,8 +42,17 @@ class HttpEmbedder:
         """One vector for each text; see `Embedder`."""
         found: list[list[float]] = []
         for begin in range(0, len(texts), _AT_ONCE):
-            found += await self._some(texts[begin : begin + _AT_ONCE])
+            found += await self._measured(texts[begin : begin + _AT_ONCE])
         return found
+
+    async def _measured(self, texts: Sequence[str]) -> list[list[float]]:
+        began, ok = time.perf_counter(), False
+        try:
+            vectors = await self._some(texts)
+            ok = True
+        finally:
+            observer().model_asked("embedder", self._model, Usage(calls=1), time.perf_counter() - began, ok=ok)
+        return vectors
 
     async def _some(self, texts: Sequence[str]) -> list[list[float]]:
         try:

@@ -39,6 +39,7 @@ class ModelLabeller(Role):
     """A `Labeller` over any provider that pydantic-ai knows; see `ModelClient`."""
 
     SETTING = "REPLAYWRIGHT_LABELLER_MODEL"
+    ROLE = "labeller"
 
     def _prepare(self) -> None:
         self._agent = Agent(output_type=LabelAnswer, instructions=prompts.LABELLER, retries=1, name="labeller")

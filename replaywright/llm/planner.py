@@ -107,6 +107,7 @@ class ModelPlanner(Role):
     """A `Planner` over any provider that pydantic-ai knows; see `ModelClient`."""
 
     SETTING = "REPLAYWRIGHT_PLANNER_MODEL"
+    ROLE = "planner"
     TIMEOUT_S = 120.0
 
     def _prepare(self) -> None:

@@ -27,6 +27,7 @@ class ModelProber(Role):
     """A `Prober` over any provider that pydantic-ai knows; see `ModelClient`."""
 
     SETTING = "REPLAYWRIGHT_PLANNER_MODEL"
+    ROLE = "prober"
     TIMEOUT_S = 120.0
 
     def _prepare(self) -> None:

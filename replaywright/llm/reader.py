@@ -31,6 +31,8 @@ class ValuesAnswer(BaseModel):
 class ModelParameterReader(Role):
     """A `ParameterReader` over any provider that pydantic-ai knows; see `ModelClient`."""
 
+    ROLE = "reader"
+
     def _prepare(self) -> None:
         self._agent = Agent(output_type=ValuesAnswer, instructions=prompts.READER, retries=1, name="reader")
 

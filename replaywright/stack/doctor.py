@@ -17,6 +17,7 @@ import httpx
 from pydantic import BaseModel, ConfigDict
 
 from cache.keys import alerts_key
+from replaywright.domain.search_attributes import SEARCH_ATTRIBUTES, lacking, said
 from replaywright.errors import ChromiumMissing, SettingsInvalid, StoreUnavailable
 from replaywright.settings import Settings
 from replaywright.stack.chromium import find_chromium
@@ -24,8 +25,10 @@ from replaywright.stack.keyring import artifact_keys_of, codec_keys_of, signer_o
 from replaywright.stack.redis import Reply, ask_redis, find_redis
 from replaywright.stack.services import without_password
 from replaywright.stack.state import read_running
+from replaywright.stack.telemetry import telemetry_options
 from replaywright.stack.temporal import find_temporal
-from replaywright.stack.temporal_client import why_temporal_fails
+from replaywright.stack.temporal_client import connect_client, why_temporal_fails
+from replaywright.stack.visibility import known_attributes
 
 _OLDEST_PYTHON = (3, 11)
 _LOW_DISK_BYTES = 2 * 1024**3
@@ -78,10 +81,12 @@ async def diagnose(settings: Settings) -> tuple[Finding, ...]:
         await asyncio.to_thread(_chromium, settings.chromium),
         _sandbox(settings),
         await _temporal(settings),
+        *await _search_attributes(settings),
         await _redis(settings),
         await _integrity(settings),
         await asyncio.to_thread(_confidentiality, settings),
         await _model(settings, os.environ),
+        await _telemetry(settings),
         await asyncio.to_thread(_fonts),
     )
 
@@ -172,6 +177,29 @@ async def _temporal(settings: Settings) -> Finding:
             advice="the SDK will download a dev server at the first start; install the Temporal CLI to avoid that",
         )
     return Finding(component="Temporal", health=Health.OK, found=str(binary.path), version=binary.version)
+
+
+async def _search_attributes(settings: Settings) -> tuple[Finding, ...]:
+    """Whether the namespace knows ours; nothing where there is no Temporal yet, or it does not say."""
+    running = read_running(settings.home)
+    address = settings.temporal_address or (running.temporal_address if running else None)
+    if address is None:
+        return ()
+    own = {"temporal_tls": False} if settings.temporal_address is None else {}
+    at = settings.model_copy(update={"temporal_address": address, **own})
+    try:
+        known = await known_attributes(await connect_client(at))
+    except (RuntimeError, ValueError, SettingsInvalid):  # that is said where Temporal is looked at
+        return ()
+    if known is None:
+        return ()
+    missing = lacking(known)
+    found = f"{len(SEARCH_ATTRIBUTES) - len(missing)} of {len(SEARCH_ATTRIBUTES)} known to {at.temporal_namespace!r}"
+    if not missing:
+        return (Finding(component="Search attributes", health=Health.OK, found=found),)
+    told = said(missing, namespace=at.temporal_namespace, address=address)
+    advice = f"runs go on without, and are harder to find: {told}"
+    return (Finding(component="Search attributes", health=Health.WARNING, found=found, advice=advice),)
 
 
 async def _redis(settings: Settings) -> Finding:
@@ -313,6 +341,36 @@ async def _why_model_fails(base: str, provider: str, key: str) -> str:
     if answer.status_code in {401, 403}:
         return f"the server refuses the key (status {answer.status_code})"
     return f"the server answers with status {answer.status_code}" if answer.status_code >= 500 else ""
+
+
+async def _telemetry(settings: Settings) -> Finding:
+    try:
+        options = telemetry_options(settings, is_worker=True)
+    except SettingsInvalid as exc:
+        return Finding(component="Telemetry", health=Health.WARNING, advice=str(exc))
+    served = "" if settings.metrics_address is None else f"Prometheus at {settings.metrics_address}"
+    if not options.traces_endpoint:
+        return Finding(component="Telemetry", health=Health.OK, found=served or "off")
+    failure = await _why_collector_fails(options.traces_endpoint)
+    return Finding(
+        component="Telemetry",
+        health=Health.WARNING if failure else Health.OK,
+        found=", ".join(filter(None, (without_password(options.traces_endpoint), served))),
+        reachable=not failure,
+        advice=failure and f"{failure}; start the collector, or check OTEL_EXPORTER_OTLP_ENDPOINT",
+    )
+
+
+async def _why_collector_fails(endpoint: str) -> str:
+    """What keeps a collector from taking spans; none are sent."""
+    try:
+        async with httpx.AsyncClient(timeout=_MODEL_TIMEOUT_S) as client:
+            answer = await client.post(endpoint, content=b"", headers={"content-type": "application/x-protobuf"})
+    except (httpx.HTTPError, httpx.InvalidURL) as exc:
+        return f"the collector cannot be reached ({type(exc).__name__}), so traces are lost; runs go on without"
+    if answer.is_success or answer.status_code in {401, 403}:  # who it lets in, the headers of OTLP say
+        return ""
+    return f"the collector answers with status {answer.status_code}"
 
 
 def _fonts() -> Finding:

@@ -10,6 +10,7 @@ from replaywright.domain.signing import KEY_BYTES, UNSIGNED, Key, Signer, parse_
 from replaywright.errors import SettingsInvalid
 from replaywright.settings import PREFIX, Settings
 from replaywright.stack.state import read_running
+from replaywright.value_files import CONTAINER_SECRETS
 
 _OWN = {"signing": "signing.keys", "artifact": "artifact.keys"}
 
@@ -100,7 +101,8 @@ def _given(settings: Settings, purpose: str) -> tuple[Key, ...]:
 
 def _read(file: Path, variable: str) -> str:
     try:
-        if file.stat().st_mode & (stat.S_IRWXG | stat.S_IRWXO):
+        is_private = file.stat().st_mode & (stat.S_IRWXG | stat.S_IRWXO) == 0
+        if not is_private and file.parent != CONTAINER_SECRETS:
             raise SettingsInvalid(f"{variable}: others on this machine can read {file}: chmod 600 {file}")
         return file.read_text("utf-8")
     except (OSError, UnicodeDecodeError) as exc:

@@ -13,6 +13,7 @@ from temporalio.client import Client
 from temporalio.service import RPCError
 from temporalio.testing import WorkflowEnvironment
 
+from replaywright.domain.search_attributes import kinds
 from replaywright.errors import StackFailed
 from replaywright.stack.processes import Child, free_port, start_child
 
@@ -22,14 +23,6 @@ DYNAMIC_CONFIG: tuple[str, ...] = (
 )
 """Without the first every activity on another queue takes exactly 100 ms (measured: 22 ms with it); without the second
 every timer, so every retry, is rounded up to a second."""
-
-SEARCH_ATTRIBUTES: Mapping[str, str] = {
-    "BrowserSite": "Keyword",
-    "BrowserFlow": "Keyword",
-    "BrowserState": "Keyword",
-    "BrowserHealCount": "Int",
-}
-"""Name → type, registered when the server starts."""
 
 _DEFAULT_UI_PORT = 8233
 _READY_TIMEOUT_S = 60
@@ -104,12 +97,12 @@ def temporal_version(path: Path) -> str | None:
     return match.group(1) if match and run.returncode == 0 else None
 
 
-def dev_server_arguments(search_attributes: Mapping[str, str] = SEARCH_ATTRIBUTES) -> list[str]:
+def dev_server_arguments(search_attributes: Mapping[str, str] | None = None) -> list[str]:
     """The arguments of `temporal server start-dev` that every server of ours gets, also those of the tests."""
     arguments: list[str] = []
     for setting in DYNAMIC_CONFIG:
         arguments += ["--dynamic-config-value", setting]
-    for name, kind in search_attributes.items():
+    for name, kind in (kinds() if search_attributes is None else search_attributes).items():
         arguments += ["--search-attribute", f"{name}={kind}"]
     return arguments
 
@@ -122,7 +115,7 @@ async def start_temporal(
     port: int | None = None,
     ui_port: int | None = None,
     database: Path | None = None,
-    search_attributes: Mapping[str, str] = SEARCH_ATTRIBUTES,
+    search_attributes: Mapping[str, str] | None = None,
     codec_endpoint: str | None = None,
     extra_arguments: Sequence[str] = (),
     detached: bool = False,
@@ -136,7 +129,7 @@ async def start_temporal(
         port: Of the front end. None: any free one.
         ui_port: None: 8233, or any free one when that is taken.
         database: Runs outlive the server in this file. None: they do not.
-        search_attributes: Registered under their types.
+        search_attributes: Registered under their types. None: those of our runs.
         codec_endpoint: Of a codec server that the UI asks.
         extra_arguments: Of `temporal server start-dev`.
         detached: The server outlives this process.

@@ -1,5 +1,7 @@
 """Clients of Temporal: with our payloads, encrypted if there are keys, over TLS if that is asked for."""
 
+from typing import TYPE_CHECKING
+
 from temporalio.api.workflowservice.v1 import DescribeNamespaceRequest
 from temporalio.client import Client, Plugin
 from temporalio.envconfig import ClientConfigProfile
@@ -10,9 +12,14 @@ from replaywright.sealing.codec import converter_of
 from replaywright.settings import Settings
 from replaywright.stack.keyring import codec_keys_of
 
+if TYPE_CHECKING:
+    from replaywright.telemetry.provider import Telemetry
 
-async def connect_client(settings: Settings, plugins: tuple[Plugin, ...] = ()) -> Client:
-    """A client of the Temporal in the settings.
+
+async def connect_client(
+    settings: Settings, plugins: tuple[Plugin, ...] = (), telemetry: "Telemetry | None" = None
+) -> Client:
+    """A client of the Temporal in the settings; with `telemetry` it is measured, and so are its workers.
 
     Raises:
         SettingsInvalid: keys or certificates cannot be read.
@@ -26,6 +33,8 @@ async def connect_client(settings: Settings, plugins: tuple[Plugin, ...] = ()) -
         tls=tls,
         api_key=api_key,
         plugins=plugins,
+        interceptors=() if telemetry is None else (telemetry.interceptor,),
+        runtime=None if telemetry is None or telemetry.temporal is None else telemetry.temporal.runtime,
     )
 
 

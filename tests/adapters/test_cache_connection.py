@@ -19,9 +19,11 @@ from replaywright.domain.actions import Action, Effect
 from replaywright.domain.entries import ActionCacheEntry
 from replaywright.domain.outcomes import Lookup, Status, StepOutcome
 from replaywright.errors import SettingsInvalid, StoreUnavailable
+from replaywright.observing import observed_by
 from replaywright.ports import Recording
 from replaywright.stack.processes import free_port, start_child
 from replaywright.stack.redis import RedisServer, ask_redis, provide_redis, start_redis
+from tests.telemetry.told import Remembering
 
 STEP: dict[str, Any] = {"tenant": "acme", "lineage": "order-7", "fingerprint": "f" * 64}
 PAGE: dict[str, Any] = {"tenant": "acme", "lineage": "order-7"}
@@ -83,6 +85,27 @@ async def test_a_stopped_server_is_reported_fast_and_used_again_when_it_is_back(
         assert (await store.look_up(**STEP, run_id="run", content_key=SEND)).state == "INTENT"
         await store.record(recording())
         await again.child.stop()
+
+
+async def test_round_trips_are_measured_by_what_they_are_for_and_those_that_fail_as_well(server: RedisServer) -> None:
+    remembering = Remembering()
+
+    async with connected(server.url) as client:
+        store = RedisStepStore(client)
+        with observed_by(remembering.metrics):
+            await store.intend(**STEP, epoch=1, attempt="a")
+            await store.record(recording())
+            await store.trace(**PAGE)
+            await server.child.stop()
+            with pytest.raises(StoreUnavailable):
+                await store.look_up(**STEP, run_id="run", content_key="")
+
+    told = {
+        (dict(labels)["operation"], dict(labels)["result"])
+        for name, labels in remembering.series
+        if name == "replaywright.redis.duration"
+    }
+    assert told == {("intend", "ok"), ("record", "ok"), ("read", "ok"), ("read", "failed")}
 
 
 async def test_a_frozen_server_is_reported_in_time_and_its_late_answer_is_not_taken_for_another(

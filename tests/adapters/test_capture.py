@@ -7,9 +7,11 @@ from replaywright.browser import capture
 from replaywright.browser.attach import ChromiumBrowsers
 from replaywright.browser.session import ChromiumSession
 from replaywright.domain.redaction import Redactor
+from replaywright.observing import observed_by
 from replaywright.ports import Capture
 from tests.adapters.browser_site import Site
 from tests.adapters.steps import opened, work
+from tests.telemetry.told import Remembering
 
 SECRET = "s3cret value/4711"
 OTHER = "another+one/08 15"
@@ -143,3 +145,21 @@ async def test_a_document_over_the_limit_is_cut_between_elements(session: Chromi
     assert len(seen.dom) < capture.DOM_CHARACTERS * 1.2
     assert "<!-- cut here" in seen.dom
     assert size_of(seen.screenshot)[1] in (capture.HEIGHT_LIMIT, viewport)  # the whole page where there is time for it
+
+
+async def test_a_picture_that_cannot_be_masked_is_thrown_away_and_counted(session: ChromiumSession, site: Site) -> None:
+    remembering = Remembering()
+    await entered(session, site, SECRET)
+    anew = """secret => setInterval(() => {
+        const shown = document.documentElement.appendChild(document.createElement("p"));
+        shown.style.cssText = "position: fixed; top: 0; left: 0";
+        shown.textContent = secret;
+    }, 1)"""
+    await session.current.page.evaluate(anew, SECRET)
+
+    with observed_by(remembering.metrics):
+        seen = await session.capture(redactor(SECRET).text)
+
+    assert seen.screenshot is None
+    assert "anew" in seen.missing["screenshot"]
+    assert remembering.value("replaywright.secrets.mask_failures", what="picture") == 1

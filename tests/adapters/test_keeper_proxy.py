@@ -467,6 +467,20 @@ async def test_a_cut_answers_503_and_the_gate_stays_closed_until_disarm() -> Non
     assert after.endswith(b"ok")
 
 
+@pytest.mark.parametrize("header", ["Sec-Fetch-Mode: navigate", "Upgrade-Insecure-Requests: 1"])
+async def test_a_navigation_that_is_cut_leads_nowhere_so_that_its_page_stays(header: str) -> None:
+    async with rig() as it:
+        it.gate.arm("op", 1, 5000)
+        asked = it.post().replace(b"\r\n", b"\r\n%b\r\n" % header.encode(), 1)
+        posting = asyncio.create_task(it.ask(asked))
+        await it.gate.wait_held("op", 5)
+        it.gate.cut("op")
+        answer = await posting
+
+    assert answer.startswith(b"HTTP/1.1 204 ")
+    assert it.site.got == []
+
+
 async def test_a_permit_that_comes_too_late_is_refused_and_nothing_leaves() -> None:
     async with rig() as it:
         it.gate.arm("op", 1, 1)

@@ -23,7 +23,9 @@ from replaywright.domain.runs import Usage
 from replaywright.errors import ModelFailed, ModelMisconfigured, ModelRateLimited, ModelRefused, ModelUnavailable
 from replaywright.llm import prompts
 from replaywright.llm.executor import ModelExecutor
+from replaywright.observing import observed_by
 from replaywright.ports import Choice, TargetProposer
+from tests.telemetry.told import Remembering
 
 ROOT = Path(__file__).parents[2]
 PAGE = '[e1] link "Inbox"\n[e2] textbox "To"\n[e3] button "Send"'
@@ -161,6 +163,23 @@ async def test_an_unusable_answer_is_asked_again_once_and_both_requests_count(fi
 
     assert choice.element_id == "e3"
     assert choice.usage == Usage(calls=2, input_tokens=200, output_tokens=14, model="m-2026", prompts=prompts.VERSION)
+
+
+async def test_requests_are_measured_by_role_and_model_and_those_that_fail_as_well() -> None:
+    remembering = Remembering()
+    of = {"role": "executor", "model": "openai:m"}
+
+    with observed_by(remembering.metrics):
+        async with scripted(chosen("e3")) as script, executor(script) as proposer:
+            await ask(proposer)
+        async with scripted(failed(503)) as script, executor(script) as proposer:
+            with pytest.raises(ModelUnavailable):
+                await ask(proposer)
+
+    assert remembering.value("replaywright.model.calls", **of, result="ok") == 1
+    assert remembering.value("replaywright.model.calls", **of, result="failed") == 1
+    assert remembering.value("replaywright.model.tokens", **of) > 0
+    assert remembering.value("replaywright.model.duration", **of) == 2
 
 
 async def test_an_unknown_id_is_not_repeated_to_the_model() -> None:

@@ -34,6 +34,7 @@ from replaywright.stack.doctor import Health
 from replaywright.stack.redis import ask_redis, redis_answers
 from replaywright.stack.state import RunningService, state_file, write_running
 from replaywright.stack.temporal import DYNAMIC_CONFIG, temporal_answers
+from tests.telemetry.collector import collecting
 
 
 @pytest.fixture
@@ -75,7 +76,7 @@ async def test_redis_keeps_every_acknowledged_write_and_evicts_nothing(settings:
 async def test_the_dev_server_gets_its_settings_and_search_attributes(settings: Settings) -> None:
     async with Stack(settings) as stack:
         client = await Client.connect(stack.temporal_address)
-        found = [workflow async for workflow in client.list_workflows("BrowserState = 'done' AND BrowserHealCount = 0")]
+        found = [workflow async for workflow in client.list_workflows("BrowserStatus = 'done' AND BrowserHeals = 0")]
         running = read_running(settings.home)
         assert running is not None
         temporal = next(service for service in running.services if service.name == "Temporal")
@@ -329,6 +330,7 @@ async def test_doctor_finds_every_part_of_a_running_stack(settings: Settings) ->
     assert findings["Redis"].health is Health.OK
     assert findings["Chromium"].version
     assert "REPLAYWRIGHT_MODEL" in findings["Model"].advice
+    assert findings["Telemetry"].found == "off"
 
 
 async def test_doctor_says_what_does_not_answer_and_what_to_do(settings: Settings) -> None:
@@ -338,6 +340,7 @@ async def test_doctor_says_what_does_not_answer_and_what_to_do(settings: Setting
             "redis_url": f"redis://:hunter2@127.0.0.1:{free_port()}/0",
             "model": "openai:x",
             "model_base_url": f"http://127.0.0.1:{free_port()}/v1",
+            "otlp_endpoint": f"http://us:hunter2@127.0.0.1:{free_port()}",
         }
     )
 
@@ -347,7 +350,20 @@ async def test_doctor_says_what_does_not_answer_and_what_to_do(settings: Setting
         assert findings[name].health is Health.FAILED
         assert findings[name].reachable is False
         assert findings[name].advice
+    assert findings["Telemetry"].health is Health.WARNING
+    assert "OTEL_EXPORTER_OTLP_ENDPOINT" in findings["Telemetry"].advice
     assert "hunter2" not in repr(findings)
+
+
+async def test_doctor_asks_the_collector_and_sends_it_nothing(settings: Settings) -> None:
+    with collecting() as collector:
+        watched = settings.model_copy(update={"otlp_endpoint": collector.url, "metrics_address": "127.0.0.1:9464"})
+        findings = {finding.component: finding for finding in await diagnose(watched)}
+
+    assert findings["Telemetry"].reachable
+    assert findings["Telemetry"].health is Health.OK
+    assert findings["Telemetry"].found.endswith("/v1/traces, Prometheus at 127.0.0.1:9464")
+    assert collector.spans == []
 
 
 async def test_doctor_warns_of_a_disk_that_is_nearly_full(settings: Settings, small_disk: Path) -> None:

@@ -56,6 +56,7 @@ RULES: dict[str, Any] = {
 REACHING: dict[str, list[str]] = {
     "runs": [],
     "show": [RUN],
+    "report": [RUN],
     "artifacts list": [RUN],
     "trace export": [RUN],
     "resolve": [RUN, "--step", "1", "--done"],
@@ -82,6 +83,8 @@ REACHING: dict[str, list[str]] = {
     "skills restore": [f"buy-{MARK}"],
     "skills delete": [f"buy-{MARK}", "--yes"],
     "skills edit": [f"buy-{MARK}", "--file", "FILE", "--yes"],
+    "export": [f"buy-{MARK}", "--format", "python"],
+    "check": [f"buy-{MARK}"],
     "skills run": [f"buy-{MARK}", "--detach"],
     "overrides list": [],
     "overrides remove": [f"rule-{MARK}"],
@@ -89,11 +92,12 @@ REACHING: dict[str, list[str]] = {
 }
 """What each command reaches for; one that is new has to be put here or below."""
 ELSEWHERE = {
-    "artifacts prune", "codec-server", "demo", "doctor", "import", "keys list", "keys new", "keys sign-existing",
-    "overrides add", "overrides check", "policy check", "policy show", "run", "schema", "secrets check", "secrets list",
-    "skills import", "trace replay", "trace verify", "up", "version",
+    "artifacts prune", "codec-server", "dashboard", "demo", "doctor", "import", "keys list", "keys new",
+    "keys sign-existing", "overrides add", "overrides check", "policy check", "policy show", "run", "schema",
+    "secrets check", "secrets list", "skills import", "trace replay", "trace verify", "up", "version",
 }  # fmt: skip
-"""They tell nothing that a tenant keeps, but of the environment, a file that is named, or what they make themselves."""
+"""They tell nothing that a tenant keeps, but of the environment, a file that is named, or what they make themselves.
+What the dashboard reads has tests of its own."""
 
 
 def commands(group: Any, path: str = "") -> Iterator[str]:

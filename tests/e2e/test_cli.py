@@ -214,6 +214,28 @@ def test_runs_and_show_tell_what_happened(learned: Site) -> None:
     assert machine["result"]["succeeded"] is True
 
 
+def test_a_report_shows_the_run_with_its_pictures_and_the_runs_before(learned: Site, tmp_path: Path) -> None:
+    assert learned.run("--id", "anew", "--mode", "learn", subject="Learned anew").returncode == 0
+    assert learned.run("--id", "reported", "--pictures", "steps", subject="Reported").returncode == 0
+    file, first = tmp_path / "report.html", tmp_path / "learned.html"
+
+    result = learned.cli("report", "reported", "--out", str(file), "--json")
+    of_learning = learned.cli("report", "anew", "--out", str(first))
+
+    assert (result.returncode, of_learning.returncode) == (0, 0), result.stderr + of_learning.stderr
+    view, page = json.loads(result.stdout)["view"], file.read_text(encoding="utf-8")
+    assert [len(step["attempts"]) for step in view["steps"]] == [1] * 10
+    assert all(step["after"]["digest"] for step in view["steps"])
+    assert view["facts"]["mode"] == "auto"
+    assert "anew" in [run["runId"] for run in view["facts"]["earlier"]]
+    assert page.count("data:image/jpeg;base64,") >= 8
+    assert page.count('class="mark"') >= 8  # of the nine elements
+    assert of_learning.stdout.strip() == str(first)
+    assert first.read_text(encoding="utf-8").count("data:image/jpeg;base64,") >= 8  # what is learned has pictures
+    assert PASSWORD not in page + first.read_text(encoding="utf-8")
+    assert file.stat().st_mode & 0o777 == 0o600
+
+
 def test_no_command_prints_the_value_of_a_secret(learned: Site) -> None:
     said = [learned.run(), learned.cli("show", "latest"), learned.cli("show", "latest", "--json")]
     said += [learned.cli("runs"), learned.cli("cache", "list", "--json")]
@@ -356,10 +378,11 @@ def test_a_trace_is_exported_verified_and_replayed_without_a_server(learned: Sit
     replayed = learned.cli("trace", "replay", str(file), **nowhere)
     lines = file.read_text(encoding="utf-8").split("\n")
     steps = [json.loads(line) for line in lines if '"kind":"step"' in line]
+    pictures = sum('"kind":"picture"' in line for line in lines)
 
     assert exported.returncode == 0, exported.stderr
     assert (whole.returncode, whole.stderr) == (0, ""), whole.stdout
-    assert f"as it was written: {len(steps) + 1} lines, 1 execution of learned, seal {seal}" in whole.stdout
+    assert f"as it was written: {len(steps) + pictures + 1} lines, 1 execution of learned, seal {seal}" in whole.stdout
     assert (replayed.returncode, replayed.stderr) == (0, ""), replayed.stdout
     assert re.search(r"learned .*: \d+ activities, decided today as recorded", replayed.stdout)
     last = {step["sequence"]: step["metadata"]["status"] for step in steps}

@@ -88,18 +88,17 @@ async def text_of_run(browser: Browser, settings: Settings, run: str, picture: P
 
 
 async def test_the_ui_shows_clear_text_with_the_codec_server_and_not_without(
-    sealing: Settings, codec_port: int, browser: Browser, tmp_path: Path
+    sealing: Settings, codec_port: int, browser: Browser, tmp_path: Path, pictures: Path
 ) -> None:
     client = await connect_client(sealing)
     run = "codec/ui"
     await client.start_workflow("Unserved", {"said": CANARY}, id=run, task_queue="nobody", static_summary=CANARY)
     history = await client.get_workflow_handle(run).fetch_history()
     stored = b"".join(event.SerializeToString() for event in history.events)
-    pictures = Path(os.environ.get("REPLAYWRIGHT_INTERNAL_PICTURES", tmp_path))
 
-    without = await text_of_run(browser, sealing, "codec%2Fui", pictures / "without.png")
+    without = await text_of_run(browser, sealing, "codec%2Fui", pictures / "codec-without.png")
     server = await codec_server(sealing, codec_port, tmp_path / "codec.log")
-    with_it = await text_of_run(browser, sealing, "codec%2Fui", pictures / "with.png")
+    with_it = await text_of_run(browser, sealing, "codec%2Fui", pictures / "codec-with.png")
     await server.stop()
 
     assert CANARY.encode() not in stored

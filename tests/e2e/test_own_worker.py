@@ -1,6 +1,7 @@
 """A team's own worker, with everything of Replaywright as one argument."""
 
 import uuid
+from collections.abc import Iterator
 
 import pytest
 from temporalio.client import Client
@@ -10,19 +11,28 @@ from replaywright.domain.runs import RunInput, RunResult
 from replaywright.domain.tasks import parse_task
 from tests.e2e.lab import Lab
 from tests.e2e.our_workflow import OurWorkflow
+from tests.telemetry.collector import Collector, collecting
 from worker import ReplaywrightPlugin
 
 pytestmark = pytest.mark.slow
 
 
 @pytest.fixture
-async def client(lab: Lab) -> Client:
-    settings = lab.stage.place.settings
+def collector() -> Iterator[Collector]:
+    with collecting() as collector:
+        yield collector
+
+
+@pytest.fixture
+async def client(lab: Lab, collector: Collector) -> Client:
+    settings = lab.stage.place.settings.model_copy(update={"otlp_endpoint": collector.url})
     plugin = ReplaywrightPlugin(settings)
     return await Client.connect(settings.temporal_address or "", plugins=[plugin])
 
 
-async def test_one_plugin_brings_workflows_activities_and_replaying(lab: Lab, client: Client) -> None:
+async def test_one_plugin_brings_workflows_activities_replaying_and_traces(
+    lab: Lab, client: Client, collector: Collector
+) -> None:
     task = {
         "task": "read-button",
         "steps": [
@@ -44,3 +54,5 @@ async def test_one_plugin_brings_workflows_activities_and_replaying(lab: Lab, cl
     assert replayed.replay_failure is None
     result = await client.get_workflow_handle(f"{queue}/browser", result_type=RunResult).result()
     assert result.succeeded
+    [run_span], [extracted] = collector.named("run"), collector.named("browser.extract")
+    assert extracted.trace == run_span.trace

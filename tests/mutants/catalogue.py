@@ -269,7 +269,7 @@ RESOLVING = (
         "blank page adopted",
         "a browser whose page is gone is not taken for one that shows where the run was",
         "activities/sessions.py",
-        "adopted=url not in _BLANK, url=url",
+        "adopted=url not in BLANK, url=url",
         "adopted=True, url=url",
         (_SESSIONS + "test_a_browser_that_shows_nothing_any_more_is_kept_but_not_adopted",),
     ),

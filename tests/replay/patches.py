@@ -12,8 +12,11 @@ from unittest.mock import patch
 
 from temporalio import workflow
 from temporalio.client import Client, WorkflowFailureError, WorkflowHistory
+from temporalio.common import TypedSearchAttributes
 from temporalio.exceptions import ApplicationError
 
+from replaywright.cli.connect import Place
+from replaywright.cli.searchable import start_attributes
 from replaywright.domain.actions import Effect
 from replaywright.domain.outcomes import Status, StepOutcome
 from replaywright.domain.runs import (
@@ -24,7 +27,9 @@ from replaywright.domain.runs import (
     PersonVerdict,
     Resolution,
     RunInput,
+    Totals,
 )
+from replaywright.settings import Settings
 from replaywright.stack.temporal import provide_temporal, start_temporal
 from tests.workflows.scripted import Script, done, lost, missed, run_of, scripted, waiting
 from workflows.plugin import WorkflowPlugin
@@ -132,7 +137,7 @@ async def record_patches(folder: Path, scratch: Path, as_text: Callable[[Workflo
     binary = await provide_temporal(scratch)
     server = await start_temporal(binary.path, log=scratch / "temporal.log", database=scratch / "temporal.db")
     try:
-        client = await Client.connect(server.address, plugins=[WorkflowPlugin()])
+        client = await Client.connect(server.address, plugins=[WorkflowPlugin(sandboxed=True)])
         for name, (script, run) in RUNS.items():
             for side in ("before", "after"):
                 path = folder / f"{name}-{side}.json"
@@ -144,14 +149,44 @@ async def record_patches(folder: Path, scratch: Path, as_text: Callable[[Workflo
         await server.child.stop()
 
 
+async def record_searchable(path: Path, scratch: Path, as_text: Callable[[WorkflowHistory], str]) -> None:
+    """Write, if it is missing, the history of a run that was started with search attributes, waits, and is answered.
+
+    The other side are all histories of runs that were started without any.
+    """
+    if path.exists():
+        return
+    binary = await provide_temporal(scratch)
+    server = await start_temporal(binary.path, log=scratch / "searchable.log", database=scratch / "searchable.db")
+    try:
+        client = await Client.connect(server.address, plugins=[WorkflowPlugin()])
+        place = Place(client, Settings(temporal_address=server.address), "configured")
+        attributes = await start_attributes(place, task="test", site="site", skill="", mode="replay", totals=Totals())
+        run = run_of(GOTO, FILL, on_failure="ask", mode="replay")
+        answer = PersonVerdict(sequence=1, verdict="retry")
+        history = await recorded(client, closed_at_first(), run, answer, is_patched=True, attributes=attributes)
+        path.write_text(as_text(history), encoding="utf-8")
+    finally:
+        await server.child.stop()
+
+
 async def recorded(
-    client: Client, script: Script, run: RunInput, answer: PersonVerdict | None, *, is_patched: bool
+    client: Client,
+    script: Script,
+    run: RunInput,
+    answer: PersonVerdict | None,
+    *,
+    is_patched: bool,
+    attributes: TypedSearchAttributes = TypedSearchAttributes.empty,
 ) -> WorkflowHistory:
     """The history of one run, failed or not, which a person answers."""
     before = contextlib.nullcontext() if is_patched else patch.object(workflow, "patched", lambda _name: False)
     with before:
         async with scripted(client, script) as queue:
-            handle = await client.start_workflow(BrowserTask.run, run, id=f"patch-{uuid.uuid4().hex}", task_queue=queue)
+            run_id = f"patch-{uuid.uuid4().hex}"
+            handle = await client.start_workflow(
+                BrowserTask.run, run, id=run_id, task_queue=queue, search_attributes=attributes
+            )
             if answer is not None:
                 await waiting(handle)
                 await handle.execute_update(BrowserTask.resolve_step, answer)

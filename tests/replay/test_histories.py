@@ -8,6 +8,7 @@ import pytest
 from temporalio.client import WorkflowHistory
 from temporalio.worker import Replayer
 
+from replaywright.domain.search_attributes import STATUS
 from worker import ReplaywrightPlugin
 
 HISTORIES = sorted((Path(__file__).parent / "histories").glob("*.json"))
@@ -19,6 +20,13 @@ def patches_in(history: WorkflowHistory) -> set[str]:
     """The names of the changes that the workflow's code was asked about and knew."""
     details = [event.marker_recorded_event_attributes.details for event in history.events]
     return {json.loads(one.payloads[0].data)["id"] for each in details for one in each.values()}
+
+
+def statuses_in(path: Path) -> list[str]:
+    """The values that the run gave to its search attribute for the status."""
+    history = WorkflowHistory.from_json(path.stem, path.read_text(encoding="utf-8"))
+    told = [event.upsert_workflow_search_attributes_event_attributes.search_attributes for event in history.events]
+    return [json.loads(each.indexed_fields[STATUS.name].data) for each in told if STATUS.name in each.indexed_fields]
 
 
 def test_there_are_recorded_histories() -> None:
@@ -33,6 +41,7 @@ def test_there_are_recorded_histories() -> None:
         "rebuilt-from-a-checkpoint",
         "hibernated",
         "resumed-after-an-edit",
+        "searchable",
     }
 
 
@@ -50,6 +59,13 @@ def test_there_are_histories_of_before_and_after_a_change_of_the_workflow(name: 
     history = WorkflowHistory.from_json(name, path.read_text(encoding="utf-8"))
 
     assert patches_in(history) == patches
+
+
+def test_runs_that_were_started_with_search_attributes_change_them_and_all_others_do_not() -> None:
+    changed = {path.stem: statuses_in(path) for path in [*HISTORIES, *PATCHES]}
+
+    assert {name for name, statuses in changed.items() if statuses} == {"searchable"}
+    assert changed["searchable"] == ["waiting", "running", "done"]
 
 
 @pytest.mark.parametrize("path", PATCHES, ids=lambda path: path.stem)

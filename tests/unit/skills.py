@@ -2,7 +2,11 @@
 
 from typing import Any
 
+from replaywright.domain.actions import Effect
+from replaywright.domain.entries import ActionCacheEntry, EntryStatus
+from replaywright.domain.fingerprints import content_key, site_scope
 from replaywright.domain.skills import Skill, SkillRun
+from replaywright.domain.steps import Step, action_of
 from replaywright.domain.tasks import parse_task
 
 SITE = "http://mail.example"
@@ -39,4 +43,22 @@ def run(run_id: str = "r1", version: int = 1, *, succeeded: bool = True, **field
     """A run that did all three steps."""
     return SkillRun.model_validate(
         {"run_id": run_id, "version": version, "succeeded": succeeded, "steps_done": 3, **fields}
+    )
+
+
+def learned(step: Step, url: str, *, name: str = "Password", tenant: str = "default") -> ActionCacheEntry:
+    """What a verified run has learned of a step on the page `url`."""
+    return ActionCacheEntry(
+        tag="input",
+        role="textbox",
+        name=name,
+        attributes={"id": "field"},
+        content_key=content_key(tenant, url, step),
+        status=EntryStatus.ACTIVE,
+        site=site_scope(url),
+        instruction=step.instruction,
+        action_type=action_of(step),
+        effect=Effect.IDEMPOTENT,
+        run_id="r1",
+        origin="model",
     )

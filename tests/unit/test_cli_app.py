@@ -26,7 +26,7 @@ from replaywright.stack.doctor import Health
 from replaywright.stack.processes import free_port
 
 ROOT = Path(__file__).parents[2]
-COMMANDS = ["demo", "doctor", "up", "run", "runs", "show", "resolve", "cancel", "schema", "version"]
+COMMANDS = ["demo", "doctor", "up", "run", "check", "runs", "show", "resolve", "cancel", "schema", "version"]
 COMMANDS += ["artifacts list", "artifacts prune", "cache list", "cache show", "cache promote", "cache invalidate"]
 COMMANDS += [f"skills {verb}" for verb in ("list", "show", "run", "edit", "invalidate", "restore", "diff", "delete")]
 COMMANDS += ["skills export", "skills import"]

@@ -11,13 +11,15 @@ from typer.testing import CliRunner
 
 from cache.connection import open_redis
 from cache.skills import RedisSkills
+from cache.steps import RedisStepStore
 from replaywright.cli.commands import app
 from replaywright.cli.skill_run import runnable
 from replaywright.cli.skill_store import KnowledgeBase, as_yaml
+from replaywright.domain.entries import ActionCacheEntry
 from replaywright.domain.skills import Skill, SkillRecord, SkillStatus
 from replaywright.errors import InputInvalid
 from replaywright.settings import PREFIX
-from tests.unit.skills import run, skill
+from tests.unit.skills import SITE, learned, run, skill
 
 _Result = TypeVar("_Result")
 
@@ -39,6 +41,32 @@ class Base:
 
     def add(self, one: Skill) -> Skill:
         return self.does(lambda skills: skills.save("default", one, who="r1"))
+
+    def stored(self, work: Callable[[RedisStepStore], Awaitable[_Result]]) -> _Result:
+        async def done() -> _Result:
+            async with open_redis(self.url) as client:
+                return await work(RedisStepStore(client))
+
+        return asyncio.run(done())
+
+    def learns(self, entry: ActionCacheEntry) -> None:
+        async def kept(store: RedisStepStore) -> None:
+            await store.keep(tenant="default", run_id="r1", entry=entry)
+            await store.promote(tenant="default", run_id="r1", content_keys=[entry.content_key])
+
+        self.stored(kept)
+
+    def forgets(self) -> None:
+        """Empty the server."""
+
+        async def gone() -> None:
+            async with open_redis(self.url) as client:
+                await client.flushall()
+
+        asyncio.run(gone())
+
+    def entries(self) -> list[ActionCacheEntry]:
+        return [info.entry for info in self.stored(lambda store: store.entries(tenant="default"))]
 
     def record(self, name: str = "send-mail") -> SkillRecord | None:
         return self.does(lambda skills: skills.record("default", name))
@@ -146,7 +174,40 @@ def test_json_is_exported_and_imported_too(base: Base, tmp_path: Path) -> None:
     told = json.loads(base.said("import", str(file), "--json"))
 
     assert json.loads(file.read_text(encoding="utf-8"))["skills"][0]["name"] == "send-mail"
-    assert told == {"skills": [{"name": "send-mail", "version": 1, "imported": False}]}
+    assert told == {"skills": [{"name": "send-mail", "version": 1, "imported": False}], "elements": 0}
+
+
+def test_what_was_learned_of_the_elements_goes_with_the_skill_when_asked_for(base: Base, tmp_path: Path) -> None:
+    given, file = skill(status=ACTIVE), tmp_path / "send-mail.yaml"
+    base.add(given)
+    base.learns(learned(given.task.steps[0], f"{SITE}/compose"))
+
+    base.said("export", "send-mail", "-o", str(file))
+    without = file.read_text(encoding="utf-8")
+    result = base.cli("export", "send-mail", "--elements", "-o", str(file))
+    base.forgets()
+    base.said("import", str(file))
+    again = json.loads(base.said("import", str(file), "--json"))
+
+    assert "elements:" not in without
+    assert "nothing that a run has verified is recorded for `click Send`" in result.stderr
+    assert "the password" not in result.stderr
+    [entry] = base.entries()
+    assert (entry.name, entry.effect, entry.status, entry.origin) == ("Password", "idempotent", "active", "imported")
+    assert again["elements"] == 0
+
+
+def test_elements_that_are_known_here_are_not_replaced_by_those_of_a_file(base: Base, tmp_path: Path) -> None:
+    given, file = skill(status=ACTIVE), tmp_path / "send-mail.yaml"
+    base.add(given)
+    base.learns(learned(given.task.steps[0], f"{SITE}/compose"))
+    base.said("export", "send-mail", "--elements", "-o", str(file))
+    base.forgets()
+    base.learns(learned(given.task.steps[0], f"{SITE}/compose", name="Passphrase"))
+
+    base.said("import", str(file))
+
+    assert [entry.name for entry in base.entries()] == ["Passphrase"]
 
 
 def test_an_import_over_an_active_version_leaves_that_one_in_use(base: Base, tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 """Values from files, names and descriptions of runs, and text that may come from anywhere."""
 
+import re
 from datetime import timedelta
 from pathlib import Path
 
@@ -76,18 +77,36 @@ def test_the_id_of_a_run_says_task_and_site_and_nothing_of_the_values() -> None:
 
     name, site, rest = run_id.split("/")
     assert (name, site) == ("greet", "shop.example")
-    assert len(rest) == len("20261121-103400-1a2b")
+    assert len(rest) == len("20261121-103400-1a2b3c")
     assert "Ada" not in run_id
     assert "secret" not in run_id
+
+
+@pytest.mark.parametrize(
+    "host", ["[2001:db8::1]", "bücher.example", "a" * 200 + ".example", "x_y.example", "ex%61mple"]
+)
+def test_the_id_of_a_run_has_safe_characters_only_and_is_not_too_long(host: str) -> None:
+    run_id = taskfile.new_run_id(task(), {"base_url": f"http://{host}:8080", "who": "Ada"})
+
+    assert re.fullmatch(r"[a-z0-9-]{1,63}/[A-Za-z0-9.-]{1,64}/[0-9]{8}-[0-9]{6}-[0-9a-f]{6}", run_id)
 
 
 def test_the_plan_shows_templates_and_no_html() -> None:
     plan = taskfile.plan_of(task(), Mode.AUTO, Heal.PROPOSE)
 
-    assert "2. `fill the 'name' field = {{who}}`" in plan
+    assert "2. `` fill the `name` field = {{who}} ``" in plan
     assert "<b>" not in plan.replace("\\<b\\>", "")
     assert "`PASSWORD`" in plan
     assert "heal: propose" in plan
+
+
+def test_the_plan_says_where_the_run_goes_and_what_tells_more_of_it_but_no_value() -> None:
+    plan = taskfile.plan_of(task(), Mode.AUTO, Heal.AUTO, run_id="greet/x y", site="shop.example", skill="greeting")
+
+    assert "- site: `shop.example`" in plan
+    assert "- skill: `greeting`" in plan
+    assert "- more: `replaywright report 'greet/x y'` · `replaywright show 'greet/x y'`" in plan
+    assert "- parameters: `base_url`, `who` (values: see the input)" in plan
 
 
 def test_summary_and_plan_keep_to_the_limits_of_temporal() -> None:
@@ -141,7 +160,7 @@ def test_signs_fall_back_to_ascii_where_the_terminal_has_no_others() -> None:
     with Path("/dev/null").open("w", encoding="ascii") as file:
         console = Console(file=file)
 
-        assert output._fitting("✓ …", console) == "+ ..."
+        assert output.fitting("✓ …", console) == "+ ..."
 
 
 def test_a_step_that_was_done_with_a_warning_or_left_alone_says_so() -> None:

@@ -1,11 +1,9 @@
 """Lists: which items there are, the plan with the steps of each, and what a task file may say of them."""
 
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from replaywright.cli.taskfile import read_task
 from replaywright.domain.fingerprints import content_key, fingerprint
 from replaywright.domain.loops import Course, collected, items_of
 from replaywright.domain.outcomes import Status, StepOutcome
@@ -181,12 +179,6 @@ def test_several_values_for_a_parameter_that_is_no_list_are_refused() -> None:
 def test_a_list_or_condition_that_makes_no_sense_is_refused_with_the_remedy(step: dict[str, Any], said: str) -> None:
     with pytest.raises(InputInvalid, match=said):
         task(step, parameters={"who": {}, "names": {"type": "list"}})
-
-
-def test_the_example_is_a_task() -> None:
-    example = read_task(str(Path(__file__).parents[2] / "examples" / "open_invoices.yaml"))
-
-    assert isinstance(example.steps[2], ForEach)
 
 
 def test_an_item_is_only_known_to_its_own_steps() -> None:

@@ -100,6 +100,10 @@ def test_flat_lines_are_alike_whatever_version_wrote_them() -> None:
         "sequence": 3,
         "epoch": 2,
         "title": "fill",
+        "input": {
+            "step": {"action": "fill", "instruction": "the To field", "value": "{{to}} {{secret:PIN}}"},
+            "parameters": ["to"],
+        },
         **DONE.model_dump(mode="json", by_alias=True, exclude_defaults=True),
     }
     assert flat(new) == new

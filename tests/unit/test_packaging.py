@@ -6,13 +6,9 @@ from importlib.metadata import Distribution, distribution, packages_distribution
 from pathlib import Path
 
 import pytest
-import yaml
 from packaging.markers import default_environment
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
-
-from replaywright.stack.redis import DURABILITY
-from replaywright.stack.temporal import dev_server_arguments
 
 ROOT = Path(__file__).parents[2]
 OUR_NAMES = ("workflows", "activities", "cache", "worker", "demo", "replaywright")
@@ -102,31 +98,10 @@ def test_the_build_backend_is_locked_too() -> None:
     assert {"hatchling", "editables"} <= locked().keys()
 
 
-def test_the_compose_file_gives_temporal_and_redis_what_the_local_stack_gives_them() -> None:
-    services = yaml.safe_load((ROOT / "docker-compose.yml").read_text(encoding="utf-8"))["services"]
-    temporal, redis = services["temporal"]["command"], services["redis-ledger"]["command"]
-
-    assert [word for word in dev_server_arguments() if word not in temporal] == []
-    assert tuple(redis[1:]) == DURABILITY
-
-
-def test_the_compose_file_opens_ports_on_this_machine_only_and_has_a_worker_for_each_role() -> None:
-    services = yaml.safe_load((ROOT / "docker-compose.yml").read_text(encoding="utf-8"))["services"]
-
-    ports = [port for service in services.values() for port in service.get("ports", [])]
-    roles = {service["command"][1] for service in services.values() if service["command"][0] == "--role"}
-
-    assert ports
-    assert all(port.startswith("127.0.0.1:") for port in ports)
-    assert roles == {"workflow", "browser", "model"}
-    assert services["worker-browser"]["shm_size"] == "1g"
-    assert all(service["init"] for service in services.values())
-
-
 def test_the_image_does_not_run_as_root_and_copies_everything_that_is_shipped() -> None:
     dockerfile = (ROOT / "Dockerfile").read_text(encoding="utf-8")
     shipped = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["hatch"]["build"]
 
-    assert "\nUSER replaywright\n" in dockerfile
+    assert "\nUSER 10001:10001\n" in dockerfile
     for name in shipped["only-include"]:
         assert re.search(rf"^COPY .*\b{re.escape(name)}\b", dockerfile, re.MULTILINE), name

@@ -31,12 +31,14 @@ from replaywright.domain.policy_runs import CheckPolicy, Granted
 from replaywright.domain.questions import KeyRequest, LookForPerson, Notice, Question, SeenByPerson
 from replaywright.domain.recall import Recalled, RecallRequest
 from replaywright.domain.runs import (
+    ELSEWHERE,
     ActionRequest,
     Decision,
     Finished,
     FinishRequest,
     HandedBackRequest,
     LeaveOutRequest,
+    NearOutcome,
     Proposal,
     ProposedProbe,
     ProposeProbeRequest,
@@ -137,6 +139,10 @@ class Script:
     left_out: list[LeaveOutRequest] = field(default_factory=list)
     resumed: list[ResumeRequest] = field(default_factory=list)
     opened: list[OpenSession] = field(default_factory=list)
+    near: bool | None = None
+    """Whether the workflow's own process holds the browser; None: no local activity is expected."""
+    local_ids: list[str] = field(default_factory=list)
+    """Of the local activities that were tried."""
     full: Callable[[str], bool] = lambda _name: False
     """Whether no place is free when this activity asks for a browser."""
     asked_for: list[str] = field(default_factory=list)
@@ -181,6 +187,13 @@ class Script:
         known=True, requests=("POST http://site/form",), url="http://site/"
     )
     taken_back: list[TakeBack] = field(default_factory=list)
+
+    async def perform_named(self, request: ActionRequest) -> StepOutcome:
+        """What `browser.<action>` answers, noted."""
+        call = sum(known.sequence == request.sequence for known in self.performed)
+        self.performed.append(request)
+        self.activity_ids.append(activity.info().activity_id)
+        return await self.answered(request, call)
 
     async def answered(self, request: ActionRequest, call: int) -> StepOutcome:
         """What `performing` says, else `answer`."""
@@ -380,16 +393,29 @@ def _of_goals(script: Script) -> list[Callable[..., object]]:
     return [recall, claim, release, judge, learn, label, plan]
 
 
+def _near(script: Script) -> list[Callable[..., object]]:
+    """The browser actions as local activities, in the workflow's own process."""
+
+    def named(action: Action) -> Callable[..., object]:
+        @activity.defn(name=f"browser.{action}")
+        async def perform(request: ActionRequest) -> NearOutcome:
+            script.local_ids.append(activity.info().activity_id)
+            if not script.near:
+                raise ApplicationError("another process holds it", type=ELSEWHERE, non_retryable=True)
+            return NearOutcome(asked=request, outcome=await script.perform_named(request))
+
+        return perform
+
+    return [] if script.near is None else [named(action) for action in Action]
+
+
 def _activities(script: Script, queue: str) -> tuple[list[Callable[..., object]], ...]:
     session = SessionRef(session_id="s1", queue=f"{queue}-own", host_queue=f"{queue}-own", host="h")
 
     def named(action: Action) -> Callable[..., object]:
         @activity.defn(name=f"browser.{action}")
         async def perform(request: ActionRequest) -> StepOutcome:
-            call = sum(r.sequence == request.sequence for r in script.performed)
-            script.performed.append(request)
-            script.activity_ids.append(activity.info().activity_id)
-            return await script.answered(request, call)
+            return await script.perform_named(request)
 
         return perform
 
@@ -463,12 +489,21 @@ def _activities(script: Script, queue: str) -> tuple[list[Callable[..., object]]
 
 
 @asynccontextmanager
-async def scripted(client: Client, script: Script, queue: str = "") -> AsyncIterator[str]:
-    """Workers for the workflow and for the scripted activities; yields the task queue, a new one if none is given."""
+async def scripted(client: Client, script: Script, queue: str = "", *, cached: int = 1_000) -> AsyncIterator[str]:
+    """Workers for the workflow and for the scripted activities; yields the task queue, a new one if none is given.
+
+    Without workflows that are `cached`, every task of one replays all that was before.
+    """
     queue = queue or f"test-{uuid.uuid4().hex[:8]}"
     own, shared, of_models = _activities(script, queue)
     async with (
-        Worker(client, task_queue=queue),
+        Worker(
+            client,
+            task_queue=queue,
+            activities=_near(script),
+            no_remote_activities=True,
+            max_cached_workflows=cached,
+        ),
         Worker(client, task_queue=f"{queue}-own", activities=own, workflows=[]),
         Worker(client, task_queue=browser_queue(queue), activities=shared),
         Worker(client, task_queue=model_queue(queue), activities=of_models),

@@ -33,7 +33,7 @@ SEND = {"action": "click", "instruction": "the send button", "effect": "commit"}
 @pytest.fixture
 async def client(temporal_env: WorkflowEnvironment) -> Client:
     address = temporal_env.client.service_client.config.target_host
-    return await Client.connect(address, plugins=[WorkflowPlugin()])
+    return await Client.connect(address, plugins=[WorkflowPlugin(sandboxed=True)])
 
 
 def result_of(error: WorkflowFailureError) -> RunResult:
@@ -265,7 +265,7 @@ async def test_a_menu_that_closed_is_opened_again_before_anybody_is_asked(client
         handle = await start(client, queue, run_of(GOTO, HOVER, EXPAND, SEND))
         result = await handle.result()
     history = await handle.fetch_history()
-    replayed = await Replayer(workflows=[], plugins=[WorkflowPlugin()]).replay_workflow(history)
+    replayed = await Replayer(workflows=[], plugins=[WorkflowPlugin(sandboxed=True)]).replay_workflow(history)
 
     assert [(r.sequence, r.reapply) for r in script.performed] == [
         (0, False),
@@ -386,6 +386,6 @@ async def test_a_finished_run_replays_against_the_same_code(client: Client) -> N
         await handle.result()
     history = await handle.fetch_history()
 
-    outcome = await Replayer(workflows=[], plugins=[WorkflowPlugin()]).replay_workflow(history)
+    outcome = await Replayer(workflows=[], plugins=[WorkflowPlugin(sandboxed=True)]).replay_workflow(history)
 
     assert outcome.replay_failure is None

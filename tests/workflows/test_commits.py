@@ -20,7 +20,7 @@ SEND = {"action": "click", "instruction": "the send button", "effect": "commit"}
 @pytest.fixture
 async def client(temporal_env: WorkflowEnvironment) -> Client:
     address = temporal_env.client.service_client.config.target_host
-    return await Client.connect(address, plugins=[WorkflowPlugin()])
+    return await Client.connect(address, plugins=[WorkflowPlugin(sandboxed=True)])
 
 
 def breaks_off(kind: str) -> Script:

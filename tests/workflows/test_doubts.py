@@ -30,7 +30,7 @@ SEND: dict[str, Any] = {
 @pytest.fixture
 async def client(temporal_env: WorkflowEnvironment) -> Client:
     address = temporal_env.client.service_client.config.target_host
-    return await Client.connect(address, plugins=[WorkflowPlugin()])
+    return await Client.connect(address, plugins=[WorkflowPlugin(sandboxed=True)])
 
 
 def losing(*errors: ApplicationError, adopt: bool = True) -> Script:

@@ -73,7 +73,7 @@ async def test_a_skill_that_does_not_fit_the_page_is_passed_over_unblamed_and_th
     assert (learned.context.signed_in, learned.context.start) == (True, "http://site/start")
     assert result.skill is not None
     assert result.skill.how == "learned"
-    await Replayer(workflows=[], plugins=[WorkflowPlugin()]).replay_workflow(history)
+    await Replayer(workflows=[], plugins=[WorkflowPlugin(sandboxed=True)]).replay_workflow(history)
 
 
 async def test_a_skill_whose_own_start_page_has_changed_is_suspect_and_learned_again_from_there(client: Client) -> None:
@@ -92,7 +92,7 @@ async def test_a_skill_whose_own_start_page_has_changed_is_suspect_and_learned_a
     assert (learned.replaces is not None, learned.keeps_start) == (True, False)
     assert sum(one.step.action == "goto" for one in script.performed) == 1
     assert (result.succeeded, len(script.fitted)) == (True, 1)
-    await Replayer(workflows=[], plugins=[WorkflowPlugin()]).replay_workflow(history)
+    await Replayer(workflows=[], plugins=[WorkflowPlugin(sandboxed=True)]).replay_workflow(history)
 
 
 @pytest.mark.long

@@ -97,7 +97,7 @@ def failed(error: WorkflowFailureError) -> RunResult:
 @pytest.fixture
 async def client(temporal_env: WorkflowEnvironment) -> Client:
     address = temporal_env.client.service_client.config.target_host
-    return await Client.connect(address, plugins=[WorkflowPlugin()])
+    return await Client.connect(address, plugins=[WorkflowPlugin(sandboxed=True)])
 
 
 async def test_what_is_not_known_is_labelled_planned_part_by_part_verified_and_written_down(client: Client) -> None:
@@ -117,7 +117,7 @@ async def test_what_is_not_known_is_labelled_planned_part_by_part_verified_and_w
     assert [one.action for one in learned.task.steps] == ["goto", "click", "fill", "fill", "click"]
     assert (learned.task.verify, learned.task.parameters["to"].type) == ((SENT,), "email")
     assert (result.skill and result.skill.how, result.totals.usage.calls) == ("learned", 3)
-    await Replayer(workflows=[], plugins=[WorkflowPlugin()]).replay_workflow(history)
+    await Replayer(workflows=[], plugins=[WorkflowPlugin(sandboxed=True)]).replay_workflow(history)
 
 
 async def test_a_recalled_skill_is_run_without_planner_or_executor_and_counted(client: Client) -> None:
@@ -223,7 +223,7 @@ async def test_a_skill_that_breaks_is_suspect_and_learned_again_from_the_step_th
     assert [one.instruction for one in learned.task.steps[1:]] == [s.instruction for s in (TO, NEXT, SUBJECT, SEND)]
     assert sum(one.step.action == "goto" for one in script.performed) == 1
     assert result.skill is not None
-    await Replayer(workflows=[], plugins=[WorkflowPlugin()]).replay_workflow(history)
+    await Replayer(workflows=[], plugins=[WorkflowPlugin(sandboxed=True)]).replay_workflow(history)
 
 
 @pytest.mark.long

@@ -30,7 +30,7 @@ Handle = WorkflowHandle[BrowserTask, RunResult]
 @pytest.fixture
 async def client(temporal_env: WorkflowEnvironment) -> Client:
     address = temporal_env.client.service_client.config.target_host
-    return await Client.connect(address, plugins=[WorkflowPlugin()])
+    return await Client.connect(address, plugins=[WorkflowPlugin(sandboxed=True)])
 
 
 async def say(handle: Handle, sequence: int, verdict: str, **fields: object) -> None:
@@ -62,7 +62,9 @@ async def test_an_approval_shows_what_follows_and_covers_the_payment_that_it_sho
         before = [request.sequence for request in script.performed]
         await say(handle, 1, "approve", why="I checked it")
         result = await ended(handle)
-    replayed = await Replayer(workflows=[], plugins=[WorkflowPlugin()]).replay_workflow(await handle.fetch_history())
+    replayed = await Replayer(workflows=[], plugins=[WorkflowPlugin(sandboxed=True)]).replay_workflow(
+        await handle.fetch_history()
+    )
 
     assert (question.kind, question.answers) == (QuestionKind.APPROVE, ("approve", "refuse"))
     assert question.shows == ("3. fill the IBAN field = DE00", "4. click the pay button (irreversible)")

@@ -25,7 +25,7 @@ ASKED = {"exists": {"role": "dialog", "name": "Cookies"}}
 @pytest.fixture
 async def client(temporal_env: WorkflowEnvironment) -> Client:
     address = temporal_env.client.service_client.config.target_host
-    return await Client.connect(address, plugins=[WorkflowPlugin()])
+    return await Client.connect(address, plugins=[WorkflowPlugin(sandboxed=True)])
 
 
 def for_each(*steps: dict[str, Any], **fields: Any) -> dict[str, Any]:
@@ -87,7 +87,7 @@ async def test_an_item_of_which_a_step_fails_is_left_and_told_and_the_next_one_i
         handle = await start(client, queue, run_of(*steps, mode="replay"))
         result = await handle.result()
         history = await handle.fetch_history()
-    await Replayer(workflows=[], plugins=[WorkflowPlugin()]).replay_workflow(history)
+    await Replayer(workflows=[], plugins=[WorkflowPlugin(sandboxed=True)]).replay_workflow(history)
 
     assert [(one.action.sequence, one.reason) for one in script.left_out] == [(4, ITEM_SKIPPED), (5, ITEM_LEFT)]
     assert [(one.item, one.number, one.value) for one in result.skipped] == [("invoice", 2, ROWS[1])]

@@ -45,7 +45,7 @@ def of_rules(script: Script) -> list[ActionRequest]:
 @pytest.fixture
 async def client(temporal_env: WorkflowEnvironment) -> Client:
     address = temporal_env.client.service_client.config.target_host
-    return await Client.connect(address, plugins=[WorkflowPlugin()])
+    return await Client.connect(address, plugins=[WorkflowPlugin(sandboxed=True)])
 
 
 async def test_a_rule_that_is_due_after_a_step_is_performed_before_the_next(client: Client) -> None:
@@ -220,5 +220,5 @@ async def test_a_run_with_rules_replays(client: Client) -> None:
         await handle.result()
 
     history = await handle.fetch_history()
-    result = await Replayer(workflows=[], plugins=[WorkflowPlugin()]).replay_workflow(history)
+    result = await Replayer(workflows=[], plugins=[WorkflowPlugin(sandboxed=True)]).replay_workflow(history)
     assert result.replay_failure is None

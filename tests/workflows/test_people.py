@@ -22,7 +22,7 @@ FILL = {"action": "fill", "instruction": "the name field", "value": "Ada"}
 @pytest.fixture
 async def client(temporal_env: WorkflowEnvironment) -> Client:
     address = temporal_env.client.service_client.config.target_host
-    return await Client.connect(address, plugins=[WorkflowPlugin()])
+    return await Client.connect(address, plugins=[WorkflowPlugin(sandboxed=True)])
 
 
 def covered(request: ActionRequest, call: int) -> StepOutcome:
@@ -149,7 +149,7 @@ async def test_a_question_that_nobody_answers_is_reminded_of_and_ends_the_run_at
         with pytest.raises(WorkflowFailureError) as failure:
             await handle.result()
     history = await handle.fetch_history()
-    replayed = await Replayer(workflows=[], plugins=[WorkflowPlugin()]).replay_workflow(history)
+    replayed = await Replayer(workflows=[], plugins=[WorkflowPlugin(sandboxed=True)]).replay_workflow(history)
 
     result = result_of(failure.value)
     assert result.reason == "unanswered"

@@ -19,7 +19,7 @@ from workflows.task import BrowserTask
 @pytest.fixture
 async def client(temporal_env: WorkflowEnvironment) -> Client:
     address = temporal_env.client.service_client.config.target_host
-    return await Client.connect(address, plugins=[WorkflowPlugin()])
+    return await Client.connect(address, plugins=[WorkflowPlugin(sandboxed=True)])
 
 
 class Host:
@@ -60,7 +60,7 @@ async def test_a_run_waits_visibly_for_a_place_and_is_done_when_there_is_one(cli
         result = await handle.result()
         ended = await handle.query(BrowserTask.progress)
     history = await handle.fetch_history()
-    replayed = await Replayer(workflows=[], plugins=[WorkflowPlugin()]).replay_workflow(history)
+    replayed = await Replayer(workflows=[], plugins=[WorkflowPlugin(sandboxed=True)]).replay_workflow(history)
 
     assert result.succeeded
     assert (waiting.status, waiting.step, "waiting" in ended.doing) == ("running", 0, False)

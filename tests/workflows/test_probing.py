@@ -24,7 +24,7 @@ COST = Usage(calls=1, input_tokens=150, output_tokens=10, model="fake")
 @pytest.fixture
 async def client(temporal_env: WorkflowEnvironment) -> Client:
     address = temporal_env.client.service_client.config.target_host
-    return await Client.connect(address, plugins=[WorkflowPlugin()])
+    return await Client.connect(address, plugins=[WorkflowPlugin(sandboxed=True)])
 
 
 def learning(*, from_model: bool = True, from_ledger: bool = False) -> Script:

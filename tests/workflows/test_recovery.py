@@ -24,7 +24,7 @@ OPEN = {"action": "click", "instruction": "the next link", "effect": "idempotent
 @pytest.fixture
 async def client(temporal_env: WorkflowEnvironment) -> Client:
     address = temporal_env.client.service_client.config.target_host
-    return await Client.connect(address, plugins=[WorkflowPlugin()])
+    return await Client.connect(address, plugins=[WorkflowPlugin(sandboxed=True)])
 
 
 def losing(sequence: int) -> Script:
@@ -110,7 +110,7 @@ async def test_a_browser_lost_after_a_commit_goes_on_from_the_checkpoint_after_i
         handle = await start(client, queue, run_of(GOTO, SEND, FILL, FILL))
         result = await handle.result()
     history = await handle.fetch_history()
-    replayed = await Replayer(workflows=[], plugins=[WorkflowPlugin()]).replay_workflow(history)
+    replayed = await Replayer(workflows=[], plugins=[WorkflowPlugin(sandboxed=True)]).replay_workflow(history)
 
     assert result.succeeded
     assert [request.state for request in script.restored] == ["after-1"]
@@ -240,7 +240,7 @@ async def test_a_run_that_waits_for_long_gives_its_browser_back_and_goes_on_with
         await handle.execute_update(BrowserTask.resolve_step, answer)
         result = await handle.result()
     history = await handle.fetch_history()
-    replayed = await Replayer(workflows=[], plugins=[WorkflowPlugin()]).replay_workflow(history)
+    replayed = await Replayer(workflows=[], plugins=[WorkflowPlugin(sandboxed=True)]).replay_workflow(history)
 
     assert result.succeeded
     assert [request.state for request in script.restored] == [restored]

@@ -28,7 +28,7 @@ LARGE = Wear(age_s=60, memory_mb=1_700)
 @pytest.fixture
 async def client(temporal_env: WorkflowEnvironment) -> Client:
     address = temporal_env.client.service_client.config.target_host
-    return await Client.connect(address, plugins=[WorkflowPlugin()])
+    return await Client.connect(address, plugins=[WorkflowPlugin(sandboxed=True)])
 
 
 def worn_at(sequence: int, wear: Wear = OLD, **fields: object) -> Script:
@@ -50,7 +50,7 @@ async def ran(client: Client, script: Script, *steps: Mapping[str, object], **fi
         assert (await handle.result()).succeeded
         progress = await handle.query(BrowserTask.progress)
     history = await handle.fetch_history()
-    replayed = await Replayer(workflows=[], plugins=[WorkflowPlugin()]).replay_workflow(history)
+    replayed = await Replayer(workflows=[], plugins=[WorkflowPlugin(sandboxed=True)]).replay_workflow(history)
     assert replayed.replay_failure is None
     return progress
 

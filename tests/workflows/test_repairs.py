@@ -50,7 +50,7 @@ def kinds(script: Script, sequence: int = 1) -> list[str]:
 @pytest.fixture
 async def client(temporal_env: WorkflowEnvironment) -> Client:
     address = temporal_env.client.service_client.config.target_host
-    return await Client.connect(address, plugins=[WorkflowPlugin()])
+    return await Client.connect(address, plugins=[WorkflowPlugin(sandboxed=True)])
 
 
 def failed(error: WorkflowFailureError) -> RunResult:
@@ -96,7 +96,7 @@ async def test_an_expectation_that_comes_true_late_saves_the_step(client: Client
     assert result.succeeded
     assert kinds(script) == ["first", "recheck"]
     assert script.activity_ids[-1].endswith("-recheck1")
-    await Replayer(workflows=[], plugins=[WorkflowPlugin()]).replay_workflow(history)
+    await Replayer(workflows=[], plugins=[WorkflowPlugin(sandboxed=True)]).replay_workflow(history)
 
 
 async def test_looking_again_survives_the_loss_of_the_worker(client: Client) -> None:
@@ -176,7 +176,7 @@ async def test_a_revised_plan_replaces_the_rest_and_survives_continuing_as_new(c
     [asked] = script.revised
     assert (asked.sequence, asked.snapshot) == (1, "snap")
     assert "not found" in asked.failed
-    await Replayer(workflows=[], plugins=[WorkflowPlugin()]).replay_workflow(history)
+    await Replayer(workflows=[], plugins=[WorkflowPlugin(sandboxed=True)]).replay_workflow(history)
 
 
 async def test_progress_says_that_the_plan_was_revised_and_from_where(client: Client) -> None:

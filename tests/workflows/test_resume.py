@@ -35,7 +35,7 @@ SEND = {"action": "click", "instruction": "the send button", "effect": "commit"}
 @pytest.fixture
 async def client(temporal_env: WorkflowEnvironment) -> Client:
     address = temporal_env.client.service_client.config.target_host
-    return await Client.connect(address, plugins=[WorkflowPlugin()])
+    return await Client.connect(address, plugins=[WorkflowPlugin(sandboxed=True)])
 
 
 def answering(steps: int, *, commits: tuple[int, ...] = (), **fields: object) -> Script:
@@ -219,7 +219,7 @@ async def test_what_was_done_under_another_chain_waits_for_a_person_who_takes_it
         await handle.execute_update(BrowserTask.resolve_step, PersonVerdict(sequence=1, verdict="keep", who="Ada"))
         result = await handle.result()
     history = await handle.fetch_history()
-    replayed = await Replayer(workflows=[], plugins=[WorkflowPlugin()]).replay_workflow(history)
+    replayed = await Replayer(workflows=[], plugins=[WorkflowPlugin(sandboxed=True)]).replay_workflow(history)
 
     assert progress.answers == ("redo", "keep", "abandon")
     assert [request.sequence for request in script.performed] == [0, 1, 2]

@@ -62,7 +62,7 @@ async def test_a_run_goes_on_where_it_was_when_temporal_is_back(
     server = await start_temporal(temporal_binary, log=log, database=database)
     counted = Counted()
     async with Between(port_of(server), delay_s=0.1 if fault == "slow" else 0.0) as between:
-        client = await Client.connect(f"127.0.0.1:{between.port}", plugins=[WorkflowPlugin()])
+        client = await Client.connect(f"127.0.0.1:{between.port}", plugins=[WorkflowPlugin(sandboxed=True)])
         async with scripted(client, counted.script) as queue:
             handle = await start(client, queue, run_of(*PLAN))
             await counted.reached.wait()

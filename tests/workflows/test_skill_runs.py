@@ -30,7 +30,7 @@ GREET = {"task": "greet", "url": "http://site/", "steps": [FILL, HOVER], "verify
 @pytest.fixture
 async def client(temporal_env: WorkflowEnvironment) -> Client:
     address = temporal_env.client.service_client.config.target_host
-    return await Client.connect(address, plugins=[WorkflowPlugin()])
+    return await Client.connect(address, plugins=[WorkflowPlugin(sandboxed=True)])
 
 
 def run_of_greet(**fields: object) -> RunInput:
@@ -119,7 +119,7 @@ async def test_a_skill_run_by_its_name_that_is_mended_on_the_way_becomes_its_nex
     assert learned.task.verify
     assert result.skill == SkillUse(name="greet", version=4, how="relearned")
     assert [noted.verified for noted in script.counted] == [False]
-    await Replayer(workflows=[], plugins=[WorkflowPlugin()]).replay_workflow(history)
+    await Replayer(workflows=[], plugins=[WorkflowPlugin(sandboxed=True)]).replay_workflow(history)
 
 
 @pytest.mark.long

@@ -12,11 +12,12 @@ from temporalio.worker import Replayer
 
 from replaywright.domain.actions import Effect
 from replaywright.domain.checkpoints import Checkpoint, TakeCheckpoint
+from replaywright.domain.details import details_of
 from replaywright.domain.outcomes import Status, StepOutcome
 from replaywright.domain.runs import ActionRequest, PersonVerdict, Progress, RunResult
 from replaywright.domain.steering import EditStep, HandedBack, Said, SkipStep, TakeBack, TakeOverRequest
+from replaywright.domain.views import PlanView
 from tests.workflows.scripted import Script, done, lost, run_of, scripted, start, waiting
-from workflows.board import Board
 from workflows.plugin import WorkflowPlugin
 from workflows.task import BrowserTask
 
@@ -31,7 +32,7 @@ Handle = WorkflowHandle[BrowserTask, RunResult]
 @pytest.fixture
 async def client(temporal_env: WorkflowEnvironment) -> Client:
     address = temporal_env.client.service_client.config.target_host
-    return await Client.connect(address, plugins=[WorkflowPlugin()])
+    return await Client.connect(address, plugins=[WorkflowPlugin(sandboxed=True)])
 
 
 class Held:
@@ -78,7 +79,9 @@ async def refusal(handle: Handle, update: Any, argument: object) -> str:
 
 
 async def replays(handle: Handle) -> bool:
-    replayed = await Replayer(workflows=[], plugins=[WorkflowPlugin()]).replay_workflow(await handle.fetch_history())
+    replayed = await Replayer(workflows=[], plugins=[WorkflowPlugin(sandboxed=True)]).replay_workflow(
+        await handle.fetch_history()
+    )
     return replayed.replay_failure is None
 
 
@@ -108,7 +111,9 @@ async def test_a_run_pauses_between_two_steps_gives_its_browser_back_and_goes_on
     ]
     assert result.succeeded
     assert len(script.opened) == 2
-    assert "**paused** · step 2 of 3 · paused before step 3 by ada" in Board.as_markdown(paused)
+    shown = details_of(paused, PlanView(total=3, position=2), run_id=handle.id, spent=[])
+    assert shown.startswith("### Paused · step 3 of 3")
+    assert "> paused before step 3 by ada: the shop is being counted" in shown
     assert await replays(handle)
 
 
@@ -246,7 +251,7 @@ async def test_a_failed_step_is_done_otherwise_and_nothing_is_done_again(client:
         await handle.execute_update(BrowserTask.edit_step, asked)
         result = await handle.result()
     history = await client.get_workflow_handle(handle.id, run_id=handle.first_execution_run_id).fetch_history()
-    replayed = await Replayer(workflows=[], plugins=[WorkflowPlugin()]).replay_workflow(history)
+    replayed = await Replayer(workflows=[], plugins=[WorkflowPlugin(sandboxed=True)]).replay_workflow(history)
 
     assert "undeclared parameter 'who'" in wrong
     assert "nothing is changed" in same

@@ -31,6 +31,7 @@ class Attempt {
     this.row = null;
     this.rowWhenReady = null;
     this.chosenTier = "";
+    this.place = null;
     this.offered = [];
     this.offeredKey = "";
     this.index = -1;
@@ -234,6 +235,7 @@ class Attempt {
   choose({ element, tier }, reading) {
     this.element = element;
     this.chosenTier = tier;
+    this.place = shownBoxOf(element);
     this.identity = elementHash(element, reading);
     this.row = null;
     this.rowWhenReady = null;
@@ -356,6 +358,7 @@ class Attempt {
       index: this.index,
       target: element ? this.describeFound(element, reading) : null,
       point,
+      place: element && this.place,
       state: state && { ...state, already },
       before: this.spec.before === false ? null : answer(this.spec.probes, reading, { nearest: false }),
     };

@@ -63,6 +63,21 @@ function visiblePart(element) {
   return first ? { x: (first.left + first.right) / 2, y: (first.top + first.bottom) / 2, share: seen / all } : null;
 }
 
+/** What is to be seen of an element, as one box, and how far its document is scrolled; null when nothing can. */
+function shownBoxOf(element) {
+  const clip = clipOf(element);
+  let around = null;
+  for (const box of boxesOf(element)) {
+    const part = clipped(box, clip);
+    if (!part) continue;
+    around = !around ? part : {
+      left: Math.min(around.left, part.left), right: Math.max(around.right, part.right),
+      top: Math.min(around.top, part.top), bottom: Math.max(around.bottom, part.bottom),
+    };
+  }
+  return around && { ...around, scrollX, scrollY };
+}
+
 /** Where in a box to try: its centre first. */
 const SPOTS = [[0.5, 0.5], [0.25, 0.5], [0.75, 0.5], [0.5, 0.25], [0.5, 0.75], [0.1, 0.5], [0.9, 0.5]];
 const INTERACTIVE = "a[href],button,input,select,textarea,summary,[role=button],[role=link],[role=checkbox]," +

@@ -1,0 +1,144 @@
+"""The dashboard as an ASGI application."""
+
+from collections.abc import AsyncIterator, Mapping, Sequence
+
+from markupsafe import Markup
+from sse_starlette import EventSourceResponse, ServerSentEvent
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, PlainTextResponse, Response
+from starlette.routing import Mount, Route
+from starlette.staticfiles import StaticFiles
+
+from replaywright.dashboard.guard import POLICY
+from replaywright.dashboard.live import Shared, changed_regions
+from replaywright.dashboard.pages import PAGES, Page
+from replaywright.dashboard.problems import NOTHING_HERE, Problem, problem_of
+from replaywright.dashboard.rendering import HERE, rendered
+from replaywright.dashboard.views import Source, WaitingRun
+from replaywright.errors import ReplaywrightError
+
+STREAMS = 64
+"""Pages that are told of changes at the same time; others are not, and show what there is when they are loaded."""
+_HOLDS_S = 0.8
+"""What one page has read is shown to others for so long."""
+_WAITING_HOLDS_S = 2.0
+
+
+class Dashboard:
+    """Pages over a source. Who may see them is the guard's business."""
+
+    def __init__(self, source: Source, *, tenant: str, every_s: float = 1.0) -> None:
+        """Show what the source reads.
+
+        Args:
+            source: Reads runs, skills, inbox and cache.
+            tenant: Whose they are; shown on every page.
+            every_s: Seconds after which a page that is shown is looked at again.
+        """
+        self._source = source
+        self._tenant = tenant
+        self._every_s = every_s
+        self._pages: Shared[Page] = Shared(min(_HOLDS_S, every_s))
+        self._waiting: Shared[Sequence[WaitingRun]] = Shared(_WAITING_HOLDS_S)
+        self._streams = 0
+
+    def app(self) -> Starlette:
+        """As an ASGI application."""
+        return Starlette(
+            routes=[
+                Route("/", self._page, name="runs"),
+                Route("/live/{page}", self._live),
+                Route("/report", self._report),
+                Route("/picture", self._picture),
+                *(Route(f"/{name}", self._page, name=name) for name in PAGES),
+                Mount("/static", StaticFiles(directory=HERE / "static")),
+            ],
+            exception_handlers={404: self._nothing_here, ReplaywrightError: self._failed, Exception: self._failed},
+        )
+
+    async def _page(self, request: Request) -> Response:
+        name = request.url.path.rpartition("/")[2] or "runs"
+        page = await self._built(name, request.query_params)
+        told = [(key, value) for key, value in request.query_params.multi_items() if key != "token"]
+        return HTMLResponse(self._shown(page, name, await self._around(), told))
+
+    async def _built(self, name: str, parameters: Mapping[str, str]) -> Page:
+        given = dict(parameters)
+        return await self._pages.get((name, tuple(sorted(given.items()))), lambda: PAGES[name](self._source, given))
+
+    def _shown(
+        self, page: Page, name: str, around: Mapping[str, Markup], parameters: Sequence[tuple[str, str]] = ()
+    ) -> str:
+        regions = {**page.regions, **around}
+        frame = {"title": page.title, "section": page.section, "name": name, "is_final": page.is_final}
+        context = {**page.context, **frame, "regions": regions, "parameters": dict(parameters), "tenant": self._tenant}
+        return rendered(page.template, **context)
+
+    async def _around(self, problem: Problem | None = None) -> dict[str, Markup]:
+        """The regions that every page has."""
+        try:
+            waiting: int | None = len(await self._waiting.get("", self._source.inbox))
+        except ReplaywrightError:  # the page says so itself if it needs Temporal
+            waiting = None
+        return self._framed(waiting, problem)
+
+    def _framed(self, waiting: int | None, problem: Problem | None = None) -> dict[str, Markup]:
+        return {
+            "waiting": rendered("regions/waiting.html", waiting=waiting),
+            "notice": rendered("regions/notice.html", problem=problem),
+        }
+
+    # --- changes ------------------------------------------------------------------------------------------------------
+
+    async def _live(self, request: Request) -> Response:
+        name = request.path_params["page"]
+        if name not in PAGES:
+            return PlainTextResponse("there is no such page\n", 404)
+        if self._streams >= STREAMS:
+            return PlainTextResponse("too many pages are open\n", 503)
+        parameters = dict(request.query_params)
+        return EventSourceResponse(self._changes(name, parameters), ping=15)
+
+    async def _changes(self, name: str, parameters: Mapping[str, str]) -> AsyncIterator[ServerSentEvent]:
+        async def look() -> tuple[Mapping[str, Markup], bool]:
+            try:
+                page = await self._built(name, parameters)
+            except ReplaywrightError as error:
+                return await self._around(problem_of(error)), False
+            return {**page.regions, **await self._around()}, page.is_final
+
+        self._streams += 1
+        try:
+            async for event in changed_regions(look, self._every_s):
+                yield event
+        finally:
+            self._streams -= 1
+
+    # --- files --------------------------------------------------------------------------------------------------------
+
+    async def _report(self, request: Request) -> Response:
+        report = await self._source.report(request.query_params.get("id", ""))
+        return HTMLResponse(
+            report.html, headers={"Content-Security-Policy": f"{report.policy}; frame-ancestors 'none'"}
+        )
+
+    async def _picture(self, request: Request) -> Response:
+        try:
+            data = await self._source.picture(request.query_params.get("id", ""))
+        except ReplaywrightError as error:
+            return PlainTextResponse(f"{error}\n", problem_of(error).status)
+        return Response(data, media_type="image/png", headers={"Content-Security-Policy": POLICY + "; sandbox"})
+
+    # --- what went wrong ----------------------------------------------------------------------------------------------
+
+    async def _failed(self, _request: Request, error: Exception) -> Response:
+        """The page that says what went wrong, and what helps."""
+        return self._said(problem_of(error))
+
+    async def _nothing_here(self, _request: Request, _error: Exception) -> Response:
+        return self._said(NOTHING_HERE)
+
+    def _said(self, problem: Problem) -> Response:
+        page = Page(problem.title, "", "problem.html", {}, {"problem": problem}, is_final=not problem.passes)
+        return HTMLResponse(self._shown(page, "problem", self._framed(None)), problem.status)

@@ -1,0 +1,89 @@
+"""What went wrong, in words for whoever looks at a page, and what helps."""
+
+import dataclasses
+from dataclasses import dataclass
+
+from replaywright.errors import (
+    ArtifactMissing,
+    ArtifactsUnavailable,
+    InputInvalid,
+    ReplaywrightError,
+    SettingsInvalid,
+    StackFailed,
+    StoreUnavailable,
+)
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Why a page cannot be shown."""
+
+    status: int
+    """Of HTTP."""
+    title: str
+    message: str
+    remedy: str
+    command: str = ""
+    """What to type, where a command helps."""
+    passes: bool = False
+    """Whether the same page may be there later without anything else being asked for."""
+
+
+NOTHING_HERE = Problem(404, "There is no such page", "The address leads to nothing here.", "Begin with the runs.")
+
+
+_KINDS: tuple[tuple[type[ReplaywrightError], Problem], ...] = (
+    (
+        StackFailed,
+        Problem(
+            503,
+            "Temporal does not answer",
+            "",
+            "Start the servers, or see that they can be reached; this page goes on by itself when they are.",
+            "replaywright up",
+            passes=True,
+        ),
+    ),
+    (
+        StoreUnavailable,
+        Problem(
+            503,
+            "Redis does not answer",
+            "",
+            "Start the servers, or bring Redis back; this page goes on by itself when it is.",
+            "replaywright up",
+            passes=True,
+        ),
+    ),
+    (
+        ArtifactsUnavailable,
+        Problem(503, "The artifacts cannot be read", "", "See REPLAYWRIGHT_ARTIFACTS_URL.", passes=True),
+    ),
+    (
+        SettingsInvalid,
+        Problem(
+            503, "A setting is missing or wrong", "", "Set it, and start the dashboard again.", "replaywright doctor"
+        ),
+    ),
+    (ArtifactMissing, Problem(404, "It is not kept any more", "", "Artifacts are removed when their time is over.")),
+    (InputInvalid, Problem(400, "That cannot be shown", "", "Change the address, or begin with the list.")),
+    (ReplaywrightError, Problem(500, "That went wrong", "", "See what is set up wrong.", "replaywright doctor")),
+)
+_GONE = Problem(404, "It is not there", "", "It may have been removed, or be another tenant's.")
+_BUG = Problem(
+    500,
+    "The dashboard made a mistake",
+    "",
+    "This is a bug: the terminal of the dashboard shows where. Report it in the project's issue tracker.",
+)
+
+
+def problem_of(error: Exception) -> Problem:
+    """What an error means to whoever wanted the page."""
+    if not isinstance(error, ReplaywrightError):
+        return dataclasses.replace(_BUG, message=type(error).__name__)
+    message = str(error)
+    if isinstance(error, InputInvalid) and message.startswith("there is no"):
+        return dataclasses.replace(_GONE, message=message)
+    found = next(problem for kind, problem in _KINDS if isinstance(error, kind))
+    return dataclasses.replace(found, message=message)

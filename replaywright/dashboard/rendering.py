@@ -1,0 +1,112 @@
+"""Templates, and how facts read in them. Everything that is not a template's own is escaped."""
+
+import hashlib
+import unicodedata
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
+from functools import cache
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlencode
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup
+
+from replaywright import __version__
+from replaywright.dashboard.health import health_of
+from replaywright.domain.runs import step_title
+from replaywright.domain.saying import count, duration, model_name
+from replaywright.domain.standing import STATUS_WORDS
+
+HERE = Path(__file__).parent
+_DIRECTIONS = frozenset("\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
+_KEPT = frozenset("\n\t")
+_SIGNS = {
+    "running": "▶",
+    "waiting": "?",
+    "paused": "‖",
+    "silent": "…",
+    "done": "✓",
+    "failed": "✗",
+    "blocked": "⊘",
+    "cancelled": "–",
+    "terminated": "✗",
+    "timed_out": "✗",
+}
+
+
+def visible(value: object) -> object:
+    """A text without what would turn its direction, or that nobody can see; anything else as it is."""
+    if not isinstance(value, str) or isinstance(value, Markup) or (value.isascii() and value.isprintable()):
+        return value
+    return "".join(
+        "�"
+        if character in _DIRECTIONS or (character not in _KEPT and unicodedata.category(character) in ("Cc", "Cs"))
+        else character
+        for character in value
+    )
+
+
+def address(name: str, /, **parameters: object) -> str:
+    """Of a page, as its links have it: relative, so that it holds wherever the pages are."""
+    given = {key: value for key, value in parameters.items() if value not in ("", None)}
+    return f"{name}?{urlencode(given)}" if given else name
+
+
+def digest_of(html: str) -> str:
+    """What tells whether a region has changed."""
+    return hashlib.sha256(html.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+
+
+def when(moment: datetime | float | None, *, seconds: bool = False) -> Markup:
+    """A time as people here read it, and as programs do; nothing for none."""
+    if not moment:
+        return Markup("")
+    local = (datetime.fromtimestamp(moment, UTC) if isinstance(moment, (int, float)) else moment).astimezone()
+    shown = local.strftime("%Y-%m-%d %H:%M:%S" if seconds else "%Y-%m-%d %H:%M")
+    return Markup('<time datetime="{}">{}</time>').format(local.isoformat(timespec="seconds"), shown)
+
+
+def percent(share: float | None) -> str:
+    """`97 %`; a dash where nothing is known. Never 100 % where something failed."""
+    if share is None:
+        return "–"
+    whole = round(100 * share)
+    return f"{99 if whole == 100 and share < 1 else whole} %"
+
+
+def number(value: int | None) -> str:
+    """`12 345`, with narrow spaces; a dash where it is not known."""
+    return "–" if value is None else f"{value:,}".replace(",", "\u202f")
+
+
+@cache
+def _environment() -> Environment:
+    """The templates; compiled once in a process."""
+    environment = Environment(
+        loader=FileSystemLoader(HERE / "templates"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        finalize=visible,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    told: Mapping[str, Callable[..., Any]] = {
+        "duration": duration,
+        "when": when,
+        "percent": percent,
+        "number": number,
+        "count": count,
+        "model_name": model_name,
+        "digest": digest_of,
+        "health": health_of,
+        "title_of": step_title,
+    }
+    environment.filters.update(told)
+    environment.globals.update(address=address, version=__version__, status_words=STATUS_WORDS, signs=_SIGNS)
+    return environment
+
+
+def rendered(template: str, **context: Any) -> Markup:
+    """The text of a template."""
+    return Markup(_environment().get_template(template).render(**context))  # noqa: S704 - it escapes by itself

@@ -1,0 +1,205 @@
+"""What the dashboard's pages show, and where they ask for it."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Protocol, get_args
+
+from replaywright.domain.cache_statistics import CacheStatistics
+from replaywright.domain.outcomes import Status
+from replaywright.domain.questions import Question
+from replaywright.domain.runs import Totals
+from replaywright.domain.skills import Skill, SkillRecord, SkillStatistics
+from replaywright.domain.standing import RunStatus
+from replaywright.errors import InputInvalid
+
+FILTERS: tuple[RunStatus, ...] = tuple(status for status in get_args(RunStatus) if status != "silent")
+"""Statuses that runs can be looked for by: whether a worker answers is only known by asking."""
+_TEXT_LIMIT = 300
+
+
+@dataclass(frozen=True)
+class RunFilter:
+    """Which runs are shown; empty fields do not limit."""
+
+    status: RunStatus | None = None
+    site: str = ""
+    """Origin, such as `https://mail.example`; or a host."""
+    skill: str = ""
+    healed: bool = False
+    page: str = ""
+    """Where the page begins, as the page before it says; empty for the first."""
+
+    @property
+    def limits(self) -> bool:
+        """Whether any run may be left out."""
+        return bool(self.status or self.site or self.skill or self.healed)
+
+    @property
+    def parameters(self) -> dict[str, str]:
+        """The same as parameters of an address, without the page."""
+        given = {"status": self.status or "", "site": self.site, "skill": self.skill}
+        return {name: value for name, value in given.items() if value} | ({"healed": "1"} if self.healed else {})
+
+
+def run_filter(parameters: Mapping[str, str]) -> RunFilter:
+    """The filter that an address asks for.
+
+    Raises:
+        InputInvalid: names parameter, value and what it may be.
+    """
+    wanted = parameters.get("status", "")
+    status = next((known for known in FILTERS if known == wanted), None)
+    if wanted and status is None:
+        raise InputInvalid(f"status={wanted[:40]!r}: choose one of {', '.join(FILTERS)}")
+    texts = {name: parameters.get(name, "").strip() for name in ("site", "skill", "page")}
+    for name, value in texts.items():
+        if len(value) > _TEXT_LIMIT * (10 if name == "page" else 1) or not value.isprintable():
+            raise InputInvalid(f"{name}: give at most {_TEXT_LIMIT} printable characters")
+    return RunFilter(status=status, healed=parameters.get("healed", "") not in ("", "0"), **texts)
+
+
+@dataclass(frozen=True)
+class RunRow:
+    """One run of the list."""
+
+    run_id: str
+    task: str
+    status: RunStatus
+    started: datetime
+    ended: datetime | None = None
+    site: str = ""
+    skill: str = ""
+    mode: str = ""
+    heals: int | None = None
+    """None where it is not known."""
+    model_calls: int | None = None
+    step: int = 0
+    """Steps done, of one that is under way."""
+    steps: int = 0
+    doing: str = ""
+    temporal_url: str = ""
+
+    @property
+    def is_over(self) -> bool:
+        """Whether it will not change any more."""
+        return self.ended is not None
+
+    @property
+    def seconds(self) -> float | None:
+        """How long it took; None while it is under way."""
+        return None if self.ended is None else (self.ended - self.started).total_seconds()
+
+
+@dataclass(frozen=True)
+class RunPage:
+    """A page of the list, those under way first."""
+
+    rows: Sequence[RunRow]
+    next: str = ""
+    """Where the next page begins; empty on the last one."""
+
+
+@dataclass(frozen=True)
+class StepRow:
+    """One step of a run, or a note between two."""
+
+    number: int
+    """From 1; 0 for a note."""
+    title: str
+    status: Status
+    found: str = ""
+    """How its element was found."""
+    attention: bool = False
+    """Whether it was found only by healing or by a model."""
+    score: float = 0.0
+    runner_up: float = 0.0
+    seconds: float | None = None
+    calls: int = 0
+    attempts: int = 1
+    notes: Sequence[str] = ()
+    left_out: bool = False
+
+
+@dataclass(frozen=True)
+class RunDetail:
+    """A run as its page shows it."""
+
+    row: RunRow
+    steps: Sequence[StepRow] = ()
+    totals: Totals | None = None
+    question: Question | None = None
+    waiting_for: str = ""
+    failure: Sequence[str] = ()
+    remedy: str = ""
+    missing: str = ""
+    """Why the steps cannot be shown."""
+
+
+@dataclass(frozen=True)
+class Report:
+    """A page that needs no other file, and under which policy it may be served."""
+
+    html: str
+    policy: str
+    """Of its content: what it may run and load."""
+
+
+@dataclass(frozen=True)
+class WaitingRun:
+    """A run that waits for a person."""
+
+    run_id: str
+    task: str
+    question: Question
+
+
+@dataclass(frozen=True)
+class CacheView:
+    """What is remembered of how steps are done, and how it serves."""
+
+    statistics: CacheStatistics
+    signed_with: str = ""
+    """Id of the key; empty when nothing is signed."""
+    refused: Mapping[str, int] = field(default_factory=dict)
+    """Records that were not used as their signature is wrong, by kind."""
+    last_refused: str = ""
+
+
+class Source(Protocol):
+    """Reads what there is, of one tenant only.
+
+    Each method raises `InputInvalid` for what is not there, `StackFailed` when Temporal does not answer, and
+    `StoreUnavailable` when Redis does not.
+    """
+
+    async def runs(self, wanted: RunFilter) -> RunPage:
+        """A page of the runs that pass the filter."""
+
+    async def run(self, run_id: str) -> RunDetail:
+        """One run."""
+
+    async def report(self, run_id: str) -> Report:
+        """The report of a run."""
+
+    async def picture(self, run_id: str) -> bytes:
+        """The PNG of what the screen showed when the run began to wait.
+
+        Raises:
+            ArtifactMissing: there is none.
+        """
+
+    async def inbox(self) -> Sequence[WaitingRun]:
+        """The runs that wait for a person, the one that waits longest first."""
+
+    async def skills(self) -> Sequence[tuple[Skill, SkillStatistics]]:
+        """All skills, as they would be run."""
+
+    async def skill(self, name: str, version: int | None = None) -> SkillRecord:
+        """All that is known of a skill; with `version`, its steps are those of this one."""
+
+    async def changes(self, name: str, old: int, new: int) -> Sequence[str]:
+        """How two versions of a skill differ: lines of a unified diff."""
+
+    async def cache(self) -> CacheView:
+        """The statistics of the action cache."""

@@ -1,0 +1,22 @@
+"""How a run stands, in the words that lists of runs use."""
+
+from collections.abc import Mapping
+from typing import Literal, TypeAlias
+
+RunStatus: TypeAlias = Literal[
+    "running", "waiting", "paused", "silent", "done", "failed", "blocked", "cancelled", "terminated", "timed_out"
+]
+"""`silent`: under way, and no worker answers for it."""
+
+STATUS_WORDS: Mapping[RunStatus, str] = {
+    "running": "running",
+    "waiting": "waits for a person",
+    "paused": "paused",
+    "silent": "running, no worker answers",
+    "done": "done",
+    "failed": "failed",
+    "blocked": "blocked",
+    "cancelled": "cancelled",
+    "terminated": "terminated",
+    "timed_out": "timed out",
+}

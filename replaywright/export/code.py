@@ -1,0 +1,338 @@
+"""A script before it is written in a language: statements and expressions in Playwright's words.
+
+Methods and options have Playwright's Python names (`get_by_role`, `has_text`); a language with other customs converts
+them. What came from a page, a task or a model is in a `Text`, a `Pattern` or a `Comment`, which each language writes as
+literals of its own: nothing of it is ever written as code.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Final, Literal, TypeAlias
+
+from replaywright.domain.templates import Place, split
+
+
+@dataclass(frozen=True)
+class Text:
+    """A text with parameters, secrets and items in it."""
+
+    parts: tuple[str | Place, ...]
+
+    @property
+    def literal(self) -> str | None:
+        """The text itself if nothing has to be put into it."""
+        return "".join(map(str, self.parts)) if all(isinstance(part, str) for part in self.parts) else None
+
+
+@dataclass(frozen=True)
+class Pattern:
+    """A regular expression in the words that Python and JavaScript share; a `Text` in it is searched for literally."""
+
+    parts: tuple[str | Text, ...]
+    ignore_case: bool = False
+
+
+@dataclass(frozen=True)
+class Value:
+    """A number, or a truth value."""
+
+    value: float | bool
+
+
+@dataclass(frozen=True)
+class Several:
+    """A list."""
+
+    each: "tuple[Expression, ...]"
+
+
+@dataclass(frozen=True)
+class Fields:
+    """A mapping of fixed names, such as a position."""
+
+    fields: "tuple[tuple[str, Expression], ...]"
+
+
+@dataclass(frozen=True)
+class Name:
+    """A variable of the script's own, or a parameter that is a list."""
+
+    name: str
+    is_parameter: bool = False
+
+
+@dataclass(frozen=True)
+class Call:
+    """A method of Playwright's, or with `on` None a function of the script's."""
+
+    on: "Expression | None"
+    method: str
+    arguments: "tuple[Expression, ...]" = ()
+    options: "tuple[tuple[str, Expression], ...]" = ()
+
+
+@dataclass(frozen=True)
+class Part:
+    """A property of Playwright's, such as `first`."""
+
+    on: "Expression"
+    name: str
+
+
+Expression: TypeAlias = Text | Pattern | Value | Several | Fields | Name | Call | Part
+
+
+# ------------------------------------------------------------------------------------------ statements
+
+
+@dataclass(frozen=True)
+class Comment:
+    """Words for the reader."""
+
+    text: str
+
+
+@dataclass(frozen=True)
+class Blank:
+    """An empty line."""
+
+
+@dataclass(frozen=True)
+class Do:
+    """Something that the browser does, or is asked."""
+
+    call: Call
+
+
+@dataclass(frozen=True)
+class CurrentTab:
+    """Another tab becomes the current one."""
+
+    how: Literal["popup", "latest", "first", "url", "title"]
+    """`popup` is the tab that opened meanwhile; see `During`."""
+    contains: Text = Text(())
+
+
+@dataclass(frozen=True)
+class CloseTab:
+    """Close the current tab; the one that opened it, or the first, becomes the current one."""
+
+
+@dataclass(frozen=True)
+class During:
+    """What is done meanwhile leads to an event, which has a name then: a tab, a file, an answer, a file chooser."""
+
+    event: Literal["popup", "download", "response", "file_chooser"]
+    body: "tuple[Statement, ...]"
+    url_contains: Text = Text(())
+    """Of answers: contained in the address."""
+    http_method: str = ""
+    """Of answers; empty with no `url_contains` means those to documents and to requests that may change something."""
+
+
+@dataclass(frozen=True)
+class Dialogs:
+    """What is done meanwhile may ask something, which is answered in turn; the rest is dismissed."""
+
+    answers: tuple[bool, ...]
+    every: bool
+    """Whether the one answer is for all."""
+    text: Text | None
+    """For prompts."""
+    body: "tuple[Statement, ...]"
+    said: tuple[Text, ...] = ()
+    """Each must be in the kind or text of one of them."""
+
+
+@dataclass(frozen=True)
+class Downloaded:
+    """The file that came must have this name (`*` for any letters), if one is given; it is kept."""
+
+    name: Text | None
+
+
+@dataclass(frozen=True)
+class Answered:
+    """The answer that came must have this status, such as `200` or `2xx`."""
+
+    status: str
+
+
+@dataclass(frozen=True)
+class Check:
+    """An assertion: a call of `expect`."""
+
+    call: Call
+
+
+@dataclass(frozen=True)
+class Either:
+    """At least one must hold."""
+
+    checks: "tuple[Condition, ...]"
+
+
+@dataclass(frozen=True)
+class Both:
+    """All must hold."""
+
+    checks: "tuple[Condition, ...]"
+
+
+Condition: TypeAlias = Check | Either | Both
+
+
+@dataclass(frozen=True)
+class Expect:
+    """This must hold."""
+
+    condition: Condition
+
+
+@dataclass(frozen=True)
+class Warn:
+    """Say so if this does not hold."""
+
+    condition: Condition
+    text: str
+
+
+@dataclass(frozen=True)
+class When:
+    """Do this only where the condition holds."""
+
+    condition: Condition
+    body: "tuple[Statement, ...]"
+
+
+@dataclass(frozen=True)
+class CellIs:
+    """A test of a cell of a row."""
+
+    column: str
+    kind: Literal["equals", "contains", "one_of", "none_of", "matches"]
+    texts: tuple[Text, ...]
+
+
+@dataclass(frozen=True)
+class ForEach:
+    """Do this for each item of a list."""
+
+    item: str
+    source: Literal["values", "texts", "rows"]
+    of: Expression
+    """The list, or the elements whose texts it is, or the table."""
+    columns: tuple[str, ...]
+    """Cells that are used, each as a variable of its own."""
+    where: tuple[CellIs, ...]
+    limit: int
+    stops: bool
+    """Whether only the first ones are done where there are more; otherwise none is."""
+    skips: bool
+    """Whether an item that fails is left."""
+    body: "tuple[Statement, ...]"
+
+
+@dataclass(frozen=True)
+class Read:
+    """A named value of the result."""
+
+    field: str
+    take: Literal["text", "texts", "value", "attribute", "table", "count"]
+    of: Expression
+    attribute: str = ""
+    kind: Literal["string", "number", "integer", "boolean"] = "string"
+    item: str = ""
+    """Of the list whose item it belongs to; empty outside of lists."""
+
+
+@dataclass(frozen=True)
+class Person:
+    """Wait for a person."""
+
+    asks: Literal["approval", "hands", "code"]
+    text: str
+    """What they are to do."""
+
+
+Statement: TypeAlias = (
+    Comment
+    | Blank
+    | Do
+    | CurrentTab
+    | CloseTab
+    | During
+    | Dialogs
+    | Downloaded
+    | Answered
+    | Expect
+    | Warn
+    | When
+    | ForEach
+    | Read
+    | Person
+)
+
+PAGE: Final = Name("page")
+CODE: Final = Name("code")
+"""What a person answered last."""
+
+
+@dataclass(frozen=True)
+class Script:
+    """A skill as statements."""
+
+    statements: tuple[Statement, ...]
+    parameters: tuple[str, ...]
+    secrets: tuple[str, ...]
+    warnings: tuple[str, ...] = ()
+    """What is not quite said in the script; each is a comment in it, too."""
+    needs_person: bool = False
+    reads: bool = False
+    """Whether it gives values back."""
+
+
+@dataclass
+class Notes:
+    """What comes up while a script is made."""
+
+    warnings: list[str] = field(default_factory=list)
+    refusals: list[str] = field(default_factory=list)
+
+    def warn(self, where: str, why: str) -> Comment:
+        """Take note, and have it in the script."""
+        self.warnings.append(f"{where}: {why}")
+        return Comment(f"Not in this script: {why}")
+
+
+def text(template: str) -> Text:
+    """A template of the task as a text."""
+    return Text(split(template))
+
+
+def call(on: Expression | None, method: str, *arguments: Expression, **options: Expression | None) -> Call:
+    """A call; options that are None are left out."""
+    given = tuple((name, value) for name, value in options.items() if value is not None)
+    return Call(on, method, arguments, given)
+
+
+def expect(subject: Expression, assertion: str, *arguments: Expression, **options: Expression | None) -> Call:
+    """An assertion of Playwright's."""
+    return call(call(None, "expect", subject), assertion, *arguments, **options)
+
+
+def several(texts: Iterable[str]) -> Several:
+    """A list of templates."""
+    return Several(tuple(map(text, texts)))
+
+
+def all_of(statements: Sequence[Statement]) -> Iterator[Statement]:
+    """The statements with those inside of them."""
+    for statement in statements:
+        yield statement
+        yield from all_of(getattr(statement, "body", ()))
+
+
+def uses(statements: Sequence[Statement], parameter: str) -> bool:
+    """Whether a parameter or an item as a whole stands anywhere in the statements."""
+    return repr(Place("parameter", parameter)) in repr(statements)

@@ -1,0 +1,431 @@
+"""A skill as a recording for the Recorder panel of Chrome's DevTools, and for `@puppeteer/replay`.
+
+The format is the user flow of github.com/puppeteer/replay (`src/Schema.ts`); `replaywright import` reads it. It has no
+parameters, so their values are written into it, and no secrets: where one belongs stands `{{secret:NAME}}`, for whoever
+runs it to put in. It has clicks, keys, values, and conditions on elements or as an expression of the page; a step that
+it cannot do is refused, an assertion that it cannot make is left out and told.
+"""
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any, Final, TypeAlias
+
+from replaywright.domain import steps as task
+from replaywright.domain.actions import Cause
+from replaywright.domain.entries import ActionCacheEntry
+from replaywright.domain.fingerprints import naming_parameters
+from replaywright.domain.identity import TEST_IDS, looks_generated
+from replaywright.domain.loops import parameters_of
+from replaywright.domain.predicates import (
+    AllOf,
+    AnyOf,
+    Checked,
+    Count,
+    Enabled,
+    Exists,
+    Not,
+    NotExists,
+    Predicate,
+    TextContains,
+    TextEquals,
+    TitleContains,
+    UrlContains,
+    UrlMatches,
+    ValueEquals,
+    Visible,
+    kind_of,
+)
+from replaywright.domain.skills import Skill
+from replaywright.domain.steps import Step
+from replaywright.domain.targets import ElementQuery, Target
+from replaywright.domain.templates import fill, parameters_in, texts_of
+from replaywright.domain.text import normalise
+from replaywright.export import patterns
+from replaywright.export.checks import Checks
+from replaywright.export.code import Notes, Text
+from replaywright.export.locators import ROLES, css_attribute, is_placed
+from replaywright.export.quoting import plain, regex_escaped
+from replaywright.export.recordings import Recordings
+from replaywright.export.script import refuse
+from replaywright.export.steps import derived_of
+
+_Line: TypeAlias = dict[str, Any]
+_VIEWPORT: Final = (1280, 900)
+_LONGEST_MS: Final = 30_000
+"""The longest time that the format allows a step."""
+_FAR_DOWN: Final = 1_000_000
+_BUTTONS: Final = {"left": "primary", "middle": "auxiliary", "right": "secondary"}
+_REFUSED: Final = {
+    "drag": "the format has no dragging",
+    "upload": "the format gives no files to a page",
+    "for_each": "the format has no lists",
+    "go_back": "the format has no step back; give the address by a goto",
+    "switch_tab": "the format names a tab by its whole address, which is not recorded",
+    "close_tab": "the format names a tab by its whole address, which is not recorded",
+    "approve": "the format does not wait for people",
+    "verification_code": "the format does not wait for people",
+    "solve_captcha": "the format does not wait for people",
+    "take_over": "the format does not wait for people",
+}
+_OTHERWISE: Final = "; export to python, or take the step out"
+
+
+def devtools_recording(skill: Skill, recordings: Recordings, values: Mapping[str, str]) -> tuple[str, tuple[str, ...]]:
+    """The recording as JSON, and what is not in it.
+
+    Raises:
+        InputInvalid: steps that the format cannot do, each with its place and the remedy.
+    """
+    writer = _Writer(skill, recordings, values)
+    flow = {"title": plain(skill.label or skill.name), "timeout": 10_000, "steps": writer.lines()}
+    text = json.dumps(flow, ensure_ascii=False, indent=2)
+    # JSON may hold them as they are, files and scripts not.
+    text = re.sub("[\x7f-\x9f\u2028\u2029\ud800-\udfff]", lambda found: f"\\u{ord(found[0]):04x}", text)
+    return text + "\n", tuple(dict.fromkeys(writer.notes.warnings))
+
+
+class _Writer:
+    """Goes through the steps once."""
+
+    def __init__(self, skill: Skill, recordings: Recordings, values: Mapping[str, str]) -> None:
+        self._skill = skill
+        self._recordings = recordings
+        self._values = values
+        self.notes = Notes()
+        targets = tuple(entry.target for entry in recordings.of_all(skill.task.steps) if entry.target is not None)
+        self._checks = Checks(self.notes, targets)
+        self._focused: list[Any] = []
+        """Selectors of the element that has the focus, as far as the steps tell."""
+
+    def lines(self) -> list[_Line]:
+        """All steps."""
+        skill, steps = self._skill, self._skill.task.steps
+        width, height = _VIEWPORT
+        if match := re.fullmatch(r"(\d+)x(\d+)", skill.context.viewport):
+            width, height = int(match[1]), int(match[2])
+        screen = {"deviceScaleFactor": 1, "isMobile": False, "hasTouch": False, "isLandscape": False}
+        lines: list[_Line] = [{"type": "setViewport", "width": width, "height": height, **screen}]
+        before = [] if isinstance(steps[0], task.Goto) else [self._navigate(skill.task.url)]
+        lines += before
+        for index, step in enumerate(steps):
+            lines += self._step(step, f"steps[{index}]")
+            if not index:
+                begun = self._asserted(skill.precondition, "precondition")
+                at = len(lines) if isinstance(step, task.Goto) else 1 + len(before)
+                lines[at:at] = begun
+        lines += self._asserted(skill.task.verify, "verify")
+        refuse(self.notes.refusals, skill.name)
+        return lines
+
+    def _filled(self, template: str) -> str:
+        return fill(template, self._values)
+
+    def _navigate(self, url: str) -> _Line:
+        self._focused = []
+        return {"type": "navigate", "url": self._filled(url)}
+
+    # ------------------------------------------------------------------------------------------- steps
+
+    def _step(self, step: Step, place: str) -> list[_Line]:
+        entry = self._recordings.of(step)
+        causes = () if entry is None else entry.causes
+        if step.action in _REFUSED:
+            self.notes.refusals.append(f"{place} ({step.action}): {_REFUSED[step.action]}{_OTHERWISE}")
+            return []
+        if step.when:
+            self.notes.refusals.append(f"{place}.when: the format has no conditions{_OTHERWISE}")
+        if step.dialog is not None or Cause.DIALOG in causes:
+            self.notes.refusals.append(f"{place}: the format answers no dialogs{_OTHERWISE}")
+        lines = self._acted(step, place, entry)
+        if lines and step.timeout_ms != 10_000:
+            lines[-1]["timeout"] = min(step.timeout_ms, _LONGEST_MS)
+        if lines and Cause.NEW_DOCUMENT in causes and lines[-1]["type"] in ("click", "doubleClick", "keyUp"):
+            pressed = next(line for line in reversed(lines) if line["type"] != "keyUp")
+            pressed["assertedEvents"] = [{"type": "navigation"}]
+        expected = [(f"{place}.expect[{number}]", one) for number, one in enumerate(step.expect)]
+        for where, predicate in [*expected, *derived_of(step, place, entry)]:
+            lines += self._assertion(predicate, where)
+        return lines
+
+    def _acted(self, step: Step, place: str, entry: ActionCacheEntry | None) -> list[_Line]:
+        match step:
+            case task.Goto():
+                return [self._navigate(step.url)]
+            case task.WaitFor():
+                return []
+            case task.Extract():
+                self.notes.warn(place, "the format reads nothing: the extract is left out")
+                return []
+            case task.Scroll() if not task.names_element(step):
+                return [{"type": "scroll", "x": 0, "y": _FAR_DOWN if step.to == "bottom" else 0}]
+            case task.Press() | task.Paste() if not task.names_element(step):
+                return self._pressed(step.keys) if isinstance(step, task.Press) else self._unfocused(place)
+            case _:
+                at = self._selectors(step, place, entry)
+                return [] if at is None else self._on_element(step, place, entry, at)
+
+    def _unfocused(self, place: str) -> list[_Line]:
+        self.notes.refusals.append(f"{place}: the format pastes nothing; name the field by a target")
+        return []
+
+    def _on_element(  # noqa: PLR0911 - one case for each action
+        self, step: Step, place: str, entry: ActionCacheEntry | None, at: _Line
+    ) -> list[_Line]:
+        seen = None if entry is None else entry.target
+        if isinstance(step, task.Press):
+            if at["selectors"] != self._focused:
+                self.notes.warn(place, "the format presses keys on what has the focus; the element is clicked before")
+                return [self._click(at, seen), *self._pressed(step.keys)]
+            return self._pressed(step.keys)
+        self._focused = at["selectors"]
+        match step:
+            case task.Click() | task.DoubleClick():
+                return self._clicked(step, at, seen)
+            case task.Hover():
+                return [{"type": "hover", **at}]
+            case task.Fill() | task.Type() | task.Paste():
+                if not isinstance(step, task.Fill):
+                    self.notes.warn(place, f"the format has no {step.action}: the value is set")
+                return [{"type": "change", **at, "value": self._filled(step.value)}]
+            case task.SelectOption():
+                return self._chosen(step, place, at, seen)
+            case task.Check() | task.Uncheck():
+                checked = {"checked": isinstance(step, task.Check)}
+                return [self._click(at, seen), {"type": "waitForElement", **at, "properties": checked}]
+            case task.Expand() | task.Collapse():
+                expanded = {"aria-expanded": "true" if isinstance(step, task.Expand) else "false"}
+                return [self._click(at, seen), {"type": "waitForElement", **at, "attributes": expanded}]
+            case task.Scroll():
+                down = {"x": 0, "y": _FAR_DOWN if step.to == "bottom" else 0}
+                return [{"type": "waitForElement", **at} if step.to == "element" else {"type": "scroll", **at, **down}]
+            case _:
+                raise AssertionError(f"no line for {step.action}")
+
+    def _click(self, at: _Line, seen: Target | None) -> _Line:
+        """A click on the middle of the element as it was recorded: the format counts from its corner."""
+        box = None if seen is None else seen.box
+        x, y = (2.0, 2.0) if box is None else (round(box.width / 2, 1), round(box.height / 2, 1))
+        return {"type": "click", **at, "offsetX": x, "offsetY": y}
+
+    def _clicked(self, step: task.Click | task.DoubleClick, at: _Line, seen: Target | None) -> list[_Line]:
+        line = self._click(at, seen)
+        if step.position is not None:
+            line |= {"offsetX": step.position.x, "offsetY": step.position.y}
+        if isinstance(step, task.DoubleClick):
+            line["type"] = "doubleClick"
+        if step.button is not None:
+            line["button"] = _BUTTONS[step.button]
+        held = step.modifiers or ()
+        downs: list[_Line] = [{"type": "keyDown", "key": key} for key in held]
+        return [*downs, line, *({"type": "keyUp", "key": key} for key in reversed(held))]
+
+    def _pressed(self, keys: str) -> list[_Line]:
+        each = [part or "+" for part in re.split(r"(?<=[^+])\+", self._filled(keys))]
+        downs: list[_Line] = [{"type": "keyDown", "key": key} for key in each]
+        return [*downs, *({"type": "keyUp", "key": key} for key in reversed(each))]
+
+    def _chosen(self, step: task.SelectOption, place: str, at: _Line, seen: Target | None) -> list[_Line]:
+        if len(step.wanted) > 1 or (seen is not None and seen.tag != "select"):
+            self.notes.refusals.append(f"{place}: the format chooses one option of a <select> only{_OTHERWISE}")
+            return []
+        self.notes.warn(place, "the format chooses by the option's value; here it is taken for equal to the label")
+        return [{"type": "change", **at, "value": self._filled(step.wanted[0])}]
+
+    # ---------------------------------------------------------------------------------------- elements
+
+    def _selectors(self, step: Step, place: str, entry: ActionCacheEntry | None) -> _Line | None:
+        """Where to find the step's element; None where refused."""
+        declared: ElementQuery | None = getattr(step, "target", None)
+        seen = None if entry is None else entry.target
+        told = () if declared is None else texts_of(declared.model_dump(exclude_none=True))
+        if seen is not None and not any(map(parameters_in, told)) and not (entry is not None and entry.bound):
+            found = self._of_target(seen, naming_parameters(step))
+        else:
+            found = [] if declared is None else self._of_query(declared)
+        if found:
+            return {"selectors": found, **self._frame(seen)}
+        why = f"nothing that the format can say is recorded of {step.instruction!r}"
+        self.notes.refusals.append(f"{place}: {why}; run the skill once, give the step a target, or export to python")
+        return None
+
+    def _frame(self, seen: Target | None) -> _Line:
+        return {} if seen is None or not seen.frame else {"frame": [hop.index for hop in seen.frame]}
+
+    def _of_target(self, target: Target, named: frozenset[str]) -> list[list[str]]:
+        """Selectors of a recorded element, each its alone when it was recorded: the first that leads to it is taken."""
+        in_row = frozenset().union(*map(parameters_in, target.row)) & named
+        name = " ".join(self._filled(target.name).split())
+        if in_row <= parameters_in(target.name) and target.namesakes <= 1:
+            found = _aria(target.role, name)
+            # What names a parameter is another element with another value: no fixed selector beside it.
+            if found and (named or is_placed(target.css)):
+                return found
+            return [*found, *self._fixed(target)]
+        if in_row:
+            return self._by_row(target, in_row, name)
+        return self._fixed(target) or self._by_row(target, frozenset(), name)
+
+    def _fixed(self, target: Target) -> list[list[str]]:
+        for key in (*TEST_IDS, "id"):
+            value = target.attributes.get(key, "")
+            if value and not parameters_in(value) and (key in TEST_IDS or not looks_generated(value)):
+                return [[*target.css.split(" >>> ")[:-1], css_attribute(key, value)]]
+        return [target.css.split(" >>> ")] if target.css and not parameters_in(target.css) else []
+
+    def _by_row(self, target: Target, named: frozenset[str], name: str) -> list[list[str]]:
+        cells = [cell for cell in target.row if parameters_in(cell) & named]
+        if not cells or not (name or target.text):
+            return []
+        holds = " and ".join(f"contains(normalize-space(.), {_xpath_text(self._filled(cell))})" for cell in cells)
+        called = _xpath_text(name or self._filled(target.text))
+        own = f"normalize-space(.) = {called} or @aria-label = {called} or @title = {called}"
+        rows = f"//*[self::tr or self::li or @role = 'row' or @role = 'listitem'][{holds}]"
+        return [[f"xpath/{rows}//{target.tag or '*'}[{own}]"]]
+
+    def _of_query(self, query: ElementQuery) -> list[list[str]]:
+        """Selectors of a query; nothing where the format cannot say it."""
+        if query.within is not None or query.name_in or query.text_in:
+            return []
+        seen = self._checks.seen(query)
+        spelt = seen.name if query.name_contains and seen is not None else ""
+        name = query.name or spelt or query.label
+        if name and not query.text:
+            return _aria(query.role or ("" if seen is None else seen.role), self._filled(name))
+        if query.test_id:
+            return [[css_attribute("data-testid", self._filled(query.test_id))]]
+        if query.placeholder:
+            return [[css_attribute("placeholder", self._filled(query.placeholder))]]
+        if query.css and not query.text:
+            return [[self._filled(query.css)]]
+        return [[f"text/{self._filled(query.text)}"]] if query.text and not query.role else []
+
+    # -------------------------------------------------------------------------------------- assertions
+
+    def _asserted(self, predicates: Sequence[Predicate], place: str) -> list[_Line]:
+        return [
+            line
+            for number, predicate in enumerate(predicates)
+            for line in self._assertion(predicate, f"{place}[{number}]")
+        ]
+
+    def _assertion(self, predicate: Predicate, place: str) -> list[_Line]:
+        if not predicate.is_required:
+            return []
+        if isinstance(predicate, AllOf):
+            return [line for part in predicate.all_of for line in self._assertion(part, f"{place}.all_of")]
+        line = self._on_elements(predicate) or self._expression_line(predicate)
+        if line is None:
+            self.notes.warn(place, f"the format cannot say {kind_of(predicate)} here: it is left out")
+            return []
+        if predicate.within_ms:
+            line["timeout"] = min(max(predicate.within_ms, 1), _LONGEST_MS)
+        return [line]
+
+    def _on_elements(self, predicate: Predicate) -> _Line | None:
+        counts: _Line = {}
+        match predicate:
+            case Exists(exists=query) | Visible(visible=query):
+                pass
+            case NotExists(not_exists=query):
+                counts = {"operator": "==", "count": 0}
+            case Count(count=query, equals=int(number)):
+                counts = {"operator": "==", "count": number}
+            case Count(count=query, at_least=int(number), at_most=None):
+                counts = {"operator": ">=", "count": number}
+            case Count(count=query, at_most=int(number), at_least=None):
+                counts = {"operator": "<=", "count": number}
+            case ValueEquals(value_equals=text, of=query) if not self._is_list(query):
+                counts = {"properties": {"value": self._filled(text)}}
+            case TextEquals(text_equals=text, of=query):
+                counts = {"properties": {"innerText": self._filled(text)}}
+            case Checked(checked=query) if query.role != "button":
+                counts = {"properties": {"checked": True}}
+            case Enabled(enabled=query):
+                counts = {"properties": {"disabled": False}}
+            case _:
+                return None
+        found = self._of_query(query)
+        return (
+            {"type": "waitForElement", "selectors": found, **self._frame(self._checks.seen(query)), **counts}
+            if found
+            else None
+        )
+
+    def _is_list(self, query: ElementQuery) -> bool:
+        seen = self._checks.seen(query)
+        return seen.tag == "select" if seen is not None else query.role in ("combobox", "listbox")
+
+    def _expression_line(self, predicate: Predicate) -> _Line | None:
+        expression = self._expression(predicate)
+        return None if expression is None else {"type": "waitForExpression", "expression": expression}
+
+    def _expression(  # noqa: PLR0911 - one case for each kind
+        self, predicate: Predicate
+    ) -> str | None:
+        """The condition as an expression of the page."""
+        match predicate:
+            case UrlContains(url_contains=part):
+                return f"location.href.includes({self._literal(part)})"
+            case UrlMatches(url_matches=pattern):
+                return self._matches(pattern)
+            case TitleContains(title_contains=part):
+                return f"document.title.toLowerCase().includes({self._literal(part)}.toLowerCase())"
+            case TextContains(text_contains=part, within=None):
+                return f"document.body.innerText.toLowerCase().includes({self._literal(part)}.toLowerCase())"
+            case ValueEquals(value_equals=text, of=query) if (
+                seen := self._checks.seen(query)
+            ) and seen.tag == "select":
+                if seen.frame or " >>> " in seen.css or not seen.css or parameters_in(seen.css):
+                    return None
+                chosen = f"document.querySelector({_javascript(seen.css)})?.selectedOptions[0]?.label"
+                return f"{chosen} === {self._literal(text)}"
+            case Not(not_=inner):
+                said = self._expression(inner)
+                return None if said is None else f"!({said})"
+            case AnyOf(any_of=parts):
+                each = [self._expression(part) for part in parts]
+                return None if None in each else " || ".join(f"({one})" for one in each)
+            case _:
+                return None
+
+    def _matches(self, pattern: str) -> str | None:
+        shared = patterns.shared(pattern)
+        if shared is None:
+            return None
+        source = "".join(part if isinstance(part, str) else regex_escaped(self._text(part)) for part in shared.parts)
+        flags = ', "i"' if shared.ignore_case else ""
+        return f"new RegExp({_javascript(source)}{flags}).test(location.href)"
+
+    def _text(self, text: Text) -> str:
+        return "".join(part if isinstance(part, str) else self._values[part.name] for part in text.parts)
+
+    def _literal(self, template: str) -> str:
+        return _javascript(self._filled(template))
+
+
+def needed_parameters(skill: Skill) -> tuple[str, ...]:
+    """The parameters whose values stand in a recording, in the task's order."""
+    data = [skill.task.url, [one.model_dump(mode="json") for one in (*skill.task.verify, *skill.precondition)]]
+    used = parameters_of(skill.task.steps) | frozenset().union(*map(parameters_in, texts_of(data)))
+    return tuple(name for name in skill.task.parameters if name in used)
+
+
+def _aria(role: str, name: str) -> list[list[str]]:
+    """By name and role; nothing where the name would be read as something else."""
+    if not name or re.search(r"[\[\]\\]", name) or normalise(name) != normalise(plain(name)):
+        return []
+    return [[f'aria/{name}[role="{role}"]' if role in ROLES else f"aria/{name}"]]
+
+
+def _javascript(text: str) -> str:
+    """A literal of JavaScript, in ASCII: nothing in it ends it."""
+    return json.dumps(text)
+
+
+def _xpath_text(text: str) -> str:
+    """A literal of XPath 1.0, which has no escapes."""
+    if '"' not in text:
+        return f'"{text}"'
+    parts = ", '\"', ".join(f'"{part}"' for part in text.split('"'))
+    return f"concat({parts})"

@@ -1,0 +1,83 @@
+"""Lines of Python as `ruff format` leaves them: what does not fit is written with one part in a line.
+
+The comma after the last part makes the formatter keep it so.
+"""
+
+import unicodedata
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final, Literal
+
+WIDTH: Final = 88
+
+
+@dataclass(frozen=True)
+class Piece:
+    """An expression of the language that may be broken into lines."""
+
+    kind: Literal["atom", "call", "sum"]
+    head: str
+    """The atom itself; of a call what stands before its parts, as in `re.compile(`."""
+    parts: "tuple[Piece, ...]" = ()
+    tail: str = ""
+    """What ends a call: `)` or `]`."""
+
+    @property
+    def flat(self) -> str:
+        """In one line."""
+        match self.kind:
+            case "atom":
+                return self.head
+            case "sum":
+                return self.head + " + ".join(part.flat for part in self.parts)
+            case "call":
+                return f"{self.head}{', '.join(part.flat for part in self.parts)}{self.tail}"
+
+    def written(self, indent: int, before: int = 0, after: int = 0) -> str:
+        """In as many lines as it takes.
+
+        Args:
+            indent: columns before the line that it begins in.
+            before: characters in that line before it.
+            after: characters that follow in its last line.
+        """
+        flat = self.flat
+        if self.kind == "atom" or not self.parts or indent + before + columns(flat) + after <= WIDTH:
+            return flat
+        if self.kind == "sum":
+            lines = [part.written(indent, 0 if number else before, 2) for number, part in enumerate(self.parts)]
+            return self.head + f"\n{' ' * indent}+ ".join(lines)
+        inner = indent + 4
+        lines = [f"{' ' * inner}{part.written(inner, 0, 1)},\n" for part in self.parts]
+        return f"{self.head}\n{''.join(lines)}{' ' * indent}{self.tail}"
+
+
+def columns(text: str) -> int:
+    """How wide a text is shown: characters of East Asia take two columns, marks on others none."""
+    return len(text) if text.isascii() else sum(map(_columns_of, text))
+
+
+def _columns_of(character: str) -> int:
+    if unicodedata.category(character) in ("Mn", "Me", "Cf"):
+        return 0
+    return 2 if unicodedata.east_asian_width(character) in ("W", "F") else 1
+
+
+def atom(text: str) -> Piece:
+    """What is never broken."""
+    return Piece("atom", text)
+
+
+def call(function: str, parts: Sequence[Piece], opens: str = "(", closes: str = ")") -> Piece:
+    """A call, a list or a tuple."""
+    return Piece("call", f"{function}{opens}", tuple(parts), closes)
+
+
+def total(parts: Sequence[Piece]) -> Piece:
+    """A sum; of one part that part."""
+    return parts[0] if len(parts) == 1 else Piece("sum", "", tuple(parts))
+
+
+def after(prefix: str, piece: Piece) -> Piece:
+    """The piece with a prefix, such as a keyword's name."""
+    return Piece(piece.kind, prefix + piece.head, piece.parts, piece.tail)

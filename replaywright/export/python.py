@@ -1,0 +1,259 @@
+"""A skill as a Python program, or as a test for pytest. Both need Playwright only."""
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Final
+
+from replaywright.domain.lists import list_of
+from replaywright.domain.skills import Skill
+from replaywright.domain.tasks import Parameter
+from replaywright.export import layout
+from replaywright.export.code import Script
+from replaywright.export.layout import WIDTH, Piece, atom
+from replaywright.export.names import PYTHON_RESERVED, environment_name, identifiers, snake
+from replaywright.export.python_code import PythonCode
+from replaywright.export.python_helpers import HELPERS
+from replaywright.export.quoting import docstring_text, plain, python_string
+
+_TIMEOUT_MS: Final = "10_000"
+
+
+def python_program(skill: Skill, script: Script) -> str:
+    """A program with a function for the task, and its parameters as arguments of the command line."""
+    names = identifiers(script.parameters, snake, PYTHON_RESERVED)
+    function = identifiers([skill.name], snake, {*PYTHON_RESERVED, *names.values()})[skill.name]
+    body = _body(script, names)
+    modules = {"import argparse", "import os", *body.modules}
+    types = {"Page", "expect", "sync_playwright", *body.types}
+    gives = "dict[str, Any]" if script.reads else "None"
+    if script.reads:
+        modules |= {"import json", "from typing import Any"}
+    usage = [f"python {snake(skill.name)}.py", *(f"--{_option(names[name])} …" for name in _required(skill, script))]
+    text = [
+        *_docstring(skill, script, " ".join(usage)),
+        *_imports(modules, types, body.helpers),
+        *_helpers(body.helpers),
+        *_signature(function, names, skill.task.parameters, gives),
+        f'    """{_sentence(skill)}"""',
+        *(["    result: dict[str, Any] = {}"] if script.reads else []),
+        *body.lines,
+        *(["    return result"] if script.reads else []),
+        "",
+        "",
+        *_main(skill, script, function, names),
+    ]
+    return _joined(text)
+
+
+def pytest_module(skill: Skill, script: Script) -> str:
+    """A module with one test; its parameters come from the environment."""
+    names = identifiers(script.parameters, snake, PYTHON_RESERVED)
+    function = snake(skill.name).strip("_")
+    body = _body(script, names)
+    needed = {*body.helpers, *(["parameter"] if names else [])}
+    modules = {"import os", "from collections.abc import Iterator", *body.modules}
+    types = {"Page", "expect", "sync_playwright", *body.types}
+    if script.reads:
+        modules |= {"import json", "from typing import Any"}
+    given = " ".join(f"{environment_name(skill.name, name)}=…" for name in _required(skill, script))
+    text = [
+        *_docstring(skill, script, f"{given} pytest test_{function}.py".strip()),
+        *_imports(modules, types, needed, pytest=True),
+        *_fixture(skill),
+        *_helpers(needed),
+        f"def test_{function}(page: Page) -> None:",
+        f'    """{_sentence(skill)}"""',
+        *_given(skill, names),
+        *(["    result: dict[str, Any] = {}"] if script.reads else []),
+        *body.lines,
+        *(["    print(json.dumps(result, ensure_ascii=False))"] if script.reads else []),
+    ]
+    return _joined(text)
+
+
+def _body(script: Script, names: Mapping[str, str]) -> PythonCode:
+    body = PythonCode(names)
+    body.write(script.statements)
+    return body
+
+
+def _joined(lines: Iterable[str]) -> str:
+    """The lines as a file, without blank ones where the formatter has none."""
+    text = "\n".join(line.rstrip() for line in lines)
+    return re.sub(r"\n{4,}", "\n\n\n", text).rstrip() + "\n"
+
+
+def _sentence(skill: Skill) -> str:
+    said = docstring_text(skill.description or skill.label or skill.name).rstrip(".")
+    return f"{said[: WIDTH - 12]}."
+
+
+def _docstring(skill: Skill, script: Script, usage: str) -> list[str]:
+    """What it is, where it comes from, how it is run, and what it does not do."""
+    secrets = ", ".join(f"REPLAYWRIGHT_SECRET_{name}" for name in script.secrets)
+    lines = [
+        f'"""{_sentence(skill)}',
+        "",
+        f"From the skill {skill.name}, version {skill.version}, by `replaywright export`. It needs Playwright only:",
+        "pip install playwright && playwright install chromium",
+        "",
+        f"    {docstring_text(usage)}",
+        "",
+        *([f"Secrets come from the environment: {secrets}."] if secrets else []),
+        "CHROMIUM_PATH names another browser than Playwright's own.",
+    ]
+    if script.warnings:
+        lines += ["", "Not quite as in a replay:"]
+        lines += [f"- {docstring_text(warning)}" for warning in script.warnings]
+    return [*lines, '"""', ""]
+
+
+def _imports(
+    modules: Iterable[str], types: Iterable[str], helpers: Iterable[str], *, pytest: bool = False
+) -> list[str]:
+    needed = [HELPERS[name] for name in _with_others(helpers)]
+    lines = {*modules, *(line for one in needed for line in one.modules)}
+    named: dict[str, set[str]] = {}
+    for line in lines:
+        if match := re.fullmatch(r"from (\S+) import (\w+)", line):
+            named.setdefault(match[1], set()).add(match[2])
+    plain_ones = sorted(line for line in lines if line.startswith("import "))
+    froms = [f"from {module} import {', '.join(sorted(what))}" for module, what in sorted(named.items())]
+    api = sorted({*types, *(one for helper in needed for one in helper.types)}, key=lambda one: (one.islower(), one))
+    api = sorted(api, key=lambda one: (one[0].islower(), one))
+    playwright = f"from playwright.sync_api import {', '.join(api)}"
+    several = [playwright]
+    if len(playwright) > WIDTH:
+        several = ["from playwright.sync_api import (", *(f"    {one}," for one in api), ")"]
+    third = [*(["import pytest"] if pytest else []), *several]
+    return [*plain_ones, *froms, "", *third, "", ""]
+
+
+def _with_others(helpers: Iterable[str]) -> list[str]:
+    """The helpers with those that they use, in the order of the catalogue."""
+    wanted = set(helpers)
+    for name in list(wanted):
+        wanted |= set(HELPERS[name].others)
+    return [name for name in HELPERS if name in wanted]
+
+
+def _helpers(helpers: Iterable[str]) -> list[str]:
+    return [line for name in _with_others(helpers) for line in (*HELPERS[name].text.strip("\n").split("\n"), "", "")]
+
+
+def _signature(function: str, names: Mapping[str, str], parameters: Mapping[str, Parameter], gives: str) -> list[str]:
+    told = ["page: Page", *(["*"] if names else [])]
+    told += [f"{given}: {_type(parameters[name])}" for name, given in names.items()]
+    line = f"def {function}({', '.join(told)}) -> {gives}:"
+    if len(line) <= WIDTH:
+        return [line]
+    return [f"def {function}(", *(f"    {one}," for one in told), f") -> {gives}:"]
+
+
+def _type(parameter: Parameter) -> str:
+    return "list[str]" if parameter.type == "list" else "str"
+
+
+def _option(name: str) -> str:
+    return name.strip("_").replace("_", "-") or "value"
+
+
+def _required(skill: Skill, script: Script) -> list[str]:
+    return [name for name in script.parameters if skill.task.parameters[name].default is None]
+
+
+def _context(skill: Skill) -> str:
+    """Arguments of a new page that make it as the one that the skill was learned on."""
+    context = skill.context
+    told = [f"locale={python_string(context.locale)}"] if re.fullmatch(r"[A-Za-z0-9-]+", context.locale) else []
+    if match := re.fullmatch(r"(\d+)x(\d+)", context.viewport):
+        told.append(f'viewport={{"width": {match[1]}, "height": {match[2]}}}')
+    return ", ".join(told)
+
+
+def _exploded(before: str, arguments: Sequence[str | Piece], indent: str, after: str = "") -> list[str]:
+    """A call with these arguments, over several lines if it has to be."""
+    parts = [atom(one) if isinstance(one, str) else one for one in arguments]
+    return [f"{indent}{layout.call(before, parts).written(len(indent), 0, len(after))}{after}"]
+
+
+def _main(skill: Skill, script: Script, function: str, names: Mapping[str, str]) -> list[str]:
+    lines = ["def main() -> None:", '    """Do it in a browser of its own."""']
+    lines += _exploded("parser = argparse.ArgumentParser", [f"description={python_string(_sentence(skill))}"], "    ")
+    for name, given in names.items():
+        lines += _exploded("parser.add_argument", _argument(skill.task.parameters[name], given), "    ")
+    if not script.needs_person:
+        shown = ['"--headed"', 'action="store_true"', 'help="show the browser"']
+        lines += _exploded("parser.add_argument", shown, "    ")
+    own = ['"--executable-path"', 'default=os.environ.get("CHROMIUM_PATH")']
+    lines += _exploded("parser.add_argument", own, "    ")
+    lines += ["    arguments = parser.parse_args()", "    expect.set_options(timeout=10_000)"]
+    lines.append("    with sync_playwright() as playwright:")
+    # A person has to see the browser.
+    headless = "headless=False" if script.needs_person else "headless=not arguments.headed"
+    launch = [headless, "executable_path=arguments.executable_path"]
+    lines += _exploded("browser = playwright.chromium.launch", launch, "        ")
+    lines += [f"        page = browser.new_page({_context(skill)})", f"        page.set_default_timeout({_TIMEOUT_MS})"]
+    given_now = ["page", *(f"{one}=arguments.{one}" for one in names.values())]
+    lines += _exploded(f"{'result = ' if script.reads else ''}{function}", given_now, "        ")
+    lines.append("        browser.close()")
+    if script.reads:
+        lines.append("    print(json.dumps(result, ensure_ascii=False))")
+    return [*lines, "", "", 'if __name__ == "__main__":', "    main()"]
+
+
+def _argument(parameter: Parameter, given: str) -> list[str | Piece]:
+    told: list[str | Piece] = [python_string(f"--{_option(given)}")]
+    if _option(given).replace("-", "_") != given:
+        told.append(f'dest="{given}"')
+    if parameter.type == "list":
+        told.append('nargs="+"')
+    if parameter.choices:
+        told.append(_list("choices", parameter.choices))
+    if parameter.default is None:
+        told.append("required=True")
+    elif parameter.type == "list":
+        told.append(_list("default", list_of(parameter.default)))
+    else:
+        told.append(f"default={python_string(parameter.default)}")
+    said = parameter.description or (f"such as {parameter.example}" if parameter.example else "")
+    if said:
+        told.append(f"help={python_string(plain(said).replace('%', '%%'))}")
+    return told
+
+
+def _list(name: str, texts: Sequence[str]) -> Piece:
+    return layout.call(f"{name}=", [atom(python_string(text)) for text in texts], "[", "]")
+
+
+def _fixture(skill: Skill) -> list[str]:
+    return [
+        "@pytest.fixture",
+        "def page() -> Iterator[Page]:",
+        '    """A page of a browser of its own."""',
+        "    expect.set_options(timeout=10_000)",
+        "    with sync_playwright() as playwright:",
+        "        browser = playwright.chromium.launch(",
+        '            headless="HEADED" not in os.environ,',
+        '            executable_path=os.environ.get("CHROMIUM_PATH"),',
+        "        )",
+        f"        page = browser.new_page({_context(skill)})",
+        f"        page.set_default_timeout({_TIMEOUT_MS})",
+        "        yield page",
+        "        browser.close()",
+        "",
+        "",
+    ]
+
+
+def _given(skill: Skill, names: Mapping[str, str]) -> list[str]:
+    lines: list[str] = []
+    for name, given in names.items():
+        parameter = skill.task.parameters[name]
+        told = [python_string(environment_name(skill.name, name))]
+        if parameter.default is not None:
+            is_list = parameter.type == "list"
+            told.append(python_string(", ".join(list_of(parameter.default)) if is_list else parameter.default))
+        split = '.split(", ")' if parameter.type == "list" else ""
+        lines += _exploded(f"{given} = parameter", told, "    ", split)
+    return [*lines, ""] if lines else []

@@ -1,0 +1,69 @@
+"""A skill as a script, whatever the language."""
+
+from collections.abc import Sequence
+
+from replaywright.domain.skills import Skill
+from replaywright.domain.steps import Goto
+from replaywright.domain.templates import parameters_in, texts_of
+from replaywright.errors import InputInvalid
+from replaywright.export.checks import Checks
+from replaywright.export.code import PAGE, Blank, Comment, Do, Notes, Script, Statement, call, text
+from replaywright.export.recordings import Recordings
+from replaywright.export.steps import Steps
+
+
+def script_of(skill: Skill, recordings: Recordings) -> Script:
+    """The skill's steps with its recordings, its precondition and its final verification.
+
+    Raises:
+        InputInvalid: steps that a script cannot do, each with its place and the remedy.
+    """
+    task, notes = skill.task, Notes()
+    targets = tuple(entry.target for entry in recordings.of_all(task.steps) if entry.target is not None)
+    checks = Checks(notes, targets)
+    steps = Steps(recordings, checks, notes)
+    statements: list[Statement] = []
+    if not isinstance(task.steps[0], Goto):
+        statements.append(Do(call(PAGE, "goto", text(task.url))))
+        statements += _conditions(skill, checks)
+    written = steps.written(task.steps)
+    if isinstance(task.steps[0], Goto) and skill.precondition:
+        second = next((at for at, one in enumerate(written[1:], 1) if isinstance(one, Blank)), len(written))
+        written = (*written[:second], *_conditions(skill, checks), *written[second:])
+    statements += written
+    if task.verify:
+        statements += [Blank(), Comment("What must hold at the end.")]
+        for index, predicate in enumerate(task.verify):
+            statements += checks.statements(predicate, f"verify[{index}]")
+    refuse(notes.refusals, skill.name)
+    return Script(
+        statements=tuple(statements[1:] if isinstance(statements[0], Blank) else statements),
+        parameters=_used(skill),
+        secrets=task.secrets,
+        warnings=tuple(dict.fromkeys(notes.warnings)),
+        needs_person=steps.has_person,
+        reads=steps.reads,
+    )
+
+
+def refuse(refusals: Sequence[str], name: str) -> None:
+    """Raise `InputInvalid` with all of them, if there are any."""
+    if refusals:
+        raise InputInvalid(f"skill {name!r} cannot be exported: " + "; ".join(dict.fromkeys(refusals)))
+
+
+def _conditions(skill: Skill, checks: Checks) -> list[Statement]:
+    return [
+        one
+        for index, predicate in enumerate(skill.precondition)
+        for one in checks.statements(predicate, f"precondition[{index}]")
+    ]
+
+
+def _used(skill: Skill) -> tuple[str, ...]:
+    """The parameters that steps or verification use, in the task's order."""
+    task = skill.task
+    data = task.model_dump(mode="json", include={"url", "steps", "verify"})
+    precondition = [predicate.model_dump(mode="json") for predicate in skill.precondition]
+    used = frozenset().union(*map(parameters_in, texts_of([data, precondition])))
+    return tuple(name for name in task.parameters if name in used)

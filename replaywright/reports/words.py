@@ -1,0 +1,287 @@
+"""How the parts of a run read in a report."""
+
+import json
+import unicodedata
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Any, Final
+
+from markupsafe import Markup, escape
+
+from replaywright.domain.outcomes import LEFT_OUT, Status
+from replaywright.domain.run_view import Attempt, Expected, RunView, StepView
+from replaywright.domain.runs import Usage
+from replaywright.domain.saying import count, duration, is_stand_in, model_name
+from replaywright.domain.spending import money_said
+from replaywright.domain.text import shorten
+
+FEW, OPENED = 3, 50
+"""So many steps that stand out are shown in full at once; of those that went wrong, so many."""
+QUICK_S = 0.1
+VALUE_LIMIT = 600
+"""Characters of a value of an expectation that are shown."""
+_DIRECTIONS: Final = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
+_KEPT: Final = frozenset("\n\t")
+
+_STATUS: Final[Mapping[Status, tuple[str, str]]] = {
+    Status.DONE: ("ok", "Done"),
+    Status.MISSED: ("bad", "Element not found"),
+    Status.UNMET: ("bad", "Expectation not met"),
+    Status.REFUSED: ("bad", "Not performed"),
+    Status.BLOCKED: ("blocked", "Blocked"),
+    Status.IN_DOUBT: ("doubt", "In doubt"),
+}
+_RUN: Final[Mapping[str, tuple[str, str]]] = {
+    "done": ("ok", "Done"),
+    "failed": ("bad", "Failed"),
+    "blocked": ("blocked", "Blocked by policy"),
+    "running": ("going", "Running"),
+    "waiting": ("doubt", "Waits for a person"),
+    "paused": ("doubt", "Paused"),
+    "cancelled": ("skip", "Cancelled"),
+    "terminated": ("bad", "Terminated"),
+    "timed_out": ("bad", "Timed out"),
+}
+_SIGNS: Final[Mapping[str, str]] = {
+    "ok": "✓",
+    "warn": "✓",
+    "bad": "✕",
+    "blocked": "⊘",
+    "doubt": "?",
+    "skip": "–",
+    "going": "▸",
+}
+_AGAIN: Final[Mapping[str, str]] = {
+    "": "First attempt",
+    "retry": "Tried again",
+    "recheck": "Looked again",
+    "model": "With the element that the model named",
+    "override": "Again, after an override rule had cleared the way",
+    "commit": "Again, after it was found that nothing had left",
+    "resume": "After the worker or browser was lost",
+    "redis": "After the store had been away",
+    "person": "As a person said",
+    "redo": "Done once more, as a person said",
+}
+_TIERS: Final[Mapping[str, str]] = {
+    "xpath": "as recorded, at its place",
+    "xpath_variant": "as recorded, at a variant of its place",
+    "attributes": "by its attributes",
+    "role_name": "by role and name",
+    "hash": "by its fingerprint",
+    "similarity": "by likeness",
+    "query": "as the task declares it",
+}
+_EFFECTS: Final[Mapping[str, str]] = {
+    "read": "changes nothing on the site",
+    "idempotent": "may be repeated",
+    "commit": "has consequences",
+    "irreversible": "cannot be undone",
+}
+_PROOFS: Final[Mapping[str, str]] = {
+    "became_true": "an expectation came true",
+    "response": "it sent what may change something",
+    "cause": "a page, a tab, a download or a dialog came of it",
+    "change": "the page shows something else than before",
+    "none": "nothing shows that it did its work",
+}
+
+
+def clean(value: Any) -> Any:
+    """A text without what could move, hide or turn round what stands beside it; anything else as it is.
+
+    Applied to everything that a template puts out, before it is escaped.
+    """
+    if not isinstance(value, str) or hasattr(value, "__html__"):
+        return "" if value is None else value
+    if value.isascii() and value.isprintable():
+        return value
+    return "".join("\ufffd" if _is_unsafe(char) else char for char in value)
+
+
+def _is_unsafe(char: str) -> bool:
+    return char in _DIRECTIONS or (char not in _KEPT and unicodedata.category(char) in ("Cc", "Cs"))
+
+
+def tone_of(attempt: Attempt) -> str:
+    """Which of the page's few colours and signs stands for an attempt."""
+    if attempt.status is Status.DONE:
+        if attempt.reason in LEFT_OUT or attempt.from_ledger:
+            return "skip"
+        return "warn" if attempt.warnings or attempt.lookup.healed else "ok"
+    return _STATUS[attempt.status][0]
+
+
+def step_tone(step: StepView) -> str:
+    """The same of a step: what became of it at last."""
+    return tone_of(step.last)
+
+
+def said_of(attempt: Attempt) -> str:
+    """How an attempt ended, in a few words."""
+    if attempt.status is Status.DONE:
+        if attempt.reason in LEFT_OUT:
+            return "Left out"
+        if attempt.from_ledger:
+            return "Done before, and not again"
+        if attempt.already_done:
+            return "It was so already"
+    return _STATUS[attempt.status][1]
+
+
+def chips_of(step: StepView) -> list[tuple[str, str]]:
+    """What is worth knowing of a step before it is opened: tone and words."""
+    last = step.last
+    chips = []
+    if step.override:
+        chips.append(("note", f"override {step.override}"))
+    if step.item:
+        chips.append(("note", step.item))
+    if last.status is not Status.DONE or tone_of(last) == "skip":
+        chips.append((tone_of(last), said_of(last)))
+    if last.lookup.healed:
+        chips.append(("warn", f"healed {last.lookup.score:.2f}"))
+    elif last.lookup.from_model:
+        stands_in = any(event.stand_in for event in step.events) or is_stand_in(step.usage.model)
+        chips.append(("model", "stand-in" if stands_in else "model"))
+    elif last.lookup.hit and last.lookup.tier:
+        chips.append(("plain", last.lookup.tier.replace("_", " ")))
+    if last.already_done:
+        chips.append(("skip", "already so"))
+    if not step.effect.repeatable:
+        chips.append(("commit", step.effect.value))
+    if len(step.attempts) > 1:
+        chips.append(("note", count(len(step.attempts), "attempt")))
+    chips += [("warn", "warning")] if last.warnings else []
+    return chips
+
+
+def again(kind: str) -> str:
+    """Why a step was attempted another time."""
+    return _AGAIN.get(kind, kind.replace("_", " ").capitalize())
+
+
+def tier_said(tier: str) -> str:
+    """How an element was found."""
+    return _TIERS.get(tier, tier.replace("_", " "))
+
+
+def stands_out(step: StepView) -> bool:
+    """Whether there is something to see in the step that is not as it should be, or was."""
+    return step.last.status is not Status.DONE or bool(step.last.warnings) or step.last.lookup.healed
+
+
+def opened_of(view: RunView) -> frozenset[str]:
+    """Ids of the steps that are shown in full at once: those that went wrong, and others that stand out if few do."""
+    bad = [step.id for step in view.steps if step.last.status is not Status.DONE]
+    others = [step.id for step in view.steps if stands_out(step) and step.last.status is Status.DONE]
+    return frozenset((*bad[:OPENED], *(others if len(others) <= FEW else ())))
+
+
+def coded(text: str) -> Markup:
+    """A text of ours with what stands between backticks as code."""
+    parts = text.split("`")
+    return Markup("").join(
+        Markup("<code>{}</code>").format(clean(part)) if place % 2 else escape(clean(part))
+        for place, part in enumerate(parts)
+    )
+
+
+def run_said(view: RunView) -> tuple[str, str]:
+    """Tone and words for how the run stands."""
+    tone, said = _RUN[view.facts.status]
+    if view.facts.status == "done" and view.totals.heals:
+        return "warn", f"Done, {count(view.totals.heals, 'heal')}"
+    return tone, said
+
+
+def predicate_said(expected: Expected) -> str:
+    """What was expected, as a task file has it; of what stands in none, what it is about."""
+    if expected.expected:
+        return _lines({key: value for key, value in expected.expected.items() if value not in (None, "", [], {})})
+    about = expected.actual.get("expected") or expected.actual.get("query")
+    if about:
+        return _lines(about) if isinstance(about, Mapping) else _value(about)
+    return "(not declared by the step)"
+
+
+def actual_said(expected: Expected) -> str:
+    """What was there."""
+    told = {
+        key: value
+        for key, value in expected.actual.items()
+        if key not in ("expected", "query", "passed") and value not in (None, "", [], (), {})
+    }
+    return _lines(told)
+
+
+def _lines(value: Mapping[str, Any]) -> str:
+    return "\n".join(f"{key}: {_value(inner)}" for key, inner in value.items())
+
+
+def _value(value: Any) -> str:
+    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
+    return shorten(text, VALUE_LIMIT)
+
+
+def usage_said(usage: Usage) -> str:
+    """What was asked of a model, and what it cost."""
+    if not usage.calls:
+        return ""
+    tokens = f"{usage.input_tokens:,} tokens in, {usage.output_tokens:,} out"
+    return " · ".join(filter(None, (model_name(usage.model), count(usage.calls, "call"), tokens, money_said(usage))))
+
+
+def moment(at: float | datetime) -> str:
+    """A time as people read it; UTC, as the file may be read anywhere."""
+    time = at if isinstance(at, datetime) else datetime.fromtimestamp(at, UTC)
+    return time.astimezone(UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
+
+
+def iso(at: float | datetime) -> str:
+    """The same for programs."""
+    time = at if isinstance(at, datetime) else datetime.fromtimestamp(at, UTC)
+    return time.astimezone(UTC).isoformat(timespec="milliseconds")
+
+
+def took(seconds: float) -> str:
+    """How long something took; what is quick in thousandths."""
+    return f"{seconds * 1000:.0f} ms" if seconds < QUICK_S else duration(seconds)
+
+
+def size(number: int) -> str:
+    """`812 bytes`, `4.1 kB`, `2.0 MB`."""
+    if number < 1000:
+        return f"{number} bytes"
+    return f"{number / 1000:.1f} kB" if number < 1_000_000 else f"{number / 1_000_000:.1f} MB"
+
+
+def lone_value(value: Any) -> str:
+    """Something that was read from a page."""
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, indent=1, default=str)
+
+
+FILTERS: Final[Mapping[str, Any]] = {
+    "actual": actual_said,
+    "again": again,
+    "attempt_said": said_of,
+    "attempt_tone": tone_of,
+    "chips": chips_of,
+    "count_of": count,
+    "duration": took,
+    "effect": lambda effect: _EFFECTS[effect.value],
+    "expected_said": predicate_said,
+    "iso": iso,
+    "lone_value": lone_value,
+    "moment": moment,
+    "coded": coded,
+    "stands_out": stands_out,
+    "proof": lambda proof: _PROOFS[proof.value],
+    "sign": lambda tone: _SIGNS.get(tone, "•"),
+    "size": size,
+    "spaced": lambda text: text.replace("_", " "),
+    "step_tone": step_tone,
+    "tier": tier_said,
+    "usage": usage_said,
+}
+"""What the templates use."""

@@ -1,0 +1,532 @@
+"""Every metric and every span that there is, as data.
+
+Code that measures, the reference, the alert rules and the dashboard all take the names from here. A label has a closed
+set of values wherever it can have one; what is not in it is counted as `other`, so that nothing that a page, a model or
+a person says can make a new time series. No label holds the id of a run, an address or free text.
+"""
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from replaywright.domain.actions import Action
+from replaywright.domain.outcomes import Status
+from replaywright.domain.runs import Mode
+
+OTHER = "other"
+"""What a label says whose value is not in its set."""
+PREFIX = "replaywright."
+"""Of every metric, and of every attribute of a span that is ours."""
+
+
+class Kind(StrEnum):
+    """How the values of a metric add up."""
+
+    COUNTER = "counter"
+    HISTOGRAM = "histogram"
+    GAUGE = "gauge"
+
+
+class Counted(StrEnum):
+    """What a repetition after a loss does to a metric."""
+
+    ONCE = "once"
+    """Only the first try of an activity counts; of a worker that is lost during it, not even that."""
+    AT_LEAST_ONCE = "at least once"
+    """A worker that is lost between the fact and Temporal's acceptance of it leaves it to be counted again."""
+    EACH = "each"
+    """Every occurrence is a fact of its own: a second request to a model is a second request."""
+
+
+@dataclass(frozen=True)
+class Label:
+    """A dimension of a metric."""
+
+    name: str
+    description: str
+    values: tuple[str, ...] = ()
+    """All that it can have, beside `other`. Empty: an open set, which only the operator's configuration adds to."""
+
+    @property
+    def is_closed(self) -> bool:
+        """Whether its values are known beforehand."""
+        return bool(self.values)
+
+
+@dataclass(frozen=True)
+class Metric:
+    """One instrument."""
+
+    name: str
+    """In OpenTelemetry."""
+    kind: Kind
+    unit: str
+    """In UCUM's notation: `s`, or an annotation such as `{step}`."""
+    description: str
+    labels: tuple[Label, ...] = ()
+    counted: Counted = Counted.EACH
+    buckets: tuple[float, ...] = ()
+    """Upper bounds of a histogram."""
+
+    @property
+    def prometheus(self) -> str:
+        """Its name at the Prometheus endpoint; a histogram has `_bucket`, `_sum` and `_count` behind it."""
+        name = self.name.replace(".", "_")
+        unit = "" if self.unit.startswith("{") else _PROMETHEUS_UNITS.get(self.unit, self.unit)
+        if unit and not name.endswith(f"_{unit}"):
+            name = f"{name}_{unit}"
+        return f"{name}_total" if self.kind is Kind.COUNTER else name
+
+
+@dataclass(frozen=True)
+class Attribute:
+    """Something that a span says."""
+
+    name: str
+    description: str
+
+
+@dataclass(frozen=True)
+class SpanKind:
+    """One kind of span."""
+
+    name: str
+    """`<activity>` and `<action>` stand for each of theirs."""
+    where: str
+    """The process that writes it."""
+    description: str
+    attributes: tuple[Attribute, ...] = field(default=())
+
+
+_PROMETHEUS_UNITS = {"s": "seconds", "By": "bytes", "1": ""}
+_STEP_SECONDS = (0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 120.0)
+_LONG_SECONDS = (0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 120.0, 300.0, 900.0, 3600.0)
+_WAIT_SECONDS = (0.01, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 300.0, 900.0)
+_CALL_SECONDS = (0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 10.0)
+
+# --------------------------------------------------------------------------------------------------- labels
+
+ACTION = Label("action", "What the step does.", tuple(action.value for action in Action))
+TIER = Label(
+    "tier",
+    "By what the element was found.",
+    ("xpath", "xpath_variant", "attributes", "role_name", "hash", "similarity", "query", "none"),
+)
+"""`query`: a declared target. `none`: by nothing."""
+MISS = Label(
+    "reason",
+    "Why the recording did not lead to the element; `none` where it did.",
+    ("no_entry", "not_found", "ambiguous", "disagrees", "low_score", "low_margin", "heal_off", "unmet", "none"),
+)
+"""`unmet`: it led to one, and what was expected did not come true."""
+ATTEMPT_STATUS = Label(
+    "status",
+    "How the attempt ended; `lost`: its worker, its browser or the ledger was not there.",
+    (*(status.value for status in Status), "lost"),
+)
+ROLES = ("executor", "planner", "labeller", "reader", "prober", "embedder")
+ROLE = Label("role", "What the model was asked for.", ROLES)
+MODEL = Label("model", "As it is configured, `provider:name`.")
+MODE = Label("mode", "What the run may use.", tuple(mode.value for mode in Mode))
+RUN_STATUS = Label("status", "How the run ended.", ("done", "failed", "blocked", "cancelled"))
+RETRY = Label(
+    "kind",
+    "Why the step was tried another time; `activity`: Temporal repeated it.",
+    (
+        "retry",
+        "reopened",
+        "recheck",
+        "override",
+        "model",
+        "resume",
+        "commit",
+        "redis",
+        "person",
+        "earlier",
+        "redo",
+        "activity",
+    ),
+)
+VERDICT = Label(
+    "verdict", "What was found out about it; `undecidable`: nobody knows.", ("done", "not_done", "undecidable")
+)
+QUEUES = ("workflow", "browser", "session", "host", "model")
+QUEUE = Label(
+    "queue",
+    "Which queue; `session`: that of the worker which has the run's browser.",
+    QUEUES,
+)
+REDIS_OPERATIONS = (
+    "append",
+    "claim",
+    "count",
+    "dispatch",
+    "entry_sign",
+    "fence",
+    "find",
+    "intend",
+    "keep",
+    "line_sign",
+    "ping",
+    "promote",
+    "read",
+    "record",
+    "release",
+    "retire",
+    "settle",
+    "skill_delete",
+    "skill_find",
+    "skill_run",
+    "skill_save",
+    "skill_sign",
+    "skill_status",
+    "witness",
+    "write",
+)
+TEMPORAL_OPERATIONS = (
+    "DescribeNamespace",
+    "GetSystemInfo",
+    "GetWorkflowExecutionHistory",
+    "ListWorkflowExecutions",
+    "QueryWorkflow",
+    "RecordActivityTaskHeartbeat",
+    "RequestCancelWorkflowExecution",
+    "RespondActivityTaskCanceled",
+    "RespondActivityTaskCompleted",
+    "RespondActivityTaskFailed",
+    "RespondQueryTaskCompleted",
+    "RespondWorkflowTaskCompleted",
+    "RespondWorkflowTaskFailed",
+    "StartWorkflowExecution",
+    "UpdateWorkflowExecution",
+)
+
+# -------------------------------------------------------------------------------------------------- metrics
+
+RUNS = Metric("replaywright.runs", Kind.COUNTER, "{run}", "Runs that ended.", (RUN_STATUS, MODE), Counted.AT_LEAST_ONCE)
+RUN_DURATION = Metric(
+    "replaywright.run.duration",
+    Kind.HISTOGRAM,
+    "s",
+    "Seconds from the start of a run to its end, waiting for people included.",
+    (RUN_STATUS, MODE),
+    Counted.AT_LEAST_ONCE,
+    _LONG_SECONDS,
+)
+STEPS = Metric(
+    "replaywright.steps",
+    Kind.COUNTER,
+    "{step}",
+    "Steps of plans that came to their end, after all attempts and repairs. Success: `done` of `done` and `failed`.",
+    (
+        ACTION,
+        Label(
+            "outcome",
+            "`skipped`: left out; `blocked`: a rule of the policy forbids it; `replaced`: it failed, and the plan was "
+            "revised from there on; `cancelled`: the run was ended meanwhile.",
+            ("done", "failed", "blocked", "skipped", "replaced", "cancelled"),
+        ),
+        Label(
+            "how",
+            "What led to the element: the recording (`replayed`), a heal, a model, the task itself (`declared`), the "
+            "ledger of an earlier attempt; `none` for a step without an element, or one that found none.",
+            ("replayed", "healed", "model", "declared", "ledger", "none"),
+        ),
+    ),
+    Counted.AT_LEAST_ONCE,
+)
+ATTEMPTS = Metric(
+    "replaywright.attempts",
+    Kind.COUNTER,
+    "{attempt}",
+    "Attempts at steps that came to an end in a browser worker; those that the ledger answered are not attempts.",
+    (ACTION, ATTEMPT_STATUS),
+    Counted.AT_LEAST_ONCE,
+)
+STEP_DURATION = Metric(
+    "replaywright.step.duration",
+    Kind.HISTOGRAM,
+    "s",
+    "Seconds that one attempt at a step took in the browser worker.",
+    (ACTION, ATTEMPT_STATUS),
+    Counted.AT_LEAST_ONCE,
+    _STEP_SECONDS,
+)
+ASSERTIONS = Metric(
+    "replaywright.assertions",
+    Kind.COUNTER,
+    "{assertion}",
+    "Predicates that were decided: of steps, and of final verifications. Pass rate: `holds` of `holds` and `fails`.",
+    (Label("result", "`undecided`: the page did not answer.", ("holds", "fails", "undecided")),),
+    Counted.AT_LEAST_ONCE,
+)
+LOOKUPS = Metric(
+    "replaywright.cache.lookups",
+    Kind.COUNTER,
+    "{lookup}",
+    "Elements that were looked for by a recording, or by what the task declares.",
+    (
+        Label("outcome", "`healed`: found although the recording changed.", ("hit", "healed", "declared", "miss")),
+        TIER,
+        MISS,
+    ),
+    Counted.AT_LEAST_ONCE,
+)
+HEALS = Metric(
+    "replaywright.heals",
+    Kind.COUNTER,
+    "{heal}",
+    "Steps that were done on an element which only healing found.",
+    (TIER,),
+    Counted.AT_LEAST_ONCE,
+)
+FALLBACKS = Metric(
+    "replaywright.fallbacks",
+    Kind.COUNTER,
+    "{element}",
+    "Elements that a model was asked for, by why; `no_entry`: nothing was recorded, which is learning.",
+    (MISS,),
+    Counted.AT_LEAST_ONCE,
+)
+RETRIES = Metric(
+    "replaywright.retries",
+    Kind.COUNTER,
+    "{attempt}",
+    "Attempts at steps after the first.",
+    (ACTION, RETRY),
+    Counted.AT_LEAST_ONCE,
+)
+RECOVERY_DURATION = Metric(
+    "replaywright.recovery.duration",
+    Kind.HISTOGRAM,
+    "s",
+    "Seconds from the loss of a browser or worker being noticed until the run could go on.",
+    (Label("kind", "Adopted alive, built anew, or not recovered.", ("adopted", "rebuilt", "failed")),),
+    Counted.AT_LEAST_ONCE,
+    _LONG_SECONDS,
+)
+DOUBTS = Metric(
+    "replaywright.outcomes.doubted",
+    Kind.COUNTER,
+    "{step}",
+    "Commit steps of which it had to be found out whether they took effect.",
+    (ACTION, VERDICT),
+    Counted.AT_LEAST_ONCE,
+)
+UNKNOWN = Metric(
+    "replaywright.outcomes.unknown",
+    Kind.COUNTER,
+    "{step}",
+    "Commit steps of which nobody knows whether they took effect: a person has to look.",
+    (ACTION,),
+    Counted.AT_LEAST_ONCE,
+)
+MODEL_CALLS = Metric(
+    "replaywright.model.calls",
+    Kind.COUNTER,
+    "{request}",
+    "Requests to models.",
+    (ROLE, MODEL, Label("result", "Whether an answer came that could be used.", ("ok", "failed"))),
+)
+MODEL_DURATION = Metric(
+    "replaywright.model.duration",
+    Kind.HISTOGRAM,
+    "s",
+    "Seconds that a model was asked, a second try for an answer that could not be used included.",
+    (ROLE, MODEL),
+    Counted.EACH,
+    _LONG_SECONDS,
+)
+MODEL_TOKENS = Metric(
+    "replaywright.model.tokens",
+    Kind.COUNTER,
+    "{token}",
+    "Tokens that models read and wrote.",
+    (ROLE, MODEL, Label("direction", "Read or written by the model.", ("input", "output"))),
+)
+MODEL_COST = Metric(
+    "replaywright.model.cost",
+    Kind.COUNTER,
+    "usd",
+    "US dollars, by the prices in the settings; nothing for models without one.",
+    (ROLE, MODEL),
+)
+QUEUE_WAIT = Metric(
+    "replaywright.queue.wait",
+    Kind.HISTOGRAM,
+    "s",
+    "Seconds that a task waited in Temporal's queue for a worker.",
+    (QUEUE,),
+    Counted.EACH,
+    _WAIT_SECONDS,
+)
+BROWSERS = Metric(
+    "replaywright.browsers", Kind.GAUGE, "{browser}", "Browsers that this worker is attached to at the moment."
+)
+REDIS_DURATION = Metric(
+    "replaywright.redis.duration",
+    Kind.HISTOGRAM,
+    "s",
+    "Seconds of one round trip to Redis.",
+    (
+        Label(
+            "operation",
+            "What was asked of it first: the name of a script, `read`, `write` or `ping`.",
+            REDIS_OPERATIONS,
+        ),
+        Label("result", "Whether it answered.", ("ok", "failed")),
+    ),
+    Counted.EACH,
+    _CALL_SECONDS,
+)
+TEMPORAL_DURATION = Metric(
+    "replaywright.temporal.duration",
+    Kind.HISTOGRAM,
+    "s",
+    "Seconds of one request to Temporal; polls, which wait for work, are not in it.",
+    (Label("operation", "The request.", TEMPORAL_OPERATIONS),),
+    Counted.EACH,
+    _CALL_SECONDS,
+)
+MASK_FAILURES = Metric(
+    "replaywright.secrets.mask_failures",
+    Kind.COUNTER,
+    "{artifact}",
+    "Times that something of a page was thrown away because a secret on it could not be hidden.",
+    (Label("what", "What was to be kept.", ("picture",)),),
+)
+
+METRICS: tuple[Metric, ...] = (
+    RUNS,
+    RUN_DURATION,
+    STEPS,
+    ATTEMPTS,
+    STEP_DURATION,
+    ASSERTIONS,
+    LOOKUPS,
+    HEALS,
+    FALLBACKS,
+    RETRIES,
+    RECOVERY_DURATION,
+    DOUBTS,
+    UNKNOWN,
+    MODEL_CALLS,
+    MODEL_DURATION,
+    MODEL_TOKENS,
+    MODEL_COST,
+    QUEUE_WAIT,
+    BROWSERS,
+    REDIS_DURATION,
+    TEMPORAL_DURATION,
+    MASK_FAILURES,
+)
+"""All of them."""
+
+# ---------------------------------------------------------------------------------------------------- spans
+
+
+def _own(name: str, description: str) -> Attribute:
+    return Attribute(PREFIX + name, description)
+
+
+RUN_ID = _own("run.id", "The run, which is also the workflow's id.")
+_SITE = _own("site", "Host that the step, or the run, begins at.")
+_SEQUENCE = _own("step.sequence", "Number of the step in the plan, from 1.")
+_ACTION = _own("step.action", "What the step does.")
+_EFFECT = _own("step.effect", "`read`, `idempotent`, `commit` or `irreversible`.")
+_OUTCOME = _own("step.outcome", "How it ended.")
+_REASON = _own("step.reason", "The code of why, where it did not go as recorded.")
+_FINGERPRINT = _own("step.fingerprint", "The first twelve characters of the step's fingerprint.")
+_TIER = _own("lookup.tier", "By what the element was found.")
+_HOW = _own("step.how", "What led to the element, as in the metric.")
+
+SPANS: tuple[SpanKind, ...] = (
+    SpanKind(
+        "run.start",
+        "whoever starts the run",
+        "Starting the workflow. The root of the trace, unless its caller has one.",
+        (RUN_ID,),
+    ),
+    SpanKind(
+        "run",
+        "workflow worker",
+        "The whole run, from its start to its end, over every worker that had a part in it.",
+        (
+            RUN_ID,
+            _SITE,
+            _own("run.mode", "What it may use."),
+            _own("run.tenant", "Whose it is."),
+            _own("run.task", "What it is called."),
+            _own("run.status", "How it ended."),
+            _own("run.reason", "The code of why, where it failed."),
+            _own("run.steps", "Steps done."),
+            _own("run.heals", "Elements found by healing."),
+            _own("run.fallbacks", "Elements asked of a model although one was recorded."),
+            _own("run.recoveries", "Losses of its browser or worker that it survived."),
+            _own("model.calls", "Requests to models."),
+            _own("model.cost", "US dollars, where prices are known."),
+        ),
+    ),
+    SpanKind(
+        "step",
+        "workflow worker",
+        "One step of the plan with all its attempts, and whatever repaired it.",
+        (RUN_ID, _SITE, _SEQUENCE, _ACTION, _EFFECT, _OUTCOME, _REASON, _HOW, _TIER, _FINGERPRINT),
+    ),
+    SpanKind(
+        "recovery",
+        "workflow worker",
+        "From the loss of a browser or worker to the run going on.",
+        (RUN_ID, _own("recovery.kind", "`adopted`, `rebuilt` or `failed`.")),
+    ),
+    SpanKind(
+        "<activity>",
+        "browser or model worker",
+        "One attempt at an activity, called as it is in Temporal's UI: `session.open`, `model.propose_target`, …",
+        (
+            RUN_ID,
+            _own("activity.attempt", "Temporal's count, from 1."),
+            _own("queue.wait_ms", "How long it waited for a worker."),
+            _own("model.calls", "Requests that it made to a model."),
+            Attribute("error.type", "What the error is called that it failed with."),
+        ),
+    ),
+    SpanKind(
+        "browser.<action>",
+        "browser worker",
+        "One attempt at a step. It has the attributes of every activity, too.",
+        (
+            _SITE,
+            _SEQUENCE,
+            _ACTION,
+            _EFFECT,
+            _OUTCOME,
+            _REASON,
+            _TIER,
+            _FINGERPRINT,
+            _own("step.attempt", "Why it was another attempt: `retry`, `model`, `resume`, …"),
+            _own("step.from_ledger", "Whether the ledger answered, and nothing was done."),
+            _own("lookup.healed", "Whether the element was found by healing."),
+            _own("lookup.score", "Score of the element that was found."),
+            _own("lookup.runner_up", "Score of the second best."),
+            _own("lookup.reason", "Why the recording did not lead to it."),
+            _own("cost.evaluations", "Round trips to the page."),
+            _own("cost.redis_round_trips", "Round trips to Redis."),
+            _own("cost.locating_ms", "Time until the element was found."),
+            _own("cost.acting_ms", "Time of the input."),
+            _own("cost.verifying_ms", "Time until the expectation held."),
+        ),
+    ),
+)
+"""All of them."""
+
+
+def metric(name: str) -> Metric:
+    """The metric of that name.
+
+    Raises:
+        KeyError: there is none.
+    """
+    return _BY_NAME[name]
+
+
+_BY_NAME = {one.name: one for one in METRICS}

@@ -1,0 +1,165 @@
+"""What one attempt at an activity says of runs: measurements for the metrics, attributes for its span.
+
+Pure functions over what the activity was asked and what it answered.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from replaywright.domain.observed import PredicateResult
+from replaywright.domain.outcomes import Status, StepOutcome
+from replaywright.domain.overrides import host_of
+from replaywright.domain.runs import (
+    ActionRequest,
+    Finished,
+    NearOutcome,
+    ProposeRequest,
+    Resolution,
+    ResolveRequest,
+    Usage,
+)
+from replaywright.domain.steps import names_element
+from replaywright.telemetry import catalogue
+from replaywright.telemetry.catalogue import PREFIX, Metric
+
+Value = str | bool | int | float
+"""Of a span's attribute."""
+
+
+@dataclass(frozen=True)
+class Measured:
+    """One value of one metric."""
+
+    metric: Metric
+    value: float = 1.0
+    labels: dict[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Ran:
+    """One attempt at an activity that came to an end."""
+
+    request: object
+    """What it was asked; None for one that is not asked anything."""
+    result: object
+    """What it answered; None if it failed."""
+    seconds: float
+    attempt: int = 1
+    """Temporal's count."""
+
+
+def measured(ran: Ran) -> Iterator[Measured]:
+    """What the attempt adds to the metrics."""
+    match ran.request, _outcome_of(ran.result):
+        case ActionRequest() as request, StepOutcome() as outcome:
+            yield from _retried(request, ran.attempt)
+            if not outcome.from_ledger:
+                yield from _step(request, outcome, ran.seconds)
+        case ActionRequest() as request, None:
+            yield from _retried(request, ran.attempt)
+            yield from _attempt(request, "lost", ran.seconds)
+        case _, Finished() as finished:
+            yield from _asserted(finished.predicates)
+        case ProposeRequest() as request, _ if ran.attempt == 1:
+            yield Measured(catalogue.FALLBACKS, labels={"reason": request.missed.reason or "unmet"})
+        case ResolveRequest() as request, Resolution() as resolution:
+            action = request.action.step.action
+            yield Measured(catalogue.DOUBTS, labels={"action": action, "verdict": resolution.verdict})
+            if resolution.verdict == "undecidable":
+                yield Measured(catalogue.UNKNOWN, labels={"action": action})
+        case _:
+            pass
+
+
+def _outcome_of(result: object) -> object:
+    """The same of a local activity, which answers with what it was asked."""
+    return result.outcome if isinstance(result, NearOutcome) else result
+
+
+def _step(request: ActionRequest, outcome: StepOutcome, seconds: float) -> Iterator[Measured]:
+    lookup = outcome.lookup
+    if request.recheck is None:
+        yield from _attempt(request, outcome.status, seconds)
+        yield from _looked_up(request, outcome)
+    yield from _asserted(outcome.predicates)
+    if outcome.status is Status.DONE and lookup.healed and not lookup.from_model:
+        yield Measured(catalogue.HEALS, labels={"tier": lookup.tier})
+
+
+def _attempt(request: ActionRequest, status: str, seconds: float) -> Iterator[Measured]:
+    labels = {"action": request.step.action, "status": status}
+    yield Measured(catalogue.ATTEMPTS, labels=labels)
+    yield Measured(catalogue.STEP_DURATION, seconds, labels)
+
+
+def _retried(request: ActionRequest, attempt: int) -> Iterator[Measured]:
+    kind = "activity" if attempt > 1 else request.attempt
+    if kind:
+        yield Measured(catalogue.RETRIES, labels={"action": request.step.action, "kind": kind})
+
+
+def _looked_up(request: ActionRequest, outcome: StepOutcome) -> Iterator[Measured]:
+    lookup = outcome.lookup
+    if request.proposed is not None or not names_element(request.step) or not (lookup.hit or lookup.reason):
+        return
+    how = "miss" if not lookup.hit else "healed" if lookup.healed else "declared" if lookup.tier == "query" else "hit"
+    tier = (lookup.tier if lookup.hit else "") or "none"
+    reason = (lookup.reason if not lookup.hit else "") or "none"
+    yield Measured(catalogue.LOOKUPS, labels={"outcome": how, "tier": tier, "reason": reason})
+
+
+def _asserted(results: tuple[PredicateResult, ...]) -> Iterator[Measured]:
+    for result in results:
+        said = "holds" if result.passed else "fails" if result.decided else "undecided"
+        yield Measured(catalogue.ASSERTIONS, labels={"result": said})
+
+
+# ----------------------------------------------------------------------------------------------- attributes
+
+
+def attributes(ran: Ran) -> dict[str, Value]:
+    """What the attempt's span says; nothing that a page, a task's author or a model has written."""
+    told: dict[str, Value] = {}
+    match ran.request, _outcome_of(ran.result):
+        case ActionRequest() as request, StepOutcome() as outcome:
+            told = {**_asked(request), **_came_to(outcome)}
+        case ActionRequest() as request, _:
+            told = _asked(request)
+        case _:
+            pass
+    usage = getattr(ran.result, "usage", None)
+    if isinstance(usage, Usage) and usage.calls:
+        told["model.calls"] = usage.calls
+    return {PREFIX + name: value for name, value in told.items() if value != ""}
+
+
+def _asked(request: ActionRequest) -> dict[str, Value]:
+    return {
+        "site": host_of(request.site),
+        "step.sequence": request.sequence + 1,
+        "step.action": request.step.action,
+        "step.fingerprint": request.fingerprint[:12],
+        "step.attempt": request.attempt,
+    }
+
+
+def _came_to(outcome: StepOutcome) -> dict[str, Value]:
+    lookup, costs = outcome.lookup, outcome.costs
+    told: dict[str, Value] = {
+        "step.effect": outcome.effect.value,
+        "step.outcome": outcome.status.value,
+        "step.reason": outcome.reason,
+        "step.from_ledger": outcome.from_ledger,
+        "lookup.tier": lookup.tier,
+        "lookup.reason": lookup.reason,
+        "cost.evaluations": costs.evaluations,
+        "cost.redis_round_trips": costs.redis_round_trips,
+        "cost.locating_ms": costs.locating_ms,
+        "cost.acting_ms": costs.acting_ms,
+        "cost.verifying_ms": costs.verifying_ms,
+    }
+    if host := host_of(outcome.url):
+        told["site"] = host
+    if lookup.hit:
+        told |= {"lookup.healed": lookup.healed, "lookup.score": lookup.score, "lookup.runner_up": lookup.runner_up}
+    return told

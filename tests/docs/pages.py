@@ -1,0 +1,138 @@
+"""The pages of `docs/reference` that are made of the code: what each says, as Markdown."""
+
+import inspect
+import re
+from collections.abc import Callable, Iterator
+from typing import Any, Final
+
+import typer
+
+from replaywright import errors, settings
+from replaywright.cli.app import Exit
+from replaywright.cli.commands import app
+from replaywright.settings import PREFIX, READY_FILE_VARIABLE, Settings
+from tests.docs.markdown import anchor
+from tests.docs.run_pages import browser_task, metrics, search_attributes
+from tests.docs.tables import default_of, first_paragraph, page, sentences, table, types_of
+from tests.docs.task_pages import task_fields
+
+
+def command_line() -> str:
+    """Every command with its arguments and options."""
+    root: Any = typer.main.get_command(app)
+    described = [*_described(root, "replaywright", None)]
+    names = [f"- [`{name}`](#{anchor(name)}): {about}" for name, about, _ in described]
+    return page(
+        "Command line",
+        "`replaywright --help` and `replaywright COMMAND --help` print the same. How commands end is in "
+        "[exit codes](exit-codes.md). `replaywright-worker`, or `python worker.py`, serves what `replaywright up` "
+        "starts; it takes `--role all|workflow|browser|model`.",
+        "\n".join(names),
+        *(f"## {name}\n\n{text}" for name, _, text in described),
+    )
+
+
+def _described(command: Any, path: str, parent: Any) -> Iterator[tuple[str, str, str]]:
+    """Path, first sentence and Markdown of a command and of those below it; of a group, only what it has itself."""
+    context = typer.Context(command, info_name=path.rpartition(" ")[2], parent=parent)
+    about = inspect.cleandoc(command.help or "")
+    rows = [
+        tuple(f"`{cell}`" if place == 0 else cell for place, cell in enumerate(record))
+        for parameter in command.get_params(context)
+        if "--help" not in parameter.opts and (record := parameter.get_help_record(context)) is not None
+    ]
+    names = command.list_commands(context) if hasattr(command, "list_commands") else []
+    usage = f"```text\n{' '.join((path, *command.collect_usage_pieces(context)))}\n```"
+    text = "\n\n".join((usage, about, *([table(("argument or option", "meaning"), rows)] if rows else [])))
+    yield path, _first_sentence(about), text
+    for name in names:
+        yield from _described(command.get_command(context, name), f"{path} {name}", context)
+
+
+def _first_sentence(text: str) -> str:
+    paragraph = " ".join(text.split("\n\n", maxsplit=1)[0].split())
+    return re.split(r"(?<=[.?!])\s(?=[A-Z`])", paragraph)[0]
+
+
+_NOT_SETTINGS: Final = (
+    (f"`{READY_FILE_VARIABLE}`", 'Where a worker writes `{"pid": …}` once it polls.'),
+    (
+        "`REPLAYWRIGHT_SECRET_NAME`",
+        "The value of the secret NAME; or `…_FILE`, `…_COMMAND` and `…_DOMAINS`: [secrets](secrets.md).",
+    ),
+)
+
+
+def all_settings() -> str:
+    """Every variable with type, default and meaning."""
+    types = types_of(Settings, {})
+    said = sentences(Settings)
+    rows = []
+    for name, field in Settings.model_fields.items():
+        default = "" if field.default_factory is not None else default_of(field.default)
+        rows.append((f"`{PREFIX}{name.upper()}`{_other_name(name)}", types[name], default, said.get(name, "")))
+    return page(
+        "Settings",
+        inspect.cleandoc(settings.__doc__ or "").split("\n\n")[0],
+        "A variable that begins with `REPLAYWRIGHT_` and is none of these is refused. An empty one counts as not set. "
+        "With `_FILE` behind its name a variable names a file that holds the value, without one line break at its end. "
+        "Where a meaning speaks of *None*, that is what holds while the variable is not set.",
+        table(("variable", "type", "default", "meaning"), rows),
+        "## Variables that are no settings",
+        table(("variable", "meaning"), _NOT_SETTINGS),
+        "Keys of model providers keep the providers' names (`OPENAI_API_KEY`, `ANTHROPIC_API_KEY`), and so do "
+        "Temporal's own variables for TLS and keys (`TEMPORAL_TLS_SERVER_CA_CERT_PATH`, `TEMPORAL_API_KEY`).",
+    )
+
+
+def _other_name(name: str) -> str:
+    others = {"temporal_address": "TEMPORAL_ADDRESS", "temporal_namespace": "TEMPORAL_NAMESPACE"}
+    return f" or `{others[name]}`" if name in others else ""
+
+
+def exit_codes() -> str:
+    """Every exit status."""
+    said = sentences(Exit)
+    rows = [(f"`{int(member)}`", member.name.lower().replace("_", " "), said.get(member.name, "")) for member in Exit]
+    return page(
+        "Exit codes",
+        "The same for every command; in the code, `Exit` in `replaywright/cli/app.py`.",
+        table(("status", "name", "means"), rows),
+        "With `--json` the object on standard output has the same number as `exitStatus`, where the command ran "
+        "something or failed. "
+        "`replaywright-worker` ends with 0 when it was told to stop, and with 2 when it could not start.",
+    )
+
+
+def error_types() -> str:
+    """Every error of ours, with the one that it is a kind of."""
+    classes = [
+        one for one in vars(errors).values() if inspect.isclass(one) and issubclass(one, errors.ReplaywrightError)
+    ]
+    rows = [
+        (
+            f"`{one.__name__}`",
+            "" if one is errors.ReplaywrightError else f"`{one.__bases__[0].__name__}`",
+            first_paragraph(one),
+        )
+        for one in classes
+    ]
+    return page(
+        "Errors",
+        "The types that failures of activities and workflows have in Temporal. What a command does about those that it "
+        "meets is in [exit codes](exit-codes.md).",
+        table(("error", "is a kind of", "means"), rows),
+    )
+
+
+PAGES: Final[dict[str, Callable[[], str]]] = {
+    "docs/reference/cli.md": command_line,
+    "docs/reference/settings.md": all_settings,
+    "docs/reference/exit-codes.md": exit_codes,
+    "docs/reference/task-fields.md": task_fields,
+    "docs/reference/workflow.md": browser_task,
+    "docs/reference/errors.md": error_types,
+    "docs/reference/metrics.md": metrics,
+    "docs/reference/search-attributes.md": search_attributes,
+}
+"""The pages by their paths in the repository."""

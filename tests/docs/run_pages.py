@@ -1,0 +1,198 @@
+"""The reference of runs as they are seen from outside: the workflow, its metrics and spans, its search attributes."""
+
+import importlib
+import inspect
+import pkgutil
+from collections.abc import Iterator
+from typing import Any, Final
+
+from pydantic import BaseModel
+from temporalio import workflow
+
+import activities
+from activities.actions import Actions as ActionActivities
+from replaywright.domain.actions import Action
+from replaywright.domain.budgets import Limits
+from replaywright.domain.observed import PredicateResult
+from replaywright.domain.outcomes import DownloadedFile, Lookup
+from replaywright.domain.questions import Question
+from replaywright.domain.runs import Asking, PersonVerdict, Progress, Resume, RunInput, RunResult, StepLine, Totals
+from replaywright.domain.search_attributes import SEARCH_ATTRIBUTES, creating
+from replaywright.domain.steering import EditStep, Said, SkipStep, TakeOverRequest
+from replaywright.domain.views import PlannedStep, PlanView, RunFailure, RunTrace, TraceLine
+from replaywright.settings import Settings
+from replaywright.telemetry.catalogue import METRICS, OTHER, SPANS, Counted, Label
+from tests.docs.tables import fields_table, first_paragraph, page, sentences, table
+from workflows.policies import browser_queue, host_queue, model_queue
+from workflows.task import BrowserTask
+
+_RUN_LINKS: Final = {
+    "Task": "task-fields.md#task",
+    "Limits": "#limits",
+    "Asking": "#asking",
+    "Resume": "#resume",
+    "Totals": "#totals",
+    "DownloadedFile": "#downloadedfile",
+    "PredicateResult": "#predicateresult",
+    "Question": "#question",
+    "StepLine": "#stepline",
+    "TraceLine": "#traceline",
+    "PlannedStep": "#plannedstep",
+    "Lookup": "#lookup",
+    "Goto…": "[step](task-fields.md#steps)",
+    "UrlContains…": "[predicate](task-fields.md#predicates)",
+}
+
+
+_PARTS: Final = (
+    *(Limits, Asking, Resume, Totals, StepLine, TraceLine, PlannedStep),
+    *(Lookup, Question, DownloadedFile, PredicateResult),
+)
+
+
+def browser_task() -> str:
+    """The workflow from outside: what it takes, gives, answers, and which activities it has performed."""
+    definition: Any = workflow._Definition.must_from_class(BrowserTask)
+    base = Settings.model_fields["task_queue"].default
+    queues = (base, browser_queue(base), host_queue(base, "HOST"), model_queue(base))
+    return page(
+        "The workflow `BrowserTask`",
+        "For callers in any language, and for those who read histories: start the workflow type `BrowserTask` on the "
+        f"task queue `{base}` (of a tenant, `{base}@TENANT`) with one JSON argument. Unknown fields are ignored, and "
+        "fields that are left out have their defaults, so that workers of two versions can run side by side. "
+        "`replaywright run` fills in `budget`, `asking` and the rest of its settings; other callers do it themselves.",
+        '```json\n{"task": {"task": "look", "url": "https://shop.example/", "steps": [{"action": "wait_for", "expect": '
+        '[{"title_contains": "Shop"}]}]}, "values": {}}\n```',
+        "Queues: " + ", ".join(f"`{name}`" for name in queues) + ", and one for each worker that opens browsers.",
+        "## Input",
+        _run_fields(RunInput),
+        "## Result",
+        _run_fields(RunResult),
+        "## Failures",
+        "A run that fails ends with an application error of the type `TaskFailed`, one that a rule of the "
+        "[policy](policy.md) ended with `TaskBlocked`. Both have two details, the result and a `RunFailure`, and are "
+        "not retried. The types of errors of activities are in [errors](errors.md).",
+        "### RunFailure",
+        _run_fields(RunFailure),
+        "## Queries",
+        table(("query", "asks with", "answers"), _handlers(definition.queries)),
+        *(f"### {model.__name__}\n\n{_run_fields(model)}" for model in (Progress, PlanView, RunTrace)),
+        "## Updates",
+        "Each has a validator, which refuses what does not apply and says what is possible.",
+        table(("update", "takes", "does"), _handlers(definition.updates)),
+        *(
+            f"### {model.__name__}\n\n{_run_fields(model)}"
+            for model in (PersonVerdict, Said, SkipStep, EditStep, TakeOverRequest)
+        ),
+        "## Activities",
+        table(("type", "does"), _activities()),
+        "## Parts",
+        *(f"### {model.__name__}\n\n{_run_fields(model)}" for model in _PARTS),
+    )
+
+
+def _run_fields(model: type[BaseModel]) -> str:
+    return fields_table(model, links=_RUN_LINKS)
+
+
+def _handlers(handlers: Any) -> Iterator[tuple[str, str, str]]:
+    for name, handler in sorted(handlers.items(), key=lambda pair: pair[0] or ""):
+        if name is None or name.startswith("__"):
+            continue
+        function = handler.fn
+        takes = [
+            getattr(parameter.annotation, "__name__", str(parameter.annotation))
+            for parameter in list(inspect.signature(function).parameters.values())[1:]
+        ]
+        yield f"`{name}`", ", ".join(takes), first_paragraph(function)
+
+
+def _activities() -> list[tuple[str, str]]:
+    found: dict[str, str] = {}
+    for module in pkgutil.iter_modules(activities.__path__):
+        for owner in tuple(vars(importlib.import_module(f"activities.{module.name}")).values()):
+            for member in tuple(vars(owner).values()) if inspect.isclass(owner) else ():
+                definition = getattr(member, "__temporal_activity_definition", None)
+                if definition is not None:
+                    found[definition.name] = first_paragraph(member)
+    # Those of the actions are made when they are registered.
+    names = ", ".join(f"`browser.{action.value}`" for action in Action)
+    return [
+        (names, first_paragraph(ActionActivities.perform_action)),
+        *sorted((f"`{name}`", found[name]) for name in found),
+    ]
+
+
+def metrics() -> str:
+    """Every metric with its labels, and every span with what it says."""
+    labels: dict[Label, None] = dict.fromkeys(label for one in METRICS for label in one.labels)
+    return page(
+        "Metrics and spans",
+        f"What a worker counts, measures and traces. A label whose value is not listed says `{OTHER}`. No label "
+        "holds the id of a run, an address or free text.",
+        "## Metrics",
+        "*Counted* says what a repetition after a loss does: "
+        + "; ".join(f"{member.value}: {_uncapitalised(said)}" for member, said in _counted()),
+        table(
+            ("OpenTelemetry", "Prometheus", "kind", "unit", "labels", "counted", "meaning"),
+            (
+                (
+                    f"`{one.name}`",
+                    f"`{one.prometheus}`",
+                    one.kind.value,
+                    f"`{one.unit}`",
+                    ", ".join(f"`{label.name}`" for label in one.labels),
+                    one.counted.value,
+                    one.description,
+                )
+                for one in METRICS
+            ),
+        ),
+        "In Prometheus a histogram has `_bucket`, `_sum` and `_count` behind its name.",
+        "## Labels",
+        table(
+            ("label", "of", "values", "meaning"),
+            (
+                (
+                    f"`{label.name}`",
+                    ", ".join(f"`{one.name}`" for one in METRICS if label in one.labels),
+                    ", ".join(f"`{value}`" for value in label.values) or "any",
+                    label.description,
+                )
+                for label in sorted(labels, key=lambda label: label.name)
+            ),
+        ),
+        "## Spans",
+        table(("span", "written by", "meaning"), ((f"`{one.name}`", one.where, one.description) for one in SPANS)),
+        *(
+            f"### {one.name.strip('<>').replace('<', '').replace('>', '')}\n\n"
+            + table(("attribute", "meaning"), ((f"`{said.name}`", said.description) for said in one.attributes))
+            for one in SPANS
+        ),
+    )
+
+
+def _counted() -> Iterator[tuple[Counted, str]]:
+    said = sentences(Counted)
+    return ((member, said[member.name]) for member in Counted)
+
+
+def _uncapitalised(text: str) -> str:
+    return text[:1].lower() + text[1:].rstrip(".")
+
+
+def search_attributes() -> str:
+    """Every search attribute of a run."""
+    create = creating(SEARCH_ATTRIBUTES, namespace="default")
+    return page(
+        "Search attributes",
+        "By these the Temporal UI, `temporal workflow list` and `replaywright runs` find runs. Temporal keeps them in "
+        "clear text whatever codec there is; none holds what a person entered. `replaywright up` makes its server know "
+        "them. A namespace of your own has to be told once:",
+        f"```sh\n{create}\n```",
+        "A run has those that its namespace knew when it was started.",
+        table(
+            ("attribute", "type", "meaning"),
+            ((f"`{one.name}`", one.kind, f"{one.meaning}.") for one in SEARCH_ATTRIBUTES),
+        ),
+    )

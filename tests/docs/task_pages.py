@@ -1,0 +1,121 @@
+"""The reference of task files, made of the models that read them."""
+
+from collections.abc import Iterator
+from typing import Final, get_args
+
+from replaywright.domain import steps
+from replaywright.domain.actions import Action, Effect, effect_of
+from replaywright.domain.base import Authored
+from replaywright.domain.budgets import Budget
+from replaywright.domain.policy import Actions, Amounts, Downloads, Hosts, Spending, Traffic, Wishes
+from replaywright.domain.predicates import _CLASSES as PREDICATES
+from replaywright.domain.predicates import PredicateBase
+from replaywright.domain.questions import Patience
+from replaywright.domain.targets import ElementQuery
+from replaywright.domain.tasks import Parameter, Task
+from tests.docs.tables import docstring, fields_table, page, sentences, table, types_of
+
+_POLICY_PARTS: Final = (Hosts, Actions, Downloads, Traffic, Amounts, Spending)
+_TASK_LINKS: Final = {
+    "Parameter": "#parameters",
+    "Budget": "#budget",
+    "Wishes": "#policy",
+    **{model.__name__: f"#{model.__name__.lower()}" for model in _POLICY_PARTS},
+    "ElementQuery": "#element-queries",
+    "Reconcile": "#reconcile",
+    "ExtractField": "#fields-of-extract",
+    "CellTest": "#tests-of-cells",
+    "Position": "#positions",
+    "Offset": "#positions",
+    "UrlContains…": "[predicate](#predicates)",
+    "Goto…": "[step](#steps)",
+}
+_COMMON: Final = frozenset(steps.StepBase.model_fields)
+_PATIENCE: Final = frozenset(Patience.model_fields)
+
+
+def task_fields() -> str:
+    """Every field of a task file, every action and every predicate."""
+    return page(
+        "Fields of task files",
+        "What each field takes, complete and short. What steps do is told in [task files](task-files.md). "
+        "`replaywright schema` prints the same as a JSON schema for editors. A predicate is a mapping with the name of "
+        "its kind as a key: [predicates](#predicates).",
+        "## Task",
+        _fields(Task),
+        "## Parameters",
+        _fields(Parameter),
+        "## Budget",
+        _fields(Budget),
+        "## Policy",
+        "As in the operator's file, which may also have a `name`: [policy](policy.md).",
+        _fields(Wishes),
+        *(f"### {model.__name__}\n\n{docstring(model)}\n\n{_fields(model)}" for model in _POLICY_PARTS),
+        "## Steps",
+        "Every step has `action`, and may have:",
+        _fields(steps.StepBase),
+        "Steps that ask a person may also have:",
+        _fields(Patience),
+        *_actions(),
+        "## Predicates",
+        "Every predicate may have, where it does not stand inside another one:",
+        _fields(PredicateBase),
+        table(("kind", "fields", "meaning"), (_predicate(kind, model) for kind, model in PREDICATES.items())),
+        "## Element queries",
+        docstring(ElementQuery),
+        _fields(ElementQuery),
+        "## Positions",
+        docstring(steps.Position),
+        _fields(steps.Position),
+        docstring(steps.Offset),
+        _fields(steps.Offset),
+        "## Fields of extract",
+        docstring(steps.ExtractField),
+        _fields(steps.ExtractField),
+        "## Tests of cells",
+        docstring(steps.CellTest),
+        _fields(steps.CellTest),
+        "## Reconcile",
+        docstring(steps.Reconcile),
+        _fields(steps.Reconcile),
+    )
+
+
+def _fields(model: type[Authored], leave_out: frozenset[str] = frozenset()) -> str:
+    return fields_table(model, leave_out=leave_out, links=_TASK_LINKS)
+
+
+STEP_MODELS: Final[tuple[type[steps.StepBase], ...]] = get_args(get_args(steps.Step)[0])
+
+
+def _actions() -> Iterator[str]:
+    for model in STEP_MODELS:
+        (action,) = get_args(model.model_fields["action"].annotation)
+        effect = effect_of(Action(action), None, None)
+        treated = f"*Effect* where none is declared: `{effect.value}`."
+        if effect is Effect.COMMIT and Action(action) is not Action.TAKE_OVER:
+            treated = "*Effect* where none is declared: `commit`, until it was observed to change nothing."
+        asks = set(model.model_fields) >= _PATIENCE
+        told = _COMMON | {"action"} | (_PATIENCE if asks else frozenset())
+        heading = f"### {action}\n\n{docstring(model)}\n\n{treated}"
+        yield heading if told >= set(model.model_fields) else f"{heading}\n\n{_fields(model, told)}"
+
+
+def _predicate(kind: str, model: type[PredicateBase]) -> tuple[str, str, str]:
+    taken = types_of(model, _TASK_LINKS)
+    said = sentences(model)
+    own = [name for name in model.model_fields if name not in PredicateBase.model_fields]
+    types = [f"`{name}`: {taken[name]}" for name in own]
+    meaning = " ".join(said[name] if name == kind else f"`{name}`: {said[name]}" for name in own if name in said)
+    return f"`{kind}`", "; ".join(types), meaning or _DESCRIBED.get(kind, "")
+
+
+_DESCRIBED: Final = {
+    "url_contains": "The address of the page contains the text.",
+    "not_exists": "Nothing on the page answers to the query.",
+    "count": "So many elements answer to the query, shown or not in the window.",
+    "text_contains": "The text is shown on the page, or inside the one element that `within` names.",
+    "all_of": "Every one of them holds.",
+    "any_of": "At least one of them holds.",
+    "not_": "It does not hold, and it can be told that it does not.",
+}

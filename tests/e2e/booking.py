@@ -1,0 +1,85 @@
+"""A small site of somebody's own: a form that books a table, a list of what was booked, and a redesign."""
+
+import html
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from urllib.parse import parse_qs
+
+_FORMS = {
+    "": """
+<form method="post" action="/book">
+<p><label for="who">Guest</label> <input id="who" name="who" required></p>
+<p><label for="day">Day</label> <input id="day" name="day" placeholder="2026-12-24" required></p>
+<p><label for="size">Party size</label>
+<select id="size" name="size"><option>2</option><option>4</option><option>6</option></select></p>
+<p><button id="go">Reserve</button> <a href="/list">All reservations</a></p>
+</form>""",
+    "renamed": """
+<section><form method="post" action="/book">
+<div><input name="party" placeholder="Who is coming?" aria-label="Company"></div>
+<div><input name="when" aria-label="Evening"></div>
+<div><button type="button">Cancel</button><input type="submit" value="Off we go"></div>
+</form></section>""",
+}
+"""As it is, and as nothing that was recorded can be found again."""
+
+
+@dataclass
+class Booking:
+    """The site while it is served."""
+
+    url: str = ""
+    booked: list[dict[str, str]] = field(default_factory=list)
+    """What the server took, in its order."""
+    look: str = ""
+
+    def page(self, body: str) -> bytes:
+        """A whole page."""
+        return f"<!doctype html><html lang='en'><title>Tables</title><body><h1>Tables</h1>{body}</body></html>".encode()
+
+    def listed(self) -> str:
+        """What was booked."""
+        rows = "".join(f"<li>{html.escape(each['who'])}, {html.escape(each['day'])}</li>" for each in self.booked)
+        return f"<h2>Reservations</h2><ul>{rows}</ul><p><a href='/'>Back</a></p>"
+
+
+@contextmanager
+def served() -> Iterator[Booking]:
+    """The site on a free port of this machine."""
+    site = Booking()
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            known = {"/": _FORMS[site.look], "/list": site.listed()}
+            self.answer(known.get(self.path.partition("?")[0], ""))
+
+        def do_POST(self) -> None:
+            told = parse_qs(self.rfile.read(int(self.headers["content-length"])).decode())
+            each = {name: values[0] for name, values in told.items()}
+            site.booked.append({"who": "", "day": "", **each})
+            self.answer(f"<p role='status'>Booked for {html.escape(each.get('who', ''))}</p>{site.listed()}")
+
+        def answer(self, body: str) -> None:
+            content = site.page(body)
+            self.send_response(200 if body else 404)
+            self.send_header("content-type", "text/html; charset=utf-8")
+            self.send_header("content-length", str(len(content)))
+            self.end_headers()
+            self.wfile.write(content)
+
+        def log_message(self, *_: object) -> None:
+            """Say nothing."""
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    site.url = f"http://127.0.0.1:{server.server_address[1]}"
+    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread.start()
+    try:
+        yield site
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join()

@@ -1,0 +1,103 @@
+"""Steps as local activities: which are, and what happens where another process holds the browser."""
+
+import pytest
+from temporalio.api.enums.v1 import EventType
+from temporalio.client import Client, WorkflowHandle
+from temporalio.testing import WorkflowEnvironment
+from temporalio.worker import Replayer
+
+from replaywright.domain.runs import RunResult
+from tests.workflows.scripted import Script, done, lost, run_of, scripted, start
+from workflows.plugin import WorkflowPlugin
+from workflows.task import BrowserTask
+
+GOTO = {"action": "goto", "url": "http://site/"}
+FILL = {"action": "fill", "instruction": "the name field", "value": "Ada"}
+OPEN = {"action": "click", "instruction": "the compose link"}
+SEND = {"action": "click", "instruction": "the send button", "effect": "commit"}
+LONG = {"action": "wait_for", "instruction": "", "expect": [{"text_contains": "ready"}], "timeout_ms": 120_000}
+
+
+@pytest.fixture
+async def client(temporal_env: WorkflowEnvironment) -> Client:
+    address = temporal_env.client.service_client.config.target_host
+    return await Client.connect(address, plugins=[WorkflowPlugin(sandboxed=True)])
+
+
+async def scheduled(handle: WorkflowHandle[BrowserTask, RunResult]) -> list[str]:
+    """The browser actions that are regular activities in the run's history."""
+    history = await handle.fetch_history()
+    names = (
+        event.activity_task_scheduled_event_attributes.activity_type.name
+        for event in history.events
+        if event.event_type == EventType.EVENT_TYPE_ACTIVITY_TASK_SCHEDULED
+    )
+    return [name for name in names if name.startswith("browser.")]
+
+
+async def test_what_may_be_repeated_is_local_and_a_press_with_consequences_never(client: Client) -> None:
+    script = Script(near=True)
+
+    async with scripted(client, script) as queue:
+        handle = await start(client, queue, run_of(GOTO, FILL, OPEN, SEND, local_steps=True))
+        await handle.result()
+
+    assert [request.step.action for request in script.performed] == ["goto", "fill", "click", "click"]
+    assert script.local_ids == script.activity_ids[:2]
+    assert await scheduled(handle) == ["browser.click", "browser.click"]
+    await Replayer(workflows=[], plugins=[WorkflowPlugin(sandboxed=True)]).replay_workflow(await handle.fetch_history())
+
+
+async def test_a_step_that_may_take_long_is_no_local_activity(client: Client) -> None:
+    script = Script(near=True)
+
+    async with scripted(client, script) as queue:
+        handle = await start(client, queue, run_of(GOTO, LONG, local_steps=True))
+        await handle.result()
+
+    assert await scheduled(handle) == ["browser.wait_for"]
+
+
+async def test_where_another_process_holds_the_browser_only_the_first_step_tries(client: Client) -> None:
+    script = Script(near=False)
+
+    async with scripted(client, script) as queue:
+        handle = await start(client, queue, run_of(GOTO, FILL, FILL, local_steps=True))
+        await handle.result()
+
+    assert len(script.local_ids) == 1
+    assert await scheduled(handle) == ["browser.goto", "browser.fill", "browser.fill"]
+    assert [request.sequence for request in script.performed] == [0, 1, 2]
+
+
+async def test_a_browser_that_a_local_step_loses_is_found_again(client: Client) -> None:
+    def perform(request, call):  # type: ignore[no-untyped-def]
+        if request.sequence == 1 and call == 0:
+            raise lost()
+        return done(request)
+
+    script = Script(near=True, perform=perform)
+
+    async with scripted(client, script) as queue:
+        handle = await start(client, queue, run_of(GOTO, FILL, SEND, local_steps=True))
+        result = await handle.result()
+
+    assert result.succeeded
+    assert len(script.recovered) == 1
+    assert [(request.sequence, request.epoch, request.recovered) for request in script.performed] == [
+        (0, 1, False),
+        (1, 1, False),
+        (1, 2, True),
+        (2, 2, False),
+    ]
+
+
+async def test_without_local_steps_every_step_is_a_regular_activity(client: Client) -> None:
+    script = Script(near=True)
+
+    async with scripted(client, script) as queue:
+        handle = await start(client, queue, run_of(GOTO, FILL, SEND))
+        await handle.result()
+
+    assert script.local_ids == []
+    assert await scheduled(handle) == ["browser.goto", "browser.fill", "browser.click"]
