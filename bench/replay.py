@@ -30,7 +30,7 @@ from cache.steps import RedisStepStore
 from demo.main_job import MAILS, TASK_FILE
 from demo.stage import Stage
 from replaywright.cli.follow import handle_of
-from replaywright.cli.run import Order, start
+from replaywright.cli.starting import Order, start
 from replaywright.cli.taskfile import new_run_id, read_task
 from replaywright.domain.outcomes import Costs, StepOutcome
 from replaywright.domain.predicates import Predicate, TextContains, UrlContains, ValueEquals

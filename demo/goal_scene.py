@@ -15,7 +15,7 @@ from demo.stage import PASSWORD_SECRET, Stage
 from replaywright.cli.connect import Place
 from replaywright.cli.follow import Ending, follow, handle_of, progress_of
 from replaywright.cli.goal import task_or_goal, told
-from replaywright.cli.run import Order, start
+from replaywright.cli.starting import Order, start
 from replaywright.cli.taskfile import new_run_id
 from replaywright.domain.runs import Progress
 from replaywright.errors import StackFailed

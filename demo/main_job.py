@@ -15,7 +15,7 @@ from temporalio.client import WorkflowExecutionStatus
 
 from demo.stage import Stage
 from replaywright.cli.follow import Ending, follow, handle_of, progress_of
-from replaywright.cli.run import Order, start
+from replaywright.cli.starting import Order, start
 from replaywright.cli.taskfile import new_run_id, read_task
 from replaywright.domain.runs import Progress
 from replaywright.domain.steps import names_element

@@ -18,6 +18,16 @@ settings.register_profile("any-machine", deadline=None)
 settings.load_profile("any-machine")
 
 
+_LONG_S = 3_600
+"""Tests that are marked `long` may take longer than the others."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if item.get_closest_marker("long") is not None:
+            item.add_marker(pytest.mark.timeout(_LONG_S))
+
+
 @pytest.fixture(scope="session")
 async def temporal_binary(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The Temporal CLI."""

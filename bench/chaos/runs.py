@@ -17,7 +17,7 @@ from bench.chaos.judge import Log
 from bench.chaos.lane import Lane, Served
 from bench.chaos.points import POINTS, Cell, Point
 from replaywright.cli.follow import Ending, follow, handle_of
-from replaywright.cli.run import Order, start
+from replaywright.cli.starting import Order, start
 from replaywright.cli.taskfile import read_task
 from replaywright.domain.runs import Mode, PersonVerdict, RunResult
 from replaywright.domain.tasks import Task, bind_parameters

@@ -6,86 +6,38 @@ import signal
 import time
 from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import dataclass, field
-from datetime import timedelta
-from enum import StrEnum
 from typing import Annotated, Any
 
 import typer
 from rich.console import Console
 from rich.live import Live
 from temporalio.client import WorkflowHandle
-from temporalio.common import WorkflowIDConflictPolicy, WorkflowIDReusePolicy
-from temporalio.exceptions import WorkflowAlreadyStartedError
 
 from replaywright.cli import goal, output, taskfile
 from replaywright.cli.app import Command, Exit, app, options_of
-from replaywright.cli.connect import Place, is_somewhere, require_somewhere, temporal_errors, working_place
-from replaywright.cli.follow import WORKFLOW, Ending, ServerGone, follow
+from replaywright.cli.connect import Place, is_somewhere, require_somewhere, working_place
+from replaywright.cli.follow import Ending, ServerGone, follow
 from replaywright.cli.policy import refuse_what_is_blocked
-from replaywright.cli.searchable import start_attributes
-from replaywright.domain.budgets import Budget, Limits
-from replaywright.domain.effective import effective
+from replaywright.cli.starting import OnFailure, Order, start
+from replaywright.domain.budgets import Budget
 from replaywright.domain.pictures import Pictures
-from replaywright.domain.questions import WAITS
 from replaywright.domain.remedies import remedy_of
-from replaywright.domain.runs import SECRET_PREFIX, Asking, Heal, Mode, Progress, Resume, RunInput, RunResult, RunState
-from replaywright.domain.skills import SkillRef
+from replaywright.domain.runs import SECRET_PREFIX, Heal, Mode, Progress, RunResult
 from replaywright.domain.tasks import Task, bind_parameters
 from replaywright.domain.urls import bracketed
 from replaywright.errors import InputInvalid, SecretMissing
-from replaywright.policy_files import operators_policy
 from replaywright.settings import Settings, load_settings
 from replaywright.stack.redis import ask_redis
 
-_TASK_TIMEOUT = timedelta(seconds=5)
-"""A workflow task that was lost with its worker is given out again after this; Temporal's default is 10 s. Replaying
-the hundred steps that a history holds at most takes 0.3 s of it."""
 _ID_BYTES = 200
 _IN_DOUBT = ("done", "not_done", "abandon")
+"""Answers on a step in doubt; what a run of an older worker waits for."""
 _RESOLVED = frozenset({"done", "not_done", "retry", "skip", "redo", "keep", "abandon"})
 """Answers of `replaywright resolve`."""
-"""Answers on a step in doubt; what a run of an older worker waits for."""
 _RESTARTS = 3
 """How often a stack that ended under a run is replaced."""
 _REFUSED_SHOWN = 8
 """Hosts that pages asked for in vain, in the report."""
-
-
-class OnFailure(StrEnum):
-    """What to do when a step failed and nothing mends it."""
-
-    FAIL = "fail"
-    ASK = "ask"
-
-
-@dataclass(frozen=True)
-class Order:
-    """What the caller wants to be run."""
-
-    task: Task
-    values: dict[str, str]
-    run_id: str
-    mode: Mode = Mode.AUTO
-    heal: Heal = Heal.AUTO
-    budget: Budget = field(default_factory=Budget)
-    """What the caller allows beside what the task says."""
-    on_failure: OnFailure | None = None
-    """None: what the task says."""
-    limits: Limits | None = None
-    """What the run may spend, when that is known already: then `budget` is not looked at."""
-    lineage: str = ""
-    """Of a run that goes on after another; empty for one that begins a lineage."""
-    resume: Resume | None = None
-    state: RunState = field(default_factory=RunState)
-    """With `resume`: what the run before has left."""
-    skill: SkillRef | None = None
-    """The skill whose task it is."""
-    fresh: bool = False
-    """Of a goal: learn it, whatever skill there is."""
-    wait_for_others: bool = True
-    """Of a goal: while another run learns the same, wait for what it learns."""
-    pictures: Pictures | None = None
-    """Of which steps pictures are kept. None: what the settings say."""
 
 
 Begin = Callable[["Place"], Awaitable[Order | None]]
@@ -266,87 +218,6 @@ async def carry_out(
                 raise
             tell("the stack that this run used has ended: going on with another")
     raise AssertionError("the last attempt returns or raises")
-
-
-async def start(here: Place, order: Order) -> WorkflowHandle[Any, RunResult]:
-    """Start a run of `order` and return at once.
-
-    Raises:
-        InputInvalid: there is a run with this id.
-        StackFailed: Temporal refuses it.
-    """
-    site, skill = taskfile.site_of(order.task, order.values), "" if order.skill is None else order.skill.name
-    try:
-        with temporal_errors(here.settings):
-            handle: WorkflowHandle[Any, RunResult] = await here.client.start_workflow(
-                WORKFLOW,
-                RunInput(
-                    task=order.task,
-                    values=order.values,
-                    tenant=here.settings.tenant,
-                    mode=order.mode,
-                    heal=order.heal,
-                    lineage=order.lineage,
-                    budget=order.limits or _limits(here.settings, order),
-                    on_failure=None if order.on_failure is None else order.on_failure.value,
-                    propose_probes=here.settings.propose_probes and here.settings.planner_model is not None,
-                    resume=order.resume,
-                    skill=order.skill,
-                    relearns=order.skill is not None and order.resume is None,
-                    fresh=order.fresh,
-                    wait_for_others=order.wait_for_others,
-                    state=order.state,
-                    checkpoint_every=here.settings.checkpoint_every,
-                    pictures=order.pictures or here.settings.pictures,
-                    local_steps=here.settings.local_steps,
-                    hibernate_after_s=here.settings.hibernate_after_s,
-                    asking=Asking(
-                        within_s=here.settings.ask_within_s,
-                        approve_within_s=here.settings.approve_within_s,
-                        remind_every_s=here.settings.remind_every_s,
-                    ),
-                    recycle_after_s=here.settings.recycle_after_s,
-                    recycle_above_mb=here.settings.recycle_above_mb,
-                ),
-                id=order.run_id,
-                task_queue=here.queue,
-                result_type=RunResult,
-                task_timeout=_TASK_TIMEOUT,
-                # The ledger belongs to the id: what was done under it is not done again, so a new run needs a new one.
-                id_conflict_policy=WorkflowIDConflictPolicy.FAIL,
-                id_reuse_policy=WorkflowIDReusePolicy.REJECT_DUPLICATE,
-                static_summary=taskfile.summary_of(order.task),
-                static_details=taskfile.plan_of(
-                    order.task, order.mode, order.heal, run_id=order.run_id, site=site, skill=skill
-                ),
-                memo={
-                    "task": order.task.task,
-                    "lineage": order.lineage or order.run_id,
-                    "tenant": here.settings.tenant,
-                    WAITS: "",
-                },
-                search_attributes=await start_attributes(
-                    here,
-                    task=order.task.task,
-                    site=site,
-                    skill=skill,
-                    mode=order.mode.value,
-                    totals=order.state.totals,
-                ),
-            )
-    except WorkflowAlreadyStartedError as exc:
-        raise InputInvalid(
-            f"--id {order.run_id!r}: there is a run with this id; `replaywright show {order.run_id}` shows it"
-        ) from exc
-    return handle
-
-
-def _limits(settings: Settings, order: Order) -> Limits:
-    """What the run may spend: what the caller says, else the task, else what is usual; never more than the policy."""
-    caps = effective(operators_policy(settings.policy), order.task.policy).caps
-    budget = caps.over(order.budget.over(order.task.budget))
-    planner = settings.planner_model is not None or not order.task.steps
-    return caps.over(Limits.of(budget, steps=len(order.task.steps), planner=planner))
 
 
 async def _watched(here: Place, order: Order, console: Console, *, fail_on_heal: bool, wait: bool, json: bool) -> Exit:

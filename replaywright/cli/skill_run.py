@@ -9,9 +9,10 @@ import typer
 from replaywright.cli import output, taskfile
 from replaywright.cli.app import Command, options_of
 from replaywright.cli.connect import Place, redis_url_of, require_somewhere
-from replaywright.cli.run import Order, carry_out, checked_id
+from replaywright.cli.run import carry_out, checked_id
 from replaywright.cli.skill_store import KnowledgeBase, Name, knowledge_base_at
 from replaywright.cli.skills import skills_app
+from replaywright.cli.starting import Order
 from replaywright.domain.runs import Heal, Mode
 from replaywright.domain.skills import Skill, SkillRef, SkillStatus
 from replaywright.domain.tasks import bind_parameters

@@ -10,7 +10,7 @@ from bench.chaos.judge import Log
 from bench.chaos.lane import Lane, serve
 from bench.chaos.runs import REACH_LIMIT_S, within
 from replaywright.cli.follow import follow, handle_of
-from replaywright.cli.run import Order, start
+from replaywright.cli.starting import Order, start
 from replaywright.domain.tasks import parse_task
 from replaywright.settings import load_settings
 

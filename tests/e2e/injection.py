@@ -10,7 +10,7 @@ from typing import Any
 from demo.stage import PASSWORD_SECRET, Stage
 from replaywright.cli.follow import Ending
 from replaywright.cli.goal import task_or_goal
-from replaywright.cli.run import Order
+from replaywright.cli.starting import Order
 from replaywright.cli.taskfile import new_run_id
 from replaywright.domain.runs import Mode
 from replaywright.domain.tasks import Task, bind_parameters, parse_task

@@ -24,7 +24,7 @@ from demo.stage import Stage
 from demo.webmail.store import SentMessage
 from replaywright.cli.connect import Place
 from replaywright.cli.follow import Ending, follow, handle_of, progress_of
-from replaywright.cli.run import Order, start
+from replaywright.cli.starting import Order, start
 from replaywright.cli.taskfile import new_run_id, read_task
 from replaywright.cli.trace import exported
 from replaywright.domain.audit import Finding, audit

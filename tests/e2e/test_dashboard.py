@@ -15,7 +15,7 @@ import pytest
 from playwright.async_api import Browser, Page, async_playwright, expect
 
 from demo.stage import Stage
-from replaywright.cli.run import Order, start
+from replaywright.cli.starting import Order, start
 from replaywright.cli.taskfile import new_run_id
 from replaywright.domain.runs import Mode, PersonVerdict
 from replaywright.sealing.codec_server import is_loopback

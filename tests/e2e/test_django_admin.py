@@ -14,7 +14,7 @@ import pytest
 from bench.django_admin import DjangoAdmin, Version, django_admin
 from demo.stage import Stage
 from replaywright.cli.follow import Ending
-from replaywright.cli.run import Order
+from replaywright.cli.starting import Order
 from replaywright.cli.taskfile import new_run_id, read_task
 from replaywright.domain.predicates import TextContains
 from replaywright.domain.runs import Mode

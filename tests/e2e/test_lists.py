@@ -13,7 +13,7 @@ from demo.stage import Stage
 from replaywright.cli.follow import Ending
 from replaywright.cli.goal import task_or_goal
 from replaywright.cli.resume import Wish, planned
-from replaywright.cli.run import Order
+from replaywright.cli.starting import Order
 from replaywright.cli.taskfile import new_run_id
 from replaywright.domain.tasks import Task, bind_parameters, parse_task
 from replaywright.settings import Settings

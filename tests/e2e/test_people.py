@@ -15,7 +15,7 @@ from cache.connection import open_redis
 from demo.stage import Stage
 from replaywright.artifacts.store import ArtifactStore
 from replaywright.cli.inbox import waiting_in
-from replaywright.cli.run import Order, start
+from replaywright.cli.starting import Order, start
 from replaywright.cli.taskfile import new_run_id
 from replaywright.domain.questions import Question, QuestionKind
 from replaywright.domain.runs import Mode, PersonVerdict

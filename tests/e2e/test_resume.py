@@ -11,7 +11,7 @@ import pytest
 from demo.stage import Stage
 from replaywright.cli.follow import Ending
 from replaywright.cli.resume import Planned, Wish, planned
-from replaywright.cli.run import Order
+from replaywright.cli.starting import Order
 from replaywright.cli.taskfile import new_run_id
 from replaywright.domain.runs import Mode, PersonVerdict
 from replaywright.domain.tasks import Task, parse_task

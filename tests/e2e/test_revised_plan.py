@@ -10,7 +10,7 @@ from urllib.parse import parse_qs
 import pytest
 
 from demo.stage import Stage
-from replaywright.cli.run import Order
+from replaywright.cli.starting import Order
 from replaywright.cli.taskfile import new_run_id
 from replaywright.domain.tasks import bind_parameters, parse_task
 from replaywright.settings import Settings

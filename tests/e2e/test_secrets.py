@@ -10,7 +10,7 @@ import pytest
 
 from cache.connection import open_redis
 from replaywright.artifacts.store import ArtifactStore
-from replaywright.cli.run import start
+from replaywright.cli.starting import start
 from replaywright.stack.keyring import artifact_keys_of
 from tests.e2e.lab import Lab
 

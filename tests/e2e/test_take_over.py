@@ -8,7 +8,7 @@ import pytest
 from playwright.async_api import Page
 
 from demo.stage import Stage
-from replaywright.cli.run import Order, start
+from replaywright.cli.starting import Order, start
 from replaywright.cli.takeover import address_of
 from replaywright.cli.taskfile import new_run_id
 from replaywright.domain.questions import QuestionKind

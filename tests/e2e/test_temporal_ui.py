@@ -7,7 +7,7 @@ import pytest
 from temporalio.client import Client
 
 from replaywright.cli.connect import Place
-from replaywright.cli.run import OnFailure, Order, start
+from replaywright.cli.starting import OnFailure, Order, start
 from replaywright.domain.outcomes import Lookup, StepOutcome
 from replaywright.domain.runs import ActionRequest, Mode
 from replaywright.settings import Settings

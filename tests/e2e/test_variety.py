@@ -11,7 +11,7 @@ import pytest
 from cache.connection import open_redis
 from cache.steps import RedisStepStore
 from replaywright.cli.follow import Ending
-from replaywright.cli.run import Order
+from replaywright.cli.starting import Order
 from replaywright.cli.taskfile import new_run_id
 from replaywright.domain.entries import ActionCacheEntry, EntryStatus
 from replaywright.domain.runs import Heal, Mode, RunInput, RunResult

@@ -22,7 +22,7 @@ from temporalio.client import WorkflowHistory
 
 from demo.stage import Stage
 from replaywright.cli.resume import Wish, planned
-from replaywright.cli.run import Order
+from replaywright.cli.starting import Order
 from replaywright.cli.taskfile import new_run_id
 from replaywright.domain.runs import Mode, PersonVerdict
 from replaywright.domain.tasks import Task

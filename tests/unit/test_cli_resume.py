@@ -9,7 +9,7 @@ from rich.console import Console
 
 from activities.resuming import Earlier, Standing
 from replaywright.cli.resume import Planned, Wish, _require_possible, _restarts, print_plan, way_back
-from replaywright.cli.run import Order
+from replaywright.cli.starting import Order
 from replaywright.domain.actions import Effect
 from replaywright.domain.checkpoints import Checkpoint
 from replaywright.domain.outcomes import Status, StepOutcome
