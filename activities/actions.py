@@ -146,7 +146,7 @@ class Actions:
             try:
                 held = await self._attachments.hold(request.session, request.epoch)
                 async with held.busy:
-                    taken = await self.checkpoints.before(held)
+                    await self.checkpoints.before(held)
                     held.document = held.document or held.browser.document
                     await self.pictures.before(request, held)
                     if request.recheck is None:
@@ -154,7 +154,8 @@ class Actions:
                         outcome = await performance.outcome()
                     else:
                         outcome = await self._rechecked(request, held)
-                    outcome = await self.checkpoints.after(request, held, with_checkpoint(outcome, taken))
+                    outcome = with_checkpoint(outcome, await self.checkpoints.taken(held))
+                    outcome = await self.checkpoints.after(request, held, outcome)
                     self.pictures.after(request, held, outcome)
                 hit("returned", request.sequence)
                 return outcome

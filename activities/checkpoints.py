@@ -1,7 +1,6 @@
 """Taking checkpoints beside the steps, and restoring them in a new browser."""
 
 import asyncio
-import contextlib
 import json
 import logging
 import time
@@ -11,7 +10,7 @@ from pydantic import ValidationError
 from temporalio import activity
 
 from activities.heartbeats import heartbeats
-from activities.sessions import Attachment, Attachments
+from activities.sessions import Attachment, Attachments, Taking
 from replaywright.domain.checkpoints import (
     CheckCheckpoint,
     Checkpoint,
@@ -55,13 +54,18 @@ class Checkpoints:
         self._artifacts = artifacts
         self._secrets = secrets
 
-    async def before(self, held: Attachment) -> Checkpoint | None:
-        """What was taken since the last step; the page is left alone until then."""
+    async def before(self, held: Attachment) -> None:
+        """Leave the page alone until it is read for the checkpoint that is being taken since the last step."""
+        if held.checkpointing is not None:
+            await asyncio.wait({held.checkpointing.reading})
+
+    async def taken(self, held: Attachment) -> Checkpoint | None:
+        """What was taken since the last step, when it is stored; None if there is nothing, or the browser is gone."""
         taking, held.checkpointing = held.checkpointing, None
         if taking is None:
             return None
         try:
-            return await taking
+            return await taking.storing
         except SessionLost:  # for the step to say
             return None
 
@@ -84,47 +88,73 @@ class Checkpoints:
         if not (moved or committed or request.checkpoint):
             return outcome
         expect = standing(request.step.expect, outcome.predicates, committed=committed)
-        taking = self.take(held, request.sequence + 1, held_expectations=expect, earlier=request.earlier)
+        held.checkpointing = self._begun(held, request.sequence + 1, expect, request.earlier)
         if not committed:
-            held.checkpointing = asyncio.create_task(taking)
             return outcome
         # Until it is taken nothing leads back across the step: the run goes on when it is known.
-        with contextlib.suppress(SessionLost):
-            outcome = outcome.model_copy(update={"checkpoint": await taking or outcome.checkpoint})
-        return outcome
+        return with_checkpoint(outcome, await self.taken(held))
 
-    async def take(
-        self, held: Attachment, position: int, *, held_expectations: tuple[int, ...] = (), earlier: str = ""
-    ) -> Checkpoint | None:
+    async def take(self, held: Attachment, position: int, *, earlier: str = "") -> Checkpoint | None:
         """A checkpoint of the page as it is; None when it cannot be had, which is logged.
 
         Raises:
             SessionLost: the browser is gone.
         """
+        return await self._begun(held, position, (), earlier).storing
+
+    def _begun(self, held: Attachment, position: int, expect: tuple[int, ...], earlier: str) -> Taking:
+        """Begin to take one: the page is read now, and what was read is stored while the run goes on."""
         begun = time.perf_counter()
-        try:
-            before = held.kept if held.kept is not None or not earlier else await self.load(earlier)
-            state = await held.browser.state(before)
-            if not state.url.startswith(("http://", "https://")):
+        reading = asyncio.create_task(self._read_page(held, earlier))
+
+        async def stored() -> Checkpoint | None:
+            try:
+                told = await reading
+                return (
+                    None
+                    if told is None
+                    else await self._stored(held, *told, position=position, expect=expect, begun=begun)
+                )
+            except (ActionFailed, ArtifactMissing, ArtifactsUnavailable, InputInvalid, SecretMissing) as exc:
+                _log.warning("no checkpoint before step %d of session %s: %s", position + 1, held.ref.session_id, exc)
                 return None
-            shown = redacted_snapshot(await held.browser.snapshot(), self._secrets)
-            snapshot = await self._artifacts.put(shown.model_dump_json(by_alias=True).encode())
-            state = state.model_copy(update={"snapshot": snapshot})
-            digest = await self._artifacts.put(await asyncio.to_thread(self._written, state))
-            wear = await held.wear()
-        except (ActionFailed, ArtifactMissing, ArtifactsUnavailable, InputInvalid, SecretMissing) as exc:
-            _log.warning("no checkpoint before step %d of session %s: %s", position + 1, held.ref.session_id, exc)
+
+        return Taking(reading, asyncio.create_task(stored()))
+
+    async def _read_page(self, held: Attachment, earlier: str) -> tuple[PageState, Snapshot] | None:
+        """What the page is and shows; None of one that is no web page."""
+        before = held.kept if held.kept is not None or not earlier else await self.load(earlier)
+        if not held.browser.url.startswith(("http://", "https://")):
             return None
+        state, shown = await asyncio.gather(held.browser.state(before), held.browser.snapshot())
+        return (state, shown) if state.url.startswith(("http://", "https://")) else None
+
+    async def _stored(
+        self,
+        held: Attachment,
+        state: PageState,
+        shown: Snapshot,
+        *,
+        position: int,
+        expect: tuple[int, ...],
+        begun: float,
+    ) -> Checkpoint:
+        (state, digest), wear = await asyncio.gather(self._put(state, shown), held.wear())
         held.kept = state
-        spent_ms = round((time.perf_counter() - begun) * 1000, 1)
         return Checkpoint(
             position=position,
             state=digest,
-            held=held_expectations,
-            ms=spent_ms,
+            held=expect,
+            ms=round((time.perf_counter() - begun) * 1000, 1),
             wear=wear,
             partial=state.tabs > 1 or bool(state.left_out),
         )
+
+    async def _put(self, state: PageState, shown: Snapshot) -> tuple[PageState, str]:
+        """Store what was read; the state as it was stored, and its address."""
+        snapshot = redacted_snapshot(shown, self._secrets).model_dump_json(by_alias=True)
+        state = state.model_copy(update={"snapshot": await self._artifacts.put(snapshot.encode())})
+        return state, await self._artifacts.put(await asyncio.to_thread(self._written, state))
 
     async def load(self, digest: str) -> PageState:
         """The state with this address.
@@ -176,7 +206,7 @@ class CheckpointActivities:
         """Take one of the page as it is; None when it cannot be had."""
         async with heartbeats("checkpoint"):
             held = await self._attachments.hold(request.session, request.epoch)
-            await self._checkpoints.before(held)
+            await self._checkpoints.taken(held)
             return await self._checkpoints.take(held, request.position, earlier=request.earlier)
 
     @activity.defn(name="session.restore")

@@ -60,6 +60,23 @@ class Unmet(Protocol):
         """Wait a little for what is expected; the step's outcome by then."""
 
 
+@dataclass(frozen=True)
+class Taking:
+    """A checkpoint on its way: the page is read first, then what was read is stored."""
+
+    reading: "asyncio.Task[object]"
+    storing: "asyncio.Task[Checkpoint | None]"
+
+    def __post_init__(self) -> None:
+        for task in (self.reading, self.storing):  # one that nobody asks for any more may fail unheard
+            task.add_done_callback(lambda done: done.cancelled() or done.exception())
+
+    def cancel(self) -> None:
+        """Give it up."""
+        self.reading.cancel()
+        self.storing.cancel()
+
+
 @dataclass
 class Attachment:
     """This process's hold on one session."""
@@ -79,8 +96,8 @@ class Attachment:
     unmet: "Unmet | None" = None
     """The last step that was done and did not lead to what is expected: it may yet."""
     opened_at: float = field(default_factory=time.monotonic)
-    checkpointing: "asyncio.Task[Checkpoint | None] | None" = None
-    """A checkpoint that is being taken since the last step ended; the next one lets it."""
+    checkpointing: "Taking | None" = None
+    """The checkpoint that is being taken since the last step ended."""
     document: str = ""
     """What the page was known by when a step was last done."""
     picturing: "asyncio.Task[None] | None" = None

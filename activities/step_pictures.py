@@ -46,7 +46,7 @@ class StepPictures:
 
     async def _take(self, request: ActionRequest, held: Attachment, sequence: int) -> None:
         if held.checkpointing is not None:  # it reads the page: nothing may be hidden in it meanwhile
-            await asyncio.wait({held.checkpointing})
+            await asyncio.wait({held.checkpointing.reading})
         try:
             async with asyncio.timeout(LIMIT_S):
                 shown = await held.browser.picture(self._secrets.redact)
