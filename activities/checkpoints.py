@@ -152,8 +152,8 @@ class Checkpoints:
 
     async def _put(self, state: PageState, shown: Snapshot) -> tuple[PageState, str]:
         """Store what was read; the state as it was stored, and its address."""
-        snapshot = redacted_snapshot(shown, self._secrets).model_dump_json(by_alias=True)
-        state = state.model_copy(update={"snapshot": await self._artifacts.put(snapshot.encode())})
+        snapshot = await asyncio.to_thread(self._shown, shown)
+        state = state.model_copy(update={"snapshot": await self._artifacts.put(snapshot)})
         return state, await self._artifacts.put(await asyncio.to_thread(self._written, state))
 
     async def load(self, digest: str) -> PageState:
@@ -168,6 +168,9 @@ class Checkpoints:
             return await asyncio.to_thread(self._read, await self._artifacts.get(digest))
         except ValidationError as exc:
             raise ArtifactMissing(f"artifact {digest} is no checkpoint of this version") from exc
+
+    def _shown(self, shown: Snapshot) -> bytes:
+        return redacted_snapshot(shown, self._secrets).model_dump_json(by_alias=True).encode()
 
     def _written(self, state: PageState) -> bytes:
         """The state without secrets, which are put in again when it is read."""

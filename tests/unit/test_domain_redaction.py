@@ -12,7 +12,18 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from replaywright.domain.redaction import HIDDEN, Redactor, apart, redact, redact_data
+from replaywright.domain.redaction import (
+    _ASCII,
+    _LETTERS,
+    _LITERAL,
+    HIDDEN,
+    Redactor,
+    _Bare,
+    _letters,
+    apart,
+    redact,
+    redact_data,
+)
 
 AWKWARD = "aB3+/&<>\"'\\ %=?#_-\n\täß€中😀"
 VALUES = st.text(st.sampled_from(AWKWARD), min_size=4, max_size=16).filter(lambda value: value.strip())
@@ -229,3 +240,10 @@ def test_a_value_with_what_looks_like_tags_and_escapes_is_found_without_its_sign
     assert (
         redact(f"x {shown}.txt", {"P": value if "ä" in shown else value.replace("Lämp=", "")}) == "x {{secret:P}}.txt"
     )
+
+
+@given(st.text(alphabet="aZ9<>&%;éßİΣσ中 \n-_/bxu0", max_size=60), st.sampled_from([_ASCII, _LETTERS, _LITERAL]))
+def test_the_quick_way_to_a_texts_letters_has_what_the_thorough_one_has(text: str, kind: re.Pattern[str]) -> None:
+    quick = _letters(text, kind)
+    assert quick in (None, _Bare.of(text, kind).text)
+    assert quick is not None or not text.isascii()
