@@ -6,7 +6,7 @@ from enum import StrEnum
 from typing import Any
 
 from temporalio.client import WorkflowHandle
-from temporalio.common import WorkflowIDConflictPolicy, WorkflowIDReusePolicy
+from temporalio.common import TypedSearchAttributes, WorkflowIDConflictPolicy, WorkflowIDReusePolicy
 from temporalio.exceptions import WorkflowAlreadyStartedError
 
 from replaywright.cli import taskfile
@@ -24,7 +24,7 @@ from replaywright.errors import InputInvalid
 from replaywright.policy_files import operators_policy
 from replaywright.settings import Settings
 
-_TASK_TIMEOUT = timedelta(seconds=5)
+TASK_TIMEOUT = timedelta(seconds=5)
 """A workflow task that was lost with its worker is given out again after this; Temporal's default is 10 s. Replaying
 the hundred steps that a history holds at most takes 0.3 s of it."""
 
@@ -43,6 +43,7 @@ class Order:
     task: Task
     values: dict[str, str]
     run_id: str
+    """Empty where whatever starts the run names it."""
     mode: Mode = Mode.AUTO
     heal: Heal = Heal.AUTO
     budget: Budget = field(default_factory=Budget)
@@ -66,6 +67,17 @@ class Order:
     """Of which steps pictures are kept. None: what the settings say."""
 
 
+@dataclass(frozen=True)
+class Prepared:
+    """All that Temporal is told of a run but its id: by whatever starts it, now or later."""
+
+    input: RunInput
+    summary: str
+    details: str
+    memo: dict[str, str]
+    attributes: TypedSearchAttributes
+
+
 async def start(here: Place, order: Order) -> WorkflowHandle[Any, RunResult]:
     """Start a run of `order` and return at once.
 
@@ -73,70 +85,82 @@ async def start(here: Place, order: Order) -> WorkflowHandle[Any, RunResult]:
         InputInvalid: there is a run with this id.
         StackFailed: Temporal refuses it.
     """
-    site, skill = taskfile.site_of(order.task, order.values), "" if order.skill is None else order.skill.name
     try:
         with temporal_errors(here.settings):
+            told = await prepared(here, order)
             handle: WorkflowHandle[Any, RunResult] = await here.client.start_workflow(
                 WORKFLOW,
-                RunInput(
-                    task=order.task,
-                    values=order.values,
-                    tenant=here.settings.tenant,
-                    mode=order.mode,
-                    heal=order.heal,
-                    lineage=order.lineage,
-                    budget=order.limits or _limits(here.settings, order),
-                    on_failure=None if order.on_failure is None else order.on_failure.value,
-                    propose_probes=here.settings.propose_probes and here.settings.planner_model is not None,
-                    resume=order.resume,
-                    skill=order.skill,
-                    relearns=order.skill is not None and order.resume is None,
-                    fresh=order.fresh,
-                    wait_for_others=order.wait_for_others,
-                    state=order.state,
-                    checkpoint_every=here.settings.checkpoint_every,
-                    pictures=order.pictures or here.settings.pictures,
-                    local_steps=here.settings.local_steps,
-                    hibernate_after_s=here.settings.hibernate_after_s,
-                    asking=Asking(
-                        within_s=here.settings.ask_within_s,
-                        approve_within_s=here.settings.approve_within_s,
-                        remind_every_s=here.settings.remind_every_s,
-                    ),
-                    recycle_after_s=here.settings.recycle_after_s,
-                    recycle_above_mb=here.settings.recycle_above_mb,
-                ),
+                told.input,
                 id=order.run_id,
                 task_queue=here.queue,
                 result_type=RunResult,
-                task_timeout=_TASK_TIMEOUT,
+                task_timeout=TASK_TIMEOUT,
                 # The ledger belongs to the id: what was done under it is not done again, so a new run needs a new one.
                 id_conflict_policy=WorkflowIDConflictPolicy.FAIL,
                 id_reuse_policy=WorkflowIDReusePolicy.REJECT_DUPLICATE,
-                static_summary=taskfile.summary_of(order.task),
-                static_details=taskfile.plan_of(
-                    order.task, order.mode, order.heal, run_id=order.run_id, site=site, skill=skill
-                ),
-                memo={
-                    "task": order.task.task,
-                    "lineage": order.lineage or order.run_id,
-                    "tenant": here.settings.tenant,
-                    WAITS: "",
-                },
-                search_attributes=await start_attributes(
-                    here,
-                    task=order.task.task,
-                    site=site,
-                    skill=skill,
-                    mode=order.mode.value,
-                    totals=order.state.totals,
-                ),
+                static_summary=told.summary,
+                static_details=told.details,
+                memo=told.memo,
+                search_attributes=told.attributes,
             )
     except WorkflowAlreadyStartedError as exc:
         raise InputInvalid(
             f"--id {order.run_id!r}: there is a run with this id; `replaywright show {order.run_id}` shows it"
         ) from exc
     return handle
+
+
+async def prepared(here: Place, order: Order) -> Prepared:
+    """What Temporal is told of a run of `order`; without an id where that is not known yet."""
+    site, skill = taskfile.site_of(order.task, order.values), "" if order.skill is None else order.skill.name
+    lineage = order.lineage or order.run_id
+    memo = {"task": order.task.task, "tenant": here.settings.tenant, WAITS: ""}
+    return Prepared(
+        input=run_input(here.settings, order),
+        summary=taskfile.summary_of(order.task),
+        details=taskfile.plan_of(order.task, order.mode, order.heal, run_id=order.run_id, site=site, skill=skill),
+        memo=memo | ({"lineage": lineage} if lineage else {}),
+        attributes=await start_attributes(
+            here,
+            task=order.task.task,
+            site=site,
+            skill=skill,
+            mode=order.mode.value,
+            totals=order.state.totals,
+        ),
+    )
+
+
+def run_input(settings: Settings, order: Order) -> RunInput:
+    """The workflow's input for a run of `order`."""
+    return RunInput(
+        task=order.task,
+        values=order.values,
+        tenant=settings.tenant,
+        mode=order.mode,
+        heal=order.heal,
+        lineage=order.lineage,
+        budget=order.limits or _limits(settings, order),
+        on_failure=None if order.on_failure is None else order.on_failure.value,
+        propose_probes=settings.propose_probes and settings.planner_model is not None,
+        resume=order.resume,
+        skill=order.skill,
+        relearns=order.skill is not None and order.resume is None,
+        fresh=order.fresh,
+        wait_for_others=order.wait_for_others,
+        state=order.state,
+        checkpoint_every=settings.checkpoint_every,
+        pictures=order.pictures or settings.pictures,
+        local_steps=settings.local_steps,
+        hibernate_after_s=settings.hibernate_after_s,
+        asking=Asking(
+            within_s=settings.ask_within_s,
+            approve_within_s=settings.approve_within_s,
+            remind_every_s=settings.remind_every_s,
+        ),
+        recycle_after_s=settings.recycle_after_s,
+        recycle_above_mb=settings.recycle_above_mb,
+    )
 
 
 def _limits(settings: Settings, order: Order) -> Limits:
