@@ -414,6 +414,7 @@ async def _browser_workers(
     people = PersonActivities(attachments, artifacts, secrets, codes, notices)
     checkpoints = CheckpointActivities(attachments, actions.checkpoints, secrets)
     lending = LendActivities(keepers, attachments, store, artifacts, secrets)
+    of_skills = SkillRunActivities(RedisSkills(redis, signer=signer))
     own: list[Callable[..., Any]] = [
         *actions.activities(),
         skipping.decide,
@@ -440,7 +441,8 @@ async def _browser_workers(
         skipping.leave_out,
         PolicyActivities(policing, store).check_policy,
         ResumeActivities(store).resume_run,
-        SkillRunActivities(RedisSkills(redis, signer=signer)).note_skill_run,
+        of_skills.newest_version,
+        of_skills.note_skill_run,
         SteerActivities(store).note,
     ]
     most = settings.max_browsers or most_places()

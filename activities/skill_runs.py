@@ -1,18 +1,34 @@
-"""What the end of a run tells the knowledge base."""
+"""What a run of a skill asks the knowledge base at its beginning, and tells it at its end."""
 
 from temporalio import activity
 
 from activities.heartbeats import heartbeats
-from replaywright.domain.skill_runs import NoteSkillRun
-from replaywright.domain.skills import SkillStatus
+from replaywright.domain.skill_runs import NewestRequest, NoteSkillRun
+from replaywright.domain.skills import Skill, SkillStatus, why_retired
+from replaywright.errors import InputInvalid
 from replaywright.ports import Skills
 
 
 class SkillRunActivities:
-    """Activity `skill.note_run`."""
+    """Activities `skill.newest` and `skill.note_run`."""
 
     def __init__(self, skills: Skills) -> None:
         self._skills = skills
+
+    @activity.defn(name="skill.newest")
+    async def newest_version(self, request: NewestRequest) -> Skill:
+        """The version that is run by this name now.
+
+        Raises:
+            InputInvalid: there is none, or a person has retired it.
+        """
+        async with heartbeats("looking up a skill"):
+            record = await self._skills.record(request.tenant, request.name)
+        if record is None:
+            raise InputInvalid(f"there is no skill {request.name!r} any more; `replaywright skills list` lists them")
+        if why := why_retired(record):
+            raise InputInvalid(why)
+        return record.skill
 
     @activity.defn(name="skill.note_run")
     async def note_skill_run(self, request: NoteSkillRun) -> None:

@@ -15,13 +15,15 @@ class TaskFailed(Exception):
 
     rule = ""
     """The rule of the policy that is behind it; empty if none is."""
-    at_step = True
-    """Whether it came at the step where the run is."""
 
-    def __init__(self, reason: str, message: str, artifacts: dict[str, str] | None = None) -> None:
+    def __init__(
+        self, reason: str, message: str, artifacts: dict[str, str] | None = None, *, at_step: bool = True
+    ) -> None:
+        """`at_step`: it came at the step where the run is."""
         super().__init__(message)
         self.reason = reason
         self.artifacts = artifacts or {}
+        self.at_step = at_step
 
 
 class TaskBlocked(TaskFailed):
@@ -30,9 +32,8 @@ class TaskBlocked(TaskFailed):
     def __init__(
         self, rule: str, message: str, artifacts: dict[str, str] | None = None, *, at_step: bool = True
     ) -> None:
-        super().__init__(BLOCKED, message, artifacts)
+        super().__init__(BLOCKED, message, artifacts, at_step=at_step)
         self.rule = rule
-        self.at_step = at_step
 
 
 def rule_behind(error: ActivityError) -> str:

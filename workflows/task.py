@@ -18,6 +18,7 @@ from workflows.human_steps import HumanSteps
 from workflows.lending import Lending
 from workflows.lists import Lists
 from workflows.meter import Meter, granted
+from workflows.named import newest
 from workflows.network import network_of
 from workflows.overrides import Overrides
 from workflows.person import Person
@@ -55,6 +56,7 @@ from workflows.weak_steps import WeakSteps
 with workflow.unsafe.imports_passed_through():
     from replaywright.domain.fingerprints import begun_anew, fingerprint
     from replaywright.domain.late import may_come_late
+    from replaywright.domain.lineages import lineage_of_firing
     from replaywright.domain.outcomes import BLOCKED, ITEM_SKIPPED, SKIPPED_AHEAD, Lookup, Status, StepOutcome
     from replaywright.domain.overrides import Due
     from replaywright.domain.predicates import Predicate, fill_predicate
@@ -96,7 +98,7 @@ class BrowserTask(SteeringUpdates, Views):
     @workflow.init
     def __init__(self, run: RunInput) -> None:
         self._run = run
-        self._lineage = run.lineage or workflow.info().workflow_id
+        self._lineage = run.lineage or self._first_lineage(run)
         state = run.state
         self._position = state.position
         self._previous = state.previous
@@ -165,6 +167,11 @@ class BrowserTask(SteeringUpdates, Views):
         self._hands = TakingOver(self._browser, self._lists, self._person, self._lending, self._recover)
         self._doubts = Doubts(self._browser, self._board, self._person, self._show, self._recover, run.task.site_lag_ms)
 
+    @staticmethod
+    def _first_lineage(run: RunInput) -> str:
+        info = workflow.info()
+        return lineage_of_firing(info.workflow_id, info.first_execution_run_id) if run.schedule else info.workflow_id
+
     @workflow.run
     async def run(self, run: RunInput) -> RunResult:
         """Perform the plan, verify the task, make active what was learned.
@@ -176,6 +183,7 @@ class BrowserTask(SteeringUpdates, Views):
         self._steering.begin()
         self._searchable.begin(self._totals)
         try:
+            await self._named()
             await self._policed()
             if self._goals.is_undecided:
                 workflow.continue_as_new(await self._goals.decided(self._show_doing))
@@ -221,6 +229,19 @@ class BrowserTask(SteeringUpdates, Views):
             kind = "TaskBlocked" if result.rule else "TaskFailed"
             raise ApplicationError(message, result, self._failure(result), type=kind, non_retryable=True)
         return result
+
+    async def _named(self) -> None:
+        """Tell which lineage a scheduled run begins; where it was told the name of a skill, go on as one of that.
+
+        Raises:
+            TaskFailed: there is no such skill, or the values are not what it takes.
+        """
+        run = self._run
+        if run.schedule and not run.lineage:
+            workflow.upsert_memo({"lineage": self._lineage})  # whoever made the schedule could not know it
+        if run.named:
+            self._show_doing(f"looking up the skill {run.named}")
+            workflow.continue_as_new(await newest(run, self._lineage))
 
     @staticmethod
     def _message(result: RunResult) -> str:

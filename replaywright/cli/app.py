@@ -125,6 +125,7 @@ class Commands(TyperGroup):
         "skills",
         "runs",
         "show",
+        "schedule",
         "dashboard",
         "artifacts",
         "trace",

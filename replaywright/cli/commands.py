@@ -20,6 +20,7 @@ from replaywright.cli import (
     resume,
     run,
     runs,
+    schedule,
     schema,
     secrets,
     skill_changes,
@@ -35,7 +36,7 @@ from replaywright.cli.app import app
 __all__ = ["COMMANDS", "app"]
 
 COMMANDS = (
-    *(demo, doctor, up, run, resume, runs, dashboard, inbox, answer, steer, takeover, recall),
+    *(demo, doctor, up, run, resume, runs, schedule, dashboard, inbox, answer, steer, takeover, recall),
     *(check, skills, skill_run, skill_changes),
     *(artifacts, report, cache, overrides, policy, keys, codec_server, trace, importing, export, schema, secrets),
 )

@@ -187,6 +187,10 @@ async def planned(here: Place, wish: Wish) -> Planned:
     _require_ended(execution)
     histories = await histories_of(here, execution)
     before = _input_of(histories[-1])
+    if before.named:
+        raise InputInvalid(
+            f"{execution.id} ended before it knew the steps of the skill {before.named!r}: there is nothing to resume"
+        )
     task = wish.task or before.task
     if task.task != before.task.task:
         raise InputInvalid(

@@ -202,7 +202,7 @@ async def carry_out(
                     wanted = await begin(here)
                     if wanted is None:
                         return Exit.DONE
-                    _mention_secrets(wanted.task, here, tell)
+                    mention_secrets(wanted.task, here, tell)
                     await start(here, wanted)
                     order = wanted
                     _announce(order, here, console)
@@ -418,7 +418,7 @@ def _announce(order: Order, here: Place, console: Console) -> None:
         output.print_line(f"  {url}", style="dim", console=console)
 
 
-def _mention_secrets(task: Task, here: Place, tell: Callable[[str], None]) -> None:
+def mention_secrets(task: Task, here: Place, tell: Callable[[str], None]) -> None:
     """With a worker of somebody else's, what is set here says nothing for certain."""
     if here.how == "started":
         taskfile.require_secrets(task)

@@ -14,6 +14,7 @@ from replaywright.cli.runs import QUICK, ending_of_run, executions, memo_of, sco
 from replaywright.cli.taskfile import site_of
 from replaywright.cli.trace import histories_of
 from replaywright.domain.histories import first_value
+from replaywright.domain.lineages import beginning_of
 from replaywright.domain.run_history import history_events
 from replaywright.domain.run_reading import expectations, run_view
 from replaywright.domain.run_view import Expected, RunFacts, RunNumbers, RunStatus, RunView, numbers_of
@@ -164,16 +165,22 @@ def totals_of(progress: Progress | None, ending: Ending | None) -> Totals | None
 
 
 def _input(histories: Sequence[History]) -> RunInput | None:
-    started = histories[0].events[0].get("workflowExecutionStartedEventAttributes") if histories else None
-    try:
-        return None if started is None else RunInput.model_validate(first_value(started.get("input")))
-    except ValidationError:  # of another version, or sealed
-        return None
+    """What the run was started with; of one that was told the name of a skill, as soon as it knew its version."""
+    found: RunInput | None = None
+    for history in histories:
+        started = history.events[0].get("workflowExecutionStartedEventAttributes")
+        try:
+            found = None if started is None else RunInput.model_validate(first_value(started.get("input")))
+        except ValidationError:  # of another version, or sealed
+            return None
+        if found is None or not found.named:
+            break
+    return found
 
 
 async def _lineage_runs(here: Place, lineage: str) -> tuple[str, ...]:
     """All runs of a lineage, by the names that `replaywright resume` gives them."""
-    found, number = [lineage], 2
+    found, number = [beginning_of(lineage)], 2
     while True:
         try:
             with temporal_errors(here.settings, lineage):

@@ -41,7 +41,7 @@ _ENDED: Mapping[WorkflowExecutionStatus, RunStatus] = {
     WorkflowExecutionStatus.TERMINATED: "terminated",
     WorkflowExecutionStatus.TIMED_OUT: "timed_out",
 }
-_STYLES: Mapping[RunStatus, str] = {
+STYLES: Mapping[RunStatus, str] = {
     "running": "cyan",
     "waiting": "yellow",
     "paused": "yellow",
@@ -228,7 +228,7 @@ async def is_wanted(execution: WorkflowExecution, wanted: Filter) -> bool:
 
 async def _line(here: Place, execution: WorkflowExecution) -> _Line:
     standing, _ = await standing_of(here, execution)
-    status, style = STATUS_WORDS[standing], _STYLES[standing]
+    status, style = STATUS_WORDS[standing], STYLES[standing]
     end = execution.close_time or datetime.now(UTC)
     return _Line(
         run_id=execution.id,

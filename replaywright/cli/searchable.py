@@ -1,14 +1,14 @@
 """Search attributes as commands use them: what a run is started with, and the query that finds runs by them."""
 
-import re
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from enum import StrEnum
 
 from temporalio.common import SearchAttributeKey, SearchAttributePair, TypedSearchAttributes
 
 from replaywright.cli.connect import Place
 from replaywright.cli.follow import WORKFLOW
+from replaywright.domain.durations import duration_of
 from replaywright.domain.runs import Totals
 from replaywright.domain.search_attributes import (
     HEALS,
@@ -30,8 +30,6 @@ from replaywright.stack.visibility import known_attributes
 
 VALUE_LIMIT = 255
 """Characters of a Keyword that every server's database takes."""
-_AGE = re.compile(r"(\d{1,5})\s*(min|[smhdw])")
-_SECONDS = {"s": 1, "m": 60, "min": 60, "h": 3600, "d": 86_400, "w": 7 * 86_400}
 
 
 class Wanted(StrEnum):
@@ -160,8 +158,8 @@ def _moment(since: str, now: datetime) -> str:
     Raises:
         InputInvalid: it is neither an age nor a date.
     """
-    if match := _AGE.fullmatch(since.strip()):
-        at = now - timedelta(seconds=int(match[1]) * _SECONDS[match[2]])
+    if (age := duration_of(since)) is not None:
+        at = now - age
     else:
         try:
             at = datetime.fromisoformat(since.strip())

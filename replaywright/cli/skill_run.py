@@ -14,7 +14,7 @@ from replaywright.cli.skill_store import KnowledgeBase, Name, knowledge_base_at
 from replaywright.cli.skills import skills_app
 from replaywright.cli.starting import Order
 from replaywright.domain.runs import Heal, Mode
-from replaywright.domain.skills import Skill, SkillRef, SkillStatus
+from replaywright.domain.skills import Skill, SkillRef, SkillStatus, why_retired
 from replaywright.domain.tasks import bind_parameters
 from replaywright.errors import InputInvalid
 from replaywright.settings import load_settings
@@ -104,12 +104,6 @@ async def runnable(base: KnowledgeBase, name: str, version: int | None) -> Skill
         InputInvalid: there is none, or nobody asked for the version, and it was retired.
     """
     skill = await base.skill(name, version)
-    if version is None and skill.status is SkillStatus.RETIRED:
-        history = (await base.record(name)).history
-        reasons = [change.reason for change in history if change.what in ("invalidated", "retired")]
-        why = f" ({reasons[-1]})" if reasons and reasons[-1] else ""
-        raise InputInvalid(
-            f"skill {name!r} was retired{why}: `replaywright skills restore {name}`, or run it once as it is with "
-            f"--version {skill.version}"
-        )
+    if version is None and (why := why_retired(await base.record(name))):
+        raise InputInvalid(why)
     return skill

@@ -25,7 +25,7 @@ from replaywright.yaml_files import parse_yaml, read_text
 
 _SUMMARY_BYTES = 200
 """Temporal's limit of a run's summary."""
-_DETAILS_BYTES = 20_000
+DETAILS_BYTES = 20_000
 """Temporal's limit of a run's details."""
 _HOST_LIMIT = 64
 """Characters of a host in the id of a run."""
@@ -153,7 +153,7 @@ def site_of(task: Task, values: Mapping[str, str]) -> str:
 def summary_of(task: Task) -> str:
     """One line for Temporal's list of runs."""
     steps = f" ({len(task.steps)} steps)" if task.steps else ""
-    return _cut(unlinked(_shown_goal(task) or task.task) + steps, _SUMMARY_BYTES)
+    return cut(unlinked(_shown_goal(task) or task.task) + steps, _SUMMARY_BYTES)
 
 
 def plan_of(task: Task, mode: Mode, heal: Heal, *, run_id: str = "", site: str = "", skill: str = "") -> str:
@@ -177,7 +177,7 @@ def plan_of(task: Task, mode: Mode, heal: Heal, *, run_id: str = "", site: str =
         lines.append(f"{number}. {_told(step)}")
         lines += [f"    - {_told(inner)}" for inner in (step.steps if isinstance(step, ForEach) else ())]
     lines += [] if task.steps else ["recalled or learned by the run"]
-    return _cut("\n".join(lines), _DETAILS_BYTES)
+    return cut("\n".join(lines), DETAILS_BYTES)
 
 
 def _told(step: Step) -> str:
@@ -259,7 +259,8 @@ def _is_text(value: str) -> bool:
     return True
 
 
-def _cut(text: str, limit_bytes: int) -> str:
+def cut(text: str, limit_bytes: int) -> str:
+    """`text`, or so much of its beginning as the limit allows."""
     data = text.encode()
     if len(data) <= limit_bytes:
         return text

@@ -645,6 +645,12 @@ class RunInput(Record):
     """The skill whose task this is: how the run went is counted there. None for a task of its own."""
     relearns: bool = False
     """Of a skill that is run by its name: a plan that was revised and then verified becomes its next version."""
+    named: str = ""
+    """Name of a skill: the run begins by looking up the version that is run by this name then. `task` is not looked at,
+    and `values` are those given; what they lack and the version has a default for is filled in."""
+    schedule: str = ""
+    """Id of the Temporal schedule that starts it. Each start is then a lineage of its own, though Temporal may give two
+    of them the same workflow id."""
 
 
 class StepLine(Record):

@@ -9,11 +9,13 @@ from replaywright.domain.runs import RunResult
 from replaywright.domain.skills import Change, SkillRun
 from replaywright.domain.spending import BUDGET_SPENT
 
+INPUT_INVALID = "InputInvalid"
+"""Reason of a run that was asked for what cannot be."""
 _OUTSIDE = frozenset(
     {
         "ArtifactMissing",
         "ArtifactsUnavailable",
-        "InputInvalid",
+        INPUT_INVALID,
         "KeeperRefused",
         "KeeperUnavailable",
         "ModelMisconfigured",
@@ -56,6 +58,13 @@ _NO_CHANGE = re.compile(r"[A-Z]\w*|planner_gave_up|endless_plan|not_recalled|und
 """Reasons that tell of no page: types of errors, plans that came to nothing, and doubts."""
 _URL = re.compile(r"url_differs|no_history|http_4\d\d")
 """Reasons of steps that led elsewhere."""
+
+
+class NewestRequest(Record):
+    """Input of `skill.newest`."""
+
+    tenant: str
+    name: str
 
 
 class NoteSkillRun(Record):

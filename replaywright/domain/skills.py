@@ -184,6 +184,19 @@ class SkillRecord(Record):
     """Oldest first."""
 
 
+def why_retired(record: SkillRecord) -> str:
+    """Why the skill may not be run by its name alone, and what to do; empty unless its version is retired."""
+    skill = record.skill
+    if skill.status is not SkillStatus.RETIRED:
+        return ""
+    reasons = [change.reason for change in record.history if change.what in ("invalidated", "retired")]
+    why = f" ({reasons[-1]})" if reasons and reasons[-1] else ""
+    return (
+        f"skill {skill.name!r} was retired{why}: `replaywright skills restore {skill.name}`, or run it once as it is "
+        f"with --version {skill.version}"
+    )
+
+
 class Considered(Record):
     """One skill that recall looked at."""
 

@@ -57,7 +57,8 @@ from replaywright.domain.runs import (
     Usage,
 )
 from replaywright.domain.sessions import CloseSession, OpenSession, RecoverSession, SessionOpened, SessionRef, Wear
-from replaywright.domain.skill_runs import NoteSkillRun
+from replaywright.domain.skill_runs import NewestRequest, NoteSkillRun
+from replaywright.domain.skills import Skill
 from replaywright.domain.steering import HandedBack, LendSession, Lent, NoteSteering, TakeBack
 from replaywright.domain.targets import Target
 from replaywright.domain.tasks import parse_task
@@ -106,6 +107,9 @@ class Script:
     """Whether the condition of a step holds."""
     finish: Callable[[FinishRequest], Finished] = lambda _request: Finished(promoted=1)
     count: Callable[[NoteSkillRun], None] = lambda _request: None
+    newest: Callable[[NewestRequest], Skill] = lambda _request: Skill.model_validate({})
+    """The version of a skill that a run is one of which was told its name."""
+    looked_up: list[NewestRequest] = field(default_factory=list)
     recall: Callable[[RecallRequest], Recalled] = lambda _request: Recalled(decision="abstain", reason="no_skills")
     claim: Callable[[ClaimRequest, int], str] = lambda request, _call: request.run_id
     label: Callable[[LabelRequest], Labelled] = lambda _request: Labelled(
@@ -298,6 +302,15 @@ def _note_run(script: Script) -> Callable[..., object]:
     return note_run
 
 
+def _newest(script: Script) -> Callable[..., object]:
+    @activity.defn(name="skill.newest")
+    async def newest(request: NewestRequest) -> Skill:
+        script.looked_up.append(request)
+        return script.newest(request)
+
+    return newest
+
+
 def _policy(script: Script) -> Callable[..., object]:
     @activity.defn(name="policy.check")
     async def check_policy(request: CheckPolicy) -> Granted:
@@ -479,6 +492,7 @@ def _activities(script: Script, queue: str) -> tuple[list[Callable[..., object]]
         settle,
         leave_out,
         resume,
+        _newest(script),
         _note_run(script),
         notify,
         key,
