@@ -25,7 +25,7 @@ from replaywright.cli.connect import Place, place, redis_url_of, require_somewhe
 from replaywright.cli.evidence import print_report, report_of
 from replaywright.cli.follow import WORKFLOW, Ending, ServerGone, ending_of, handle_of, progress_of
 from replaywright.cli.run import failure_lines, say_what_it_waits_for
-from replaywright.cli.searchable import Filter, Wanted, refuse_unknown
+from replaywright.cli.searchable import SCHEDULED_BY, Filter, Wanted, refuse_unknown, schedule_id
 from replaywright.cli.store import StepRecord, opened_store, step_records
 from replaywright.domain.questions import Verdict
 from replaywright.domain.runs import Mode, PersonVerdict, Progress, RunResult
@@ -77,6 +77,8 @@ class _Line:
     start: datetime
     seconds: float
     url: str
+    schedule: str
+    """Name of the schedule that started it; empty for none."""
 
 
 @app.command(cls=Command)
@@ -90,6 +92,9 @@ def runs(
     site: Annotated[str, typer.Option("--site", metavar="HOST", help="Only those on this host.")] = "",
     skill: Annotated[str, typer.Option("--skill", metavar="NAME", help="Only those of this skill.")] = "",
     mode: Annotated[Mode | None, typer.Option("--mode", help="Only those in this mode.")] = None,
+    schedule: Annotated[
+        str, typer.Option("--schedule", metavar="NAME", help="Only those that this schedule started.")
+    ] = "",
     since: Annotated[
         str, typer.Option("--since", metavar="AGE", help="Only those that began then: `7d`, `12h`, or a date.")
     ] = "",
@@ -105,7 +110,18 @@ def runs(
     """
     options_of(ctx).json = json
     chosen = "" if mode is None else mode.value
-    wanted = Filter(healed=healed, status=status, site=site, skill=skill, mode=chosen, since=since, query=query)
+    settings = load_settings()
+    started_by = schedule_id(settings.tenant, schedule) if schedule else ""
+    wanted = Filter(
+        healed=healed,
+        status=status,
+        site=site,
+        skill=skill,
+        mode=chosen,
+        schedule=started_by,
+        since=since,
+        query=query,
+    )
     lines = asyncio.run(_runs(limit, wanted))
     if json:
         output.print_json({"runs": [_as_json(line) for line in lines]})
@@ -238,6 +254,9 @@ async def _line(here: Place, execution: WorkflowExecution) -> _Line:
         start=execution.start_time,
         seconds=(end - execution.start_time).total_seconds(),
         url=here.run_url(execution.id),
+        schedule=(execution.typed_search_attributes.get(SCHEDULED_BY) or "").removeprefix(
+            schedule_id(here.settings.tenant, "")
+        ),
     )
 
 
@@ -275,6 +294,7 @@ def _as_json(line: _Line) -> dict[str, Any]:
         "started": line.start.isoformat(),
         "seconds": round(line.seconds, 3),
         "url": line.url,
+        "schedule": line.schedule,
     }
 
 

@@ -24,6 +24,7 @@ from temporalio.service import RPCError, RPCStatusCode
 
 from replaywright.cli.connect import Place, temporal_errors
 from replaywright.cli.follow import WORKFLOW
+from replaywright.cli.searchable import schedule_id
 from replaywright.cli.starting import TASK_TIMEOUT, Prepared
 from replaywright.domain.durations import written_duration
 from replaywright.domain.runs import RunInput
@@ -88,8 +89,8 @@ class Start:
 
 
 def id_of(here: Place, name: str) -> str:
-    """The id of a schedule in Temporal, and the beginning of its runs' ids. No other tenant's can be the same."""
-    return f"{here.settings.tenant}/{name}"
+    """The id of this tenant's schedule in Temporal."""
+    return schedule_id(here.settings.tenant, name)
 
 
 def schedule_of(

@@ -32,6 +32,15 @@ VALUE_LIMIT = 255
 """Characters of a Keyword that every server's database takes."""
 
 
+SCHEDULED_BY = SearchAttributeKey.for_keyword("TemporalScheduledById")
+"""What Temporal itself writes at a run that a schedule has started."""
+
+
+def schedule_id(tenant: str, name: str) -> str:
+    """The id of a schedule in Temporal, and the beginning of its runs' ids. No other tenant's can be the same."""
+    return f"{tenant}/{name}"
+
+
 class Wanted(StrEnum):
     """Which runs are wanted, by how they are."""
 
@@ -97,6 +106,8 @@ class Filter:
     site: str = ""
     skill: str = ""
     mode: str = ""
+    schedule: str = ""
+    """Id of a schedule in Temporal."""
     since: str = ""
     """An age such as `7d`, or a date or time (ISO 8601)."""
     query: str = ""
@@ -128,6 +139,7 @@ class Filter:
             parts.append(f"{STATUS.name} = {_literal(self.status)}")
         named = {SITE: self.site, SKILL: self.skill, MODE: self.mode}
         parts += [f"{each.name} = {_literal(value)}" for each, value in named.items() if value]
+        parts += [f"{SCHEDULED_BY.name} = {_literal(self.schedule)}"] if self.schedule else []
         parts += [f"{HEALS.name} > 0"] if self.healed else []
         parts += [f'StartTime >= "{_moment(self.since, now)}"'] if self.since else []
         if self.query:

@@ -86,6 +86,13 @@ REACHING: dict[str, list[str]] = {
     "export": [f"buy-{MARK}", "--format", "python"],
     "check": [f"buy-{MARK}"],
     "skills run": [f"buy-{MARK}", "--detach"],
+    "schedule list": [],
+    "schedule show": [f"daily-{MARK}"],
+    "schedule create": ["mine", f"skill:buy-{MARK}", "--every", "1d"],
+    "schedule pause": [f"daily-{MARK}"],
+    "schedule unpause": [f"daily-{MARK}"],
+    "schedule trigger": [f"daily-{MARK}"],
+    "schedule delete": [f"daily-{MARK}", "--yes"],
     "overrides list": [],
     "overrides remove": [f"rule-{MARK}"],
     "recall": [f"buy {MARK}", "--url", "https://shop.example"],
@@ -140,8 +147,13 @@ async def test_no_command_finds_or_changes_anything_of_another_tenant(
     skills, rules = tmp_path / "skills.yaml", tmp_path / "rules.yaml"
     skills.write_text(yaml.safe_dump(SKILLS))
     rules.write_text(yaml.safe_dump(RULES))
-    for command, file in (("skills import", skills), ("overrides add", rules)):
-        given = await invoked(command, [str(file)], "alpha", environment)
+    scheduled = [f"daily-{MARK}", f"skill:buy-{MARK}", "--every", "1d", "--paused"]
+    for command, arguments in (
+        ("skills import", [str(skills)]),
+        ("overrides add", [str(rules)]),
+        ("schedule create", scheduled),
+    ):
+        given = await invoked(command, arguments, "alpha", environment)
         assert given.exit_code == 0, given.output
     task = parse_task(SKILLS["skills"][0]["task"], "the test")
     client = await connect(load_settings(temporal_address=environment["REPLAYWRIGHT_TEMPORAL_ADDRESS"]))
@@ -174,7 +186,10 @@ async def test_no_command_finds_or_changes_anything_of_another_tenant(
         return {key: await redis.dump(key) async for key in redis.scan_iter(match="*{alpha*")}
 
     before = await kept()
-    own = {name: await invoked(name, REACHING[name], "alpha", environment) for name in ("runs", "show", "skills list")}
+    own = {
+        name: await invoked(name, REACHING[name], "alpha", environment)
+        for name in ("runs", "show", "skills list", "schedule list")
+    }
     found: dict[str, Result] = {}
     for name, arguments in REACHING.items():
         with_file = [str(skills) if argument == "FILE" else argument for argument in arguments]
@@ -192,4 +207,8 @@ async def test_no_command_finds_or_changes_anything_of_another_tenant(
     assert description.status is not None
     assert description.status.name == "RUNNING"
     await client.get_workflow_handle(RUN).terminate()
+    schedule = client.get_schedule_handle(f"alpha/daily-{MARK}")
+    state = await schedule.describe()
+    assert (state.schedule.state.paused, state.info.num_actions) == (True, 0)
+    await schedule.delete()
     await redis.aclose()
