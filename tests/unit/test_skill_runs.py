@@ -1,12 +1,13 @@
-"""What the end of a run says of its skill, and what the knowledge base is told."""
+"""Which version a run is one of, what the end of a run says of its skill, and what the knowledge base is told."""
 
 import pytest
 from temporalio.testing import ActivityEnvironment
 
 from activities.skill_runs import SkillRunActivities
 from replaywright.domain.runs import RunResult
-from replaywright.domain.skill_runs import NoteSkillRun, is_outside, skill_run
+from replaywright.domain.skill_runs import NewestRequest, NoteSkillRun, is_outside, skill_run
 from replaywright.domain.skills import SkillStatus
+from replaywright.errors import InputInvalid
 from replaywright.testing_skills import FakeSkills
 from tests.unit.skills import run, skill
 
@@ -120,3 +121,28 @@ async def test_no_other_run_makes_a_version_active(
     found = await skills.get("acme", "send-mail")
     assert found is not None
     assert found.status is after
+
+
+async def test_a_run_that_is_told_a_name_is_one_of_the_version_that_would_be_run_by_it() -> None:
+    skills = FakeSkills(skill(status=SkillStatus.ACTIVE), tenant="acme")
+    newest = SkillRunActivities(skills).newest_version
+    asked = NewestRequest(tenant="acme", name="send-mail")
+
+    first = await ActivityEnvironment().run(newest, asked)
+    saved = await skills.save("acme", skill(status=SkillStatus.CANDIDATE), who="Ada")
+    candidate = await ActivityEnvironment().run(newest, asked)
+    await skills.set_status("acme", "send-mail", saved.version, SkillStatus.ACTIVE, who="Ada", reason="")
+    second = await ActivityEnvironment().run(newest, asked)
+
+    assert (first.version, candidate.version, second.version) == (1, 1, 2)
+
+
+async def test_a_skill_that_is_not_there_or_was_retired_is_no_run_s() -> None:
+    skills = FakeSkills(skill(status=SkillStatus.ACTIVE), tenant="acme")
+    await skills.set_status("acme", "send-mail", 1, SkillStatus.RETIRED, who="Ada", reason="the site moved")
+    newest = SkillRunActivities(skills).newest_version
+
+    with pytest.raises(InputInvalid, match=r"skill 'send-mail' was retired.*skills restore send-mail"):
+        await ActivityEnvironment().run(newest, NewestRequest(tenant="acme", name="send-mail"))
+    with pytest.raises(InputInvalid, match="there is no skill 'send-mail' any more"):
+        await ActivityEnvironment().run(newest, NewestRequest(tenant="other", name="send-mail"))
