@@ -405,7 +405,7 @@ async def _browser_workers(
         policing=policing,
     )
     if near is not None:
-        near.serve(actions)
+        near.serve(actions, queues[0])
         exits.callback(near.serve, None)
     effects = EffectActivities(attachments, store, secrets, policing)
     skipping = Skipping(actions, attachments)

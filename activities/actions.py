@@ -126,10 +126,6 @@ class Actions:
         except PolicyBlocked as exc:
             raise as_failure(exc) from exc
 
-    def holds(self, request: ActionRequest) -> bool:
-        """Whether this process is attached to the browser that the step is for."""
-        return self._attachments.holds(request.session)
-
     async def perform_action(self, request: ActionRequest) -> StepOutcome:
         """Return the recorded outcome of this step, or perform it, verify it and record it.
 

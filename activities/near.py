@@ -14,16 +14,18 @@ from replaywright.domain.runs import ELSEWHERE, ActionRequest, NearOutcome
 class NearActions:
     """Activities `browser.<action>` for workflow workers.
 
-    Registered with every worker that runs `BrowserTask`, whether or not its process has browsers: one that does not
-    hold the session says so, and the workflow schedules the step where it is held.
+    Registered with every worker that runs `BrowserTask`, whether or not its process has browsers. A process takes the
+    steps that would come to it as regular activities, too, and no others: it may still hold a browser that another one
+    has taken over.
     """
 
     def __init__(self) -> None:
         self._actions: Actions | None = None
+        self._queue = ""
 
-    def serve(self, actions: Actions | None) -> None:
-        """From now on steps are performed by `actions`; None: by nobody in this process."""
-        self._actions = actions
+    def serve(self, actions: Actions | None, queue: str = "") -> None:
+        """From now on steps of sessions on `queue` are performed by `actions`; None: by nobody in this process."""
+        self._actions, self._queue = actions, queue
 
     def activities(self) -> list[Callable[..., Awaitable[Any]]]:
         """All of them."""
@@ -33,7 +35,7 @@ class NearActions:
         @activity.defn(name=f"browser.{action}")
         async def perform(request: ActionRequest) -> NearOutcome:
             actions = self._actions
-            if actions is None or not actions.holds(request):
+            if actions is None or request.session.queue != self._queue:
                 raise ApplicationError(
                     f"session {request.session.session_id} is held by another process",
                     type=ELSEWHERE,

@@ -164,10 +164,6 @@ class Attachments:
             self._held[ref.session_id] = attached
             return attached
 
-    def holds(self, ref: SessionRef) -> bool:
-        """Whether this process is attached to the session."""
-        return ref.session_id in self._held
-
     async def _attached(self, ref: SessionRef, epoch: int) -> Attachment:
         """Attach; what an earlier epoch left at the gate is settled before, as a held navigation lets nobody attach."""
         endpoint = await self._keepers.attach(ref, epoch)

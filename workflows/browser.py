@@ -219,7 +219,11 @@ class Browser:
     async def near(
         self, name: str, request: ActionRequest, *, activity_id: str, summary: str, limit: timedelta
     ) -> StepOutcome | None:
-        """A step that may be repeated, as a local activity; None if another process holds the browser.
+        """A step that may be repeated, as a local activity.
+
+        Returns:
+            None where a regular one is to do it: another process has the browser, or this try failed in a way that may
+            pass. It is tried once: as long as a local activity is under way, the run hears of nothing else.
 
         Raises:
             ActivityError: as of `call`.
@@ -234,14 +238,15 @@ class Browser:
                 activity_id=activity_id,
                 summary=summary,
                 start_to_close_timeout=limit,
-                retry_policy=policies.REPEATABLE,
+                retry_policy=policies.ONCE,
                 cancellation_type=workflow.ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
             )
         except FailureError as failure:
             error = policies.of_activity(failure, name, activity_id)
-            if not policies.is_elsewhere(error):
+            if policies.is_elsewhere(error):
+                self.is_near = False
+            elif not (policies.may_pass(error) and workflow.patched("near-once")):
                 raise error from failure
-            self.is_near = False
             return None
         return answer.outcome
 

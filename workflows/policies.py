@@ -167,6 +167,15 @@ def is_elsewhere(error: ActivityError) -> bool:
     return isinstance(error.cause, ApplicationError) and error.cause.type == ELSEWHERE
 
 
+def may_pass(error: ActivityError) -> bool:
+    """Whether a step that may be repeated is to be tried again as it is: see `REPEATABLE`."""
+    match error.cause:
+        case ApplicationError(type=kind, non_retryable=False):
+            return kind not in (REPEATABLE.non_retryable_error_types or ())
+        case _:
+            return False
+
+
 def said(error: ActivityError) -> str:
     """What an activity that failed says of it, without the kind of its error."""
     return error.cause.message if isinstance(error.cause, ApplicationError) else str(error.cause or error)

@@ -1,4 +1,4 @@
-"""The fourteen points of a run at which a worker is stopped, and the programme: which point meets which fault when."""
+"""The points of a run at which a worker is stopped, and the programme: which point meets which fault when."""
 
 import random
 from collections.abc import Sequence
@@ -10,6 +10,10 @@ from replaywright.killpoints import RUN_POINTS
 
 FILL, SEND = 2, 3
 """Indexes of steps of the task."""
+
+
+NEVER, ALWAYS, BY_TURNS = (False,), (True,), (False, True)
+"""Which turns of the programme have local steps."""
 
 
 @dataclass(frozen=True)
@@ -74,6 +78,17 @@ POINTS = {
 }
 
 
+REPEATABLE = {
+    point.name: point
+    for point in (
+        Point("fill_begun", "start", "in a step that may be repeated, nothing done", sequence=FILL),
+        Point("fill_acted", "acted", "in a step that may be repeated, after its input", sequence=FILL),
+        Point("fill_returned", "returned", "after a step that may be repeated, before Temporal has it", sequence=FILL),
+    )
+}
+"""Points that the programme with local steps has besides: a worker that stops there has its workflow task with it."""
+
+
 @dataclass(frozen=True)
 class Cell:
     """One run of the programme."""
@@ -83,6 +98,8 @@ class Cell:
     round: int
     """How often the programme had this point and fault before."""
     seed: int
+    local_steps: bool = False
+    """Whether steps that may be repeated are local activities; nothing that is drawn depends on it."""
 
     @property
     def drawn(self) -> random.Random:
@@ -90,12 +107,18 @@ class Cell:
         return random.Random(f"{self.seed}/{self.point}/{self.fault}/{self.round}")
 
 
-def programme(seed: int, points: Sequence[str], faults: Sequence[str], runs: int) -> list[Cell]:
-    """So many runs: every point and every fault first, then every pair, then all of it again."""
+def programme(
+    seed: int, points: Sequence[str], faults: Sequence[str], runs: int, local: Sequence[bool] = NEVER
+) -> list[Cell]:
+    """So many runs: every point and every fault first, then every pair, then all of it again.
+
+    `local` says of each turn whether it has local steps, from the start again when it is at its end.
+    """
     drawn = random.Random(seed)
     cells: list[Cell] = []
     for turn in range(-(-runs // (len(points) * len(faults)))):
-        cells += [Cell(point, fault, turn, seed) for point, fault in _pairs(drawn, points, faults)]
+        near = local[turn % len(local)]
+        cells += [Cell(point, fault, turn, seed, near) for point, fault in _pairs(drawn, points, faults)]
     return cells[:runs]
 
 
@@ -123,3 +146,4 @@ def known(kind: str, given: str, choices: Sequence[str]) -> tuple[str, ...]:
 
 
 ALL_POINTS, ALL_FAULTS = tuple(POINTS), tuple(FAULTS)
+EVERY_POINT = {**POINTS, **REPEATABLE}

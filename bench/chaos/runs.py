@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import dataclasses
 import random
 import time
 from collections.abc import Callable
@@ -15,10 +16,11 @@ from temporalio.service import RPCError
 from bench.chaos.faults import FAULTS
 from bench.chaos.judge import Log
 from bench.chaos.lane import Lane, Served
-from bench.chaos.points import POINTS, Cell, Point
+from bench.chaos.points import EVERY_POINT, Cell, Point
 from replaywright.cli.follow import Ending, follow, handle_of
 from replaywright.cli.starting import Order, start
 from replaywright.cli.taskfile import read_task
+from replaywright.domain.histories import calls_of
 from replaywright.domain.runs import Mode, PersonVerdict, RunResult
 from replaywright.domain.tasks import Task, bind_parameters
 
@@ -53,6 +55,8 @@ class Told:
     """Beyond those that the run makes without a fault."""
     recovery_s: float | None = None
     """From the fault to the end of the next step; None when none came after it."""
+    local_steps: int = 0
+    """Steps that were done as local activities."""
     took_s: float = 0.0
     said: str = ""
     """What the run says of its end."""
@@ -118,7 +122,7 @@ class Trial:
         self._lane = lane
         self._site = site
         self._cell = cell
-        self._point: Point = POINTS[cell.point]
+        self._point: Point = EVERY_POINT[cell.point]
         self._drawn = cell.drawn
         self._struck_at = 0.0
         self._living: frozenset[str] = frozenset()
@@ -145,7 +149,7 @@ class Trial:
                 await handle.terminate("the chaos programme goes on")
         await asyncio.gather(asyncio.sleep(_SETTLED_S), lane.fill_up())
         told.sends = self._site.sends(told.subject)
-        told.recovery_s = await self._recovery(handle)
+        await self._read(handle)
         planned = len(order.task.steps[1:4]) if self._point.learns else 0
         told.model_calls = await lane.model_calls() - calls - planned
         if self._cell.fault == "redis_flushed":
@@ -157,7 +161,8 @@ class Trial:
         lane, point = self._lane, self._point
         first = self._drawn.choice(point.before) if point.before else ""
         lane.freeze_file.write_text(first.partition("@")[2] or point.order)
-        await start(lane.place, order)
+        local = lane.place.settings.model_copy(update={"local_steps": self._cell.local_steps})
+        await start(dataclasses.replace(lane.place, settings=local), order)
         if first:
             worker = await self._reached()
             if worker is None:
@@ -221,20 +226,14 @@ class Trial:
         await handle.execute_update("resolve_step", verdict)
         return await _ended(handle)
 
-    async def _recovery(self, handle: WorkflowHandle[Any, RunResult]) -> float | None:
-        """Seconds from the fault to the end of the first step after it, by Temporal's history."""
+    async def _read(self, handle: WorkflowHandle[Any, RunResult]) -> None:
+        """What Temporal's history tells: local steps, and the seconds from the fault to the end of the next step."""
         if not self.told.fired:
-            return None
-        kinds: dict[int, str] = {}
-        async for event in handle.fetch_history_events():
-            if event.HasField("activity_task_scheduled_event_attributes"):
-                kinds[event.event_id] = event.activity_task_scheduled_event_attributes.activity_type.name
-            elif event.HasField("activity_task_completed_event_attributes"):
-                kind = kinds[event.activity_task_completed_event_attributes.scheduled_event_id]
-                at = event.event_time.ToMicroseconds() / 1e6
-                if at > self._struck_at and kind.startswith(_NEXT):
-                    return at - self._struck_at
-        return None
+            return
+        calls = [call for call in calls_of((await handle.fetch_history()).to_json_dict()["events"]) if call.completed]
+        self.told.local_steps = sum(call.is_local for call in calls)
+        after = [call.ended_at - self._struck_at for call in calls if call.activity_type.startswith(_NEXT)]
+        self.told.recovery_s = min((seconds for seconds in after if seconds > 0), default=None)
 
 
 async def _ended(handle: WorkflowHandle[Any, RunResult]) -> Ending:

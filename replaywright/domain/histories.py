@@ -9,6 +9,7 @@ import binascii
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any, Final, Literal
 
 _READABLE: Final = frozenset({"json/plain", "json/protobuf"})
@@ -40,6 +41,12 @@ class Call:
     completed: bool = False
     is_local: bool = False
     """Whether it was a local activity: what one that failed was asked is not in the history."""
+    began_at: float = 0.0
+    """When it was scheduled, in seconds since 1970; 0 where that cannot be read."""
+    ended_at: float = 0.0
+    """When it was completed, or failed as a local one; 0 of any other."""
+    failure: Mapping[str, Any] | None = None
+    """What a local one failed with; of others an event of its own tells."""
 
 
 @dataclass(frozen=True)
@@ -70,15 +77,20 @@ def calls_of(events: Sequence[Mapping[str, Any]]) -> list[Call]:
                 activity_id=str(scheduled.get("activityId", "")),
                 activity_type=str((scheduled.get("activityType") or {}).get("name", "")),
                 given=first_value(scheduled.get("input")),
-                answer=answers.get(event_id),
+                answer=answers[event_id][0] if event_id in answers else None,
                 completed=event_id in answers,
+                began_at=time_of(event),
+                ended_at=answers[event_id][1] if event_id in answers else 0.0,
             )
         )
     return found
 
 
 def _local(event: Mapping[str, Any], marker: Mapping[str, Any]) -> Call:
-    """A local activity, from the marker that is left of it: those of ours repeat what they were asked."""
+    """A local activity, from the marker that is left of it: those of ours repeat what they were asked.
+
+    Markers are written together when their workflow task ends; when each began and ended is in them.
+    """
     details = marker.get("details") or {}
     about, answer = first_value(details.get("data")), first_value(details.get("result"))
     about = about if isinstance(about, Mapping) else {}
@@ -91,7 +103,26 @@ def _local(event: Mapping[str, Any], marker: Mapping[str, Any]) -> Call:
         answer=told.get("outcome"),
         completed="result" in details,
         is_local=True,
+        began_at=_instant(about.get("original_schedule_time")) or time_of(event),
+        ended_at=_instant(about.get("complete_time")) or time_of(event),
+        failure=marker.get("failure"),
     )
+
+
+def _instant(value: object) -> float:
+    """A protobuf time as it is told in a marker; 0 where that cannot be read."""
+    if not isinstance(value, Mapping):
+        return 0.0
+    seconds, nanos = value.get("seconds"), value.get("nanos", 0)
+    return seconds + nanos / 1e9 if isinstance(seconds, int) and isinstance(nanos, int) else 0.0
+
+
+def time_of(event: Mapping[str, Any]) -> float:
+    """When it happened; 0 where that cannot be read."""
+    try:
+        return datetime.fromisoformat(str(event.get("eventTime", ""))).timestamp()
+    except ValueError:
+        return 0.0
 
 
 def end_of(events: Sequence[Mapping[str, Any]]) -> End | None:
@@ -119,8 +150,9 @@ def first_value(payloads: object) -> Any:
         return None
 
 
-def _answers(events: Sequence[Mapping[str, Any]]) -> Iterator[tuple[int, Any]]:
+def _answers(events: Sequence[Mapping[str, Any]]) -> Iterator[tuple[int, tuple[Any, float]]]:
+    """What each activity answered and when, by the event that scheduled it."""
     for event in events:
         completed = event.get("activityTaskCompletedEventAttributes")
         if completed is not None:
-            yield int(completed.get("scheduledEventId", 0)), first_value(completed.get("result"))
+            yield int(completed.get("scheduledEventId", 0)), (first_value(completed.get("result")), time_of(event))

@@ -2,11 +2,11 @@
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from datetime import datetime
 from typing import Any, Final
 
-from replaywright.domain.histories import Call, calls_of, first_value
+from replaywright.domain.histories import Call, calls_of, first_value, time_of
 from replaywright.domain.run_view import HistoryEvent
+from replaywright.domain.runs import ELSEWHERE
 from replaywright.domain.text import shorten
 
 WORDS_LIMIT = 300
@@ -24,7 +24,6 @@ def history_events(executions: Sequence[Sequence[Mapping[str, Any]]]) -> tuple[H
 
 def _told(events: Sequence[Mapping[str, Any]]) -> Iterator[HistoryEvent]:
     calls = {call.event_id: call for call in calls_of(events)}
-    began = {int(event.get("eventId", 0)): time_of(event) for event in events}
     for event in events:
         at = time_of(event)
         if (lost := event.get("activityTaskTimedOutEventAttributes")) is not None:
@@ -37,16 +36,25 @@ def _told(events: Sequence[Mapping[str, Any]]) -> Iterator[HistoryEvent]:
                 yield _tried(at, calls.get(_scheduled(started)), started)
         elif (completed := event.get("activityTaskCompletedEventAttributes")) is not None:
             call = calls.get(_scheduled(completed))
-            if call is not None and (told := _completed(at, call, at - began.get(call.event_id, at))) is not None:
+            if call is not None and (told := _completed(call)) is not None:
                 yield told
         elif (call := calls.get(int(event.get("eventId", 0)))) is not None and call.is_local:
-            if (told := _completed(at, call, 0.0)) is not None:
+            if (told := _local(call)) is not None:
                 yield told
         elif (told := _answered(at, event.get("workflowExecutionUpdateAcceptedEventAttributes") or {})) is not None:
             yield told
 
 
-def _completed(at: float, call: Call, seconds: float) -> HistoryEvent | None:
+def _local(call: Call) -> HistoryEvent | None:
+    """A local activity: what it failed with is in the same event. One that another process is asked for is no news."""
+    if call.failure is None:
+        return _completed(call)
+    kind = str((call.failure.get("applicationFailureInfo") or {}).get("type", ""))
+    return None if kind == ELSEWHERE else _failed(call.ended_at, call, {"failure": call.failure})
+
+
+def _completed(call: Call) -> HistoryEvent | None:
+    at, seconds = call.ended_at, call.ended_at - call.began_at
     answer = call.answer if isinstance(call.answer, Mapping) else {}
     match call.activity_type:
         case "session.recover" if answer.get("adopted"):
@@ -127,14 +135,6 @@ def _answered(at: float, accepted: Mapping[str, Any]) -> HistoryEvent | None:
         detail=_text(said, "why"),
         sequence=step if isinstance(step, int) else None,
     )
-
-
-def time_of(event: Mapping[str, Any]) -> float:
-    """When it happened; 0 where that cannot be read."""
-    try:
-        return datetime.fromisoformat(str(event.get("eventTime", ""))).timestamp()
-    except ValueError:
-        return 0.0
 
 
 def _name(call: Call | None) -> str:

@@ -4,7 +4,8 @@ import base64
 import json
 from typing import Any
 
-from replaywright.domain.run_history import history_events, time_of
+from replaywright.domain.histories import time_of
+from replaywright.domain.run_history import history_events
 
 
 def payloads(value: Any) -> dict[str, Any]:

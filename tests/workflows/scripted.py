@@ -1,6 +1,7 @@
 """Activities that answer from a script, for tests of the workflow alone: same names, real Temporal server."""
 
 import asyncio
+import json
 import uuid
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
@@ -62,6 +63,7 @@ from replaywright.domain.skills import Skill
 from replaywright.domain.steering import HandedBack, LendSession, Lent, NoteSteering, TakeBack
 from replaywright.domain.targets import Target
 from replaywright.domain.tasks import parse_task
+from replaywright.domain.trace_file import History
 from replaywright.ports import Labelled
 from workflows.policies import browser_queue, model_queue
 from workflows.task import BrowserTask
@@ -550,3 +552,11 @@ async def waiting(handle: WorkflowHandle[BrowserTask, RunResult], number: int = 
             if question is not None and (not number or question.id.endswith(f"-{number}")):
                 return question
             await asyncio.sleep(0.05)  # a query has no event
+
+
+async def history_of(
+    client: Client, handle: WorkflowHandle[BrowserTask, RunResult], run_id: str | None = None
+) -> History:
+    """What Temporal has of one execution, as a trace file holds it."""
+    history = await client.get_workflow_handle(handle.id, run_id=run_id).fetch_history()
+    return History(handle.id, run_id or "", json.loads(history.to_json())["events"])

@@ -2,12 +2,14 @@
 
 import pytest
 from temporalio.api.enums.v1 import EventType
-from temporalio.client import Client, WorkflowHandle
+from temporalio.client import Client, WorkflowFailureError, WorkflowHandle
+from temporalio.exceptions import ApplicationError
 from temporalio.testing import WorkflowEnvironment
 from temporalio.worker import Replayer
 
+from replaywright.cli.offline import replay
 from replaywright.domain.runs import RunResult
-from tests.workflows.scripted import Script, done, lost, run_of, scripted, start
+from tests.workflows.scripted import Script, done, history_of, lost, run_of, scripted, start
 from workflows.plugin import WorkflowPlugin
 from workflows.task import BrowserTask
 
@@ -90,6 +92,43 @@ async def test_a_browser_that_a_local_step_loses_is_found_again(client: Client) 
         (1, 2, True),
         (2, 2, False),
     ]
+
+
+async def test_a_local_step_that_fails_in_passing_is_tried_again_as_a_regular_activity(client: Client) -> None:
+    def perform(request, call):  # type: ignore[no-untyped-def]
+        if request.sequence == 1 and call == 0:
+            raise ApplicationError("Redis does not answer", type="StoreUnavailable")
+        return done(request)
+
+    script = Script(near=True, perform=perform)
+
+    async with scripted(client, script) as queue:
+        handle = await start(client, queue, run_of(GOTO, FILL, FILL, local_steps=True))
+        result = await handle.result()
+
+    assert result.succeeded
+    assert result.totals.recoveries == 0
+    assert [request.sequence for request in script.performed] == [0, 1, 1, 2]
+    assert await scheduled(handle) == ["browser.fill"]
+    assert len(script.local_ids) == 3
+    assert (await replay(await history_of(client, handle))).differences == ()
+
+
+async def test_a_local_step_that_cannot_be_done_is_not_tried_again(client: Client) -> None:
+    def perform(request, _call):  # type: ignore[no-untyped-def]
+        if request.sequence == 1:
+            raise ApplicationError("the field is read-only", type="ActionFailed")
+        return done(request)
+
+    script = Script(near=True, perform=perform)
+
+    async with scripted(client, script) as queue:
+        handle = await start(client, queue, run_of(GOTO, FILL, local_steps=True))
+        with pytest.raises(WorkflowFailureError):
+            await handle.result()
+
+    assert await scheduled(handle) == []
+    assert [request.sequence for request in script.performed] == [0, 1]
 
 
 async def test_without_local_steps_every_step_is_a_regular_activity(client: Client) -> None:

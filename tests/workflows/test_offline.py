@@ -4,19 +4,18 @@ import asyncio
 import json
 
 import pytest
-from temporalio.client import Client, WorkflowFailureError, WorkflowHandle
+from temporalio.client import Client, WorkflowFailureError
 from temporalio.testing import WorkflowEnvironment
 
 from replaywright.cli.offline import replay
 from replaywright.domain.histories import calls_of, end_of
 from replaywright.domain.outcomes import Status, StepOutcome
-from replaywright.domain.runs import ActionRequest, RunResult
+from replaywright.domain.runs import ActionRequest
 from replaywright.domain.signing import Key
 from replaywright.domain.trace_file import History
 from replaywright.sealing.codec import SealedPayloads, sealed
-from tests.workflows.scripted import Script, done, run_of, scripted, start, waiting
+from tests.workflows.scripted import Script, done, history_of, run_of, scripted, start, waiting
 from workflows.plugin import WorkflowPlugin
-from workflows.task import BrowserTask
 
 GOTO = {"action": "goto", "url": "http://site/"}
 FILL = {"action": "fill", "instruction": "the name field", "value": "Ada"}
@@ -27,11 +26,6 @@ SEND = {"action": "click", "instruction": "the send button", "effect": "commit"}
 async def client(temporal_env: WorkflowEnvironment) -> Client:
     address = temporal_env.client.service_client.config.target_host
     return await Client.connect(address, plugins=[WorkflowPlugin(sandboxed=True)])
-
-
-async def history_of(client: Client, handle: WorkflowHandle[BrowserTask, RunResult], run_id: str | None) -> History:
-    history = await client.get_workflow_handle(handle.id, run_id=run_id).fetch_history()
-    return History(handle.id, run_id or "", json.loads(history.to_json())["events"])
 
 
 async def test_each_execution_of_a_run_that_continued_as_new_replays(client: Client) -> None:
