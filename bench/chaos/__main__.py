@@ -88,10 +88,10 @@ def main() -> int:
     bad = [told for told in chaos.told if told.is_bad]
     for told in bad:
         cell = told.cell
-        asked, local = "; ".join(told.waited), " --local-steps" if cell.local_steps else ""
+        asked, option = "; ".join(told.waited), " --local-steps" if cell.local_steps else ""
         tell(
             f"{told.verdict}: {told.said} {asked}\n    again: python -m bench.chaos --seed {seed} "
-            f"--points {cell.point} --faults {cell.fault} --runs {cell.round + 1}{local}"
+            f"--points {cell.point} --faults {cell.fault} --runs {cell.round + 1}{option}"
         )
     console.file.flush()
     print(json.dumps({**report.figures(runs, chaos.told, chaos.seconds), "seed": seed}))

@@ -36,6 +36,8 @@ TOGETHER = ("all", "all")
 APART = ("workflow", "browser", "browser", "model", "model")
 """The same with a process for each role."""
 _READY_S = 60
+_WORKER_READY_S = 180
+"""A machine that does other work as well may need so long to start several workers at once."""
 _DRAINED_S = 20
 
 
@@ -215,6 +217,7 @@ class Lane:
                 self._environment(self.settings.model_copy(update=update)),
                 log=self.home / "log" / f"worker-{number}.log",
                 role=role,
+                ready_timeout_s=_WORKER_READY_S,
             )
         except BaseException:
             await exits.aclose()
