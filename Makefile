@@ -3,7 +3,7 @@
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
 .PHONY: help setup demo docs leaks test test-long mutants check format lock record-histories clean
-.PHONY: chaos chaos-long injection bench-inbox bench-locate bench-miniwob bench-recall bench-recovery bench-replay bench-snapshot bench-telemetry bench-verify bench-widgets
+.PHONY: chaos chaos-long injection bench-first-action bench-inbox bench-locate bench-miniwob bench-recall bench-recovery bench-replay bench-snapshot bench-telemetry bench-verify bench-widgets
 
 BIN := .venv/bin
 ARGS ?=
@@ -89,6 +89,9 @@ bench-recall: setup ## put 2,915 sentences to 38 skills: right, wrong and missed
 
 bench-recovery: setup ## measure the seconds from a killed worker, or worker and browser, to the next step
 	$(BIN)/python -m bench.recovery $(ARGS)
+
+bench-first-action: setup ## measure the seconds from starting `replaywright run` to its first action, with a running stack
+	$(BIN)/python -m bench.first_action $(ARGS)
 
 bench-inbox: setup ## measure how long it takes to find 200 runs that wait for a person
 	$(BIN)/python -m bench.inbox $(ARGS)

@@ -1,12 +1,18 @@
 """The command line: `replaywright --help`."""
 
+import sys
+from importlib import import_module
 from typing import NoReturn
+
+_ALONE = {"run": "replaywright.cli.run"}
+"""Commands for which no other is imported, with their modules: half of what they would take until they begin."""
 
 
 def main() -> NoReturn:
     """Run the command line of this process and exit."""
     # Here and not above: the commands import the demo, and the demo imports parts of this package.
-    from replaywright.cli.commands import app  # noqa: PLC0415
+    import_module(_ALONE.get("".join(sys.argv[1:2]), "replaywright.cli.commands"))
+    from replaywright.cli.app import app  # noqa: PLC0415
     from replaywright.stack.processes import leave  # noqa: PLC0415
     from replaywright.stack.telemetry import end_command_telemetry  # noqa: PLC0415
 

@@ -9,8 +9,7 @@ from rich.text import Text
 from replaywright.cli import output
 from replaywright.cli.app import Command, Exit, app, options_of
 from replaywright.settings import load_settings
-from replaywright.stack import Finding, diagnose
-from replaywright.stack.doctor import Health
+from replaywright.stack.doctor import Finding, Health, diagnose
 
 _STYLES = {Health.OK: "green", Health.WARNING: "yellow", Health.FAILED: "red"}
 

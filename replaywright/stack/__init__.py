@@ -1,7 +1,6 @@
 """What one machine needs to run Replaywright without Docker: Temporal, Redis, a Chromium, a worker."""
 
 from replaywright.stack.chromium import Chromium, find_chromium
-from replaywright.stack.doctor import Finding, diagnose
 from replaywright.stack.processes import Child, free_port, start_child
 from replaywright.stack.services import Stack, settings_environment
 from replaywright.stack.state import RunningStack, read_running, stop_running
@@ -10,11 +9,9 @@ from replaywright.stack.workers import announce_ready, start_worker, stop_worker
 __all__ = [
     "Child",
     "Chromium",
-    "Finding",
     "RunningStack",
     "Stack",
     "announce_ready",
-    "diagnose",
     "find_chromium",
     "free_port",
     "read_running",

@@ -11,7 +11,6 @@ from pydantic import BaseModel, ConfigDict
 from temporalio.api.workflowservice.v1 import DescribeNamespaceRequest
 from temporalio.client import Client
 from temporalio.service import RPCError
-from temporalio.testing import WorkflowEnvironment
 
 from replaywright.domain.search_attributes import kinds
 from replaywright.errors import StackFailed
@@ -71,6 +70,9 @@ async def provide_temporal(home: Path) -> TemporalBinary:
     if found := find_temporal():
         return found
     target = home / "bin"
+    # Here and not above: every command would take this module's time, and it is needed once on a machine.
+    from temporalio.testing import WorkflowEnvironment  # noqa: PLC0415
+
     target.mkdir(mode=0o700, parents=True, exist_ok=True)
     try:
         # The SDK downloads only on its way to starting a server; that server is not needed, its file is.

@@ -15,8 +15,7 @@ from replaywright.domain.runs import Totals
 from replaywright.domain.search_attributes import kinds
 from replaywright.errors import InputInvalid
 from replaywright.settings import Settings
-from replaywright.stack import Finding, diagnose
-from replaywright.stack.doctor import Health
+from replaywright.stack.doctor import Finding, Health, diagnose
 from replaywright.stack.processes import free_port
 from replaywright.stack.temporal import start_temporal
 from replaywright.stack.visibility import known_attributes

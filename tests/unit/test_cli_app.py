@@ -21,8 +21,7 @@ from replaywright.cli.follow import Ending, ending_of
 from replaywright.cli.run import exit_status, failure_lines
 from replaywright.domain.runs import RunResult, Totals
 from replaywright.settings import Settings
-from replaywright.stack import Finding
-from replaywright.stack.doctor import Health
+from replaywright.stack.doctor import Finding, Health
 from replaywright.stack.processes import free_port
 
 ROOT = Path(__file__).parents[2]
