@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from temporalio.client import Client
 from temporalio.service import RPCError
-from temporalio.worker import Worker, WorkerConfig
+from temporalio.worker import Worker, WorkerConfig, WorkerDeploymentConfig
 
 from activities.actions import Actions
 from activities.checkpoints import CheckpointActivities
@@ -70,7 +70,7 @@ from replaywright.notices import CommandNotices
 from replaywright.overrides import rules_in, shipped_rules
 from replaywright.policy_files import operators_policy
 from replaywright.sealing.codec import sealed
-from replaywright.settings import READY_FILE_VARIABLE, Settings, load_settings
+from replaywright.settings import READY_FILE_VARIABLE, UNVERSIONED, Settings, load_settings
 from replaywright.stack.chromium import find_chromium
 from replaywright.stack.keyring import artifact_keys_of, codec_keys_of, signer_of
 from replaywright.stack.own_services import own_services
@@ -78,6 +78,7 @@ from replaywright.stack.processes import leave
 from replaywright.stack.retention import keep_within_limits
 from replaywright.stack.telemetry import measuring, open_telemetry
 from replaywright.stack.temporal_client import connect_client
+from replaywright.stack.versions import deployment_of, pinned
 from replaywright.stack.workers import announce_ready
 from replaywright.telemetry.logs import JsonFormatter
 from replaywright.value_files import take_provider_keys
@@ -128,6 +129,9 @@ class ReplaywrightPlugin(WorkflowPlugin):
     Every worker of that client serves the workflow `BrowserTask`; while one runs, this process also polls the queues
     of the browser and model activities. They are derived from that worker's task queue. Telemetry is as the settings
     say; a run is part of the trace that its client is in, if that has one of Temporal's interceptors for OpenTelemetry.
+
+    A worker with a `deployment_config` of its own, else with `REPLAYWRIGHT_BUILD_ID`, is a version: browser and model
+    activities are those of that version, too, and workflows that do not say otherwise end on the one they began with.
     """
 
     def __init__(self, settings: Settings | None = None, role: str = "all") -> None:
@@ -142,8 +146,10 @@ class ReplaywrightPlugin(WorkflowPlugin):
         self._telemetry: Telemetry | None = None
 
     def configure_worker(self, config: WorkerConfig) -> WorkerConfig:
-        """Measure what the team's worker does, too."""
+        """Measure what the team's worker does, too, and make it a version where the settings say so."""
         config = super().configure_worker(config)
+        if (version := config.get("deployment_config") or deployment_of(self._settings or load_settings())) is not None:
+            config["deployment_config"] = pinned(version)
         if self._secrets is None:
             self._secrets = EnvironmentSecrets(os.environ)
             settings = self._settings or load_settings()
@@ -157,10 +163,18 @@ class ReplaywrightPlugin(WorkflowPlugin):
         settings = self._settings or load_settings()
         # A client of its own: on the team's, this plugin would start once more.
         client = await connect(settings, self._telemetry)
-        queue, near, telemetry = worker.task_queue, self._near, self._telemetry
         async with (
-            measuring(telemetry),
-            activity_workers(settings, client, self._role, self._secrets, near=near, queue=queue, telemetry=telemetry),
+            measuring(self._telemetry),
+            activity_workers(
+                settings,
+                client,
+                self._role,
+                self._secrets,
+                near=self._near,
+                queue=worker.task_queue,
+                telemetry=self._telemetry,
+                version=worker.config().get("deployment_config"),
+            ),
         ):
             await super().run_worker(worker, next)
 
@@ -174,8 +188,8 @@ async def workers(
     telemetry: "Telemetry | None" = None,
 ) -> AsyncIterator[None]:
     """Poll in this process, in the given role, until the block ends; then drain."""
-    near = NearActions()
-    async with activity_workers(settings, client, role, secrets, near=near, telemetry=telemetry):
+    near, version = NearActions(), deployment_of(settings)
+    async with activity_workers(settings, client, role, secrets, near=near, telemetry=telemetry, version=version):
         if role not in ("all", "workflow"):
             yield
             return
@@ -187,6 +201,7 @@ async def workers(
             max_cached_workflows=500,
             sticky_queue_schedule_to_start_timeout=timedelta(seconds=1),
             no_remote_activities=True,
+            deployment_config=version,
         ):
             yield
 
@@ -201,10 +216,12 @@ async def activity_workers(
     near: NearActions | None = None,
     queue: str = "",
     telemetry: "Telemetry | None" = None,
+    version: WorkerDeploymentConfig | None = None,
 ) -> AsyncIterator[None]:
     """Poll the queues of the activities that belong to the role, until the block ends; then drain.
 
     They are derived from `queue`, where that is not the tenant's own. `near` serves them to this process's workflows.
+    What is polled as a version, only runs on that version reach.
     """
     async with contextlib.AsyncExitStack() as exits:
         queue = queue or settings.queue
@@ -226,6 +243,7 @@ async def activity_workers(
                 exits=exits,
                 near=near,
                 queue=queue,
+                version=version,
             )
         if role in ("all", "model"):
             built.append(
@@ -238,6 +256,7 @@ async def activity_workers(
                     policing=policing,
                     exits=exits,
                     queue=queue,
+                    version=version,
                 )
             )
         for worker in built:
@@ -255,6 +274,7 @@ def _model_worker(
     policing: Policing,
     exits: contextlib.AsyncExitStack,
     queue: str,
+    version: WorkerDeploymentConfig | None,
 ) -> Worker:
     executor = ModelExecutor(
         settings.model,
@@ -313,6 +333,7 @@ def _model_worker(
         ],
         max_concurrent_activities=20,
         max_heartbeat_throttle_interval=BEAT_FLUSH,
+        deployment_config=version,
     )
 
 
@@ -349,6 +370,7 @@ async def _browser_workers(
     exits: contextlib.AsyncExitStack,
     near: NearActions | None,
     queue: str,
+    version: WorkerDeploymentConfig | None,
 ) -> list[Worker]:
     redis = open_redis(_redis_url(settings))
     exits.push_async_callback(redis.aclose)
@@ -389,7 +411,7 @@ async def _browser_workers(
     exits.callback(retention.cancel)
     queues = (
         f"{queue}-worker-{uuid.uuid4().hex[:12]}",
-        host_queue(queue, host_name()),
+        host_queue(queue, host_name(), _build_of(version)),
         browser_queue(queue),
     )
     sessions = SessionActivities(keepers, attachments, store, queue=queues[0], host_queue=queues[1], policing=policing)
@@ -446,10 +468,12 @@ async def _browser_workers(
         SteerActivities(store).note,
     ]
     most = settings.max_browsers or most_places()
-    served: tuple[tuple[str, list[Callable[..., Any]], int], ...] = (
-        (queues[0], own, most * 2),
-        (queues[1], [sessions.recover_session], most),
-        (queues[2], shared, OPENED_AT_ONCE),
+    # Only the shared queue is polled as a version: on the others, named for one worker, or for host and build, nobody
+    # else asks, and a version keeps every queue that it was ever polled on (docs/adr/0006).
+    served: tuple[tuple[str, list[Callable[..., Any]], int, WorkerDeploymentConfig | None], ...] = (
+        (queues[0], own, most * 2, None),
+        (queues[1], [sessions.recover_session], most, None),
+        (queues[2], shared, OPENED_AT_ONCE, version),
     )
     return [
         Worker(
@@ -459,9 +483,14 @@ async def _browser_workers(
             max_concurrent_activities=places,
             graceful_shutdown_timeout=timedelta(seconds=30),
             max_heartbeat_throttle_interval=BEAT_FLUSH,
+            deployment_config=polled_as,
         )
-        for name, activities, places in served
+        for name, activities, places, polled_as in served
     ]
+
+
+def _build_of(version: WorkerDeploymentConfig | None) -> str | None:
+    return version.version.build_id if version is not None and version.use_worker_versioning else None
 
 
 async def _keep_reaping(sessions_dir: Path) -> None:
@@ -495,7 +524,7 @@ async def _serve(role: str) -> None:
     telemetry = open_telemetry(settings, secrets.redact, is_worker=True)
     client = await connect(settings, telemetry)
     async with measuring(telemetry), workers(settings, client, role, secrets, telemetry):
-        _log.info("polling %r as %s", settings.queue, role)
+        _log.info("polling %r as %s, version %r", settings.queue, role, settings.build_id or UNVERSIONED)
         metrics_url = "" if telemetry is None else telemetry.metrics_url
         if metrics_url:
             _log.info("metrics for Prometheus are at %s", metrics_url)

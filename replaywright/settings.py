@@ -37,6 +37,12 @@ def _absolute(path: Path) -> Path:
     return path.expanduser().absolute()
 
 
+def _build_id(build: str) -> str:
+    if build == UNVERSIONED:
+        raise ValueError(f"{UNVERSIONED!r} stands for workers without a version: leave the variable unset for these")
+    return build
+
+
 def _listened_on(address: str) -> str:
     parse_address(address)
     return address
@@ -55,6 +61,10 @@ Seconds = Annotated[float, Field(gt=0)]
 Dollars = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 Name = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$")]
 """A part of keys and queue names: letters, digits, dot, hyphen and underscore, 63 at most."""
+DeploymentName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9@_-]{0,127}$")]
+"""Temporal allows no dot and no colon in it."""
+UNVERSIONED = "unversioned"
+"""What commands call the workers without a version; no build has this name."""
 
 
 def default_home(environment: Mapping[str, str]) -> Path:
@@ -111,6 +121,13 @@ class Settings(BaseSettings):
 
     task_queue: Name = "replaywright"
     """Queue of the workflows, with the tenant behind it (`queue`); those of the other roles are derived from it."""
+
+    build_id: Annotated[Name, AfterValidator(_build_id)] | None = None
+    """Version of a worker's code, such as a commit's hash: runs end on the version that they began with. None: any
+    worker goes on with any run. A worker of the local stack has none, as nobody keeps an older one running there."""
+
+    deployment: DeploymentName | None = None
+    """Temporal's name for the workers that get a new version together. None: the tenant's queue, dots as hyphens."""
 
     redis_url: str | None = None
     """`redis://`, `rediss://` or `unix://` address of the ledger's Redis. It must not evict: a lost intent is a second
@@ -336,6 +353,11 @@ class Settings(BaseSettings):
     def queue(self) -> str:
         """Queue of this tenant's workflows. No other tenant's can have its name: neither part may hold an `@`."""
         return self.task_queue if self.tenant == DEFAULT_TENANT else f"{self.task_queue}@{self.tenant}"
+
+    @property
+    def deployment_name(self) -> str:
+        """Temporal's name for the workers that get a new version together."""
+        return self.deployment or self.queue.replace(".", "-")
 
     @property
     def artifacts(self) -> str:

@@ -108,9 +108,9 @@ def browser_queue(base: str) -> str:
     return f"{base}-browser"
 
 
-def host_queue(base: str, host: str) -> str:
-    """Queue of the workers of one host."""
-    return f"{base}-host-{host}"
+def host_queue(base: str, host: str, build_id: str | None = None) -> str:
+    """Queue of the workers of one host that have this version."""
+    return f"{base}-host-{host}" + (f"-{build_id}" if build_id else "")
 
 
 def model_queue(base: str) -> str:

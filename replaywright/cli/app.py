@@ -120,6 +120,7 @@ class Commands(TyperGroup):
         "demo",
         "doctor",
         "up",
+        "versions",
         "run",
         "check",
         "skills",

@@ -30,13 +30,14 @@ from replaywright.cli import (
     takeover,
     trace,
     up,
+    versions,
 )
 from replaywright.cli.app import app
 
 __all__ = ["COMMANDS", "app"]
 
 COMMANDS = (
-    *(demo, doctor, up, run, resume, runs, schedule, dashboard, inbox, answer, steer, takeover, recall),
+    *(demo, doctor, up, versions, run, resume, runs, schedule, dashboard, inbox, answer, steer, takeover, recall),
     *(check, skills, skill_run, skill_changes),
     *(artifacts, report, cache, overrides, policy, keys, codec_server, trace, importing, export, schema, secrets),
 )

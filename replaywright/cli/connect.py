@@ -4,14 +4,10 @@ import contextlib
 import tempfile
 from collections.abc import AsyncIterator, Callable, Iterator
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Literal
 from urllib.parse import quote
 
-from temporalio.api.enums.v1 import TaskQueueType
-from temporalio.api.taskqueue.v1 import TaskQueue
-from temporalio.api.workflowservice.v1 import DescribeTaskQueueRequest
 from temporalio.client import Client
 from temporalio.service import RPCError, RPCStatusCode
 
@@ -20,9 +16,8 @@ from replaywright.settings import Settings
 from replaywright.stack import Child, Stack, read_running, start_worker
 from replaywright.stack.telemetry import command_telemetry
 from replaywright.stack.temporal_client import connect_client
+from replaywright.stack.versions import served
 
-_FRESH = timedelta(seconds=75)
-"""A poller asks again at least once a minute; one that was not heard of for longer is gone."""
 _DRAIN_S = 5
 """What a step under way is given when the command that owns its worker leaves."""
 
@@ -114,15 +109,15 @@ async def working_place(settings: Settings, *, tell: Callable[[str], None]) -> A
     """
     if settings.temporal_address is not None:
         async with place(settings, tell=tell) as configured:
-            if not await has_worker(configured):
-                tell(f"no worker polls the queue {configured.queue!r}: start one with `replaywright-worker`")
+            if why := await why_unserved(configured):
+                tell(why)
             yield configured
         return
     if not is_somewhere(settings):
         tell("no stack is running: starting Temporal, Redis and a worker for the time of this run")
     async with Stack(settings, tell=tell) as stack:
         here = Place(await connect(stack.settings), stack.settings, "joined" if stack.joined else "started")
-        if await has_worker(here):
+        if not await why_unserved(here):
             yield here
             return
         worker = await start_worker(stack.environment(), log=settings.home / "log" / "worker.log")
@@ -160,22 +155,14 @@ async def _stopped(worker: Child) -> AsyncIterator[None]:
         await worker.stop(_DRAIN_S)
 
 
-async def has_worker(here: Place) -> bool:
-    """Whether a worker asks for workflows of our queue.
+async def why_unserved(here: Place) -> str:
+    """Why nobody takes a run that is started now, and what to do; empty where a worker does.
 
     Raises:
         StackFailed: the server refuses the question.
     """
-    settings = here.settings
-    request = DescribeTaskQueueRequest(
-        namespace=settings.temporal_namespace,
-        task_queue=TaskQueue(name=here.queue),
-        task_queue_type=TaskQueueType.TASK_QUEUE_TYPE_WORKFLOW,
-    )
-    with temporal_errors(settings):
-        answer = await here.client.workflow_service.describe_task_queue(request)
-    now = datetime.now(UTC)
-    return any(now - poller.last_access_time.ToDatetime(UTC) < _FRESH for poller in answer.pollers)
+    with temporal_errors(here.settings):
+        return (await served(here.client, here.queue)).why_not
 
 
 @contextlib.contextmanager

@@ -15,11 +15,12 @@ from pathlib import Path
 
 import httpx
 from pydantic import BaseModel, ConfigDict
+from temporalio.service import RPCError
 
 from cache.keys import alerts_key
 from replaywright.domain.search_attributes import SEARCH_ATTRIBUTES, lacking, said
 from replaywright.errors import ChromiumMissing, SettingsInvalid, StoreUnavailable
-from replaywright.settings import Settings
+from replaywright.settings import UNVERSIONED, Settings
 from replaywright.stack.chromium import find_chromium
 from replaywright.stack.keyring import artifact_keys_of, codec_keys_of, signer_of
 from replaywright.stack.redis import Reply, ask_redis, find_redis
@@ -28,6 +29,7 @@ from replaywright.stack.state import read_running
 from replaywright.stack.telemetry import telemetry_options
 from replaywright.stack.temporal import find_temporal
 from replaywright.stack.temporal_client import connect_client, why_temporal_fails
+from replaywright.stack.versions import VersionState, versions_of
 from replaywright.stack.visibility import known_attributes
 
 _OLDEST_PYTHON = (3, 11)
@@ -82,6 +84,7 @@ async def diagnose(settings: Settings) -> tuple[Finding, ...]:
         _sandbox(settings),
         await _temporal(settings),
         *await _search_attributes(settings),
+        *await _versions(settings),
         await _redis(settings),
         await _integrity(settings),
         await asyncio.to_thread(_confidentiality, settings),
@@ -157,15 +160,12 @@ def _sandbox(settings: Settings) -> Finding:
 
 
 async def _temporal(settings: Settings) -> Finding:
-    running = read_running(settings.home)
-    address = settings.temporal_address or (running.temporal_address if running else None)
-    if address is not None:
-        own = {"temporal_tls": False} if settings.temporal_address is None else {}
-        failure = await why_temporal_fails(settings.model_copy(update={"temporal_address": address, **own}))
+    if (at := _temporal_at(settings)) is not None:
+        failure = await why_temporal_fails(at)
         return Finding(
             component="Temporal",
             health=Health.FAILED if failure else Health.OK,
-            found=address,
+            found=at.temporal_address or "",
             reachable=not failure,
             advice=f"{failure}; start the server, or check TEMPORAL_ADDRESS and TEMPORAL_NAMESPACE" if failure else "",
         )
@@ -181,12 +181,8 @@ async def _temporal(settings: Settings) -> Finding:
 
 async def _search_attributes(settings: Settings) -> tuple[Finding, ...]:
     """Whether the namespace knows ours; nothing where there is no Temporal yet, or it does not say."""
-    running = read_running(settings.home)
-    address = settings.temporal_address or (running.temporal_address if running else None)
-    if address is None:
+    if (at := _temporal_at(settings)) is None:
         return ()
-    own = {"temporal_tls": False} if settings.temporal_address is None else {}
-    at = settings.model_copy(update={"temporal_address": address, **own})
     try:
         known = await known_attributes(await connect_client(at))
     except (RuntimeError, ValueError, SettingsInvalid):  # that is said where Temporal is looked at
@@ -197,9 +193,46 @@ async def _search_attributes(settings: Settings) -> tuple[Finding, ...]:
     found = f"{len(SEARCH_ATTRIBUTES) - len(missing)} of {len(SEARCH_ATTRIBUTES)} known to {at.temporal_namespace!r}"
     if not missing:
         return (Finding(component="Search attributes", health=Health.OK, found=found),)
-    told = said(missing, namespace=at.temporal_namespace, address=address)
+    told = said(missing, namespace=at.temporal_namespace, address=at.temporal_address or "")
     advice = f"runs go on without, and are harder to find: {told}"
     return (Finding(component="Search attributes", health=Health.WARNING, found=found, advice=advice),)
+
+
+async def _versions(settings: Settings) -> tuple[Finding, ...]:
+    """Whether new runs, and those under way, have workers of their version; nothing where no worker has one."""
+    if (at := _temporal_at(settings)) is None:
+        return ()
+    try:
+        versions = await versions_of(await connect_client(at), at)
+    except (RPCError, RuntimeError, ValueError, SettingsInvalid):  # that is said where Temporal is looked at
+        return ()
+    if settings.build_id is None and all(version.build_id == UNVERSIONED for version in versions):
+        return ()
+    concerns = [version.concern for version in versions if version.concern]
+    mine = next((version.state for version in versions if version.build_id == settings.build_id), None)
+    if settings.build_id is not None and mine not in (VersionState.CURRENT, VersionState.RAMPING):
+        how = f"is {mine}" if mine is not None else "is that of no worker yet"
+        concerns.append(
+            f"REPLAYWRIGHT_BUILD_ID {settings.build_id!r} {how}: `replaywright versions` lists what is there"
+        )
+    return (
+        Finding(
+            component="Versions",
+            health=Health.WARNING if concerns else Health.OK,
+            found=", ".join(f"{version.build_id} {version.state}" for version in versions),
+            advice="; ".join(concerns),
+        ),
+    )
+
+
+def _temporal_at(settings: Settings) -> Settings | None:
+    """The settings with the address of the Temporal that is there; None where none is."""
+    running = read_running(settings.home)
+    address = settings.temporal_address or (running.temporal_address if running else None)
+    if address is None:
+        return None
+    own = {"temporal_tls": False} if settings.temporal_address is None else {}
+    return settings.model_copy(update={"temporal_address": address, **own})
 
 
 async def _redis(settings: Settings) -> Finding:

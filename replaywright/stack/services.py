@@ -111,8 +111,9 @@ class Stack:
         return f"{self.ui_url}/namespaces/{self._given.temporal_namespace}/workflows/{quote(workflow_id, safe='')}"
 
     def environment(self) -> dict[str, str]:
-        """Variables that give a child process these settings."""
-        return settings_environment(self.settings)
+        """Variables that give a child process these settings; a worker of our own Temporal is no version."""
+        own = {PREFIX + "BUILD_ID": ""} if self._given.temporal_address is None else {}
+        return settings_environment(self.settings) | own
 
     def describe(self) -> tuple[tuple[str, str], ...]:
         """Name and address of each part, to be shown."""

@@ -102,6 +102,7 @@ ELSEWHERE = {
     "artifacts prune", "codec-server", "dashboard", "demo", "doctor", "import", "keys list", "keys new",
     "keys sign-existing", "overrides add", "overrides check", "policy check", "policy show", "run", "schema",
     "secrets check", "secrets list", "skills import", "trace replay", "trace verify", "up", "version",
+    "versions list", "versions promote",
 }  # fmt: skip
 """They tell nothing that a tenant keeps, but of the environment, a file that is named, or what they make themselves.
 What the dashboard reads has tests of its own."""

@@ -1,0 +1,309 @@
+"""Versions of workers, as Temporal keeps them: which one gets new runs, and which is still needed by runs under way.
+
+A *deployment* is all workers that get a new version together; a *version* of it is one build. What of the queues is
+served by version, and why not all of it, is told in docs/adr/0006.
+"""
+
+import asyncio
+import dataclasses
+import time
+from collections import Counter
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from enum import StrEnum
+
+from temporalio.api.deployment.v1 import WorkerDeploymentInfo
+from temporalio.api.enums.v1 import (
+    RoutingConfigUpdateState,
+    TaskQueueType,
+    WorkerDeploymentVersionStatus,
+    WorkerVersioningMode,
+)
+from temporalio.api.taskqueue.v1 import PollerInfo, TaskQueue
+from temporalio.api.workflowservice.v1 import (
+    DescribeTaskQueueRequest,
+    DescribeWorkerDeploymentRequest,
+    SetWorkerDeploymentCurrentVersionRequest,
+    SetWorkerDeploymentRampingVersionRequest,
+)
+from temporalio.client import Client
+from temporalio.common import VersioningBehavior, WorkerDeploymentVersion
+from temporalio.service import RPCError, RPCStatusCode
+from temporalio.worker import WorkerDeploymentConfig
+
+from replaywright.errors import InputInvalid
+from replaywright.settings import UNVERSIONED, Settings
+
+_FRESH = timedelta(seconds=75)
+"""A poller asks again at least once a minute; one that was not heard of for longer is gone."""
+_WITHIN_S = 10.0
+"""A worker that has just begun to poll is known to its deployment within a second or two, and so are its queues."""
+_ROUTED_WITHIN_S = 30.0
+_AGAIN_S = 0.2
+
+
+class VersionState(StrEnum):
+    """What new runs and those under way have to do with a version."""
+
+    CURRENT = "current"
+    """New runs go to it."""
+    RAMPING = "ramping"
+    """So many in a hundred new runs go to it."""
+    INACTIVE = "inactive"
+    """No run ever went to it."""
+    DRAINING = "draining"
+    """No new run goes to it; Temporal knows of runs under way, or has not looked again yet."""
+    DRAINED = "drained"
+    """Temporal has found that no run needs it: its workers may be stopped."""
+
+
+_STATES = {
+    WorkerDeploymentVersionStatus.WORKER_DEPLOYMENT_VERSION_STATUS_CURRENT: VersionState.CURRENT,
+    WorkerDeploymentVersionStatus.WORKER_DEPLOYMENT_VERSION_STATUS_RAMPING: VersionState.RAMPING,
+    WorkerDeploymentVersionStatus.WORKER_DEPLOYMENT_VERSION_STATUS_DRAINING: VersionState.DRAINING,
+    WorkerDeploymentVersionStatus.WORKER_DEPLOYMENT_VERSION_STATUS_DRAINED: VersionState.DRAINED,
+}
+
+
+@dataclass(frozen=True)
+class Version:
+    """One build of a deployment's workers; or all workers without a version."""
+
+    build_id: str
+    """`unversioned` for those without one."""
+    state: VersionState
+    ramp_percent: float = 0
+    """How many in a hundred new runs go to it; only while it is ramping."""
+    under_way: int = 0
+    """Its runs that have not ended; those that wait for a person are among them."""
+    workers: int = 0
+    """How many of its workers ask for workflows of the tenant's queue."""
+    since: datetime | None = None
+    """When its state began, where Temporal says so."""
+
+    @property
+    def concern(self) -> str:
+        """What is wrong with it, and what to do; empty when nothing is."""
+        build = self.build_id
+        is_next = self.state in (VersionState.CURRENT, VersionState.RAMPING)
+        if self.workers and self.state is VersionState.INACTIVE:
+            return f"workers of version {build!r} get no runs: `replaywright versions promote {build}`"
+        if self.workers:
+            return ""
+        if self.under_way:
+            return (
+                f"{self.under_way} runs of version {build!r} wait, as none of its workers is there: start one again, "
+                "or abort these runs and go on with `replaywright resume`"
+            )
+        return f"new runs go to version {build!r} and none of its workers is there" if is_next else ""
+
+
+@dataclass(frozen=True)
+class Served:
+    """Who asks for the workflows of a queue, and who gets the new ones."""
+
+    queue: str
+    workers: dict[str, int] = field(default_factory=dict)
+    """How many there are, by build id; those without a version under `unversioned`."""
+    current: str = UNVERSIONED
+    """Build id of those that get new runs, but for what a ramping version takes."""
+
+    @property
+    def why_not(self) -> str:
+        """Why new runs wait, and what to do; empty when they do not."""
+        if self.current in self.workers:
+            return ""
+        if not self.workers:
+            return f"no worker polls the queue {self.queue!r}: start one with `replaywright-worker`"
+        there = ", ".join(map(repr, sorted(self.workers)))
+        return (
+            f"new runs on the queue {self.queue!r} wait for workers of version {self.current!r}, and there are only "
+            f"some of {there}: start one, or `replaywright versions promote {max(self.workers)}`"
+        )
+
+
+def deployment_of(settings: Settings) -> WorkerDeploymentConfig | None:
+    """What a worker with these settings is a version of; None for one without."""
+    if settings.build_id is None:
+        return None
+    version = WorkerDeploymentVersion(settings.deployment_name, settings.build_id)
+    return pinned(WorkerDeploymentConfig(version=version, use_worker_versioning=True))
+
+
+def pinned(config: WorkerDeploymentConfig) -> WorkerDeploymentConfig:
+    """The same, with workflows that do not say otherwise kept on the version that they began with.
+
+    `BrowserTask` cannot say so itself: on workers without a version the server refuses whatever a workflow that does
+    decides.
+    """
+    if not config.use_worker_versioning or config.default_versioning_behavior is not VersioningBehavior.UNSPECIFIED:
+        return config
+    return dataclasses.replace(config, default_versioning_behavior=VersioningBehavior.PINNED)
+
+
+async def served(client: Client, queue: str) -> Served:
+    """Who asks for the workflows of this queue now.
+
+    Raises:
+        RPCError: Temporal refuses the question.
+    """
+    answer = await client.workflow_service.describe_task_queue(
+        DescribeTaskQueueRequest(
+            namespace=client.namespace,
+            task_queue=TaskQueue(name=queue),
+            task_queue_type=TaskQueueType.TASK_QUEUE_TYPE_WORKFLOW,
+        )
+    )
+    now = datetime.now(UTC)
+    fresh = [poller for poller in answer.pollers if now - poller.last_access_time.ToDatetime(UTC) < _FRESH]
+    current = answer.versioning_info.current_deployment_version.build_id
+    return Served(queue, dict(Counter(map(_build_of, fresh))), current or UNVERSIONED)
+
+
+def _build_of(poller: PollerInfo) -> str:
+    options = poller.deployment_options
+    is_version = options.worker_versioning_mode == WorkerVersioningMode.WORKER_VERSIONING_MODE_VERSIONED
+    return options.build_id if is_version else UNVERSIONED
+
+
+async def versions_of(client: Client, settings: Settings) -> tuple[Version, ...]:
+    """The versions of the deployment, the newest first, then the workers without one where there is any to tell of.
+
+    Raises:
+        RPCError: Temporal refuses the question.
+    """
+    workers = (await served(client, settings.queue)).workers
+    known = await _described(client, settings)
+    name, ramp_percent = settings.deployment_name, 0.0
+    found: list[Version] = []
+    if known is not None:
+        ramp_percent = known.routing_config.ramping_version_percentage
+        for summary in sorted(known.version_summaries, key=lambda each: -each.create_time.ToNanoseconds()):
+            build = summary.deployment_version.build_id
+            state = _STATES.get(summary.status, VersionState.INACTIVE)
+            since = {
+                VersionState.CURRENT: summary.current_since_time,
+                VersionState.RAMPING: summary.ramping_since_time,
+                VersionState.INACTIVE: summary.create_time,
+            }.get(state, summary.drainage_info.last_changed_time)
+            under_way = await client.count_workflows(
+                f"TemporalWorkerDeploymentVersion = '{name}:{build}' AND ExecutionStatus = 'Running'"
+            )
+            found.append(
+                Version(
+                    build,
+                    state,
+                    ramp_percent if state is VersionState.RAMPING else 0,
+                    under_way.count,
+                    workers.get(build, 0),
+                    since.ToDatetime(UTC) if since.seconds else None,
+                )
+            )
+    without = await client.count_workflows(
+        f"TaskQueue = '{settings.queue}' AND TemporalWorkerDeploymentVersion IS NULL AND ExecutionStatus = 'Running'"
+    )
+    is_current = known is None or not known.routing_config.current_deployment_version.build_id
+    if is_current or without.count or UNVERSIONED in workers:
+        state = VersionState.CURRENT if is_current else VersionState.DRAINING if without.count else VersionState.DRAINED
+        found.append(Version(UNVERSIONED, state, 0, without.count, workers.get(UNVERSIONED, 0)))
+    return tuple(found)
+
+
+async def promote(client: Client, settings: Settings, build_id: str, ramp_percent: float | None = None) -> None:
+    """Have new runs go to this version, or so many in a hundred of them; return once they do.
+
+    Runs under way stay where they are. `unversioned` promotes the workers without a version.
+
+    Raises:
+        InputInvalid: none of its workers is there, or they do not do all that those of the current version do.
+        RPCError: Temporal refuses.
+    """
+    if build_id == UNVERSIONED and ramp_percent is not None:
+        raise InputInvalid(f"--ramp: {UNVERSIONED!r} gets all new runs or none; leave it out")
+    await _found(client, settings, build_id)
+    deadline = time.monotonic() + _WITHIN_S
+    while True:
+        try:
+            await _route(client, settings, build_id, ramp_percent)
+            break
+        except RPCError as exc:
+            if exc.status not in (RPCStatusCode.NOT_FOUND, RPCStatusCode.FAILED_PRECONDITION):
+                raise
+            if time.monotonic() > deadline:
+                raise InputInvalid(_refused(exc, build_id)) from exc
+        await asyncio.sleep(_AGAIN_S)
+    await _routed(client, settings)
+
+
+async def _found(client: Client, settings: Settings, build_id: str) -> None:
+    """Return once a worker of the version polls: one that was just started is waited for."""
+    deadline = time.monotonic() + _WITHIN_S
+    while build_id not in (there := (await served(client, settings.queue)).workers):
+        if time.monotonic() > deadline:
+            known = ", ".join(map(repr, sorted(there))) or "none at all"
+            raise InputInvalid(
+                f"BUILD: no worker of version {build_id!r} polls the queue {settings.queue!r}; there are {known}: "
+                f"start one with REPLAYWRIGHT_BUILD_ID={build_id}"
+            )
+        await asyncio.sleep(_AGAIN_S)
+
+
+async def _route(client: Client, settings: Settings, build_id: str, ramp_percent: float | None) -> None:
+    service, name = client.workflow_service, settings.deployment_name
+    if ramp_percent is None:
+        await service.set_worker_deployment_current_version(
+            SetWorkerDeploymentCurrentVersionRequest(
+                namespace=client.namespace,
+                deployment_name=name,
+                build_id="" if build_id == UNVERSIONED else build_id,
+                identity=client.identity,
+            )
+        )
+        known = await _described(client, settings)
+        build_id = "" if known is None else known.routing_config.ramping_deployment_version.build_id
+    if ramp_percent or build_id:
+        await service.set_worker_deployment_ramping_version(
+            SetWorkerDeploymentRampingVersionRequest(
+                namespace=client.namespace,
+                deployment_name=name,
+                build_id=build_id if ramp_percent else "",
+                percentage=ramp_percent or 0,
+                identity=client.identity,
+            )
+        )
+
+
+def _refused(error: RPCError, build_id: str) -> str:
+    if "missing active task queues" in error.message:
+        return (
+            f"BUILD: the workers of version {build_id!r} do not serve every queue that those of the current one do: "
+            "start them in the same roles (`--role workflow`, `browser` and `model`)"
+        )
+    return f"BUILD: Temporal refuses {build_id!r}: {error.message}"
+
+
+async def _routed(client: Client, settings: Settings) -> None:
+    """Return once every queue knows whom new runs go to."""
+    deadline = time.monotonic() + _ROUTED_WITHIN_S
+    while time.monotonic() < deadline:
+        known = await _described(client, settings)
+        under_way = RoutingConfigUpdateState.ROUTING_CONFIG_UPDATE_STATE_IN_PROGRESS
+        if known is None or known.routing_config_update_state != under_way:
+            return
+        await asyncio.sleep(_AGAIN_S)
+    raise InputInvalid(
+        f"Temporal has taken the change, but has not told every queue of it within {_ROUTED_WITHIN_S:g} s: look again "
+        "with `replaywright versions`"
+    )
+
+
+async def _described(client: Client, settings: Settings) -> WorkerDeploymentInfo | None:
+    """What Temporal has of the deployment; None before the first of its workers."""
+    request = DescribeWorkerDeploymentRequest(namespace=client.namespace, deployment_name=settings.deployment_name)
+    try:
+        answer = await client.workflow_service.describe_worker_deployment(request)
+    except RPCError as exc:
+        if exc.status is RPCStatusCode.NOT_FOUND:
+            return None
+        raise
+    return answer.worker_deployment_info
