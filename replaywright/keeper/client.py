@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import itertools
+import json
 import os
 import shutil
 import signal
@@ -29,6 +30,7 @@ from replaywright.keeper.protocol import (
     MAX_LINE_BYTES,
     OPTIONS_NAME,
     PROFILE_NAME,
+    PROTOCOL_VERSION,
     RECORD_NAME,
     SOCKET_NAME,
     ArmRequest,
@@ -482,8 +484,14 @@ def count_starting(sessions_dir: Path) -> int:
 
 
 def _is_left_over(directory: Path) -> bool:
-    """Whether nobody starts a session in this directory, which has no record, any more."""
+    """Whether nobody starts a session in this directory, which has no record, any more.
+
+    A record that a worker of another version wrote, and that cannot be read here, is none of ours to clean up.
+    """
     try:
+        with contextlib.suppress(FileNotFoundError, ValueError, KeyError, TypeError):
+            if json.loads((directory / RECORD_NAME).read_bytes())["version"] != PROTOCOL_VERSION:
+                return False
         return time.time() - directory.stat().st_mtime > UNRECORDED_TTL_S
     except FileNotFoundError:
         return True

@@ -91,10 +91,7 @@ class Version:
         if self.workers:
             return ""
         if self.under_way:
-            return (
-                f"{self.under_way} runs of version {build!r} wait, as none of its workers is there: start one again, "
-                "or abort these runs and go on with `replaywright resume`"
-            )
+            return f"{self.under_way} runs of version {build!r} wait, as none of its workers is there: start one again"
         return f"new runs go to version {build!r} and none of its workers is there" if is_next else ""
 
 

@@ -163,10 +163,10 @@ def _module(name: str, words: list[str]) -> str:
 
 
 def _docker(words: list[str]) -> str:
-    if words[:1] in (["build"], ["run"]):
+    if words[:1] in (["build"], ["run"], ["ps"], ["stop"], ["rm"]):
         return ""
     if words[:1] != ["compose"]:
-        return f"docker: only build, run and compose are known here, found {words[:1]}"
+        return f"docker: only build, run, ps, stop, rm and compose are known here, found {words[:1]}"
     files = [words[at + 1] for at, word in enumerate(words[:-1]) if word in ("-f", "--file")]
     if missing := [name for name in files if not (ROOT / name).is_file()]:
         return f"docker compose: there is no file {missing[0]}"

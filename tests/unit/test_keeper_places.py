@@ -10,7 +10,7 @@ import pytest
 
 from replaywright.errors import KeeperRefused, NoPlace
 from replaywright.keeper import places as module
-from replaywright.keeper.client import UNRECORDED_TTL_S, make_directory
+from replaywright.keeper.client import UNRECORDED_TTL_S, make_directory, reap
 from replaywright.keeper.identity import boot_id, host_name, identify
 from replaywright.keeper.memory import Memory, Resident
 from replaywright.keeper.places import BROWSER_BYTES, Places, room
@@ -93,6 +93,19 @@ async def test_a_session_that_is_about_to_start_has_its_place_and_one_that_was_g
     os.utime(begun, (long_ago, long_ago))
 
     assert (await places.take("s2")).is_dir()
+
+
+@pytest.mark.parametrize(("record", "reaped"), [('{"version": 2, "where": "elsewhere"}', []), ("torn {", ["s1"])])
+async def test_a_record_of_another_version_is_left_to_its_workers_and_one_that_says_nothing_is_cleaned_up(
+    tmp_path: Path, record: str, reaped: list[str]
+) -> None:
+    begun = await Places(tmp_path, 1).take("s1")
+    (begun / RECORD_NAME).write_text(record)
+    long_ago = begun.stat().st_mtime - UNRECORDED_TTL_S - 1
+    os.utime(begun, (long_ago, long_ago))
+
+    assert reap(tmp_path) == reaped
+    assert begun.exists() is not bool(reaped)
 
 
 async def test_a_live_session_has_its_place_until_it_ends_or_gives_it_to_another(tmp_path: Path) -> None:

@@ -328,9 +328,12 @@ def test_what_the_page_adds_to_the_file_fits_the_schema_and_reaches_every_servic
 
 
 def test_the_image_is_that_of_this_version() -> None:
-    images = {service["image"] for service in compose()["services"].values() if service.get("build") == "."}
+    def images(environ: dict[str, str]) -> set[str]:
+        services = read(compose_text(), environ)["services"].values()
+        return {service["image"] for service in services if service.get("build") == "."}
 
-    assert images == {f"replaywright:{__version__}"}
+    assert images({}) == {f"replaywright:{__version__}"}
+    assert images({"REPLAYWRIGHT_BUILD_ID": "4f1c2ab"}) == {"replaywright:4f1c2ab"}
 
 
 def test_only_browser_workers_get_the_sites_secrets() -> None:
