@@ -31,14 +31,14 @@ from temporalio.common import VersioningBehavior, WorkerDeploymentVersion
 from temporalio.service import RPCError, RPCStatusCode
 from temporalio.worker import WorkerDeploymentConfig
 
-from replaywright.errors import InputInvalid
+from replaywright.errors import InputInvalid, StackFailed
 from replaywright.settings import UNVERSIONED, Settings
 
 _FRESH = timedelta(seconds=75)
 """A poller asks again at least once a minute; one that was not heard of for longer is gone."""
 _WITHIN_S = 10.0
 """A worker that has just begun to poll is known to its deployment within a second or two, and so are its queues."""
-_ROUTED_WITHIN_S = 30.0
+_ROUTED_WITHIN_S = 120.0
 _AGAIN_S = 0.2
 
 
@@ -213,6 +213,7 @@ async def promote(client: Client, settings: Settings, build_id: str, ramp_percen
 
     Raises:
         InputInvalid: none of its workers is there, or they do not do all that those of the current version do.
+        StackFailed: Temporal does not get the change to every queue.
         RPCError: Temporal refuses.
     """
     if build_id == UNVERSIONED and ramp_percent is not None:
@@ -288,7 +289,7 @@ async def _routed(client: Client, settings: Settings) -> None:
         if known is None or known.routing_config_update_state != under_way:
             return
         await asyncio.sleep(_AGAIN_S)
-    raise InputInvalid(
+    raise StackFailed(
         f"Temporal has taken the change, but has not told every queue of it within {_ROUTED_WITHIN_S:g} s: look again "
         "with `replaywright versions`"
     )

@@ -18,9 +18,10 @@ from typer.testing import CliRunner
 from replaywright.cli.commands import app
 from replaywright.cli.connect import working_place
 from replaywright.errors import InputInvalid, SettingsInvalid
-from replaywright.settings import Settings, load_settings
+from replaywright.settings import UNVERSIONED, Settings, load_settings
 from replaywright.stack.doctor import Finding, Health, diagnose
 from replaywright.stack.versions import Version, VersionState, deployment_of, promote, served, versions_of
+from tests.e2e.lab import until
 from workflows.policies import browser_queue
 
 
@@ -80,7 +81,12 @@ async def polling(
     )
     queue = browser_queue(settings.queue)
     activities = Worker(environment.client, task_queue=queue, activities=[tell], deployment_config=version)
+
+    async def is_known() -> bool:
+        return (build or UNVERSIONED) in (await served(environment.client, settings.queue)).workers
+
     async with workflows:
+        await until("Temporal knows of the worker", is_known)
         if only_workflows:
             yield
             return
@@ -203,7 +209,7 @@ async def test_doctor_and_run_say_when_the_workers_are_of_no_version_that_gets_r
     assert "'c' is that of no worker yet" in other.advice
 
 
-async def test_runs_whose_workers_are_gone_are_told(temporal_env: WorkflowEnvironment, settings: Settings) -> None:
+def test_runs_whose_workers_are_gone_are_told() -> None:
     version = Version("a", VersionState.DRAINING, under_way=2)
     gone = Version("a", VersionState.CURRENT)
 
