@@ -11,8 +11,9 @@ from typing import Any
 import pytest
 from temporalio import activity, workflow
 from temporalio.client import WorkflowHandle
+from temporalio.common import VersioningBehavior, WorkerDeploymentVersion
 from temporalio.testing import WorkflowEnvironment
-from temporalio.worker import UnsandboxedWorkflowRunner, Worker
+from temporalio.worker import UnsandboxedWorkflowRunner, Worker, WorkerConfig, WorkerDeploymentConfig
 from typer.testing import CliRunner
 
 from replaywright.cli.commands import app
@@ -22,6 +23,7 @@ from replaywright.settings import UNVERSIONED, Settings, load_settings
 from replaywright.stack.doctor import Finding, Health, diagnose
 from replaywright.stack.versions import Version, VersionState, deployment_of, promote, served, versions_of
 from tests.e2e.lab import until
+from worker import ReplaywrightPlugin
 from workflows.policies import browser_queue
 
 
@@ -252,3 +254,28 @@ def test_a_name_that_temporal_would_not_take_is_refused_at_once(
 
     with pytest.raises(SettingsInvalid, match=said):
         load_settings()
+
+
+@pytest.mark.parametrize(
+    ("theirs", "build", "behaviour"),
+    [
+        (None, "ours", VersioningBehavior.PINNED),
+        (VersioningBehavior.UNSPECIFIED, "theirs", VersioningBehavior.PINNED),
+        (VersioningBehavior.AUTO_UPGRADE, "theirs", VersioningBehavior.AUTO_UPGRADE),
+    ],
+)
+def test_a_teams_own_worker_is_the_version_it_says_and_else_that_of_the_settings(
+    theirs: VersioningBehavior | None, build: str, behaviour: VersioningBehavior
+) -> None:
+    plugin = ReplaywrightPlugin(load_settings(build_id="ours", unsigned=True))
+    config = WorkerConfig(task_queue="q")
+    if theirs is not None:
+        version = WorkerDeploymentVersion("shop", "theirs")
+        config["deployment_config"] = WorkerDeploymentConfig(
+            version, use_worker_versioning=True, default_versioning_behavior=theirs
+        )
+
+    configured = plugin.configure_worker(config)["deployment_config"]
+
+    assert configured is not None
+    assert (configured.version.build_id, configured.default_versioning_behavior) == (build, behaviour)
