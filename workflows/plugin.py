@@ -7,10 +7,11 @@ from typing import Any
 from temporalio.contrib.pydantic import PydanticPayloadConverter
 from temporalio.converter import DataConverter, DefaultPayloadConverter
 from temporalio.plugin import SimplePlugin
-from temporalio.worker import WorkflowRunner
+from temporalio.worker import UnsandboxedWorkflowRunner, WorkflowRunner
 from temporalio.worker.workflow_sandbox import SandboxedWorkflowRunner
 
 from replaywright.errors import ReplaywrightError
+from workflows.admission import AdmittingRunner
 from workflows.task import BrowserTask
 
 PURE = ("pydantic", "pydantic_core", "rfc8785", "rapidfuzz", "replaywright")
@@ -60,4 +61,5 @@ def _runner(given: WorkflowRunner | None, passed: tuple[str, ...]) -> WorkflowRu
     if not isinstance(runner, SandboxedWorkflowRunner):
         return runner
     restrictions = runner.restrictions.with_passthrough_modules(*passed)
-    return dataclasses.replace(runner, restrictions=restrictions)
+    inner = AdmittingRunner if runner.runner_class is UnsandboxedWorkflowRunner else runner.runner_class
+    return dataclasses.replace(runner, restrictions=restrictions, runner_class=inner)

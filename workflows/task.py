@@ -8,6 +8,7 @@ from temporalio import workflow
 from temporalio.exceptions import ActivityError, ApplicationError, CancelledError
 
 from workflows import policies
+from workflows.admission import refused
 from workflows.attempts import Attempt
 from workflows.board import Board
 from workflows.browser import Browser
@@ -75,7 +76,9 @@ with workflow.unsafe.imports_passed_through():
     )
     from replaywright.domain.steering import ABORTED
     from replaywright.domain.steps import Expand, Goto, Hover, Step, TakeOver, names_element
+    from replaywright.domain.tasks import bind_parameters
     from replaywright.domain.weak_steps import WEAK_STEP
+    from replaywright.errors import InputInvalid
 
 WARNINGS_KEPT = 20
 """Warnings that a run's result holds at most."""
@@ -91,12 +94,31 @@ def plan_of(run: RunInput) -> tuple[Step, ...]:
     return steps
 
 
+def begun_with(run: RunInput) -> RunInput:
+    """The input with the values of all parameters: a caller in another language need not know of the defaults.
+
+    Only a run that begins is held against its task; one that continues as new has been, and its task may be a skill's
+    or a learned one since.
+
+    Raises:
+        InputInvalid: a value is missing, unknown or not of the declared type.
+    """
+    if workflow.info().continued_run_id is not None:
+        return run
+    return run.model_copy(update={"values": bind_parameters(run.task, run.values, place="values.")})
+
+
 @workflow.defn(name="BrowserTask")
 class BrowserTask(SteeringUpdates, Views):
     """Runs one task in one browser; every step is an activity, the history is the checkpoint."""
 
     @workflow.init
     def __init__(self, run: RunInput) -> None:
+        self._objection = ""
+        try:
+            run = begun_with(run)
+        except InputInvalid as exc:
+            self._objection = str(exc)
         self._run = run
         self._lineage = run.lineage or self._first_lineage(run)
         state = run.state
@@ -178,8 +200,11 @@ class BrowserTask(SteeringUpdates, Views):
 
         Raises:
             ApplicationError: type `TaskFailed`, or `TaskBlocked` if a rule of the policy ended the run; its details
-                are the `RunResult` and a `RunFailure`.
+                are the `RunResult` and a `RunFailure`. Type `InputInvalid`, without details, if `run` is wrong.
         """
+        if self._objection:
+            raise refused(self._objection)
+        run = self._run
         self._steering.begin()
         self._searchable.begin(self._totals)
         try:

@@ -234,7 +234,7 @@ def _remedy(error: ErrorDetails) -> str:
 
 
 def _place(location: Iterable[str | int]) -> str:
-    """The place as it is found in the file: the tags of unions are no fields of it."""
+    """The place as it is found in the file, empty for all of it: the tags of unions are no fields of it."""
     text = ""
     tag_follows = False
     for part in location:
@@ -243,7 +243,7 @@ def _place(location: Iterable[str | int]) -> str:
             continue
         text += f"[{part}]" if isinstance(part, int) else f".{part}" if text else part
         tag_follows = isinstance(part, int) or part in ("not_", "when")
-    return text or "the file"
+    return text
 
 
 def _causes(errors: list[ErrorDetails]) -> list[ErrorDetails]:
@@ -277,10 +277,15 @@ def parse_authored(model: type[_Authored], data: Any, source: str, fields: str) 
     try:
         return model.model_validate(data)
     except ValidationError as exc:
-        errors = _causes(exc.errors())
-        first = errors[0]
-        more = f" (and {len(errors) - 1} more)" if len(errors) > 1 else ""
-        raise InputInvalid(f"{source}: {_place(first['loc'])}: {_remedy(first)}{more}") from exc
+        raise InputInvalid(explained(exc, source)) from exc
+
+
+def explained(error: ValidationError, source: str, *, whole: str = "the file") -> str:
+    """One line: `source`, the first wrong field, and what was expected. `whole` is said where no field is wrong."""
+    errors = _causes(error.errors())
+    first = errors[0]
+    more = f" (and {len(errors) - 1} more)" if len(errors) > 1 else ""
+    return f"{source}: {_place(first['loc']) or whole}: {_remedy(first)}{more}"
 
 
 class Several(str):
@@ -297,8 +302,8 @@ class Several(str):
         return one
 
 
-def bind_parameters(task: Task, given: Mapping[str, str]) -> dict[str, str]:
-    """All parameters' values: given, else default.
+def bind_parameters(task: Task, given: Mapping[str, str], *, place: str = "--param ") -> dict[str, str]:
+    """All parameters' values: given, else default. `place` and a name is where the caller gives one.
 
     Raises:
         InputInvalid: unknown name, missing value, or a value that is not of the declared type.
@@ -306,13 +311,13 @@ def bind_parameters(task: Task, given: Mapping[str, str]) -> dict[str, str]:
     for name in given:
         if name not in task.parameters:
             known = ", ".join(sorted(task.parameters)) or "none"
-            raise InputInvalid(f"--param {name}: task {task.task!r} has no such parameter; it has: {known}")
+            raise InputInvalid(f"{place}{name}: task {task.task!r} has no such parameter; it has: {known}")
     values: dict[str, str] = {}
     for name, parameter in task.parameters.items():
         value = given.get(name, parameter.default)
         if value is None:
             hint = f", for example {parameter.example!r}" if parameter.example else ""
-            raise InputInvalid(f"parameter {name!r} of task {task.task!r} has no value; pass --param {name}=…{hint}")
+            raise InputInvalid(f"parameter {name!r} of task {task.task!r} has no value; pass {place}{name}=…{hint}")
         values[name] = checked_value(name, parameter, value)
     _check_size(task, values)
     return values
