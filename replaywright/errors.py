@@ -2,6 +2,7 @@
 
 ReplaywrightError
 ├── InputInvalid               a task file, parameter or option is wrong (exit code 2)
+│   └── RunExists              there is a run with the id that a new one was to have
 ├── SettingsInvalid            an environment variable or option of the process is wrong
 ├── SecretMissing              a secret that a step names has no value here
 ├── PolicyBlocked              a rule of the policy forbids what was to be done
@@ -36,6 +37,10 @@ class ReplaywrightError(Exception):
 
 class InputInvalid(ReplaywrightError):
     """What the user wrote is wrong; the message names place, value and remedy."""
+
+
+class RunExists(InputInvalid):
+    """There is, or was, a run with this id: an id serves once, as the ledger belongs to it."""
 
 
 class SettingsInvalid(ReplaywrightError):

@@ -95,7 +95,7 @@ def _objection(workflow_type: str, payload: Payload, wanted: type, converter: Pa
     if encoding == _SEALED:
         return ""
     try:
-        value = converter.from_payload(payload, wanted)
+        value: object = converter.from_payload(payload, wanted)
     except ValidationError as exc:
         return explained(exc, workflow_type, whole="the argument")
     except (KeyError, RuntimeError, TypeError, ValueError):  # what converters raise for encodings that they cannot read

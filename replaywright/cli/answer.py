@@ -9,14 +9,12 @@ import typer
 
 from replaywright.cli import output
 from replaywright.cli.app import Command, app
-from replaywright.cli.connect import Place, place, require_somewhere
-from replaywright.cli.follow import handle_of, progress_of
+from replaywright.cli.connect import place, require_somewhere
 from replaywright.cli.inbox import lines_of
-from replaywright.cli.runs import Run, decide, find_run, tell, who_asks
+from replaywright.cli.runs import Run, find_run, tell, who_asks
+from replaywright.cli.updates import decide, question_of, verdict_on
 from replaywright.domain.questions import VALUE_LIMIT, Question, Verdict
-from replaywright.domain.runs import PersonVerdict
-from replaywright.errors import InputInvalid, StackFailed
-from replaywright.sealing.envelope import NotSealed, sealed
+from replaywright.errors import InputInvalid
 from replaywright.settings import load_settings
 
 _STDIN = "-"
@@ -62,22 +60,13 @@ async def _answer(run: str, wanted: str, value: str, value_file: str, why: str) 
     require_somewhere(settings)
     async with place(settings, tell=tell) as here:
         execution = await find_run(here, run)
-        question = await _question(here, execution.id)
+        question = await question_of(here, execution.id)
         verdict = _chosen(question, wanted or ("answer" if value or value_file else ""))
         text = _text(question, verdict, value, value_file)
-        await decide(here, execution.id, _as_told(execution.id, question, verdict, text, why))
+        await decide(here, execution.id, verdict_on(execution.id, question, verdict, text, who=who_asks(), why=why))
     output.print_line(
         f"step {question.sequence + 1} answered: {_SAID.get(verdict, 'the run goes on after it')}", style="green"
     )
-
-
-async def _question(here: Place, run_id: str) -> Question:
-    progress = await progress_of(handle_of(here.client, run_id))
-    if progress is None:
-        raise StackFailed(f"{run_id}: no worker answers for it: start `replaywright up`, then repeat this")
-    if progress.question is None:
-        raise InputInvalid(f"{run_id} asks nothing: it is {progress.status}; `replaywright inbox` lists what waits")
-    return progress.question
 
 
 def _chosen(question: Question, wanted: str) -> Verdict:
@@ -124,21 +113,3 @@ def _prompted(question: Question, *, is_code: bool) -> str:
     for line in lines_of(question):
         output.print_line(line)
     return str(typer.prompt("code" if is_code else "answer", hide_input=is_code))
-
-
-def _as_told(run_id: str, question: Question, verdict: Verdict, text: str, why: str) -> PersonVerdict:
-    plain, box = text, ""
-    if verdict == "answer" and question.wants == "code":
-        try:
-            plain, box = "", sealed(text, question.key, f"{run_id}/{question.id}")
-        except NotSealed as exc:
-            raise StackFailed(f"{run_id}: the question has no key to seal the code with: {exc}") from exc
-    return PersonVerdict(
-        sequence=question.sequence,
-        verdict=verdict,
-        who=who_asks(),
-        why=why,
-        question=question.id,
-        value=plain,
-        sealed=box,
-    )

@@ -14,8 +14,6 @@ from temporalio.client import (
     WorkflowExecutionDescription,
     WorkflowExecutionStatus,
     WorkflowFailureError,
-    WorkflowUpdateFailedError,
-    WorkflowUpdateRPCTimeoutOrCancelledError,
 )
 
 from replaywright.artifacts.store import ArtifactStore
@@ -27,10 +25,11 @@ from replaywright.cli.follow import WORKFLOW, Ending, ServerGone, ending_of, han
 from replaywright.cli.run import failure_lines, say_what_it_waits_for
 from replaywright.cli.searchable import SCHEDULED_BY, Filter, Wanted, refuse_unknown, schedule_id
 from replaywright.cli.store import StepRecord, opened_store, step_records
+from replaywright.cli.updates import decide
 from replaywright.domain.questions import Verdict
 from replaywright.domain.runs import Mode, PersonVerdict, Progress, RunResult
 from replaywright.domain.standing import STATUS_WORDS, RunStatus
-from replaywright.errors import InputInvalid, StackFailed, StoreUnavailable
+from replaywright.errors import InputInvalid, StoreUnavailable
 from replaywright.settings import DEFAULT_TENANT, load_settings
 from replaywright.stack.keyring import artifact_keys_of
 
@@ -57,7 +56,6 @@ _LATEST = "latest"
 _ALL = Filter()
 QUICK = timedelta(seconds=2)
 """How long a run is given to say what it does, where that is nice to know."""
-_ANSWER_LIMIT = timedelta(seconds=15)
 _END_LIMIT_S = 30
 _END_POLL_S = 0.2
 
@@ -449,24 +447,6 @@ async def _resolve(run: str, verdict: PersonVerdict) -> None:
     output.print_line(
         f"step {verdict.sequence + 1} decided: the run {said.get(verdict.verdict, 'goes on after it')}", style="green"
     )
-
-
-async def decide(here: Place, run_id: str, verdict: PersonVerdict) -> None:
-    """Tell a run what a person says.
-
-    Raises:
-        InputInvalid: the run does not take it.
-        StackFailed: no worker is there to take it.
-    """
-    try:
-        with temporal_errors(here.settings, run_id):
-            await handle_of(here.client, run_id).execute_update("resolve_step", verdict, rpc_timeout=_ANSWER_LIMIT)
-    except WorkflowUpdateFailedError as exc:
-        raise InputInvalid(f"{run_id}: {exc.cause}") from exc
-    except WorkflowUpdateRPCTimeoutOrCancelledError as exc:
-        raise StackFailed(
-            f"no worker took the decision in {_ANSWER_LIMIT.seconds} s: start `replaywright up`, then repeat this"
-        ) from exc
 
 
 async def _cancel(run: str, reason: str) -> Exit:

@@ -20,7 +20,7 @@ from replaywright.domain.questions import WAITS
 from replaywright.domain.runs import Asking, Heal, Mode, Resume, RunInput, RunResult, RunState
 from replaywright.domain.skills import SkillRef
 from replaywright.domain.tasks import Task
-from replaywright.errors import InputInvalid
+from replaywright.errors import RunExists
 from replaywright.policy_files import operators_policy
 from replaywright.settings import Settings
 
@@ -82,7 +82,7 @@ async def start(here: Place, order: Order) -> WorkflowHandle[Any, RunResult]:
     """Start a run of `order` and return at once.
 
     Raises:
-        InputInvalid: there is a run with this id.
+        RunExists: there is a run with this id.
         StackFailed: Temporal refuses it.
     """
     try:
@@ -104,7 +104,7 @@ async def start(here: Place, order: Order) -> WorkflowHandle[Any, RunResult]:
                 search_attributes=told.attributes,
             )
     except WorkflowAlreadyStartedError as exc:
-        raise InputInvalid(
+        raise RunExists(
             f"--id {order.run_id!r}: there is a run with this id; `replaywright show {order.run_id}` shows it"
         ) from exc
     return handle

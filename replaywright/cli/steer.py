@@ -2,32 +2,29 @@
 
 import asyncio
 import sys
-import uuid
 from collections.abc import Mapping, Sequence
-from datetime import timedelta
 from typing import Annotated, Any, TypeVar
 
 import typer
 import yaml
 from pydantic import ValidationError
-from temporalio.client import WorkflowUpdateFailedError, WorkflowUpdateRPCTimeoutOrCancelledError
 
 from replaywright.cli import output
 from replaywright.cli.app import Command, app
-from replaywright.cli.connect import Place, place, require_somewhere, temporal_errors
+from replaywright.cli.connect import place, require_somewhere
 from replaywright.cli.editor import edited
-from replaywright.cli.follow import handle_of, progress_of
-from replaywright.cli.runs import Run, decide, find_run, tell, who_asks
+from replaywright.cli.follow import handle_of
+from replaywright.cli.runs import Run, find_run, tell, who_asks
 from replaywright.cli.taskfile import read_data
+from replaywright.cli.updates import decide, progress_or_fail, updated
 from replaywright.domain.base import Record
 from replaywright.domain.questions import Question, QuestionKind
-from replaywright.domain.runs import PersonVerdict, Progress
+from replaywright.domain.runs import PersonVerdict
 from replaywright.domain.steering import EditStep, Said, SkipStep
-from replaywright.errors import InputInvalid, StackFailed
+from replaywright.errors import InputInvalid
 from replaywright.settings import load_settings
 from replaywright.yaml_files import parse_yaml
 
-ANSWER_LIMIT = timedelta(seconds=15)
 _EDITED = "the edited step"
 
 _Answer = TypeVar("_Answer")
@@ -125,48 +122,6 @@ async def _steered(run: str, update: str, said: Record, once: str, answer: type[
     async with place(settings, tell=tell) as here:
         execution = await find_run(here, run)
         return await updated(here, execution.id, update, said, answer, once=once)
-
-
-async def updated(
-    here: Place,
-    run_id: str,
-    update: str,
-    asked: Record,
-    answer: type[_Answer],
-    *,
-    once: str = "",
-    limit: timedelta = ANSWER_LIMIT,
-) -> _Answer:
-    """What the run answers to an update; under the same id once more, it answers the same and does nothing.
-
-    Raises:
-        InputInvalid: the run does not take it; says what is possible.
-        StackFailed: no worker is there to take it.
-    """
-    try:
-        with temporal_errors(here.settings, run_id):
-            told: _Answer = await handle_of(here.client, run_id).execute_update(
-                update, asked, id=once or uuid.uuid4().hex, result_type=answer, rpc_timeout=limit
-            )
-    except WorkflowUpdateFailedError as exc:
-        raise InputInvalid(f"{run_id}: {exc.cause}") from exc
-    except WorkflowUpdateRPCTimeoutOrCancelledError as exc:
-        raise StackFailed(
-            f"no worker took it in {limit.total_seconds():g} s: start `replaywright up`, then repeat this"
-        ) from exc
-    return told
-
-
-async def progress_or_fail(here: Place, run_id: str) -> Progress:
-    """Where the run is.
-
-    Raises:
-        StackFailed: no worker answers.
-    """
-    progress = await progress_of(handle_of(here.client, run_id))
-    if progress is None:
-        raise StackFailed(f"{run_id}: no worker answers for it: start `replaywright up`, then repeat this")
-    return progress
 
 
 async def _skip(run: str, step: int | None, *, consequences: bool, why: str, once: str) -> None:

@@ -9,6 +9,7 @@ import pytest
 from replaywright.cli import answer
 from replaywright.cli.inbox import Waiting, command_of, lines_of
 from replaywright.cli.output import plain
+from replaywright.cli.updates import verdict_on
 from replaywright.domain.questions import Question, QuestionKind
 from replaywright.errors import InputInvalid, StackFailed
 from replaywright.sealing.envelope import new_key, opened
@@ -107,10 +108,10 @@ def test_a_code_leaves_sealed_for_its_run_and_question_and_words_as_they_are() -
     private, public = new_key()
     question = CODE.model_copy(update={"key": public})
 
-    told = answer._as_told("pay/1", question, "answer", "493027", "")
+    told = verdict_on("pay/1", question, "answer", "493027", who="me", why="")
 
     assert (told.value, told.question, told.sequence) == ("", "7-1", 6)
     assert opened(told.sealed, private, "pay/1/7-1") == "493027"
-    assert answer._as_told("pay/1", WORDS, "answer", "blue", "").value == "blue"
+    assert verdict_on("pay/1", WORDS, "answer", "blue", who="me", why="").value == "blue"
     with pytest.raises(StackFailed, match="no key"):
-        answer._as_told("pay/1", CODE, "answer", "493027", "")
+        verdict_on("pay/1", CODE, "answer", "493027", who="me", why="")

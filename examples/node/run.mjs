@@ -1,0 +1,107 @@
+// Starts a Replaywright run with Temporal's TypeScript SDK, follows it, answers what it asks, and prints its result.
+//
+//   node run.mjs TASK.yaml [NAME=VALUE …] [--id ID]
+//
+// What is sent and what comes back is told in docs/reference/contracts.md; nothing here is particular to Node.
+
+import { randomBytes } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { createInterface } from 'node:readline/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Client, Connection, WorkflowExecutionAlreadyStartedError, WorkflowFailedError } from '@temporalio/client';
+import { parse } from 'yaml';
+
+const address = process.env.REPLAYWRIGHT_TEMPORAL_ADDRESS ?? 'localhost:7233';
+const namespace = process.env.REPLAYWRIGHT_TEMPORAL_NAMESPACE ?? 'default';
+const tenant = process.env.REPLAYWRIGHT_TENANT ?? 'default';
+const queue = process.env.REPLAYWRIGHT_TASK_QUEUE ?? 'replaywright';
+
+/** Task, values of its parameters, and the run's id, as the command line has them. */
+function asked(words) {
+  const at = words.indexOf('--id');
+  const [, id] = at < 0 ? [] : words.splice(at, 2);
+  const [file, ...pairs] = words;
+  const values = pairs.map((pair) => [pair.slice(0, pair.indexOf('=')), pair.slice(pair.indexOf('=') + 1)]);
+  if (file === undefined || pairs.some((pair) => pair.indexOf('=') < 1)) {
+    console.error('usage: node run.mjs TASK.yaml [NAME=VALUE …] [--id ID]');
+    process.exit(2);
+  }
+  const task = parse(readFileSync(file, 'utf8'));
+  return { task, values: Object.fromEntries(values), id: id ?? `${task.task}/node/${randomBytes(6).toString('hex')}` };
+}
+
+/** Starts the run. An id serves once: what was done under it is in its ledger, and is not done again. */
+function start(client, { task, values, id }) {
+  return client.workflow.start('BrowserTask', {
+    taskQueue: tenant === 'default' ? queue : `${queue}@${tenant}`,
+    workflowId: id,
+    workflowIdReusePolicy: 'REJECT_DUPLICATE',
+    workflowIdConflictPolicy: 'FAIL',
+    workflowTaskTimeout: '5s',
+    args: [{ task, values, tenant }],
+    memo: { task: task.task, tenant, lineage: id }, // by these `replaywright runs`, `show` and `inbox` know it
+  });
+}
+
+/** Prints each step once, and has every question answered, until the run is over. */
+async function follow(handle, isOver) {
+  const told = new Set();
+  const answered = new Set();
+  const input = createInterface({ input: process.stdin });
+  const lines = input[Symbol.asyncIterator]();
+  while (!isOver()) {
+    const progress = await handle.query('progress');
+    for (const { sequence, title, status } of progress.lines) {
+      const line = `${String(sequence + 1).padStart(4, '0')} ${title}: ${status}`;
+      if (!told.has(line)) console.log(line);
+      told.add(line);
+    }
+    const question = progress.question;
+    if (question !== null && !answered.has(question.id)) {
+      await answer(handle, question, lines);
+      answered.add(question.id);
+    }
+    await sleep(300);
+  }
+  input.close();
+}
+
+/** Asks whoever sits here, and tells the run: an update, which the run takes or rejects with a reason. */
+async function answer(handle, question, lines) {
+  console.log(`asked: ${question.text} (${question.answers.join(', ')})`);
+  if (question.wants === 'code') {
+    console.log(`a code has to be sealed: replaywright answer ${handle.workflowId}`);
+    return;
+  }
+  const said = (await lines.next()).value ?? '';
+  const verdict = question.answers.includes(said) ? said : 'answer';
+  const value = verdict === 'answer' ? said : '';
+  await handle.executeUpdate('resolve_step', {
+    args: [{ sequence: question.sequence, question: question.id, verdict, value, who: 'run.mjs' }],
+  });
+}
+
+const order = asked(process.argv.slice(2));
+const connection = await Connection.connect({ address });
+try {
+  const handle = await start(new Client({ connection, namespace }), order);
+  console.log(`run ${handle.workflowId}`);
+  let over = false;
+  const ended = handle.result().finally(() => (over = true));
+  const [result] = await Promise.all([ended, follow(handle, () => over)]);
+  console.log(JSON.stringify(result, null, 2));
+} catch (error) {
+  process.exitCode = 1;
+  if (error instanceof WorkflowExecutionAlreadyStartedError) {
+    console.error(`there is, or was, a run with the id ${order.id}`);
+  } else if (error instanceof WorkflowFailedError && error.cause?.type !== undefined) {
+    // TaskFailed and TaskBlocked have the result and a RunFailure as details; InputInvalid has none.
+    const [result] = error.cause.details ?? [];
+    console.error(`${error.cause.type}: ${error.cause.message}`);
+    if (result) console.error(JSON.stringify(result, null, 2));
+  } else {
+    throw error;
+  }
+} finally {
+  await connection.close();
+}

@@ -1,0 +1,301 @@
+"""A typed client: start runs from a Python program, follow them, answer what they ask.
+
+    client = await Client.connect()
+    run = await client.start(Path("order_lunch.yaml"), {"name": "Ada", "dish": "Soup"}, run_id="lunch/4711")
+    result = await run.result()
+
+It is a thin layer over Temporal's own client: `run.handle` is Temporal's handle, and whatever another SDK may send
+(`docs/reference/contracts.md`) can be sent with it. Workers, browsers and models are elsewhere.
+"""
+
+import dataclasses
+import logging
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+from temporalio.client import Client as TemporalClient
+from temporalio.client import WorkflowHandle, WorkflowQueryFailedError
+from temporalio.contrib.pydantic import PydanticPayloadConverter
+from temporalio.converter import DefaultPayloadConverter
+
+from replaywright.cli.connect import Place, place, require_somewhere, temporal_errors
+from replaywright.cli.follow import Ending, Status, follow, handle_of
+from replaywright.cli.starting import OnFailure, Order, start
+from replaywright.cli.taskfile import new_run_id, read_task
+from replaywright.cli.updates import ANSWER_LIMIT, decide, progress_or_fail, question_of, verdict_on
+from replaywright.domain.budgets import Budget
+from replaywright.domain.pictures import Pictures
+from replaywright.domain.questions import Verdict
+from replaywright.domain.runs import Heal, Mode, Progress, RunResult
+from replaywright.domain.signing import Key
+from replaywright.domain.tasks import Task, bind_parameters, parse_task
+from replaywright.domain.views import PlanView, RunTrace
+from replaywright.errors import ReplaywrightError, StackFailed
+from replaywright.sealing.codec import sealed
+from replaywright.settings import Settings, load_settings
+from replaywright.stack.keyring import codec_keys_of
+
+__all__ = ["Client", "Ending", "Run", "RunFailed"]
+
+_log = logging.getLogger(__name__)
+
+_Answer = TypeVar("_Answer")
+_NOTHING_SAID = Budget()
+
+
+class RunFailed(ReplaywrightError):
+    """A run has ended, and not well."""
+
+    def __init__(self, run_id: str, ending: Ending) -> None:
+        result = ending.result
+        step = "" if result.failed_step is None else f"step {result.failed_step + 1}: "
+        super().__init__(f"{run_id} {ending.status.replace('_', ' ')}: {step}{result.message or result.reason}")
+        self.status: Status = ending.status
+        """`failed`, `blocked` (by a rule of the policy), `cancelled`, `terminated` or `timed_out`."""
+        self.result: RunResult = result
+        """What is known of it: the step, the reason as a code, the message, what it cost."""
+
+
+@dataclass(frozen=True)
+class Run:
+    """One run, by its id: under way, waiting for a person, or over."""
+
+    id: str
+    """The workflow id."""
+    _here: Place
+
+    @property
+    def handle(self) -> WorkflowHandle[Any, RunResult]:
+        """Temporal's own handle."""
+        return handle_of(self._here.client, self.id)
+
+    @property
+    def url(self) -> str:
+        """The run in Temporal's UI; empty when the settings do not say where that is."""
+        return self._here.run_url(self.id)
+
+    async def result(self) -> RunResult:
+        """What came out of it, as soon as it is over; a run that waits for a person is waited for, too.
+
+        Raises:
+            RunFailed: it ended otherwise than done; has the result.
+            InputInvalid: there is no such run.
+            StackFailed: Temporal was out of reach for ten seconds; the run is not affected.
+        """
+        ending = await self._followed(None, until_waiting=False)
+        if ending.status != "done":
+            raise RunFailed(self.id, ending)
+        return ending.result
+
+    async def follow(self, show: Callable[[Progress], None] | None = None) -> Ending:
+        """Return when the run is over or waits for a person; `status` and `progress.question` of the answer say which.
+
+        Args:
+            show: Is given the progress about three times a second while a worker answers.
+
+        Raises:
+            InputInvalid: there is no such run.
+            StackFailed: Temporal was out of reach for ten seconds; the run is not affected.
+        """
+        return await self._followed(show, until_waiting=True)
+
+    async def _followed(self, show: Callable[[Progress], None] | None, *, until_waiting: bool) -> Ending:
+        def shown(progress: Progress | None, _note: str) -> None:
+            if show is not None and progress is not None:
+                show(progress)
+
+        return await follow(self.handle, show=shown, until_waiting=until_waiting)
+
+    async def progress(self) -> Progress:
+        """Where it is: status, steps done, the last hundred steps, and the question if it asks one.
+
+        Raises:
+            InputInvalid: there is no such run.
+            StackFailed: no worker answers.
+        """
+        return await progress_or_fail(self._here, self.id)
+
+    async def plan(self) -> PlanView:
+        """Its steps as of now, the 500 around the current one at most, each with its state.
+
+        Raises:
+            InputInvalid: there is no such run.
+            StackFailed: no worker answers.
+        """
+        return await self._asked("plan", PlanView)
+
+    async def trace(self) -> RunTrace:
+        """The last hundred steps that this execution did, oldest first, with times, addresses and predicates.
+
+        Raises:
+            InputInvalid: there is no such run.
+            StackFailed: no worker answers.
+        """
+        return await self._asked("trace", RunTrace)
+
+    async def _asked(self, query: str, answer: type[_Answer]) -> _Answer:
+        try:
+            with temporal_errors(self._here.settings, self.id):
+                told: _Answer = await self.handle.query(query, result_type=answer, rpc_timeout=ANSWER_LIMIT)
+        except WorkflowQueryFailedError as exc:
+            raise StackFailed(f"{self.id}: its worker cannot answer {query!r}: {exc}") from exc
+        return told
+
+    async def answer(self, verdict: Verdict, value: str = "", *, who: str = "client", why: str = "") -> None:
+        """Answer the question that the run waits with.
+
+        Args:
+            verdict: One of `(await run.progress()).answers`, such as `approve`, `done` or `answer`.
+            value: With `answer`: what is said. A code is sealed here; neither Temporal nor Redis has it.
+            who: Who decided; kept in history and trace, at most 200 characters.
+            why: Their reason; kept likewise.
+
+        Raises:
+            InputInvalid: it asks nothing, or does not take this answer; nothing was changed.
+            StackFailed: no worker answers.
+        """
+        question = await question_of(self._here, self.id)
+        await decide(self._here, self.id, verdict_on(self.id, question, verdict, value, who=who, why=why))
+
+    async def cancel(self, reason: str = "") -> None:
+        """Ask it to end; return at once. The step under way ends, the browser is closed, what was done stays done.
+
+        Raises:
+            InputInvalid: there is no such run.
+            StackFailed: Temporal cannot be reached.
+        """
+        with temporal_errors(self._here.settings, self.id):
+            await self.handle.cancel(reason=reason)
+
+
+class Client:
+    """Starts runs, and finds those that were started."""
+
+    def __init__(self, temporal: TemporalClient, settings: Settings | None = None, *, task_queue: str = "") -> None:
+        """Use a connection that there is.
+
+        Args:
+            temporal: Its payload converter may be the SDK's default, which is exchanged for one that writes our
+                models; a codec, and a converter of your own, stay. Where it has no codec and the settings have keys
+                for one (`REPLAYWRIGHT_CODEC_KEYS`), payloads are sealed with these.
+            settings: Tenant, queue, policy and what else runs are started with; None: the environment's, as for
+                commands.
+            task_queue: Where runs are started; empty: the one of the settings and their tenant.
+
+        Raises:
+            SettingsInvalid: a variable of the environment is wrong.
+        """
+        known = load_settings() if settings is None else settings
+        reached = {
+            "temporal_address": temporal.service_client.config.target_host,
+            "temporal_namespace": temporal.namespace,
+        }
+        here = _speaking_ours(temporal, codec_keys_of(known))
+        self._here = Place(here, known.model_copy(update=reached), "configured", task_queue)
+
+    @classmethod
+    async def connect(cls, settings: Settings | None = None, *, task_queue: str = "") -> "Client":
+        """Connect as commands do: to the Temporal that is configured, else to the stack that runs on this machine.
+
+        Args:
+            settings: None: those of the environment, `REPLAYWRIGHT_...`.
+            task_queue: Where runs are started; empty: the one of the settings and their tenant.
+
+        Raises:
+            InputInvalid: no Temporal is configured, and no stack runs here. None is started.
+            SettingsInvalid: a variable of the environment, keys or certificates are wrong.
+            StackFailed: Temporal does not answer.
+        """
+        known = load_settings() if settings is None else settings
+        require_somewhere(known)
+        async with place(known, tell=_log.info) as here:  # what is joined stays when the block is left
+            return cls(here.client, here.settings, task_queue=task_queue)
+
+    async def start(
+        self,
+        task: Task | Mapping[str, Any] | Path,
+        values: Mapping[str, str] | None = None,
+        *,
+        run_id: str = "",
+        mode: Mode = Mode.AUTO,
+        heal: Heal = Heal.AUTO,
+        budget: Budget = _NOTHING_SAID,
+        on_failure: OnFailure | None = None,
+        pictures: Pictures | None = None,
+        fresh: bool = False,
+        wait_for_others: bool = True,
+    ) -> Run:
+        """Start a run and return at once.
+
+        Args:
+            task: A task, what a task file has as data, or the path of one. A task without steps begins from its goal.
+            values: Of the task's parameters, each as text; those that have a default may be left out.
+            run_id: A name of your own, such as that of the order that is done: it serves once, so that a start that is
+                repeated does nothing twice. Empty: one is made of task, site and time.
+            mode: `auto`: cache, then heal, then model. `learn`: model only. `replay`: never the model.
+            heal: A changed page: fail (`off`), heal this run only (`propose`), or for good (`auto`).
+            budget: What it may spend on models, beside what the task says and never more than the policy allows.
+            on_failure: When nothing mends a failed step: `fail`, or `ask` a person. None: what the task says.
+            pictures: Of which steps some are kept. None: what the settings say.
+            fresh: Of a goal: learn it, whatever skill there is.
+            wait_for_others: Of a goal: while another run learns the same, wait for what it learns.
+
+        Raises:
+            RunExists: there is, or was, a run with this id; `client.run_of(run_id)` finds it.
+            InputInvalid: the task or a value is wrong; nothing was started.
+            StackFailed: Temporal refuses it or cannot be reached.
+        """
+        wanted = _task_of(task)
+        bound = bind_parameters(wanted, values or {}, place="values.")
+        order = Order(
+            wanted,
+            bound,
+            run_id or new_run_id(wanted, bound),
+            mode,
+            heal,
+            budget,
+            on_failure,
+            pictures=pictures,
+            fresh=fresh,
+            wait_for_others=wait_for_others,
+        )
+        await start(self._here, order)
+        return self.run_of(order.run_id)
+
+    async def run(self, task: Task | Mapping[str, Any] | Path, values: Mapping[str, str] | None = None) -> RunResult:
+        """Start a run and return what came out of it.
+
+        Raises:
+            RunFailed: it ended otherwise than done; has the result.
+            InputInvalid: the task or a value is wrong; nothing was started.
+            StackFailed: Temporal refuses it or cannot be reached.
+        """
+        return await (await self.start(task, values)).result()
+
+    def run_of(self, run_id: str) -> Run:
+        """The run with this id; that there is one is not looked for."""
+        return Run(run_id, self._here)
+
+
+def _speaking_ours(temporal: TemporalClient, keys: Sequence[Key]) -> TemporalClient:
+    config = temporal.config()
+    given = converter = config["data_converter"]
+    if converter.payload_converter_class is DefaultPayloadConverter:
+        converter = dataclasses.replace(converter, payload_converter_class=PydanticPayloadConverter)
+    converter = sealed(converter, keys)
+    if converter is given:
+        return temporal
+    # Its plugins have had their say: they are not asked once more.
+    return TemporalClient(**{**config, "data_converter": converter, "plugins": []})
+
+
+def _task_of(given: Task | Mapping[str, Any] | Path) -> Task:
+    match given:
+        case Task():
+            return given
+        case Path():
+            return read_task(str(given))
+        case _:
+            return parse_task(given, "task")
