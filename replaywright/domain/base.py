@@ -10,7 +10,13 @@ class Record(BaseModel):
     JSON names are camelCase; both spellings are read.
     """
 
-    model_config = ConfigDict(frozen=True, extra="ignore", alias_generator=to_camel, populate_by_name=True)
+    model_config = ConfigDict(
+        frozen=True,
+        extra="ignore",
+        alias_generator=to_camel,
+        populate_by_name=True,
+        json_schema_serialization_defaults_required=True,
+    )
 
 
 class Authored(BaseModel):

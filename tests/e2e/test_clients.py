@@ -62,7 +62,7 @@ def program(tmp_path: Path) -> Path:
 
 
 async def done(stage: Stage, *command: str | Path, typed: str = "") -> tuple[int, str, str]:
-    """Exit status, standard output and standard error of a program that has no other settings than where the runs are."""
+    """Exit status, standard output and standard error of a program; it knows where the runs are, and nothing else."""
     here = settings_environment(stage.place.settings)
     places = ("TEMPORAL_ADDRESS", "TEMPORAL_NAMESPACE", "TENANT", "TASK_QUEUE", "HOME")
     given = {name: here[name] for place in places if (name := f"REPLAYWRIGHT_{place}") in here}

@@ -9,6 +9,7 @@ from typing import Any
 import jsonschema
 import pytest
 import yaml
+from pydantic import BaseModel
 from temporalio.exceptions import ApplicationError, CancelledError, TerminatedError
 from typer.testing import CliRunner
 
@@ -19,7 +20,8 @@ from replaywright.cli.app import Exit, exit_status_of
 from replaywright.cli.commands import app
 from replaywright.cli.follow import Ending, ending_of
 from replaywright.cli.run import exit_status, failure_lines
-from replaywright.domain.runs import RunResult, Totals
+from replaywright.domain.runs import Progress, RunInput, RunResult, Totals
+from replaywright.domain.tasks import parse_task
 from replaywright.settings import Settings
 from replaywright.stack.doctor import Finding, Health
 from replaywright.stack.processes import free_port
@@ -114,6 +116,50 @@ def test_the_schema_explains_fields_to_an_editor() -> None:
     assert "part of the run's id" in described["properties"]["task"]["description"]
     assert "plain words" in described["$defs"]["Click"]["properties"]["instruction"]["description"]
     assert "The budget of the step" in described["$defs"]["Goto"]["properties"]["timeout_ms"]["description"]
+
+
+def contract(name: str) -> dict[str, Any]:
+    result: dict[str, Any] = json.loads(invoked("schema", name).stdout)
+    jsonschema.Draft202012Validator.check_schema(result)
+    return result
+
+
+def test_the_schema_of_a_run_s_input_takes_task_and_values_and_all_that_a_command_sends() -> None:
+    task = yaml.safe_load((ROOT / "demo" / "send_mail.yaml").read_text())
+    values = {"to": "ada@example.com"}
+    described = contract("--run-input")
+
+    jsonschema.validate({"task": task, "values": values}, described)
+    sent = RunInput(task=parse_task(task, "test"), values=values).model_dump(mode="json", by_alias=True)
+    jsonschema.validate(sent, described)
+    assert described["required"] == ["task"]
+    assert described["properties"]["mode"]["description"].startswith("`auto`: cache")
+    assert not {"state", "resume"} & described["properties"].keys()
+    assert "RunState" not in described["$defs"]
+    for wrong in (
+        {},
+        {"task": {**task, "colour": "red"}},
+        {"task": task, "values": {"n": 1}},
+        {"task": task, "mode": "x"},
+    ):
+        with pytest.raises(jsonschema.ValidationError):
+            jsonschema.validate(wrong, described)
+
+
+@pytest.mark.parametrize(("option", "sent"), [("--run-result", RunResult(succeeded=True)), ("--progress", Progress())])
+def test_the_schemas_of_what_comes_back_describe_what_is_sent(option: str, sent: BaseModel) -> None:
+    described = contract(option)
+
+    jsonschema.validate(sent.model_dump(mode="json", by_alias=True), described)
+    assert set(described["required"]) == set(described["properties"])
+    assert all("description" in told for told in described["properties"].values())
+
+
+def test_only_one_schema_is_printed() -> None:
+    result = invoked("schema", "--run-input", "--policy")
+
+    assert result.exit_code == Exit.BAD_INPUT
+    assert "say one of --skills, --policy, --run-input, --run-result and --progress" in result.stderr
 
 
 def test_a_run_with_a_redis_that_is_down_says_so_before_anything_is_started(monkeypatch: pytest.MonkeyPatch) -> None:
