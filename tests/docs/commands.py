@@ -203,6 +203,11 @@ def _anything(_words: list[str]) -> str:
     return ""
 
 
+def _node(words: list[str]) -> str:
+    known = words and any((ROOT / "examples").rglob(words[0]))
+    return "" if known else f"node: no example is called {words[:1]}"
+
+
 _RULES: Final[dict[str, Callable[[list[str]], str]]] = {
     "cd": _folder,
     "curl": _anything,
@@ -211,6 +216,8 @@ _RULES: Final[dict[str, Callable[[list[str]], str]]] = {
     "git": _anything,
     "make": _make,
     "mkdir": _anything,
+    "node": _node,
+    "npm": _anything,
     "openssl": _anything,
     "playwright": _anything,
     "pip": _anything,

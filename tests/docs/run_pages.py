@@ -60,7 +60,8 @@ def browser_task() -> str:
         "For callers in any language, and for those who read histories: start the workflow type `BrowserTask` on the "
         f"task queue `{base}` (of a tenant, `{base}@TENANT`) with one JSON argument. Unknown fields are ignored, and "
         "fields that are left out have their defaults, so that workers of two versions can run side by side. "
-        "`replaywright run` fills in `budget`, `asking` and the rest of its settings; other callers do it themselves.",
+        "`replaywright run` fills in `budget`, `asking` and the rest of its settings; other callers do it themselves. "
+        "What goes with a start, and what is promised of names and fields, is in the [contracts](contracts.md).",
         '```json\n{"task": {"task": "look", "url": "https://shop.example/", "steps": [{"action": "wait_for", "expect": '
         '[{"title_contains": "Shop"}]}]}, "values": {}}\n```',
         "Queues: " + ", ".join(f"`{name}`" for name in queues) + ", and one for each worker that opens browsers.",
@@ -71,7 +72,8 @@ def browser_task() -> str:
         "## Failures",
         "A run that fails ends with an application error of the type `TaskFailed`, one that a rule of the "
         "[policy](policy.md) ended with `TaskBlocked`. Both have two details, the result and a `RunFailure`, and are "
-        "not retried. The types of errors of activities are in [errors](errors.md).",
+        "not retried. One that was started with something wrong ends with `InputInvalid`, before anything was done. "
+        "The types of errors of activities are in [errors](errors.md).",
         "### RunFailure",
         _run_fields(RunFailure),
         "## Queries",
