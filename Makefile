@@ -3,7 +3,7 @@
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
 .PHONY: help setup demo docs leaks test test-long mutants check format lock record-histories clean
-.PHONY: chaos chaos-long injection bench-first-action bench-inbox bench-locate bench-miniwob bench-recall bench-recovery bench-replay bench-snapshot bench-telemetry bench-verify bench-widgets
+.PHONY: bench-first-action bench-inbox bench-locate bench-miniwob bench-recall bench-recovery bench-replay bench-scale bench-snapshot bench-telemetry bench-verify bench-widgets chaos chaos-long injection
 
 BIN := .venv/bin
 ARGS ?=
@@ -65,6 +65,9 @@ injection: setup ## hostile pages, a model that obeys them, and what nobody aske
 
 bench-replay: setup ## compare a replay with a plain Playwright script
 	$(BIN)/python bench/replay.py $(ARGS)
+
+bench-scale: setup ## measure 1 to 4 workers and 1 to 64 runs at once, long runs, large caches, many skills
+	$(BIN)/python -m bench.scale $(ARGS)
 
 bench-snapshot: setup ## measure snapshots: page time beside a bare walk, tokens beside the raw HTML, recall
 	$(BIN)/python -m bench.snapshot $(ARGS)

@@ -44,7 +44,7 @@ from activities.skipping import Skipping
 from activities.steering import LendActivities, SteerActivities
 from activities.taking_over import TakeOverActivities
 from cache.codes import RedisCodes
-from cache.connection import open_redis, ping
+from cache.connection import nodes_of, open_redis, ping
 from cache.overrides import CachedOverrides, RedisOverrides
 from cache.recalls import RedisRecalls
 from cache.skills import RedisSkills
@@ -397,7 +397,7 @@ async def _browser_workers(
         sandbox=settings.chromium_sandbox,
         lease_s=settings.lease_s,
         limit=settings.max_browsers,
-        own=own_services(settings),
+        own=own_services(settings, nodes_of(redis)),
     )
     attachments = Attachments(keepers, browsers)
     exits.push_async_callback(attachments.drop_all)
@@ -469,7 +469,7 @@ async def _browser_workers(
     ]
     most = settings.max_browsers or most_places()
     # Only the shared queue is polled as a version: on the others, named for one worker, or for host and build, nobody
-    # else asks, and a version keeps every queue that it was ever polled on (docs/adr/0006).
+    # else asks, and a version keeps every queue that it was ever polled on (docs/adr/0007).
     served: tuple[tuple[str, list[Callable[..., Any]], int, WorkerDeploymentConfig | None], ...] = (
         (queues[0], own, most * 2, None),
         (queues[1], [sessions.recover_session], most, None),

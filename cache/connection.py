@@ -8,10 +8,11 @@ from urllib.parse import parse_qsl, urlsplit
 from uuid import uuid4
 
 from pydantic import BaseModel, ConfigDict
-from redis.asyncio import Redis, RedisCluster
+from redis.asyncio import BlockingConnectionPool, Redis, RedisCluster
 from redis.asyncio.retry import Retry
 from redis.backoff import ExponentialBackoff
 from redis.exceptions import (
+    AskError,
     AuthenticationError,
     AuthorizationError,
     BusyLoadingError,
@@ -37,6 +38,12 @@ _UNCHECKED = {("ssl_cert_reqs", "none"), ("ssl_cert_reqs", "optional"), ("ssl_ch
 """Options with which anybody could stand between."""
 RETRIES = 3
 """After a broken connection; with the back-off below about 0.1 s in all. A time-out is not retried."""
+CONNECTIONS = 64
+"""Of one client to a single server; who needs one more waits. The library's own pool fails from the 101st on."""
+WAIT_S = 5.0
+"""How long; it is rather Redis that is late then."""
+CONNECTIONS_OF_NODE = 1_000
+"""Of one client to a node of a cluster, where nobody waits."""
 OLDEST = (6, 2)
 """The oldest Redis that is tested for; every Valkey is newer."""
 
@@ -47,6 +54,8 @@ def open_redis(
     """A client for `redis://`, `rediss://`, `unix://`, `redis+cluster://` or `rediss+cluster://`. Connects when used.
 
     Over TLS the server's certificate and name are checked; `?ssl_ca_certs=…&ssl_certfile=…&ssl_keyfile=…` name files.
+
+    Of a cluster, any node is named: it tells of the others, and of a name that stands for several one is taken.
 
     A broken connection is made anew and the commands on it are sent again: send only what may be repeated.
 
@@ -74,14 +83,19 @@ def open_redis(
         del options["socket_keepalive"]
     try:
         if cluster:
-            return RedisCluster.from_url(f"{scheme}://{rest}", **options)
-        client: Redis = Redis.from_url(f"{scheme}://{rest}", **options)
+            return RedisCluster.from_url(f"{scheme}://{rest}", max_connections=CONNECTIONS_OF_NODE, **options)
+        pool = BlockingConnectionPool.from_url(
+            f"{scheme}://{rest}", max_connections=CONNECTIONS, timeout=WAIT_S, **options
+        )
+    except RedisClusterException:
+        raise SettingsInvalid("the address of Redis names a database, and a cluster has none: leave it out") from None
     except (ValueError, TypeError):
         # What the library says may quote the password.
         raise SettingsInvalid(
             f"the address of Redis cannot be read: expected {scheme}://user:password@host:port/0, with /, @, : and # "
             "in user and password percent-encoded"
         ) from None
+    client: Redis = Redis.from_pool(pool)
     return client
 
 
@@ -95,8 +109,23 @@ def address_of(client: Client) -> str:
     return f"{options.get('host', 'localhost')}:{options.get('port', 6379)}/{options.get('db', 0)}"
 
 
-def _remedy(error: Exception) -> str:
+def nodes_of(client: Client) -> list[tuple[str, int]]:
+    """Host and port of each node of a cluster that `client` knows by now; of a single server nothing."""
+    if not isinstance(client, RedisCluster):
+        return []
+    return sorted((str(node.host), int(node.port)) for node in client.get_nodes())
+
+
+_NOT_A_CLUSTER = "Cluster mode is not enabled"
+_OF_CLUSTER = "begin its address with redis+cluster:// (over TLS rediss+cluster://)"
+
+
+def _remedy(error: Exception) -> str:  # noqa: PLR0911 - one for each kind
     match error:
+        case AskError():
+            return f"it is a node of a cluster: {_OF_CLUSTER}"
+        case RedisClusterException() if _NOT_A_CLUSTER in str(error):
+            return "it is no cluster: begin its address with redis:// (over TLS rediss://)"
         case AuthenticationError() | AuthorizationError() | NoPermissionError():
             return "check user, password and access rules"
         case OutOfMemoryError():
@@ -117,8 +146,14 @@ def _remedy(error: Exception) -> str:
 
 def unavailable(address: str, error: Exception) -> StoreUnavailable:
     """What to raise for `error`, an exception of the Redis library."""
-    first_line = next(iter(str(error).splitlines()), "") or type(error).__name__
+    first_line = _said(error)
     return StoreUnavailable(f"Redis at {address}: {first_line[:200]}; {_remedy(error)}")
+
+
+def _said(error: Exception) -> str:
+    """The first line; the library leaves out the word with which a node sends a question elsewhere."""
+    first_line = next(iter(str(error).splitlines()), "") or type(error).__name__
+    return f"MOVED {first_line}" if isinstance(error, AskError) else first_line
 
 
 @contextmanager
@@ -150,7 +185,8 @@ class Finding(BaseModel):
     model_config = ConfigDict(frozen=True)
 
     code: str
-    """unreachable, write_failed, too_old, evicts, evicts_finished, unknown_policy, not_persistent, lazy_persistence."""
+    """unreachable, write_failed, cluster_node, too_old, evicts, evicts_finished, unknown_policy, not_persistent,
+    lazy_persistence."""
     level: Literal["error", "warning"]
     forbids_commits: bool = False
     """Whether no step with consequences may be performed with this store."""
@@ -202,7 +238,8 @@ async def check_store(client: Client) -> StoreReport:
             remedy=_remedy(exc.__cause__) if isinstance(exc.__cause__, Exception) else "see its log",
         )
         return StoreReport(address=address, findings=(finding,))
-    findings = [*written]
+    # Of a cluster's node that was named as a single server, only some keys can be written.
+    findings = [_one_of_many()] if _is_cluster_node(servers[0], client) else [*written]
     for server in servers:
         findings += [finding for finding in _judge(server) if finding not in findings]
     first = servers[0]
@@ -235,10 +272,23 @@ async def _write_read_delete(client: Client) -> list[Finding]:
         Finding(
             code="write_failed",
             level="error",
-            message=str(failed or "what was written was not read back"),
+            message=_said(failed) if failed else "what was written was not read back",
             remedy=_remedy(failed) if failed else "give the address of the primary, not of a proxy or replica",
         )
     ]
+
+
+def _is_cluster_node(server: Mapping[str, Any], client: Client) -> bool:
+    return not isinstance(client, RedisCluster) and str(server.get("cluster_enabled", "0")) == "1"
+
+
+def _one_of_many() -> Finding:
+    return Finding(
+        code="cluster_node",
+        level="error",
+        message="it is a node of a cluster, and keeps only a part of the keys",
+        remedy=_OF_CLUSTER,
+    )
 
 
 async def _servers(client: Client) -> list[Mapping[str, Any]]:

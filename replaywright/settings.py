@@ -29,6 +29,7 @@ READY_FILE_VARIABLE = "REPLAYWRIGHT_READY_FILE"
 """Where a worker writes `{"pid": …}` once it polls; whoever started it waits for that file. Not a setting: it differs
 for every process."""
 
+_REDIS_SCHEMES = ("redis://", "rediss://", "unix://", "redis+cluster://", "rediss+cluster://")
 _NOT_SETTINGS = (READY_FILE_VARIABLE,)
 _NOT_SETTINGS_PREFIXES = ("REPLAYWRIGHT_SECRET_", "REPLAYWRIGHT_INTERNAL_")
 
@@ -130,8 +131,9 @@ class Settings(BaseSettings):
     """Temporal's name for the workers that get a new version together. None: the tenant's queue, dots as hyphens."""
 
     redis_url: str | None = None
-    """`redis://`, `rediss://` or `unix://` address of the ledger's Redis. It must not evict: a lost intent is a second
-    mail. None: the local stack starts one."""
+    """Address of the ledger's Redis: `redis://`, `rediss://` (TLS) or `unix://`; of a Redis Cluster `redis+cluster://`
+    or `rediss+cluster://` with any of its nodes. It must not evict: a lost intent is a second mail. None: the local
+    stack starts one."""
 
     signing_keys: str | None = Field(default=None, repr=False)
     """`id:base64,id2:base64`, 32 bytes each (`replaywright keys new`): the first signs what is kept in Redis, all of
@@ -317,9 +319,9 @@ class Settings(BaseSettings):
         address = self.temporal_address
         if address is not None and not address.rpartition(":")[2].isdecimal():
             raise ValueError(f"temporal_address: expected host:port, got {address!r}")
-        if self.redis_url is not None and not self.redis_url.startswith(("redis://", "rediss://", "unix://")):
+        if self.redis_url is not None and not self.redis_url.startswith(_REDIS_SCHEMES):
             # The address may hold a password: it is not repeated.
-            raise ValueError("redis_url: expected an address that begins with redis://, rediss:// or unix://")
+            raise ValueError(f"redis_url: expected an address that begins with one of {', '.join(_REDIS_SCHEMES)}")
         for root in self.upload_folders:
             if not root.is_absolute() or not root.is_dir():
                 raise ValueError(

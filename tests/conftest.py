@@ -13,6 +13,7 @@ from replaywright.settings import load_settings
 from replaywright.stack.chromium import find_chromium
 from replaywright.stack.redis import ask_redis, provide_redis, start_redis
 from replaywright.stack.temporal import dev_server_arguments, provide_temporal
+from tests.cluster import cluster_of_three
 
 settings.register_profile("any-machine", deadline=None)
 settings.load_profile("any-machine")
@@ -61,6 +62,22 @@ async def redis_url(redis_server_url: str, monkeypatch: pytest.MonkeyPatch) -> s
     monkeypatch.setenv("REPLAYWRIGHT_UNSIGNED", "true")
     await ask_redis(redis_server_url, ("FLUSHALL",), ("SCRIPT", "FLUSH"))
     return redis_server_url
+
+
+@pytest.fixture(scope="session")
+async def cluster_nodes() -> AsyncIterator[tuple[int, ...]]:
+    """The ports of a Redis Cluster's three nodes; `cluster_url` is the same one, empty."""
+    async with cluster_of_three() as ports:
+        yield ports
+
+
+@pytest.fixture
+async def cluster_url(cluster_nodes: tuple[int, ...], monkeypatch: pytest.MonkeyPatch) -> str:
+    """A real cluster without a key in it, by the address of one of its nodes."""
+    monkeypatch.setenv("REPLAYWRIGHT_UNSIGNED", "true")
+    for port in cluster_nodes:
+        await ask_redis(f"redis://127.0.0.1:{port}/0", ("FLUSHALL",), ("SCRIPT", "FLUSH"))
+    return f"redis+cluster://127.0.0.1:{cluster_nodes[0]}"
 
 
 @pytest.fixture

@@ -17,13 +17,14 @@ import httpx
 from pydantic import BaseModel, ConfigDict
 from temporalio.service import RPCError
 
-from cache.keys import alerts_key
+from cache.alerts import counted
+from cache.connection import check_store, open_redis
 from replaywright.domain.search_attributes import SEARCH_ATTRIBUTES, lacking, said
 from replaywright.errors import ChromiumMissing, SettingsInvalid, StoreUnavailable
 from replaywright.settings import UNVERSIONED, Settings
 from replaywright.stack.chromium import find_chromium
 from replaywright.stack.keyring import artifact_keys_of, codec_keys_of, signer_of
-from replaywright.stack.redis import Reply, ask_redis, find_redis
+from replaywright.stack.redis import find_redis
 from replaywright.stack.services import without_password
 from replaywright.stack.state import read_running
 from replaywright.stack.telemetry import telemetry_options
@@ -252,41 +253,20 @@ async def _redis(settings: Settings) -> Finding:
 
 async def _redis_at(url: str) -> Finding:
     found = without_password(url)
-    key = f"replaywright:doctor:{uuid.uuid4().hex}"
+    client = open_redis(url, client_name="replaywright-doctor")
     try:
-        answers = await ask_redis(
-            url, ("SET", key, "written", "EX", "60"), ("GET", key), ("DEL", key), ("INFO", "server")
-        )
-    except StoreUnavailable as exc:
-        advice = f"{exc}; start the server, or check REPLAYWRIGHT_REDIS_URL"
+        report = await check_store(client)
+    finally:
+        await client.aclose()
+    if any(finding.code == "unreachable" for finding in report.findings):
+        advice = f"{report.findings[0].message}; start the server, or check REPLAYWRIGHT_REDIS_URL"
         return Finding(component="Redis", health=Health.FAILED, found=found, reachable=False, advice=advice)
-    version = _info(answers[3], "redis_version")
-    if answers[1] != "written":
-        advice = "what was written could not be read back: is this a replica, or a proxy?"
-        return Finding(
-            component="Redis", health=Health.FAILED, found=found, version=version, reachable=True, advice=advice
-        )
-    health, advice = await _redis_keeps_what_it_is_given(url)
-    return Finding(component="Redis", health=health, found=found, version=version, reachable=True, advice=advice)
-
-
-async def _redis_keeps_what_it_is_given(url: str) -> tuple[Health, str]:
-    try:
-        replies = await ask_redis(
-            url,
-            ("CONFIG", "GET", "maxmemory-policy"),
-            ("CONFIG", "GET", "appendonly"),
-            ("CONFIG", "GET", "appendfsync"),
-        )
-    except StoreUnavailable:
-        # Hosted servers refuse CONFIG; the policy is then for a person to look up.
-        return Health.WARNING, "the server does not tell its policy: make sure that maxmemory-policy is noeviction"
-    policy, appendonly, appendfsync = (_config_value(reply) for reply in replies)
-    if policy != "noeviction":
-        return Health.FAILED, f"maxmemory-policy is {policy}: an evicted intent may send a mail twice; set noeviction"
-    if appendonly != "yes" or appendfsync != "always":
-        return Health.WARNING, "a power loss can lose acknowledged intents: set appendonly yes and appendfsync always"
-    return Health.OK, ""
+    health = Health.OK
+    if report.findings:
+        failed = any(finding.level == "error" for finding in report.findings)
+        health = Health.FAILED if failed else Health.WARNING
+    advice = "; ".join(f"{finding.message}: {finding.remedy}" for finding in report.findings)
+    return Finding(component="Redis", health=health, found=found, version=report.version, reachable=True, advice=advice)
 
 
 async def _integrity(settings: Settings) -> Finding:
@@ -311,12 +291,14 @@ async def _refused(settings: Settings) -> int:
     url = settings.redis_url or (running.redis_url if running else None)
     if url is None:
         return 0
+    client = open_redis(url, client_name="replaywright-doctor")
     try:
-        [counted] = await ask_redis(url, ("HVALS", alerts_key(settings.tenant)))
+        found = await counted(client, settings.tenant)
     except StoreUnavailable:  # that Redis does not answer is said where it belongs
         return 0
-    numbers = counted if isinstance(counted, list) else []
-    return sum(int(value) for value in numbers if isinstance(value, str) and value.isdigit())
+    finally:
+        await client.aclose()
+    return sum(int(value) for value in found.values() if value.isdigit())
 
 
 def _confidentiality(settings: Settings) -> Finding:
@@ -416,12 +398,3 @@ def _fonts() -> Finding:
         health=Health.WARNING,
         advice="no fonts: pages work, pictures show boxes for letters; install fonts-dejavu and fonts-noto-cjk",
     )
-
-
-def _config_value(reply: Reply) -> str:
-    return str(reply[1]) if isinstance(reply, list) and len(reply) == 2 else ""
-
-
-def _info(reply: Reply, name: str) -> str:
-    lines = reply.splitlines() if isinstance(reply, str) else []
-    return next((line.partition(":")[2] for line in lines if line.startswith(f"{name}:")), "")

@@ -1,5 +1,6 @@
 """The servers of ours that no page is to reach."""
 
+from collections.abc import Iterable
 from urllib.parse import urlsplit
 
 from replaywright.domain.network_policy import OwnService
@@ -9,11 +10,12 @@ _TEMPORAL, _REDIS, _UI = 7233, 6379, 8233
 """Usual ports."""
 
 
-def own_services(settings: Settings) -> tuple[OwnService, ...]:
-    """Temporal, its UI and Redis, as this process reaches them."""
+def own_services(settings: Settings, redis_nodes: Iterable[tuple[str, int]] = ()) -> tuple[OwnService, ...]:
+    """Temporal, its UI and Redis, as this process reaches them; of a Redis Cluster its `redis_nodes`, too."""
     found = [_at("Temporal", f"//{settings.temporal_address or 'localhost'}", _TEMPORAL)]
     if settings.redis_url is None or not settings.redis_url.startswith("unix:"):
         found.append(_at("Redis", settings.redis_url or "//localhost", _REDIS))
+    found += [OwnService(name="Redis", host=host.lower(), port=port) for host, port in redis_nodes]
     usual = {"http": 80, "https": 443}
     ui = settings.temporal_ui_url
     found.append(

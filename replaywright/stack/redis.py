@@ -175,7 +175,7 @@ async def _connect(url: str) -> tuple[asyncio.StreamReader, asyncio.StreamWriter
         reader, writer = await asyncio.open_unix_connection(unquote(address.path))
         database = ""
     else:
-        context = _tls_context(address.query) if address.scheme == "rediss" else None
+        context = _tls_context(address.query) if address.scheme.startswith("rediss") else None
         reader, writer = await asyncio.open_connection(
             address.hostname or "127.0.0.1", address.port or 6379, ssl=context
         )

@@ -23,6 +23,7 @@ async def start_worker(
     role: str = "all",
     detached: bool = False,
     ready_timeout_s: float = _READY_TIMEOUT_S,
+    module: str = "worker",
 ) -> Child:
     """Start `python -m worker --role …` and return once it polls.
 
@@ -35,6 +36,7 @@ async def start_worker(
         role: `all`, `workflow`, `browser` or `model`.
         detached: It outlives this process.
         ready_timeout_s: A worker that does not poll after this is a failure.
+        module: One that serves as `worker` does, for measurements.
 
     Raises:
         StackFailed: it ended or did not get ready; the message ends with its log.
@@ -44,7 +46,7 @@ async def start_worker(
     try:
         child = start_child(
             f"worker ({role})",
-            [sys.executable, "-P", "-m", "worker", "--role", role],
+            [sys.executable, "-P", "-m", module, "--role", role],
             log=log,
             environment={**environment, READY_FILE_VARIABLE: str(ready_file)},
             detached=detached,

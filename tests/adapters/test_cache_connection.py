@@ -280,47 +280,6 @@ def answers(client: Client) -> Callable[[], Awaitable[bool]]:
     return ready
 
 
-async def test_a_cluster_takes_every_method(tmp_path: Path) -> None:
-    port = free_port()
-    folder = tmp_path / "data"
-    folder.mkdir()
-    arguments = ["--port", str(port), "--bind", "127.0.0.1", "--dir", str(folder), "--cluster-enabled", "yes"]
-    command = [str(provide_redis().path), *arguments, "--cluster-port", str(free_port())]
-    child = start_child("Redis", command, log=tmp_path / "redis.log")
-
-    async def has_slots() -> bool:
-        try:
-            await ask_redis(f"redis://127.0.0.1:{port}/0", ("CLUSTER", "ADDSLOTSRANGE", "0", "16383"))
-        except StoreUnavailable:
-            return False
-        return True
-
-    await child.wait_until(has_slots, 10)
-    async with connected(f"redis+cluster://127.0.0.1:{port}") as client:
-        await child.wait_until(answers(client), 10)
-        store = RedisStepStore(client)
-        await store.intend(**STEP, epoch=1, attempt="a")
-        await store.dispatch(**STEP, epoch=1, attempt="a")
-        known = await store.record(recording())
-        assert known.entry is not None
-        assert (await store.look_up(**STEP, run_id="run", content_key=SEND)).state == "COMMITTED"
-        other = {**STEP, "fingerprint": "e" * 64}
-        await store.fence(**other, epoch=2)
-        await store.settle(**other, epoch=2, state="NOT_DONE", who="probe")
-        assert await store.promote(tenant="acme", run_id="run", content_keys=[SEND, "b" * 64]) == (1, 0)
-        assert len(await store.entries(tenant="acme")) == 1
-        assert len(await store.versions(tenant="acme", content_key="a")) == 1
-        assert await store.invalidate(tenant="acme", content_key="a", reason="x") == 1
-        assert len(await store.trace(**PAGE)) == 1
-        report = await check_store(client)
-        assert report.commits_allowed
-        assert report.address == f"cluster 127.0.0.1:{port}"
-
-        await child.stop()
-        with pytest.raises(StoreUnavailable):
-            await store.look_up(**STEP, run_id="run", content_key=SEND)
-
-
 # ------------------------------------------------------------------------------------------ start check
 
 

@@ -71,7 +71,13 @@ async def redis_store(redis_url: str) -> AsyncIterator[StepStore]:
         yield RedisStepStore(client)
 
 
-@pytest.fixture(params=["fake_store", "redis_store"])
+@pytest.fixture
+async def cluster_store(cluster_url: str) -> AsyncIterator[StepStore]:
+    async with open_redis(cluster_url) as client:
+        yield RedisStepStore(client)
+
+
+@pytest.fixture(params=["fake_store", "redis_store", "cluster_store"])
 def store(request: pytest.FixtureRequest) -> StepStore:
     found: StepStore = request.getfixturevalue(request.param)
     return found

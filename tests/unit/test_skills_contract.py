@@ -38,7 +38,13 @@ async def real(redis_url: str) -> AsyncIterator[Skills]:
         yield RedisSkills(client)
 
 
-@pytest.fixture(params=["fake", "real"])
+@pytest.fixture
+async def clustered(cluster_url: str) -> AsyncIterator[Skills]:
+    async with open_redis(cluster_url) as client:
+        yield RedisSkills(client)
+
+
+@pytest.fixture(params=["fake", "real", "clustered"])
 def skills(request: pytest.FixtureRequest) -> Skills:
     found: Skills = request.getfixturevalue(request.param)
     return found

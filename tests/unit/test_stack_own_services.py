@@ -26,3 +26,12 @@ def test_they_are_known_by_the_settings(settings: dict[str, object], expected: s
     found = own_services(Settings(**settings))  # type: ignore[arg-type]  # as from the environment
 
     assert {(service.host, service.port) for service in found} == expected
+
+
+def test_of_a_redis_cluster_every_node_is_known() -> None:
+    settings = Settings(redis_url="redis+cluster://Redis.corp:7000")
+
+    found = own_services(settings, [("10.0.0.1", 7001), ("10.0.0.2", 7002)])
+
+    nodes = {(service.host, service.port) for service in found if service.name == "Redis"}
+    assert nodes == {("redis.corp", 7000), ("10.0.0.1", 7001), ("10.0.0.2", 7002)}
