@@ -4,6 +4,8 @@
     make bench-scale ARGS="--short"                   # the same with small numbers: a minute
     make bench-scale ARGS="--part concurrent"         # 32 runs at once with real Chromium; every one has to succeed
     make bench-scale ARGS="--part memory --runs 1000" # one worker through 1,000 runs: its memory
+    make bench-scale ARGS="--part pressure"           # more runs than memory: with places and without; as root
+    make bench-scale ARGS="--part slots"              # places beside Temporal's resource-based slots
 
 Browsers are real Chromium where a row says so; in the others they are played by a script in the worker, so that
 Temporal, Redis and the worker are what is measured.
@@ -20,10 +22,12 @@ from dataclasses import dataclass
 from rich.console import Console
 from rich.table import Table
 
-from bench.scale import endurance, growth, width
+from bench.scale import endurance, growth, pressure, slots, width
 
-PARTS = ("width", "steps", "cache", "skills", "concurrent", "memory")
+PARTS = ("width", "steps", "cache", "skills", "concurrent", "memory", "pressure", "slots")
 USUAL = PARTS[:4]
+PRESSED_MIB = 1_600
+"""Memory of the part `pressure`: a worker, and two browsers by their budget."""
 WIDTH = 220
 """Columns of what is written to a file."""
 
@@ -97,6 +101,12 @@ async def measure(parts: Sequence[str], sizes: Sizes, given: argparse.Namespace,
             case "concurrent":
                 rows = [await endurance.concurrent(given.runs or 32, 10, played=given.played, tell=tell)]
                 shown(console, "runs at the same time on one worker", rows)
+            case "pressure":
+                rows = await pressure.under_pressure(PRESSED_MIB, given.runs or 12, tell=tell)
+                shown(console, "more runs than the memory has room for, in a control group of their own", rows)
+            case "slots":
+                rows = await slots.compared(tell=tell)
+                shown(console, "places beside slots by resources", rows)
             case _:
                 runs, minutes = given.runs or 1_000, given.minutes
                 rows = [await endurance.memory(runs, 3, played=given.played, minutes=minutes, tell=tell)]
@@ -112,7 +122,7 @@ def main() -> int:
     )
     parser.add_argument("--part", choices=PARTS, action="append", help=f"may be repeated (default: {', '.join(USUAL)})")
     parser.add_argument("--short", action="store_true", help="small numbers: that it works, not how far it carries")
-    parser.add_argument("--runs", type=int, help="of the parts concurrent (default: 32) and memory (1,000)")
+    parser.add_argument("--runs", type=int, help="of the parts concurrent (default: 32), memory (1,000), pressure (12)")
     parser.add_argument("--minutes", type=float, default=120, help="the part memory ends then (default: %(default)g)")
     parser.add_argument("--played", action="store_true", help="concurrent and memory: browsers played by a script")
     given = parser.parse_args()

@@ -30,6 +30,8 @@ from replaywright.stack import Child, Stack, start_worker, stop_worker
 from replaywright.stack.keyring import signer_of
 
 LOOK_EVERY_S = 0.5
+READY_S = 180.0
+"""A machine that is measured may be busy."""
 MIB = 1024 * 1024
 
 
@@ -134,7 +136,7 @@ class Fleet:
         module = "bench.scale.played" if self.is_played else "worker"
         log = self.home / "log" / f"worker-{len(self.workers) + 1}.log"
         environment = {**self.stack.environment(), "NO_PROXY": "127.0.0.1,localhost", **variables}
-        worker = await start_worker(environment, log=log, role=role, module=module)
+        worker = await start_worker(environment, log=log, role=role, module=module, ready_timeout_s=READY_S)
         self.workers.append(worker)
         return worker
 
