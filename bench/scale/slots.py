@@ -126,7 +126,7 @@ async def _visited(client: Client, *, resource_based: bool) -> dict[str, object]
                     workflows=workflows,
                     workflow_runner=runner,
                     disable_eager_activity_execution=True,
-                    **most,  # type: ignore[arg-type] # one of the two
+                    **most,
                 )
             )
         visits = (
