@@ -23,6 +23,7 @@ from temporalio.service import RPCError
 from temporalio.worker import Worker, WorkerConfig, WorkerDeploymentConfig
 
 from activities.actions import Actions
+from activities.batches import BatchActivities
 from activities.checkpoints import CheckpointActivities
 from activities.effects import EffectActivities
 from activities.fitting import FitActivities
@@ -47,6 +48,7 @@ from cache.codes import RedisCodes
 from cache.connection import nodes_of, open_redis, ping
 from cache.overrides import CachedOverrides, RedisOverrides
 from cache.recalls import RedisRecalls
+from cache.row_ends import RedisRowEnds
 from cache.skills import RedisSkills
 from cache.steps import RedisStepStore
 from cache.watch import StoreWatch
@@ -85,7 +87,7 @@ from replaywright.value_files import take_provider_keys
 from replaywright.vault.environment import EnvironmentSecrets
 from replaywright.vault.logs import RedactingFilter
 from workflows.plugin import WorkflowPlugin
-from workflows.policies import browser_queue, host_queue, model_queue
+from workflows.policies import batch_queue, browser_queue, host_queue, model_queue
 
 if TYPE_CHECKING:
     from replaywright.telemetry.provider import Telemetry
@@ -97,6 +99,8 @@ OPENED_AT_ONCE = 4
 DISPATCH_WITHIN_S = 15 * 60
 """How old an intent may be in the ledger when its bytes leave. What lets a step wait no longer than it may is the
 keeper's gate, which knows the step's own budget."""
+BATCH_ACTIVITIES = 20
+"""Activities of batches at the same time: one that watches runs may take ten seconds."""
 REAP_EVERY_S = 60.0
 BEAT_FLUSH = timedelta(milliseconds=500)
 """The SDK sends heartbeats at least so often; its own default, 0.8 of their time-out, leaves room for one late beat."""
@@ -467,13 +471,22 @@ async def _browser_workers(
         of_skills.note_skill_run,
         SteerActivities(store).note,
     ]
+    batches = BatchActivities(artifacts, RedisRowEnds(redis))
     most = settings.max_browsers or most_places()
+<<<<<<< HEAD
     # Only the shared queue is polled as a version: on the others, named for one worker, or for host and build, nobody
     # else asks, and a version keeps every queue that it was ever polled on (docs/adr/0007).
     served: tuple[tuple[str, list[Callable[..., Any]], int, WorkerDeploymentConfig | None], ...] = (
         (queues[0], own, most * 2, None),
         (queues[1], [sessions.recover_session], most, None),
         (queues[2], shared, OPENED_AT_ONCE, version),
+=======
+    served: tuple[tuple[str, list[Callable[..., Any]], int], ...] = (
+        (queues[0], own, most * 2),
+        (queues[1], [sessions.recover_session], most),
+        (queues[2], shared, OPENED_AT_ONCE),
+        (batch_queue(queue), [batches.read_rows, batches.note_rows, batches.watch_rows], BATCH_ACTIVITIES),
+>>>>>>> 07d75e1 (A batch: one task over the rows of a file, each a run of its own that Temporal takes once)
     )
     return [
         Worker(

@@ -98,6 +98,11 @@ def answer_key_key(tenant: str, run_id: str, question: str) -> str:
     return _key((tenant, run_id), "answer-key", _escaped(question))
 
 
+def row_ends_key(tenant: str, batch: str, part: int) -> str:
+    """Hash: how some rows of a batch ended, JSON, by number; those of one `part` of its file."""
+    return _key((tenant, batch), "row-ends", str(part))
+
+
 def check_key(nonce: str) -> str:
     """String: written, read and deleted by the start check."""
     return _key(("check", nonce), "check")

@@ -10,6 +10,7 @@ from pydantic import Field
 
 from replaywright.domain.actions import Cause
 from replaywright.domain.base import Record
+from replaywright.domain.batches import RowEnd
 from replaywright.domain.checkpoints import PageState
 from replaywright.domain.deriving import Seen
 from replaywright.domain.entries import ActionCacheEntry, EntryInfo
@@ -697,6 +698,24 @@ class Recalls(Protocol):
 
     async def recent(self, tenant: str) -> Sequence[RecallRecord]:
         """Oldest first, each with what became of it. What is damaged is left out."""
+
+
+class RowEnds(Protocol):
+    """How the rows of batches ended."""
+
+    async def note(self, tenant: str, batch: str, ends: Sequence[RowEnd]) -> None:
+        """Keep these, in the place of what was kept of the same rows.
+
+        Raises:
+            StoreUnavailable: they cannot be kept.
+        """
+
+    async def ends(self, tenant: str, batch: str, numbers: Sequence[int]) -> dict[int, RowEnd]:
+        """Those of these rows that have ended, by number.
+
+        Raises:
+            StoreUnavailable: they cannot be read.
+        """
 
 
 class Artifacts(Protocol):

@@ -38,6 +38,14 @@ NOTING_TOTAL = timedelta(minutes=5)
 """How long a run that has ended tries to be counted."""
 LEDGER_LIMIT = timedelta(minutes=5)
 """For reading what the ledger has of a whole plan."""
+ROWS_LIMIT = timedelta(minutes=1)
+"""For reading rows of a batch, and for noting how some ended."""
+ROWS_PATIENCE = timedelta(seconds=10)
+"""How long runs that are not a batch's children are watched in one go; the heartbeats tell that it is alive."""
+ROWS_LOOK_EVERY = timedelta(minutes=1)
+"""How often a batch looks whether rows that take long wait for a person."""
+ROWS_DRAIN = timedelta(seconds=20)
+"""How long a batch that continues as new waits for the rows under way; those that take longer are watched then."""
 TARGET_ROUNDS = 2
 """How often the model is asked for the same step before it counts as failed."""
 LOSSES_PER_STEP = 10
@@ -93,6 +101,12 @@ FIRST_OPENING = RetryPolicy(
 WAITING = RetryPolicy(initial_interval=timedelta(milliseconds=500), maximum_interval=timedelta(seconds=10))
 """For waiting until a place for a browser is free: asked again without limit, by the server, so that a long wait adds
 nothing to the history."""
+ROWS = RetryPolicy(
+    initial_interval=timedelta(milliseconds=250),
+    maximum_interval=timedelta(seconds=10),
+    non_retryable_error_types=["ArtifactMissing"],
+)
+"""For the activities of a batch: repeated without limit, but rows that are not there do not come back."""
 MODEL = RetryPolicy(
     initial_interval=timedelta(milliseconds=250),
     backoff_coefficient=3,
@@ -108,9 +122,20 @@ def browser_queue(base: str) -> str:
     return f"{base}-browser"
 
 
+<<<<<<< HEAD
 def host_queue(base: str, host: str, build_id: str | None = None) -> str:
     """Queue of the workers of one host that have this version."""
     return f"{base}-host-{host}" + (f"-{build_id}" if build_id else "")
+=======
+def batch_queue(base: str) -> str:
+    """Queue of all workers that can read the rows of batches; none of its activities waits for a place."""
+    return f"{base}-batch"
+
+
+def host_queue(base: str, host: str) -> str:
+    """Queue of the workers of one host."""
+    return f"{base}-host-{host}"
+>>>>>>> 07d75e1 (A batch: one task over the rows of a file, each a run of its own that Temporal takes once)
 
 
 def model_queue(base: str) -> str:

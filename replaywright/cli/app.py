@@ -122,6 +122,7 @@ class Commands(TyperGroup):
         "up",
         "versions",
         "run",
+        "batch",
         "check",
         "skills",
         "runs",

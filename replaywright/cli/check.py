@@ -110,7 +110,7 @@ def check(
     if json and junit == "-":
         raise InputInvalid("--json and --junit - both want standard output; name a file for the XML")
     for option, path in (("--junit", None if junit in (None, "-") else Path(str(junit))), ("--reports", reports)):
-        _require_writable(option, path, is_folder=path is reports)
+        require_writable(option, path, is_folder=path is reports)
     selection = selected(what or [], label, every=every)
     console = output.standard_error() if json or junit == "-" else output.standard_output()
     asked = _Asked(load_settings(), console, read_given(param or [], params), url, to_commit, parallel, junit, reports)
@@ -231,7 +231,7 @@ def _interrupts(stopping: asyncio.Event, asked: _Asked) -> Iterator[None]:
 # --------------------------------------------------------------------------------------------- results
 
 
-def _require_writable(option: str, path: Path | None, *, is_folder: bool) -> None:
+def require_writable(option: str, path: Path | None, *, is_folder: bool) -> None:
     """See beforehand that results can be kept; make the folder that they are to be in.
 
     Raises:

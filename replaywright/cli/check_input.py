@@ -54,8 +54,8 @@ def selected(what: Sequence[str], label: str, *, every: bool) -> Selection:
     Raises:
         InputInvalid: nothing, or files together with skills by name.
     """
-    files = tuple(dict.fromkeys(each for each in what if _is_file(each)))
-    names = tuple(dict.fromkeys(each for each in what if not _is_file(each)))
+    files = tuple(dict.fromkeys(each for each in what if is_file(each)))
+    names = tuple(dict.fromkeys(each for each in what if not is_file(each)))
     found = Selection(files, names, label, every)
     if not (files or found.in_store):
         raise InputInvalid("nothing to check: name files of skills or tasks, or skills, or give --label or --all")
@@ -67,7 +67,8 @@ def selected(what: Sequence[str], label: str, *, every: bool) -> Selection:
     return found
 
 
-def _is_file(text: str) -> bool:
+def is_file(text: str) -> bool:
+    """Whether an argument names a file, and not a skill."""
     return text == "-" or "/" in text or Path(text).suffix.lower() in _ENDINGS
 
 

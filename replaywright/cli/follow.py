@@ -6,15 +6,15 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import Any, Literal
+from typing import Any, Literal, TypeAlias
 
 from pydantic import ValidationError
 from temporalio.client import Client, WorkflowFailureError, WorkflowHandle, WorkflowQueryFailedError
-from temporalio.exceptions import ApplicationError, CancelledError, FailureError, TerminatedError
-from temporalio.exceptions import TimeoutError as RunTimeoutError
 from temporalio.service import RPCError, RPCStatusCode
 
+from activities.endings import ended_badly, ended_well
 from replaywright.cli.silence import Silence
+from replaywright.domain.batches import End
 from replaywright.domain.runs import Progress, RunResult, Totals
 from replaywright.errors import InputInvalid, StackFailed
 
@@ -29,7 +29,7 @@ _AWAY_S = 10.0
 """A server that could not be reached for this long counts as gone."""
 _PASSING = frozenset({RPCStatusCode.UNAVAILABLE, RPCStatusCode.DEADLINE_EXCEEDED, RPCStatusCode.CANCELLED})
 
-Status = Literal["done", "failed", "blocked", "cancelled", "terminated", "timed_out", "waiting"]
+Status: TypeAlias = End | Literal["waiting"]
 
 
 @dataclass(frozen=True)
@@ -130,43 +130,12 @@ async def _ending(handle: WorkflowHandle[Any, RunResult]) -> Ending:
         result = await handle.result()
     except WorkflowFailureError as exc:
         return ending_of(exc.cause)
-    return Ending("done" if result.succeeded else "failed", result)
+    return Ending(*ended_well(result))
 
 
 def ending_of(cause: BaseException | None) -> Ending:
-    """What a failed workflow says: the run's own result when it carries one, else the failure in words."""
-    match cause:
-        case CancelledError():
-            return Ending("cancelled", RunResult(succeeded=False, reason="cancelled", message="the run was cancelled"))
-        case TerminatedError():
-            message = f"the run was terminated: {cause.message}"
-            return Ending("terminated", RunResult(succeeded=False, reason="terminated", message=message))
-        case RunTimeoutError():
-            message = f"the run took longer than it was allowed to: {cause.message}"
-            return Ending("timed_out", RunResult(succeeded=False, reason="timed_out", message=message))
-        case ApplicationError() if (carried := _carried(cause)) is not None:
-            return Ending("blocked" if carried.rule else "failed", carried)
-        case _:
-            reason = (cause.type if isinstance(cause, ApplicationError) else None) or type(cause).__name__
-            return Ending("failed", RunResult(succeeded=False, reason=reason, message=_words(cause)))
-
-
-def _carried(error: ApplicationError) -> RunResult | None:
-    """The `RunResult` among the failure's details."""
-    for detail in error.details:
-        if isinstance(detail, dict) and "succeeded" in detail:
-            with contextlib.suppress(ValidationError):
-                return RunResult.model_validate(detail)
-    return None
-
-
-def _words(error: BaseException | None) -> str:
-    """The innermost message of a chain of failures: the outer ones only say that an activity failed."""
-    while isinstance(error, FailureError) and error.cause is not None:
-        error = error.cause
-    if isinstance(error, FailureError):
-        return error.message
-    return str(error) if error is not None else "no reason given"
+    """What a failed workflow says; see `activities.endings`."""
+    return Ending(*ended_badly(cause))
 
 
 async def _settled(task: "asyncio.Task[Ending]") -> Ending | None:

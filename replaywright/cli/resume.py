@@ -181,7 +181,7 @@ async def planned(here: Place, wish: Wish) -> Planned:
     """
     named = await find_run(here, wish.run)
     tenant, lineage = await scope_of(here, named)
-    execution, new_id = await _newest(here, named, lineage)
+    execution, new_id = await newest(here, named, lineage)
     if execution.id != named.id:
         tell(f"{named.id} was resumed as {execution.id}: going on after that")
     _require_ended(execution)
@@ -259,7 +259,7 @@ def _newest_checkpoint(checkpoints: Sequence[Checkpoint], position: int, last_co
     return max(serving, key=lambda one: one.position, default=None)
 
 
-async def _newest(
+async def newest(
     here: Place, named: WorkflowExecutionDescription, lineage: str
 ) -> tuple[WorkflowExecutionDescription, str]:
     """The last run of the lineage, and the id of the next: no two can be started after the same one."""

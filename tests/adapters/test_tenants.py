@@ -26,6 +26,7 @@ from replaywright.settings import load_settings
 MARK = "alphaonly"
 """In everything of the tenant that is reached for."""
 RUN = f"{MARK}/shop.example/1"
+BATCH = f"{MARK}/batch/1"
 KEY = "ab" * 32
 SKILLS: dict[str, Any] = {
     "skills": [
@@ -86,6 +87,7 @@ REACHING: dict[str, list[str]] = {
     "export": [f"buy-{MARK}", "--format", "python"],
     "check": [f"buy-{MARK}"],
     "skills run": [f"buy-{MARK}", "--detach"],
+<<<<<<< HEAD
     "schedule list": [],
     "schedule show": [f"daily-{MARK}"],
     "schedule create": ["mine", f"skill:buy-{MARK}", "--every", "1d"],
@@ -93,6 +95,15 @@ REACHING: dict[str, list[str]] = {
     "schedule unpause": [f"daily-{MARK}"],
     "schedule trigger": [f"daily-{MARK}"],
     "schedule delete": [f"daily-{MARK}", "--yes"],
+=======
+    "batch start": [f"buy-{MARK}", "--csv", "ROWS", "--detach"],
+    "batch resume": [BATCH, "--detach"],
+    "batch retry": [BATCH, "--detach"],
+    "batch cancel": [BATCH],
+    "batch results": [BATCH],
+    "batch show": [BATCH],
+    "batch list": [],
+>>>>>>> 07d75e1 (A batch: one task over the rows of a file, each a run of its own that Temporal takes once)
     "overrides list": [],
     "overrides remove": [f"rule-{MARK}"],
     "recall": [f"buy {MARK}", "--url", "https://shop.example"],

@@ -1,0 +1,54 @@
+"""How a run ended, told from what its failure carries; for whoever waits for it, in a workflow or outside."""
+
+import contextlib
+from typing import TypeAlias
+
+from pydantic import ValidationError
+from temporalio.exceptions import ApplicationError, CancelledError, FailureError, TerminatedError
+from temporalio.exceptions import TimeoutError as RunTimeoutError
+
+from replaywright.domain.batches import End
+from replaywright.domain.runs import RunResult
+
+Ended: TypeAlias = tuple[End, RunResult]
+
+
+def ended_well(result: RunResult) -> Ended:
+    """Of a run that came to its end."""
+    return ("done" if result.succeeded else "failed"), result
+
+
+def ended_badly(cause: BaseException | None) -> Ended:
+    """What a failed run says: its own result when it carries one, else the failure in words."""
+    match cause:
+        case CancelledError():
+            return "cancelled", RunResult(succeeded=False, reason="cancelled", message="the run was cancelled")
+        case TerminatedError():
+            message = f"the run was terminated: {cause.message}"
+            return "terminated", RunResult(succeeded=False, reason="terminated", message=message)
+        case RunTimeoutError():
+            message = f"the run took longer than it was allowed to: {cause.message}"
+            return "timed_out", RunResult(succeeded=False, reason="timed_out", message=message)
+        case ApplicationError() if (carried := _carried(cause)) is not None:
+            return ("blocked" if carried.rule else "failed"), carried
+        case _:
+            reason = (cause.type if isinstance(cause, ApplicationError) else None) or type(cause).__name__
+            return "failed", RunResult(succeeded=False, reason=reason, message=_words(cause))
+
+
+def _carried(error: ApplicationError) -> RunResult | None:
+    """The `RunResult` among the failure's details."""
+    for detail in error.details:
+        if isinstance(detail, dict) and "succeeded" in detail:
+            with contextlib.suppress(ValidationError):
+                return RunResult.model_validate(detail)
+    return None
+
+
+def _words(error: BaseException | None) -> str:
+    """The innermost message of a chain of failures: the outer ones only say that an activity failed."""
+    while isinstance(error, FailureError) and error.cause is not None:
+        error = error.cause
+    if isinstance(error, FailureError):
+        return error.message
+    return str(error) if error is not None else "no reason given"
