@@ -16,7 +16,17 @@ from replaywright.artifacts.store import ArtifactStore
 from replaywright.cli.connect import Place, redis_url_of, temporal_errors
 from replaywright.cli.runs import is_ours, memo_of
 from replaywright.cli.starting import TASK_TIMEOUT
-from replaywright.domain.batches import BatchInput, BatchProgress, Chunk, Row, RowEnd, RowIndex, chunks_of
+from replaywright.domain.batches import (
+    ROWS,
+    ROWS_AGAIN,
+    BatchInput,
+    BatchProgress,
+    Chunk,
+    Row,
+    RowEnd,
+    RowIndex,
+    chunks_of,
+)
 from replaywright.domain.saying import count
 from replaywright.errors import ArtifactMissing, InputInvalid
 from replaywright.settings import Settings
@@ -122,7 +132,12 @@ async def start_batch(here: Place, batch: str, given: BatchInput, *, again: bool
                 id_conflict_policy=WorkflowIDConflictPolicy.FAIL,
                 id_reuse_policy=reuse,
                 static_summary=f"{count(given.total, 'row')} of {given.run.task.task}",
-                memo={"task": given.run.task.task, "tenant": here.settings.tenant, "rows": given.of_file},
+                memo={
+                    "task": given.run.task.task,
+                    "tenant": here.settings.tenant,
+                    ROWS: given.of_file,
+                    ROWS_AGAIN: given.index if given.whole else "",
+                },
             )
     except WorkflowAlreadyStartedError as exc:
         raise InputInvalid(
@@ -188,4 +203,4 @@ def is_under_way(execution: WorkflowExecution) -> bool:
 
 async def rows_digest(execution: WorkflowExecution) -> str:
     """Digest of the index of the batch's whole file."""
-    return await memo_of(execution, "rows")
+    return await memo_of(execution, ROWS)

@@ -24,6 +24,10 @@ MESSAGE_LIMIT = 300
 """Characters of the reason that is kept of a row."""
 EXTRACTED_BYTES = 8 * 1024
 """What a run has read is kept with its row up to this size; what is larger is shown by the run alone."""
+ROWS = "rows"
+"""Memo of a batch: digest of the index of its whole file."""
+ROWS_AGAIN = "rows_again"
+"""Memo of a batch that tries some rows again: digest of the index of these."""
 PROBLEMS_KEPT = 5
 """Rows of a batch's progress that came to nothing, the last ones."""
 DEFAULT_PARALLEL = 4

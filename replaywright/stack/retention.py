@@ -3,23 +3,28 @@
 import asyncio
 import logging
 import time
+from collections.abc import Iterable
 from pathlib import Path
 
 from temporalio.client import Client as TemporalClient
 from temporalio.service import RPCError
 
+from activities.batches import read_index
 from cache.connection import Client
 from cache.references import referenced
 from replaywright.artifacts.retention import DAY_S, Limits, Pruned, prune
 from replaywright.artifacts.store import ArtifactStore
-from replaywright.errors import ArtifactsUnavailable, InputInvalid, ReplaywrightError, StackFailed
+from replaywright.domain.batches import ROWS, ROWS_AGAIN
+from replaywright.errors import ArtifactMissing, ArtifactsUnavailable, InputInvalid, ReplaywrightError, StackFailed
 from replaywright.settings import Settings
+from replaywright.stack.keyring import artifact_keys_of
 
 _log = logging.getLogger("replaywright.retention")
 
 EVERY_S = 6 * 3600.0
 """How often the workers of one store look through it, all together."""
 _STAMP = ".looked-through"
+_BATCHES = 'WorkflowType = "BrowserBatch" AND ExecutionStatus = "Running"'
 _RUNNING = 'WorkflowType = "BrowserTask" AND ExecutionStatus = "Running"'
 
 
@@ -35,6 +40,8 @@ def limits_of(settings: Settings) -> Limits:
 async def enforce(settings: Settings, client: TemporalClient, redis: Client, *, dry_run: bool = False) -> Pruned:
     """Delete what is over a limit, and neither named by a cache entry nor in the trace of a run that is under way.
 
+    The rows of batches that are under way stay, too.
+
     Raises:
         InputInvalid: the store is not on local files.
         StackFailed: Temporal does not say which runs are under way. Nothing was deleted.
@@ -48,9 +55,10 @@ async def enforce(settings: Settings, client: TemporalClient, redis: Client, *, 
         )
     try:
         lineages = await _under_way(client, settings.tenant)
+        indexes = await _rows_under_way(client)
     except RPCError as exc:
         raise StackFailed(f"Temporal does not say which runs are under way: {exc.message}") from exc
-    keep = await referenced(redis, lineages)
+    keep = await referenced(redis, lineages) | await _rows_kept(settings, indexes)
     return await _pruned(folder, settings, keep, dry_run=dry_run)
 
 
@@ -69,6 +77,25 @@ async def _under_way(client: TemporalClient, tenant: str) -> list[tuple[str, str
         lineage = await run.memo_value("lineage", default=run.id)
         found.append((str(owner), str(lineage) or run.id))
     return found
+
+
+async def _rows_under_way(client: TemporalClient) -> list[str]:
+    """Digests of the indexes of the rows of every batch that has not ended."""
+    found = []
+    async for batch in client.list_workflows(_BATCHES):
+        found += [str(await batch.memo_value(name, default="")) for name in (ROWS, ROWS_AGAIN)]
+    return [digest for digest in found if digest]
+
+
+async def _rows_kept(settings: Settings, indexes: Iterable[str]) -> frozenset[str]:
+    """The digests of these indexes, and of the rows that they tell of."""
+    store, kept = ArtifactStore(settings.artifacts, artifact_keys_of(settings)), set(indexes)
+    for digest in tuple(kept):
+        try:
+            kept |= {chunk.digest for chunk in (await read_index(store, digest)).chunks}
+        except ArtifactMissing as exc:
+            _log.warning("a batch that is under way has lost its rows: %s", exc)
+    return frozenset(kept)
 
 
 async def keep_within_limits(settings: Settings, client: TemporalClient, redis: Client) -> None:

@@ -1,14 +1,17 @@
 """A batch begins each row once, as a run of its own, some at a time, and notes how each ended."""
 
+import asyncio
 import uuid
+from collections import Counter
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
 import pytest
-from temporalio.client import Client, WorkflowHandle
+from temporalio import activity
+from temporalio.client import Client, WorkflowExecutionStatus, WorkflowHandle
 from temporalio.testing import WorkflowEnvironment
-from temporalio.worker import Worker
+from temporalio.worker import Replayer, Worker
 
 from activities.batches import BatchActivities
 from replaywright.domain.batches import (
@@ -18,6 +21,7 @@ from replaywright.domain.batches import (
     Row,
     RowEnd,
     RowIndex,
+    StopBatch,
     chunks_of,
     run_id_of,
 )
@@ -26,6 +30,7 @@ from replaywright.domain.runs import ActionRequest, Mode, RunInput
 from replaywright.domain.tasks import parse_task
 from replaywright.testing import FakeArtifacts
 from replaywright.testing_batches import FakeRowEnds
+from tests.e2e.lab import until
 from tests.workflows.scripted import Script, done, missed, scripted
 from workflows.batch import BrowserBatch
 from workflows.plugin import WorkflowPlugin
@@ -90,6 +95,14 @@ class Bench:
         return [request.values["who"] for request in self.script.performed if request.step.action == "fill"]
 
 
+async def done_when(held: asyncio.Event, request: ActionRequest) -> StepOutcome:
+    """The step is done as soon as the event is set."""
+    while not held.is_set():
+        activity.heartbeat()
+        await asyncio.sleep(0.1)  # heartbeats have to go out meanwhile
+    return done(request)
+
+
 @asynccontextmanager
 async def bench(client: Client, script: Script | None = None) -> AsyncIterator[Bench]:
     script = script or Script()
@@ -117,3 +130,130 @@ async def test_every_row_is_a_run_of_its_own_and_how_it_ended_is_kept(client: Cl
     assert [ends[row.number].run_id for row in given] == [run_id_of(handle.id, row) for row in given]
     assert (ends[3].status, ends[3].reason, ends[3].failed_step) == ("failed", "no_entry", 1)
     assert [each.number for each in result.problems] == [3]
+
+
+async def test_a_long_batch_continues_as_new_and_no_row_is_lost_or_done_twice(client: Client) -> None:
+    async with bench(client) as made:
+        given = rows(25)
+        handle = await made.start(given, parallel=4, rows_per_history=6)
+        result = await handle.result()
+        ends = made.ended(handle.id)
+        first = await client.get_workflow_handle(handle.id, run_id=handle.first_execution_run_id).describe()
+
+    assert first.status is WorkflowExecutionStatus.CONTINUED_AS_NEW
+    assert sorted(made.greeted()) == sorted(row.values["who"] for row in given)
+    assert result.ended == {"done": 25}
+    assert {end.status for end in ends.values()} == {"done"}
+    assert sorted(ends) == [row.number for row in given]
+
+
+async def test_a_batch_that_was_terminated_finds_the_runs_it_had_begun_when_it_is_begun_again(client: Client) -> None:
+    held = asyncio.Event()
+
+    async def performing(request: ActionRequest, _call: int) -> StepOutcome:
+        return await done_when(held, request)
+
+    async with bench(client, Script(performing=performing)) as made:
+        given = rows(4)
+        handle = await made.start(given, parallel=2)
+        await until("two rows are under way", lambda: len({one.run_id for one in made.script.opened}) == 2)
+        await handle.terminate("the test")
+        again = await made.start(given, handle.id, parallel=2)
+        await until("they are watched", lambda: watched_in(again))
+        held.set()
+        result = await again.result()
+        ends = made.ended(handle.id)
+
+    assert result.ended == {"done": 4}
+    assert Counter(made.greeted()) == dict.fromkeys((row.values["who"] for row in given), 1)
+    assert [ends[row.number].run_id for row in given] == [run_id_of(handle.id, row) for row in given]
+
+
+async def watched_in(handle: WorkflowHandle[BrowserBatch, BatchProgress]) -> bool:
+    return any(
+        event.activity_task_scheduled_event_attributes.activity_type.name == "batch.watch"
+        for event in (await handle.fetch_history()).events
+    )
+
+
+async def test_rows_that_have_ended_are_not_begun_again_whatever_became_of_them(client: Client) -> None:
+    async with bench(client) as made:
+        given = rows(5)
+        batch = "batch-ended"
+        kept = [
+            RowEnd(number=1, status="done", run_id="earlier"),
+            RowEnd(number=4, status="failed", run_id=run_id_of(batch, given[3])),
+        ]
+        await made.ends.note(TENANT, batch, kept)
+        result = await (await made.start(given, batch)).result()
+
+    assert sorted(made.greeted()) == ["guest 2", "guest 3", "guest 5"]
+    assert result.ended == {"done": 4, "failed": 1}
+
+
+async def test_after_so_many_failures_no_further_row_is_begun(client: Client) -> None:
+    async with bench(client, Script(perform=lambda request, _call: missed("no_entry"))) as made:
+        result = await (await made.start(rows(20), parallel=1, max_failures=3)).result()
+
+    assert (result.status, result.stopped, result.ended) == ("stopped", "failures", {"failed": 3})
+    assert result.why == "3 rows came to nothing (--max-failures)"
+
+
+@pytest.mark.parametrize(("abort", "becomes"), [(False, {"done": 2}), (True, {"cancelled": 2})])
+async def test_a_batch_that_is_stopped_lets_rows_end_or_cancels_them(
+    client: Client, abort: bool, becomes: dict[str, int]
+) -> None:
+    held = asyncio.Event()
+
+    async def performing(request: ActionRequest, _call: int) -> StepOutcome:
+        return await done_when(held, request)
+
+    async with bench(client, Script(performing=performing)) as made:
+        handle = await made.start(rows(10), parallel=2)
+        await until("two rows are under way", lambda: len(made.script.performed) == 2)
+        said = await handle.execute_update(BrowserBatch.stop, StopBatch(abort=abort, who="Ada", why="enough"))
+        if not abort:
+            held.set()
+        result = await handle.result()
+
+    assert (said.status, said.stopped, said.why) == ("stopping", "aborted" if abort else "cancelled", "Ada: enough")
+    assert (result.status, result.ended) == ("stopped", becomes)
+
+
+async def test_where_the_rows_are_not_to_be_had_the_batch_says_so_and_begins_none(client: Client) -> None:
+    async with bench(client) as made:
+        given = rows(3)
+        await made.keep(given)
+        made.artifacts.values.clear()
+        result = await (await made.start(given, index="ab" * 32)).result()
+
+    assert (result.status, result.stopped) == ("stopped", "rows_unreadable")
+    assert "ab" * 32 in result.why
+    assert made.greeted() == []
+
+
+async def test_the_others_wait_until_the_first_row_has_learned_what_they_find_learned(client: Client) -> None:
+    seen: list[tuple[int, int]] = []
+    over: set[str] = set()
+
+    async def performing(request: ActionRequest, _call: int) -> StepOutcome:
+        seen.append((len(over), len({one.run_id for one in made.script.opened} - over)))
+        if request.step.action == "fill":
+            over.add(request.run_id)
+        return done(request)
+
+    async with bench(client, Script(performing=performing)) as made:
+        await (await made.start(rows(6), parallel=3, first_alone=True)).result()
+
+    assert {under_way for ended, under_way in seen if not ended} == {1}
+    assert max(under_way for _ended, under_way in seen) > 1
+
+
+async def test_the_history_of_a_batch_replays(client: Client) -> None:
+    async with bench(client) as made:
+        handle = await made.start(rows(8), parallel=2)
+        await handle.result()
+        history = await handle.fetch_history()
+
+    replayed = await Replayer(workflows=[], plugins=[WorkflowPlugin()]).replay_workflow(history)
+    assert replayed.replay_failure is None
