@@ -473,20 +473,14 @@ async def _browser_workers(
     ]
     batches = BatchActivities(artifacts, RedisRowEnds(redis))
     most = settings.max_browsers or most_places()
-<<<<<<< HEAD
-    # Only the shared queue is polled as a version: on the others, named for one worker, or for host and build, nobody
-    # else asks, and a version keeps every queue that it was ever polled on (docs/adr/0007).
+    # Only the queues that all workers share are polled as a version: on the others, named for one worker, or for host and
+    # build, nobody else asks, and a version keeps every queue that it was ever polled on (docs/adr/0007).
+    batching: list[Callable[..., Any]] = [batches.read_rows, batches.note_rows, batches.watch_rows]
     served: tuple[tuple[str, list[Callable[..., Any]], int, WorkerDeploymentConfig | None], ...] = (
         (queues[0], own, most * 2, None),
         (queues[1], [sessions.recover_session], most, None),
         (queues[2], shared, OPENED_AT_ONCE, version),
-=======
-    served: tuple[tuple[str, list[Callable[..., Any]], int], ...] = (
-        (queues[0], own, most * 2),
-        (queues[1], [sessions.recover_session], most),
-        (queues[2], shared, OPENED_AT_ONCE),
-        (batch_queue(queue), [batches.read_rows, batches.note_rows, batches.watch_rows], BATCH_ACTIVITIES),
->>>>>>> 07d75e1 (A batch: one task over the rows of a file, each a run of its own that Temporal takes once)
+        (batch_queue(queue), batching, BATCH_ACTIVITIES, version),
     )
     return [
         Worker(

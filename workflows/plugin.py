@@ -11,11 +11,8 @@ from temporalio.worker import UnsandboxedWorkflowRunner, WorkflowRunner
 from temporalio.worker.workflow_sandbox import SandboxedWorkflowRunner
 
 from replaywright.errors import ReplaywrightError
-<<<<<<< HEAD
 from workflows.admission import AdmittingRunner
-=======
 from workflows.batch import BrowserBatch
->>>>>>> 07d75e1 (A batch: one task over the rows of a file, each a run of its own that Temporal takes once)
 from workflows.task import BrowserTask
 
 PURE = ("pydantic", "pydantic_core", "rfc8785", "rapidfuzz", "replaywright")

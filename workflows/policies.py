@@ -122,20 +122,14 @@ def browser_queue(base: str) -> str:
     return f"{base}-browser"
 
 
-<<<<<<< HEAD
-def host_queue(base: str, host: str, build_id: str | None = None) -> str:
-    """Queue of the workers of one host that have this version."""
-    return f"{base}-host-{host}" + (f"-{build_id}" if build_id else "")
-=======
 def batch_queue(base: str) -> str:
     """Queue of all workers that can read the rows of batches; none of its activities waits for a place."""
     return f"{base}-batch"
 
 
-def host_queue(base: str, host: str) -> str:
-    """Queue of the workers of one host."""
-    return f"{base}-host-{host}"
->>>>>>> 07d75e1 (A batch: one task over the rows of a file, each a run of its own that Temporal takes once)
+def host_queue(base: str, host: str, build_id: str | None = None) -> str:
+    """Queue of the workers of one host that have this version."""
+    return f"{base}-host-{host}" + (f"-{build_id}" if build_id else "")
 
 
 def model_queue(base: str) -> str:

@@ -38,13 +38,8 @@ from replaywright.cli.app import app
 __all__ = ["COMMANDS", "app"]
 
 COMMANDS = (
-<<<<<<< HEAD
     *(demo, doctor, up, versions, run, resume, runs, schedule, dashboard, inbox, answer, steer, takeover, recall),
-    *(check, skills, skill_run, skill_changes),
-=======
-    *(demo, doctor, up, run, resume, runs, dashboard, inbox, answer, steer, takeover, recall),
     *(batch, check, skills, skill_run, skill_changes),
->>>>>>> 07d75e1 (A batch: one task over the rows of a file, each a run of its own that Temporal takes once)
     *(artifacts, report, cache, overrides, policy, keys, codec_server, trace, importing, export, schema, secrets),
 )
 """Imported for what they register."""

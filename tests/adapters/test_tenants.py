@@ -87,7 +87,6 @@ REACHING: dict[str, list[str]] = {
     "export": [f"buy-{MARK}", "--format", "python"],
     "check": [f"buy-{MARK}"],
     "skills run": [f"buy-{MARK}", "--detach"],
-<<<<<<< HEAD
     "schedule list": [],
     "schedule show": [f"daily-{MARK}"],
     "schedule create": ["mine", f"skill:buy-{MARK}", "--every", "1d"],
@@ -95,7 +94,6 @@ REACHING: dict[str, list[str]] = {
     "schedule unpause": [f"daily-{MARK}"],
     "schedule trigger": [f"daily-{MARK}"],
     "schedule delete": [f"daily-{MARK}", "--yes"],
-=======
     "batch start": [f"buy-{MARK}", "--csv", "ROWS", "--detach"],
     "batch resume": [BATCH, "--detach"],
     "batch retry": [BATCH, "--detach"],
@@ -103,7 +101,6 @@ REACHING: dict[str, list[str]] = {
     "batch results": [BATCH],
     "batch show": [BATCH],
     "batch list": [],
->>>>>>> 07d75e1 (A batch: one task over the rows of a file, each a run of its own that Temporal takes once)
     "overrides list": [],
     "overrides remove": [f"rule-{MARK}"],
     "recall": [f"buy {MARK}", "--url", "https://shop.example"],

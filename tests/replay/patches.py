@@ -31,6 +31,7 @@ from replaywright.domain.runs import (
 )
 from replaywright.settings import Settings
 from replaywright.stack.temporal import provide_temporal, start_temporal
+from tests.workflows.batches import bench, rows, third_fails
 from tests.workflows.scripted import Script, done, lost, missed, run_of, scripted, waiting
 from workflows.plugin import WorkflowPlugin
 from workflows.task import BrowserTask
@@ -194,3 +195,22 @@ async def recorded(
                 await handle.result()
             history: WorkflowHistory = await handle.fetch_history()
     return history
+
+
+async def record_batch(folder: Path, scratch: Path, as_text: Callable[[WorkflowHistory], str]) -> None:
+    """Write, if they are missing, the two histories of a batch that continued as new, and has a row that failed."""
+    paths = [folder / f"batch-{part}.json" for part in ("first", "last")]
+    if all(path.exists() for path in paths):
+        return
+    binary = await provide_temporal(scratch)
+    server = await start_temporal(binary.path, log=scratch / "batch.log", database=scratch / "batch.db")
+    try:
+        client = await Client.connect(server.address, plugins=[WorkflowPlugin(sandboxed=True)])
+        async with bench(client, Script(perform=third_fails)) as made:
+            handle = await made.start(rows(5), f"batch-{uuid.uuid4().hex}", parallel=2, rows_per_history=3)
+            await handle.result()
+        first = client.get_workflow_handle(handle.id, run_id=handle.first_execution_run_id)
+        for path, execution in zip(paths, (first, client.get_workflow_handle(handle.id)), strict=True):
+            path.write_text(as_text(await execution.fetch_history()), encoding="utf-8")
+    finally:
+        await server.child.stop()

@@ -42,6 +42,8 @@ def test_there_are_recorded_histories() -> None:
         "hibernated",
         "resumed-after-an-edit",
         "searchable",
+        "batch-first",
+        "batch-last",
     }
 
 
