@@ -199,7 +199,7 @@ async def recorded(
 
 async def record_batch(folder: Path, scratch: Path, as_text: Callable[[WorkflowHistory], str]) -> None:
     """Write, if they are missing, the two histories of a batch that continued as new, and has a row that failed."""
-    paths = [folder / f"batch-{part}.json" for part in ("first", "last")]
+    paths = [folder / f"{part}.json" for part in ("first", "last")]
     if all(path.exists() for path in paths):
         return
     binary = await provide_temporal(scratch)

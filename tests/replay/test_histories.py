@@ -13,6 +13,8 @@ from worker import ReplaywrightPlugin
 
 HISTORIES = sorted((Path(__file__).parent / "histories").glob("*.json"))
 
+BATCHES = sorted((Path(__file__).parent / "histories" / "batches").glob("*.json"))
+
 PATCHES = sorted((Path(__file__).parent / "histories" / "patches").glob("*.json"))
 
 
@@ -42,8 +44,6 @@ def test_there_are_recorded_histories() -> None:
         "hibernated",
         "resumed-after-an-edit",
         "searchable",
-        "batch-first",
-        "batch-last",
     }
 
 
@@ -101,6 +101,22 @@ async def test_a_recorded_history_replays_against_the_code_of_today(path: Path) 
 
     result = await Replayer(workflows=[], plugins=[ReplaywrightPlugin()]).replay_workflow(
         history, raise_on_replay_failure=False
+    )
+
+    assert result.replay_failure is None
+
+
+def test_there_are_histories_of_a_batch_that_continued_as_new() -> None:
+    assert [path.stem for path in BATCHES] == ["first", "last"]
+
+
+@pytest.mark.parametrize("path", BATCHES, ids=lambda path: path.stem)
+async def test_a_recorded_batch_replays_against_the_code_of_today(path: Path) -> None:
+    text = path.read_text(encoding="utf-8")
+    batch = json.loads(text)["events"][0]["workflowExecutionStartedEventAttributes"]["workflowId"]
+
+    result = await Replayer(workflows=[], plugins=[ReplaywrightPlugin()]).replay_workflow(
+        WorkflowHistory.from_json(batch, text), raise_on_replay_failure=False
     )
 
     assert result.replay_failure is None
