@@ -16,6 +16,7 @@ from cache.steps import RedisStepStore
 from replaywright.cli.commands import app
 from replaywright.cli.connect import connect
 from replaywright.domain.actions import Action
+from replaywright.domain.batches import BatchInput
 from replaywright.domain.entries import ActionCacheEntry
 from replaywright.domain.outcomes import Lookup, Status, StepOutcome
 from replaywright.domain.runs import RunInput
@@ -154,6 +155,8 @@ async def test_no_command_finds_or_changes_anything_of_another_tenant(
         "COLUMNS": "300",
     }
     skills, rules = tmp_path / "skills.yaml", tmp_path / "rules.yaml"
+    rows = tmp_path / "rows.csv"
+    rows.write_text("who\nAda\n")
     skills.write_text(yaml.safe_dump(SKILLS))
     rules.write_text(yaml.safe_dump(RULES))
     scheduled = [f"daily-{MARK}", f"skill:buy-{MARK}", "--every", "1d", "--paused"]
@@ -172,6 +175,13 @@ async def test_no_command_finds_or_changes_anything_of_another_tenant(
         id=RUN,
         task_queue="nobody@alpha",
         memo={"task": task.task, "tenant": "alpha", "lineage": RUN},
+    )
+    await client.start_workflow(
+        "BrowserBatch",
+        BatchInput(run=RunInput(task=task, tenant="alpha"), index="ab" * 32, total=1),
+        id=BATCH,
+        task_queue="nobody@alpha",
+        memo={"task": task.task, "tenant": "alpha", "rows": "ab" * 32},
     )
     redis = open_redis(redis_url)
     entry = ActionCacheEntry(
@@ -195,13 +205,11 @@ async def test_no_command_finds_or_changes_anything_of_another_tenant(
         return {key: await redis.dump(key) async for key in redis.scan_iter(match="*{alpha*")}
 
     before = await kept()
-    own = {
-        name: await invoked(name, REACHING[name], "alpha", environment)
-        for name in ("runs", "show", "skills list", "schedule list")
-    }
+    listing = ("runs", "show", "skills list", "schedule list", "batch list")
+    own = {name: await invoked(name, REACHING[name], "alpha", environment) for name in listing}
     found: dict[str, Result] = {}
     for name, arguments in REACHING.items():
-        with_file = [str(skills) if argument == "FILE" else argument for argument in arguments]
+        with_file = [{"FILE": str(skills), "ROWS": str(rows)}.get(argument, argument) for argument in arguments]
         found[name] = await invoked(name, with_file, "beta", environment)
 
     assert all(MARK in result.output for result in own.values()), own
@@ -215,7 +223,8 @@ async def test_no_command_finds_or_changes_anything_of_another_tenant(
     description = await client.get_workflow_handle(RUN).describe()
     assert description.status is not None
     assert description.status.name == "RUNNING"
-    await client.get_workflow_handle(RUN).terminate()
+    for workflow_id in (RUN, BATCH):
+        await client.get_workflow_handle(workflow_id).terminate()
     schedule = client.get_schedule_handle(f"alpha/daily-{MARK}")
     state = await schedule.describe()
     assert (state.schedule.state.paused, state.info.num_actions) == (True, 0)
