@@ -262,8 +262,8 @@ class BrowserTask(SteeringUpdates, Views):
             TaskFailed: there is no such skill, or the values are not what it takes.
         """
         run = self._run
-        if run.schedule and not run.lineage:
-            workflow.upsert_memo({"lineage": self._lineage})  # whoever made the schedule could not know it
+        if run.schedule:  # who made it could not know the lineage, and continuing as new forgets what was told before
+            workflow.upsert_memo({"lineage": self._lineage})
         if run.named:
             self._show_doing(f"looking up the skill {run.named}")
             workflow.continue_as_new(await newest(run, self._lineage))

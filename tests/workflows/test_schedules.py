@@ -100,6 +100,7 @@ async def test_a_reset_and_a_new_history_leave_a_scheduled_run_in_its_lineage(cl
         handle = await start(client, queue, run_of(GOTO, GOTO, GOTO, schedule="acme/daily", steps_per_history=1))
         await handle.result()
         [first] = {request.lineage for request in script.performed}
+        told = await (await client.get_workflow_handle(handle.id).describe()).memo_value("lineage")
         again = await client.workflow_service.reset_workflow_execution(
             ResetWorkflowExecutionRequest(
                 namespace=client.namespace,
@@ -110,7 +111,7 @@ async def test_a_reset_and_a_new_history_leave_a_scheduled_run_in_its_lineage(cl
         )
         await client.get_workflow_handle(handle.id, run_id=again.run_id).result()
 
-    assert first == f"{handle.id}@{handle.first_execution_run_id}"
+    assert told == first == f"{handle.id}@{handle.first_execution_run_id}"
     assert len(script.performed) == 6
     assert {request.lineage for request in script.performed} == {first}
 
