@@ -89,7 +89,7 @@ async def test_the_program_of_the_guide_orders_once_though_it_is_started_twice(
     again, out_again, err_again = await done(stage, *command)
 
     assert (status, again) == (0, 0), err + err_again
-    assert "asked: shall this be ordered?" in out
+    assert "shall this be ordered?" in out
     assert "done: 5 steps, 0 model calls" in out
     assert "asked:" not in out_again
     assert "done: 5 steps, 0 model calls" in out_again
@@ -152,7 +152,7 @@ async def test_node_answers_what_a_run_asks_and_is_told_why_one_fails(stage: Sta
     wrong, _, err_wrong = await done(stage, "node", program, ASKS, "nam=Grace")
 
     assert (status, again, wrong) == (1, 1, 1)
-    assert "asked: shall this be ordered?" in out
+    assert "shall this be ordered?" in out
     assert err.startswith("TaskFailed: step 4: ")
     assert '"failedStep": 3' in err
     assert err_again == f"there is, or was, a run with the id {run_id}\n"
