@@ -287,8 +287,9 @@ def _speaking_ours(temporal: TemporalClient, keys: Sequence[Key]) -> TemporalCli
     converter = sealed(converter, keys)
     if converter is given:
         return temporal
-    # Its plugins have had their say: they are not asked once more.
-    return TemporalClient(**{**config, "data_converter": converter, "plugins": []})
+    config["data_converter"] = converter
+    config["plugins"] = []  # they have had their say, and are not asked once more
+    return TemporalClient(**config)
 
 
 def _task_of(given: Task | Mapping[str, Any] | Path) -> Task:
