@@ -3,7 +3,7 @@
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
 .PHONY: help setup demo docs leaks test test-long mutants check format lock record-histories clean
-.PHONY: bench-batch bench-first-action bench-inbox bench-locate bench-miniwob bench-recall bench-recovery bench-replay bench-scale bench-snapshot bench-telemetry bench-verify bench-widgets chaos chaos-long injection
+.PHONY: bench-batch bench-first-action bench-hosts bench-inbox bench-locate bench-miniwob bench-recall bench-recovery bench-replay bench-scale bench-snapshot bench-telemetry bench-verify bench-widgets chaos chaos-long injection
 
 BIN := .venv/bin
 ARGS ?=
@@ -95,8 +95,12 @@ bench-recovery: setup ## measure the seconds from a killed worker, or worker and
 
 bench-first-action: setup ## measure the seconds from starting `replaywright run` to its first action, with a running stack
 	$(BIN)/python -m bench.first_action $(ARGS)
+
 bench-batch: setup ## do 2,000 rows with real servers and a scripted browser: rows a second, sizes of histories
 	$(BIN)/python -m bench.batch $(ARGS)
+
+bench-hosts: setup ## runs on two hosts of network namespaces, one of which dies in each round; the site says what it was sent
+	$(BIN)/python -m bench.hosts $(ARGS)
 
 bench-inbox: setup ## measure how long it takes to find 200 runs that wait for a person
 	$(BIN)/python -m bench.inbox $(ARGS)

@@ -34,6 +34,7 @@ from replaywright.stack.versions import VersionState, versions_of
 from replaywright.stack.visibility import known_attributes
 
 _OLDEST_PYTHON = (3, 11)
+_HERE = ("localhost", "127.0.0.1", "::1")
 _LOW_DISK_BYTES = 2 * 1024**3
 _MODEL_TIMEOUT_S = 5
 _FONT_FOLDERS = ("/usr/share/fonts", "/usr/local/share/fonts", "/System/Library/Fonts")
@@ -89,6 +90,7 @@ async def diagnose(settings: Settings) -> tuple[Finding, ...]:
         await _redis(settings),
         await _integrity(settings),
         await asyncio.to_thread(_confidentiality, settings),
+        _artifacts(settings),
         await _model(settings, os.environ),
         await _telemetry(settings),
         await asyncio.to_thread(_fonts),
@@ -315,6 +317,18 @@ def _confidentiality(settings: Settings) -> Finding:
         )
         return Finding(component="Encryption", health=Health.WARNING, found=found, advice=advice)
     return Finding(component="Encryption", health=Health.OK, found=found)
+
+
+def _artifacts(settings: Settings) -> Finding:
+    """Whether other hosts that serve the same Temporal find what is kept here."""
+    server = (settings.temporal_address or "localhost").rpartition(":")[0].strip("[]") or "localhost"
+    if settings.artifacts_url is not None or server in _HERE:
+        return Finding(component="Artifacts", health=Health.OK, found=settings.artifacts)
+    advice = (
+        "they are on this host alone, and Temporal is elsewhere: a run cannot be brought back on another host, where "
+        "its checkpoints are not found; set REPLAYWRIGHT_ARTIFACTS_URL to a store that all hosts share"
+    )
+    return Finding(component="Artifacts", health=Health.WARNING, found=settings.artifacts, advice=advice)
 
 
 async def _model(settings: Settings, environment: Mapping[str, str]) -> Finding:

@@ -383,3 +383,16 @@ async def test_doctor_refuses_a_redis_that_evicts(settings: Settings, redis_url:
     redis = next(finding for finding in findings if finding.component == "Redis")
     assert redis.health is Health.FAILED
     assert "allkeys-lru" in redis.advice
+
+
+async def test_doctor_warns_of_artifacts_that_other_hosts_do_not_find(settings: Settings, tmp_path: Path) -> None:
+    elsewhere = settings.model_copy(update={"temporal_address": "temporal.invalid:7233", "temporal_tls": False})
+    shared = elsewhere.model_copy(update={"artifacts_url": str(tmp_path)})
+
+    told = [
+        next(one for one in await diagnose(each) if one.component == "Artifacts")
+        for each in (settings, elsewhere, shared)
+    ]
+
+    assert [one.health for one in told] == [Health.OK, Health.WARNING, Health.OK]
+    assert "REPLAYWRIGHT_ARTIFACTS_URL" in told[1].advice
