@@ -61,7 +61,7 @@ from replaywright.keeper.client import reap
 from replaywright.keeper.identity import host_name
 from replaywright.keeper.local import LocalKeepers
 from replaywright.keeper.places import most_places
-from replaywright.keeper.protocol import KeeperOptions
+from replaywright.keeper.protocol import KeeperOptions, RemoteBrowser
 from replaywright.llm.embedder import HttpEmbedder
 from replaywright.llm.executor import ModelExecutor
 from replaywright.llm.labeller import ModelLabeller
@@ -391,17 +391,18 @@ async def _browser_workers(
         custom=custom_predicates(),
     )
     exits.push_async_callback(browsers.close)
-    _, chromium, _ = await asyncio.gather(
-        asyncio.to_thread(reap, sessions_dir), asyncio.to_thread(find_chromium, settings.chromium), browsers.start()
+    _, executable, _ = await asyncio.gather(
+        asyncio.to_thread(reap, sessions_dir), asyncio.to_thread(_executable, settings), browsers.start()
     )
     keepers = LocalKeepers(
         sessions_dir,
-        chromium.path,
+        executable,
         headless=settings.headless,
         sandbox=settings.chromium_sandbox,
         lease_s=settings.lease_s,
         limit=settings.max_browsers,
         own=own_services(settings, nodes_of(redis)),
+        remote=_remote(settings),
     )
     attachments = Attachments(keepers, browsers)
     exits.push_async_callback(attachments.drop_all)
@@ -498,6 +499,17 @@ async def _browser_workers(
 
 def _build_of(version: WorkerDeploymentConfig | None) -> str | None:
     return version.version.build_id if version is not None and version.use_worker_versioning else None
+
+
+def _remote(settings: Settings) -> RemoteBrowser | None:
+    if settings.browser_endpoint is None:
+        return None
+    return RemoteBrowser(endpoint=settings.browser_endpoint, proxy_host=settings.browser_proxy_host or "")
+
+
+def _executable(settings: Settings) -> Path:
+    """The Chromium to start; none is looked for where one runs already."""
+    return Path() if settings.browser_endpoint is not None else find_chromium(settings.chromium).path
 
 
 async def _keep_reaping(sessions_dir: Path) -> None:

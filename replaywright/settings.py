@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self, cast
+from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, AliasChoices, Field, StringConstraints, ValidationError, model_validator
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
@@ -235,6 +236,13 @@ class Settings(BaseSettings):
     sandbox: bool | None = None
     """Chromium's own sandbox. None: on, except as root, where Chromium refuses to start with it."""
 
+    browser_endpoint: str | None = Field(default=None, repr=False)
+    """`http(s)://host:port`, or `ws(s)://…`, of the DevTools of a Chromium that runs already: sessions are contexts of
+    it. It has to reach this host. None: each session starts a Chromium of its own."""
+
+    browser_proxy_host: str | None = None
+    """What that Chromium's host calls this one, where that is another address than this one's own on the way there."""
+
     home: Annotated[Path, AfterValidator(_absolute)] = Field(default_factory=lambda: default_home(os.environ))
     """Where sockets, profiles, artifacts and the local stack's databases live. Only its owner can read it."""
 
@@ -322,6 +330,7 @@ class Settings(BaseSettings):
         if self.redis_url is not None and not self.redis_url.startswith(_REDIS_SCHEMES):
             # The address may hold a password: it is not repeated.
             raise ValueError(f"redis_url: expected an address that begins with one of {', '.join(_REDIS_SCHEMES)}")
+        self._require_a_browser_that_can_be_had()
         for root in self.upload_folders:
             if not root.is_absolute() or not root.is_dir():
                 raise ValueError(
@@ -337,6 +346,25 @@ class Settings(BaseSettings):
         if self.overrides is not None and not self.overrides.is_dir():
             raise ValueError(f"overrides: expected a folder that exists, got {str(self.overrides)!r}")
         return self
+
+    def _require_a_browser_that_can_be_had(self) -> None:
+        endpoint = self.browser_endpoint  # it may hold a token: it is not repeated
+        if endpoint is None:
+            return
+        if endpoint.startswith("playwright"):
+            raise ValueError(
+                "browser_endpoint: a Playwright server ends its pages with the connection of the worker; start its "
+                "browser with --remote-debugging-port, and give that address"
+            )
+        parts = urlsplit(endpoint)
+        if parts.scheme not in ("http", "https", "ws", "wss") or not parts.hostname:
+            raise ValueError(
+                "browser_endpoint: expected the address of a Chromium's DevTools, such as http://chrome.example:9222"
+            )
+        if self.max_browsers is None:
+            raise ValueError(
+                "browser_endpoint: set REPLAYWRIGHT_MAX_BROWSERS too: how much memory that host has is not known here"
+            )
 
     @classmethod
     def settings_customise_sources(
@@ -470,7 +498,9 @@ def _one_line(error: ValidationError, in_files: Mapping[str, str]) -> str:
     if variable in in_files:  # what is in a file may be a secret
         return f"{variable}{SUFFIX}: what is in the file is not right: {message}"
     # A redis address may hold a password, and keys are secrets.
-    shown = "" if variable.endswith(("REDIS_URL", "_KEYS", "_TOKEN")) else f", got {first['input']!r}"
+    shown = (
+        "" if variable.endswith(("REDIS_URL", "BROWSER_ENDPOINT", "_KEYS", "_TOKEN")) else f", got {first['input']!r}"
+    )
     return f"{variable}: {message}{shown}"
 
 

@@ -14,7 +14,7 @@ from replaywright.keeper.commit_gate import LocalCommitGate
 from replaywright.keeper.identity import boot_id, host_name
 from replaywright.keeper.memory import resident
 from replaywright.keeper.places import Places
-from replaywright.keeper.protocol import SOCKET_NAME, ConnectionRecord, KeeperOptions
+from replaywright.keeper.protocol import SOCKET_NAME, ConnectionRecord, KeeperOptions, RemoteBrowser
 
 
 class LocalKeepers:
@@ -30,10 +30,11 @@ class LocalKeepers:
         lease_s: float,
         limit: int | None,
         own: Sequence[OwnService] = (),
+        remote: RemoteBrowser | None = None,
     ) -> None:
         """`limit` is the number of places for browsers on this host; None: what the free memory has room for.
 
-        No browser reaches the `own` services.
+        No browser reaches the `own` services. With `remote` they are contexts of that one, and none is started.
         """
         self._own = tuple(own)
         self._places = Places(sessions_dir, limit)
@@ -41,6 +42,7 @@ class LocalKeepers:
         self._headless = headless
         self._sandbox = sandbox
         self._lease_s = lease_s
+        self._remote = remote
 
     async def launch(self, session_id: str, network: NetworkPolicy, instead_of: str = "") -> SessionRef:
         """Start a keeper with its Chromium.
@@ -57,6 +59,7 @@ class LocalKeepers:
             headless=self._headless,
             no_sandbox=not self._sandbox,
             lease_s=self._lease_s,
+            remote=self._remote,
         )
         try:
             handle = await start_keeper(directory, options)

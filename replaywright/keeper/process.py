@@ -3,6 +3,7 @@
 import asyncio
 import logging
 import os
+import secrets
 import shutil
 import signal
 import time
@@ -47,6 +48,7 @@ from replaywright.keeper.protocol import (
     NetworkRequest,
     OperationRecord,
     PermitRequest,
+    RemoteBrowser,
     RenewRequest,
     Reply,
     ReplyHead,
@@ -60,9 +62,13 @@ from replaywright.keeper.protocol import (
 )
 from replaywright.keeper.proxy import ForwardProxy
 from replaywright.keeper.relay import CdpRelay
+from replaywright.keeper.remote import RemoteChromium
 
 MAX_RELAYS = 8
 """Attachments of one epoch that stay open; the oldest without a connection makes room."""
+KNOCK_S = 10.0
+"""What a remote browser is given to come to the proxy."""
+EVERYWHERE = "0.0.0.0"  # noqa: S104 - where a remote browser comes from by way of others; only it is served
 LONGEST_NAP_S = 5.0
 """Deadlines are looked at at least so often: a suspended machine does not advance the timers of the event loop."""
 
@@ -107,7 +113,7 @@ class Keeper:
         self._gate = Gate(self._black_box, lease_lapsed=self._lease_lapsed, dispatcher=dispatcher)
         self._guard = Guard(options.network, self._black_box)
         self._proxy = ForwardProxy(self._gate, self._black_box, guard=self._guard)
-        self._chromium: ChromiumProcess | None = None
+        self._chromium: ChromiumProcess | RemoteChromium | None = None
         self._relays: list[tuple[CdpRelay, int]] = []
         self._hands = Hands(self._directory, self._black_box, self._proxy.own_ports)
         self._control: asyncio.Server | None = None
@@ -145,6 +151,21 @@ class Keeper:
 
     async def _start(self) -> None:
         self._write_record()
+        remote = self._options.remote
+        self._chromium = await (self._own_chromium() if remote is None else self._context_of(remote))
+        self._write_record()
+        os.chdir(self._directory)  # the address of a unix socket has room for 107 bytes: a relative one always fits
+        self._control = await asyncio.start_unix_server(self._serve_client, SOCKET_NAME, limit=MAX_LINE_BYTES)
+        Path(SOCKET_NAME).chmod(0o600)
+        if isinstance(self._chromium, ChromiumProcess):
+            await self._chromium.wait_until_debuggable(self._options.browser_timeout_s)
+        self._proxy.own_ports.add(self._chromium.debugging_port)
+        self._state = SessionState.READY
+        self._renew(self._epoch, self._options.lease_s)
+        self._write_record()
+
+    async def _own_chromium(self) -> ChromiumProcess:
+        """Start a browser of this session's own."""
         proxy_port = await self._proxy.start()
         _log.info("proxy listens after %.0f ms", (time.monotonic() - self._started_s) * 1000)
         arguments = command_line(
@@ -160,16 +181,38 @@ class Keeper:
         )
         self._profile.mkdir(mode=0o700, exist_ok=True)
         prepare_profile(self._profile, self._directory / DOWNLOADS_NAME)
-        self._chromium = await ChromiumProcess.start(arguments, profile=self._profile, environment=os.environ)
-        self._write_record()
-        os.chdir(self._directory)  # the address of a unix socket has room for 107 bytes: a relative one always fits
-        self._control = await asyncio.start_unix_server(self._serve_client, SOCKET_NAME, limit=MAX_LINE_BYTES)
-        Path(SOCKET_NAME).chmod(0o600)
-        await self._chromium.wait_until_debuggable(self._options.browser_timeout_s)
-        self._proxy.own_ports.add(self._chromium.debugging_port)
-        self._state = SessionState.READY
-        self._renew(self._epoch, self._options.lease_s)
-        self._write_record()
+        return await ChromiumProcess.start(arguments, profile=self._profile, environment=os.environ)
+
+    async def _context_of(self, remote: RemoteBrowser) -> RemoteChromium:
+        """Make a context of this session's own in a browser that runs already, and see that it keeps to the proxy.
+
+        Raises:
+            StackFailed: the browser cannot be had, or does not come to the proxy: then there would be no gate.
+        """
+        name = f"{secrets.token_hex(16)}.invalid"
+        chromium = RemoteChromium(remote.endpoint, self._child_ended)
+        try:
+            address = await chromium.connect()
+            port, knocked = await self._proxy.start_for(EVERYWHERE if remote.proxy_host else address, name)
+            host = remote.proxy_host or address
+            host = f"[{host}]" if ":" in host else host
+            size = {"width": self._options.window_width, "height": self._options.window_height}
+            await chromium.open(f"http://{host}:{port}", **size)
+            await chromium.knock(f"http://{name}/")
+            try:
+                _log.info("the browser comes from %s", await asyncio.wait_for(knocked, KNOCK_S))
+            except TimeoutError:
+                raise StackFailed(
+                    f"the browser at {chromium.shown} does not reach this host's proxy at {host}:{port}, and without "
+                    "it there is no commit gate and no network policy: let its host connect to this one, and set "
+                    "REPLAYWRIGHT_BROWSER_PROXY_HOST to what this host is called there"
+                ) from None
+            await chromium.quiet()
+            await chromium.refuse_datagrams(EVERYWHERE if remote.proxy_host else address, host)
+        except BaseException:
+            await chromium.kill()
+            raise
+        return chromium
 
     async def _watch_deadlines(self) -> None:
         while not self._end.is_set():
@@ -427,6 +470,8 @@ class Keeper:
         self._admit_holder(request.epoch)
         if self._chromium is None or self._state is not SessionState.READY:
             raise RequestRefused(ErrorCode.BROWSER_DEAD, f"there is no browser to lend: {self._state}")
+        if isinstance(self._chromium, RemoteChromium):
+            raise RequestRefused(ErrorCode.REFUSED, "a remote browser is not lent: others have sessions in it, too")
         lent = await self._hands.lend(request.lending, request.lasts_s, self._chromium.debugging_port)
         if request.epoch < self._epoch:  # a greater epoch came while the port was opened
             self._hands.close()

@@ -34,6 +34,15 @@ class Message(BaseModel):
     model_config = ConfigDict(frozen=True)
 
 
+class RemoteBrowser(Message):
+    """A Chromium that runs already, on this host or another."""
+
+    endpoint: str
+    """Its DevTools: `http(s)://host:port`, or `ws(s)://host:port/devtools/browser/…`. May hold a secret."""
+    proxy_host: str = ""
+    """What its host calls this one. Empty: the address that the connection to it leaves by."""
+
+
 class KeeperOptions(Message):
     """How a keeper and its Chromium are started."""
 
@@ -57,6 +66,8 @@ class KeeperOptions(Message):
     """Longest wait for Chromium to open its debugging port."""
     extra_arguments: tuple[str, ...] = ()
     """Appended to Chromium's command line."""
+    remote: RemoteBrowser | None = None
+    """Used instead of starting one; then what is said above of Chromium's start does not count."""
 
 
 class SessionState(StrEnum):

@@ -185,14 +185,31 @@ class ForwardProxy:
         self._wires: set[Wire] = set()
         self.own_ports: set[int] = set()
         """Ports of the keeper and its Chromium on loopback: no page may reach them, whatever the policy."""
+        self._port = 0
+        self._knocking: tuple[str, asyncio.Future[str]] | None = None
+        self._only = ""
+        """Address of the only client that is served; empty: whoever reaches this on loopback."""
 
     async def start(self) -> int:
         """Listen on a free loopback port and return it."""
+        return await self._listen("127.0.0.1")
+
+    async def start_for(self, address: str, name: str) -> tuple[int, asyncio.Future[str]]:
+        """Listen for a browser of another host at an address of this one, and return the port.
+
+        Until a client asks for a page of the host `name`, which is a secret, nobody is served; from then on only that
+        client's address is. It is what the future gets.
+        """
+        knocked: asyncio.Future[str] = asyncio.get_running_loop().create_future()
+        self._knocking = (name, knocked)
+        return await self._listen(address), knocked
+
+    async def _listen(self, address: str) -> int:
         loop = asyncio.get_running_loop()
-        self._server = await loop.create_server(lambda: Wire(self._accept), "127.0.0.1", 0, backlog=256)
-        port: int = self._server.sockets[0].getsockname()[1]
-        self.own_ports.add(port)
-        return port
+        self._server = await loop.create_server(lambda: Wire(self._accept), address, 0, backlog=256)
+        self._port = self._server.sockets[0].getsockname()[1]
+        self.own_ports.add(self._port)
+        return self._port
 
     async def close(self) -> None:
         """Stop listening and cut every connection, both ways."""
@@ -205,6 +222,9 @@ class ForwardProxy:
         await asyncio.gather(*self._serving, return_exceptions=True)
 
     def _accept(self, client: Wire) -> None:
+        if self._only and client.peer_address[0] != self._only:
+            client.abort()
+            return
         task = asyncio.create_task(self._serve(client))
         self._serving.add(task)
         task.add_done_callback(self._serving.discard)
@@ -241,6 +261,8 @@ class ForwardProxy:
     async def _exchange(self, client: Wire, parser: RequestParser, head: RequestHead) -> bool:
         """Pass one request on and its response back; return whether the client may send another."""
         target = parse_target(head.target)
+        if self._knocking is not None:
+            return self._hear_knock(client, target)
         connection = self._black_box.open(
             "http",
             method=head.method,
@@ -265,6 +287,17 @@ class ForwardProxy:
         finally:
             client.on_gone = None
             self._black_box.close(connection)
+
+    def _hear_knock(self, client: Wire, target: Target) -> bool:
+        """See whether this is the browser that is waited for; what anybody else asks for is not answered."""
+        assert self._knocking is not None
+        name, knocked = self._knocking
+        if target.host == name and not knocked.done():
+            self._only = client.peer_address[0]
+            self._knocking = None
+            knocked.set_result(self._only)
+            client.write(NO_CONTENT)
+        return False
 
     async def _connect_exchange(self, exchange: "_Exchange") -> Wire | None:
         """Return a connection to the site, or None when the client was told why there is none."""
@@ -361,6 +394,8 @@ class ForwardProxy:
     # ---- tunnels ------------------------------------------------------------------------------------------------
 
     async def _tunnel(self, client: Wire, parser: RequestParser, head: RequestHead) -> None:
+        if self._knocking is not None:
+            return
         host, port = parse_authority(head.target)
         connection = self._black_box.open("tunnel", method="CONNECT", host=host, port=port, path="", gated=True)
         upstream: Wire | None = None
@@ -468,7 +503,8 @@ class ForwardProxy:
         if verdict.is_allowed and address is not None and port in self.own_ports:
             parsed = ipaddress.ip_address(address.partition("%")[0])
             mapped = parsed.ipv4_mapped if isinstance(parsed, ipaddress.IPv6Address) else None
-            if (mapped or parsed).is_loopback or (mapped or parsed).is_unspecified:
+            is_here = (mapped or parsed).is_loopback or (mapped or parsed).is_unspecified
+            if is_here or (self._only and port == self._port):
                 verdict = _OWN_PORT
         if not verdict.is_allowed:
             raise self._refused(connection, verdict)

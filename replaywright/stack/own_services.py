@@ -23,7 +23,13 @@ def own_services(settings: Settings, redis_nodes: Iterable[tuple[str, int]] = ()
         if ui is None
         else _at("the Temporal UI", ui, usual.get(urlsplit(ui).scheme, _UI))
     )
+    if settings.browser_endpoint is not None:
+        found.append(_at("the remote browser", settings.browser_endpoint, usual.get(_scheme(settings), 80)))
     return tuple(found)
+
+
+def _scheme(settings: Settings) -> str:
+    return urlsplit(settings.browser_endpoint or "").scheme.replace("ws", "http", 1)
 
 
 def _at(name: str, address: str, default_port: int) -> OwnService:

@@ -146,3 +146,25 @@ def test_a_tenant_has_a_part_of_the_artifact_store_to_itself(address: str | None
     whole, part = load_settings(**given), load_settings(**given, tenant="acme")
 
     assert part.artifacts == f"{whole.artifacts.rstrip('/')}/tenants/acme"
+
+
+@pytest.mark.parametrize(
+    ("endpoint", "places", "remedy"),
+    [
+        ("playwright+ws://chrome.example:3000", "4", "--remote-debugging-port"),
+        ("chrome.example:9222", "4", "http://chrome.example:9222"),
+        ("http://chrome.example:9222?token=hidden", None, "REPLAYWRIGHT_MAX_BROWSERS"),
+    ],
+)
+def test_an_endpoint_that_cannot_be_used_is_refused_with_a_remedy_and_without_its_token(
+    monkeypatch: pytest.MonkeyPatch, endpoint: str, places: str | None, remedy: str
+) -> None:
+    monkeypatch.setenv("REPLAYWRIGHT_BROWSER_ENDPOINT", endpoint)
+    if places is not None:
+        monkeypatch.setenv("REPLAYWRIGHT_MAX_BROWSERS", places)
+
+    with pytest.raises(SettingsInvalid, match="REPLAYWRIGHT_BROWSER_ENDPOINT") as told:
+        load_settings()
+
+    assert remedy in str(told.value)
+    assert "hidden" not in str(told.value)

@@ -1,0 +1,152 @@
+"""One browser context of a shared Chromium, shown to a DevTools client as if it were the whole browser.
+
+A client of the browser itself may do what is listed here, and that in its context only; targets of other contexts do
+not exist for it. What it says to a page goes through as it is, except for files: those that a page is given or gives
+are the browser's host's, not the worker's.
+"""
+
+import itertools
+import json
+import re
+from collections.abc import Container
+from typing import Any
+
+OWN_NUMBERS = 1_900_000_000
+"""Commands of the filter's own are numbered from here on; clients count from 1."""
+
+_IN_CONTEXT = frozenset(
+    {
+        "Browser.cancelDownload",
+        "Browser.grantPermissions",
+        "Browser.resetPermissions",
+        "Browser.setDownloadBehavior",
+        "Browser.setPermission",
+        "Storage.clearCookies",
+        "Storage.getCookies",
+        "Storage.setCookies",
+        "Target.createTarget",
+    }
+)
+"""Commands that are for one context, and get this one."""
+_OF_TARGET = frozenset({"Target.activateTarget", "Target.attachToTarget", "Target.closeTarget"})
+"""Commands on a page, which has to be of this context."""
+_PLAIN = frozenset(
+    {
+        "Browser.getVersion",
+        "Browser.getWindowForTarget",
+        "Target.attachToBrowserTarget",
+        "Target.detachFromTarget",
+        "Target.getTargetInfo",
+        "Target.getTargets",
+        "Target.setAutoAttach",
+        "Target.setDiscoverTargets",
+    }
+)
+_FILES = frozenset({"DOM.setFileInputFiles"})
+_NO_FILES = "files cannot be given to a remote browser: they are not on its host"
+_TAIL = re.compile(rb',"sessionId":"([0-9A-F]{32})"\}$')
+"""How Chromium ends what it says of a session: nothing else of a large message has to be read."""
+
+
+class Refused(Exception):
+    """A command does not reach the browser; `answer` is what its client is told."""
+
+    def __init__(self, command: dict[str, Any], why: str) -> None:
+        super().__init__(why)
+        told = {"id": command.get("id"), "error": {"code": -32000, "message": why}}
+        if "sessionId" in command:
+            told["sessionId"] = command["sessionId"]
+        self.answer = json.dumps(told).encode()
+
+
+class ContextFilter:
+    """Looks at everything that passes between one client and the browser."""
+
+    def __init__(self, context: str, *, is_browser: bool, tabs: Container[str]) -> None:
+        """`tabs` are the pages of the context; without `is_browser` the connection is one page's only."""
+        self._context = context
+        self._is_browser = is_browser
+        self._tabs = tabs
+        self._browsers: set[bytes] = set()
+        """Sessions that are the browser's as well."""
+        self._foreign: set[str] = set()
+        """Sessions that others' targets were attached by."""
+        self._asked: dict[int, str] = {}
+        """Commands whose answers are looked at."""
+        self._numbers = itertools.count(OWN_NUMBERS)
+
+    # ---- from the client ----------------------------------------------------------------------------------------
+
+    def asked(self, message: bytes) -> bytes:
+        """What the browser is told of this.
+
+        Raises:
+            Refused: nothing.
+        """
+        command = json.loads(message)
+        method = command["method"]
+        if method in _FILES:
+            raise Refused(command, _NO_FILES)
+        session = command.get("sessionId", "")
+        if not self._is_browser or (session and session.encode() not in self._browsers):
+            return message
+        params = command.setdefault("params", {})
+        if method in _OF_TARGET and params.get("targetId") not in self._tabs:
+            raise Refused(command, "No target with given id found")
+        if method in _IN_CONTEXT:
+            if params.get("browserContextId", self._context) != self._context:
+                raise Refused(command, "there is one context only")
+            params["browserContextId"] = self._context
+            if method == "Browser.setDownloadBehavior":  # they would be on another host's disk
+                command["params"] = {"behavior": "deny", "browserContextId": self._context, "eventsEnabled": True}
+        elif method not in _OF_TARGET and method not in _PLAIN:
+            raise Refused(command, f"{method} is not for one session of a shared browser")
+        if method in ("Target.getTargets", "Target.attachToBrowserTarget"):
+            self._asked[command["id"]] = method
+        return json.dumps(command).encode()
+
+    # ---- from the browser ---------------------------------------------------------------------------------------
+
+    def told(self, message: bytes) -> tuple[bytes | None, tuple[bytes, ...]]:
+        """What the client is told of this, and what the browser is answered."""
+        if not self._is_browser:
+            return message, ()
+        tail = _TAIL.search(message[-64:])
+        if tail is not None and tail[1] not in self._browsers:
+            return (None if tail[1].decode() in self._foreign else message), ()
+        told = json.loads(message)
+        if "id" in told:
+            return self._answered(told, message), ()
+        params = told.get("params", {})
+        match told["method"]:
+            case "Target.attachedToTarget" if not self._is_ours(params["targetInfo"]):
+                return None, self._let_go(params["sessionId"])
+            case "Target.targetCreated" | "Target.targetInfoChanged" if not self._is_ours(params["targetInfo"]):
+                return None, ()
+            case "Target.detachedFromTarget" if params["sessionId"] in self._foreign:
+                self._foreign.discard(params["sessionId"])
+                return None, ()
+            case _:
+                return message, ()
+
+    def _answered(self, told: dict[str, Any], message: bytes) -> bytes | None:
+        if told["id"] >= OWN_NUMBERS:
+            return None
+        result = told.get("result", {})
+        match self._asked.pop(told["id"], ""):
+            case "Target.attachToBrowserTarget" if "sessionId" in result:
+                self._browsers.add(result["sessionId"].encode())
+            case "Target.getTargets" if "targetInfos" in result:
+                result["targetInfos"] = [info for info in result["targetInfos"] if self._is_ours(info)]
+                return json.dumps(told).encode()
+        return message
+
+    def _is_ours(self, info: dict[str, Any]) -> bool:
+        return info["type"] == "browser" or info.get("browserContextId") == self._context
+
+    def _let_go(self, session: str) -> tuple[bytes, ...]:
+        """Let another's target go on that was stopped for this client, and leave it."""
+        self._foreign.add(session)
+        go_on = {"id": next(self._numbers), "method": "Runtime.runIfWaitingForDebugger", "sessionId": session}
+        leave = {"id": next(self._numbers), "method": "Target.detachFromTarget", "params": {"sessionId": session}}
+        return json.dumps(go_on).encode(), json.dumps(leave).encode()
