@@ -20,6 +20,8 @@ from replaywright.keeper.http1 import HttpError, RequestHead, RequestParser, val
 from replaywright.keeper.websocket import WebSocket, accepted, fetched, open_websocket
 
 CALL_S = 10.0
+PROOF_S = 20.0
+"""For a page to try to get round the proxy; on a machine out of breath it takes longer than anything else."""
 ALIVE_EVERY_S = 5.0
 """How often the browser is asked whether it is there: a host without power closes no connection."""
 BROWSER_PATH = "/devtools/browser/remote"
@@ -125,7 +127,7 @@ class RemoteChromium:
             tab = next(iter(self._tabs))
             session = (await self._call("Target.attachToTarget", {"targetId": tab, "flatten": True}))["sessionId"]
             asked = {"expression": _ASKS_BY_UDP % f"stun:{host}:{port}", "awaitPromise": True}
-            await self._call("Runtime.evaluate", asked, session)
+            await self._call("Runtime.evaluate", asked, session, limit_s=PROOF_S)
             await self._call("Target.detachFromTarget", {"sessionId": session})
         finally:
             transport.close()
@@ -165,7 +167,9 @@ class RemoteChromium:
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
-    async def _call(self, method: str, params: Mapping[str, Any] | None = None, session: str = "") -> dict[str, Any]:
+    async def _call(
+        self, method: str, params: Mapping[str, Any] | None = None, session: str = "", limit_s: float = CALL_S
+    ) -> dict[str, Any]:
         assert self._control is not None
         number = next(self._numbers)
         answer = self._waiting[number] = asyncio.get_running_loop().create_future()
@@ -173,7 +177,7 @@ class RemoteChromium:
         if session:
             command["sessionId"] = session
         try:
-            async with asyncio.timeout(CALL_S):
+            async with asyncio.timeout(limit_s):
                 await self._control.send(json.dumps(command).encode())
                 told = await answer
         except (OSError, TimeoutError) as error:
