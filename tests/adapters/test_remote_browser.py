@@ -7,7 +7,7 @@ import signal
 from collections.abc import AsyncIterator
 from pathlib import Path
 
-import psutil
+import httpx
 import pytest
 from playwright.async_api import Browser, Error, Playwright, async_playwright
 
@@ -30,20 +30,22 @@ async def site() -> AsyncIterator[Site]:
     server.close()
 
 
-@pytest.fixture
-async def chromium(tmp_path: Path) -> AsyncIterator[Chromium]:
-    browser = Chromium(Path(CHROMIUM), tmp_path / "profile", *FLAGS)
+@pytest.fixture(scope="module")
+async def chromium(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Chromium]:
+    browser = Chromium(Path(CHROMIUM), tmp_path_factory.mktemp("remote") / "profile", *FLAGS)
     async with browser:
         yield browser
 
 
 @pytest.fixture
-async def sessions(tmp_path: Path) -> AsyncIterator[Path]:
+async def sessions(chromium: Chromium, tmp_path: Path) -> AsyncIterator[Path]:
+    """A directory for sessions that do not outlive the test, neither here nor in the browser."""
     directory = tmp_path / "sessions"
     yield directory
     for record in list_live(directory):
         with contextlib.suppress(ProcessLookupError):
             os.kill(record.keeper.pid, signal.SIGKILL)
+    await until(lambda: has_tabs(chromium, 0))
 
 
 @pytest.fixture(scope="module")
@@ -56,13 +58,11 @@ def wanted(chromium: Chromium, **changes: object) -> KeeperOptions:
     return options(executable="", remote=RemoteBrowser(endpoint=chromium.address), **changes)
 
 
-async def tabs_of(driver: Playwright, chromium: Chromium) -> int:
-    """All tabs of the browser but the one that it started with."""
-    browser = await driver.chromium.connect_over_cdp(chromium.address)
-    wire = await browser.new_browser_cdp_session()
-    found = (await wire.send("Target.getTargets"))["targetInfos"]
-    await browser.close()
-    return len([target for target in found if target["type"] == "page"]) - 1
+async def has_tabs(chromium: Chromium, count: int) -> bool:
+    """Whether so many are open beside the one that the browser started with."""
+    async with httpx.AsyncClient() as http:
+        found = (await http.get(f"{chromium.address}/json/list")).json()
+    return len([tab for tab in found if tab["type"] == "page"]) == count + 1
 
 
 async def attached(handle: KeeperHandle, driver: Playwright, epoch: int) -> Browser:
@@ -139,40 +139,31 @@ async def test_the_network_policy_holds(chromium: Chromium, sessions: Path, driv
     await browser.close()
 
 
-async def test_without_its_keeper_nothing_of_a_session_is_left(
-    chromium: Chromium, sessions: Path, driver: Playwright
-) -> None:
+async def test_without_its_keeper_nothing_of_a_session_is_left(chromium: Chromium, sessions: Path) -> None:
     handle = await launch_keeper(sessions, wanted(chromium))
-    assert await tabs_of(driver, chromium) == 1
+    assert await has_tabs(chromium, 1)
 
-    psutil.Process(handle.record.keeper.pid).kill()
+    os.kill(handle.record.keeper.pid, signal.SIGKILL)
 
-    async def is_empty() -> bool:
-        return await tabs_of(driver, chromium) == 0
-
-    await until(is_empty)
+    await until(lambda: has_tabs(chromium, 0))
 
 
-async def test_a_session_that_is_closed_leaves_the_browser_to_the_others(
-    chromium: Chromium, sessions: Path, driver: Playwright
-) -> None:
+async def test_a_session_that_is_closed_leaves_the_browser_to_the_others(chromium: Chromium, sessions: Path) -> None:
     ours, others = [await launch_keeper(sessions, wanted(chromium)) for _ in range(2)]
 
     async with await ours.connect() as keeper:
         await keeper.close(1)
         await keeper.wait_until_gone()
 
-    assert await tabs_of(driver, chromium) == 1
+    await until(lambda: has_tabs(chromium, 1))
     async with await others.connect() as keeper:
         assert (await keeper.status()).chromium_alive
 
 
-async def test_a_browser_that_dies_is_told_and_its_session_is_not_attached_to(
-    chromium: Chromium, sessions: Path
-) -> None:
-    handle = await launch_keeper(sessions, wanted(chromium))
-
-    chromium.process.kill()
+async def test_a_browser_that_dies_is_told_and_its_session_is_not_attached_to(tmp_path: Path, sessions: Path) -> None:
+    mortal = Chromium(Path(CHROMIUM), tmp_path / "mortal", *FLAGS)
+    async with mortal:
+        handle = await launch_keeper(sessions, wanted(mortal))
 
     def is_told() -> bool:
         record = read_record(handle.directory)
