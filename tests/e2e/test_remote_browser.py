@@ -74,7 +74,7 @@ async def test_a_browser_that_dies_and_comes_back_at_the_same_address_has_the_ru
 ) -> None:
     port = chromium.address.rpartition(":")[2]
     order = lab.order()
-    await lab.frozen_at(lab.stage.worker, "acted", 6, order)
+    await lab.frozen_at(lab.stage.worker, "start", 6, order)
     chromium.process.kill()
     await chromium.process.wait()
     async with Chromium(chromium.path, tmp_path / "next", *FLAGS, f"--remote-debugging-port={port}"):
