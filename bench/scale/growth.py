@@ -27,7 +27,7 @@ from replaywright.domain.recall import RecallRequest
 from replaywright.domain.signing import Key, Signer
 from replaywright.errors import StackFailed
 from replaywright.ports import Recording
-from replaywright.stack.redis import ask_redis, provide_redis, start_redis
+from replaywright.stack.redis import provide_redis, start_redis
 
 Row = dict[str, float | int | str]
 Tell = Callable[[str], None]
@@ -68,31 +68,31 @@ async def longer(sizes: Sequence[int], *, tell: Tell) -> list[Row]:
 
 
 @contextlib.asynccontextmanager
-async def _own_redis() -> AsyncIterator[tuple[Client, str]]:
+async def _own_redis() -> AsyncIterator[Client]:
     """An empty server, as durable as the local stack's when it is measured."""
     with tempfile.TemporaryDirectory(prefix="replaywright-scale-") as folder:
         server = await start_redis(provide_redis().path, folder=Path(folder) / "data", log=Path(folder) / "redis.log")
         client = open_redis(server.url, client_name="replaywright-bench", read_timeout_s=120)
         try:
-            await ask_redis(server.url, ("CONFIG", "SET", "auto-aof-rewrite-percentage", "0"))
-            yield client, server.url
+            await client.execute_command("CONFIG", "SET", "auto-aof-rewrite-percentage", "0")
+            yield client
         finally:
             await client.aclose()
             await server.child.stop()
 
 
 @contextlib.asynccontextmanager
-async def _filling(url: str) -> AsyncIterator[None]:
+async def _filling(client: Client) -> AsyncIterator[None]:
     """The disk is not waited for, what is measured afterwards is."""
-    await ask_redis(url, ("CONFIG", "SET", "appendfsync", "no"))
+    await client.execute_command("CONFIG", "SET", "appendfsync", "no")
     yield
-    await ask_redis(url, ("CONFIG", "SET", "appendfsync", "always"))
+    await client.execute_command("CONFIG", "SET", "appendfsync", "always")
 
 
 async def fuller(sizes: Sequence[int], *, tell: Tell) -> list[Row]:
     """A cache of so many entries: milliseconds of a look-up, and of recording a step and looking the next one up."""
     rows: list[Row] = []
-    async with _own_redis() as (client, url):
+    async with _own_redis() as client:
         store = RedisStepStore(client, signer=SIGNER)
         keys = [f"{number:064x}" for number in range(ASKED)]
         for key in keys:
@@ -100,7 +100,7 @@ async def fuller(sizes: Sequence[int], *, tell: Tell) -> list[Row]:
         await store.promote(tenant=TENANT, run_id="run", content_keys=keys)
         there = ASKED
         for size in sizes:
-            async with _filling(url):
+            async with _filling(client):
                 await _fill(client, there, size, like=keys[0])
             there = max(there, size)
             look = await _timed(keys, lambda key: store.look_up(**_of(key), run_id="run", fingerprint="f" * 64))
@@ -180,12 +180,12 @@ async def wiser(sizes: Sequence[int], *, tell: Tell) -> list[Row]:
     _, sentences = load()
     rows: list[Row] = []
     environment = ActivityEnvironment()
-    async with _own_redis() as (client, url):
+    async with _own_redis() as client:
         skills = RedisSkills(client, signer=SIGNER)
         there = 0
         for size in sizes:
             made = synthetic(size)[there:]
-            async with _filling(url):
+            async with _filling(client):
                 for at in range(0, len(made), AT_ONCE):
                     await asyncio.gather(
                         *(
