@@ -49,7 +49,7 @@ async def longer(sizes: Sequence[int], *, tell: Tell) -> list[Row]:
         for steps in sizes:
             task = await fleet.learned(steps)
             waved = await fleet.wave(task, 1)
-            if waved.failed or waved.steps != steps:
+            if waved.failed or waved.steps < steps:  # a step that is tried again is recorded again
                 raise StackFailed(f"a run of {steps} steps recorded {waved.steps}: {waved.failed}")
             part = max(20, steps // 10)
             first, last = waved.gaps_ms[:part], waved.gaps_ms[-part:]
