@@ -14,7 +14,6 @@ from enum import StrEnum
 
 from temporalio.api.deployment.v1 import WorkerDeploymentInfo
 from temporalio.api.enums.v1 import (
-    RoutingConfigUpdateState,
     TaskQueueType,
     WorkerDeploymentVersionStatus,
     WorkerVersioningMode,
@@ -104,6 +103,8 @@ class Served:
     """How many there are, by build id; those without a version under `unversioned`."""
     current: str = UNVERSIONED
     """Build id of those that get new runs, but for what a ramping version takes."""
+    ramping: str = ""
+    """Build id of the version that takes some; empty for none."""
 
     @property
     def why_not(self) -> str:
@@ -153,8 +154,9 @@ async def served(client: Client, queue: str) -> Served:
     )
     now = datetime.now(UTC)
     fresh = [poller for poller in answer.pollers if now - poller.last_access_time.ToDatetime(UTC) < _FRESH]
-    current = answer.versioning_info.current_deployment_version.build_id
-    return Served(queue, dict(Counter(map(_build_of, fresh))), current or UNVERSIONED)
+    routed = answer.versioning_info
+    current, ramping = routed.current_deployment_version.build_id, routed.ramping_deployment_version.build_id
+    return Served(queue, dict(Counter(map(_build_of, fresh))), current or UNVERSIONED, ramping)
 
 
 def _build_of(poller: PollerInfo) -> str:
@@ -213,7 +215,7 @@ async def promote(client: Client, settings: Settings, build_id: str, ramp_percen
 
     Raises:
         InputInvalid: none of its workers is there, or they do not do all that those of the current version do.
-        StackFailed: Temporal does not get the change to every queue.
+        StackFailed: Temporal does not get the change to the queue.
         RPCError: Temporal refuses.
     """
     if build_id == UNVERSIONED and ramp_percent is not None:
@@ -230,7 +232,7 @@ async def promote(client: Client, settings: Settings, build_id: str, ramp_percen
             if time.monotonic() > deadline:
                 raise InputInvalid(_refused(exc, build_id)) from exc
         await asyncio.sleep(_AGAIN_S)
-    await _routed(client, settings)
+    await _routed(client, settings, build_id, ramp_percent)
 
 
 async def _found(client: Client, settings: Settings, build_id: str) -> None:
@@ -280,17 +282,24 @@ def _refused(error: RPCError, build_id: str) -> str:
     return f"BUILD: Temporal refuses {build_id!r}: {error.message}"
 
 
-async def _routed(client: Client, settings: Settings) -> None:
-    """Return once every queue knows whom new runs go to."""
+async def _routed(client: Client, settings: Settings, build_id: str, ramp_percent: float | None) -> None:
+    """Return once the queue of new runs knows whom they go to.
+
+    What the deployment says of its own progress is not waited for: after a rollback it said for minutes that the change
+    was under way.
+    """
     deadline = time.monotonic() + _ROUTED_WITHIN_S
     while time.monotonic() < deadline:
-        known = await _described(client, settings)
-        under_way = RoutingConfigUpdateState.ROUTING_CONFIG_UPDATE_STATE_IN_PROGRESS
-        if known is None or known.routing_config_update_state != under_way:
+        found = await served(client, settings.queue)
+        if ramp_percent is None:
+            is_there = found.current == build_id and not found.ramping
+        else:
+            is_there = found.ramping == (build_id if ramp_percent else "")
+        if is_there:
             return
         await asyncio.sleep(_AGAIN_S)
     raise StackFailed(
-        f"Temporal has taken the change, but has not told every queue of it within {_ROUTED_WITHIN_S:g} s: look again "
+        f"Temporal has taken the change, but has not told the queue of it within {_ROUTED_WITHIN_S:g} s: look again "
         "with `replaywright versions`"
     )
 
