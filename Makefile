@@ -3,7 +3,7 @@
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
 .PHONY: help setup demo docs leaks test test-long mutants check format lock record-histories clean
-.PHONY: bench-batch bench-first-action bench-hosts bench-inbox bench-locate bench-miniwob bench-recall bench-recovery bench-replay bench-scale bench-snapshot bench-telemetry bench-verify bench-widgets chaos chaos-long injection
+.PHONY: bench bench-batch bench-first-action bench-hosts bench-inbox bench-locate bench-miniwob bench-recall bench-recovery bench-replay bench-scale bench-snapshot bench-telemetry bench-verify bench-widgets chaos chaos-long injection
 
 BIN := .venv/bin
 ARGS ?=
@@ -48,7 +48,7 @@ format: $(INSTALLED) ## put the code into its form
 
 lock: $(INSTALLED) ## resolve the newest allowed versions into requirements.lock
 	$(BIN)/pip-compile --quiet --upgrade --output-file=requirements.lock pyproject.toml
-	for name in django-old django-new nicegui streamlit dash; do \
+	for name in django-old django-new nicegui streamlit dash browser-use workflow-use; do \
 		$(BIN)/pip-compile --quiet --upgrade --no-config --generate-hashes --allow-unsafe --strip-extras --no-annotate \
 			--no-header --no-emit-index-url --no-emit-find-links --no-emit-trusted-host --no-emit-options \
 			--output-file=bench/requirements/$$name.txt bench/requirements/$$name.in || exit 1; \
@@ -63,8 +63,8 @@ chaos-long: setup ## the same, every point under every fault five times: 630 run
 injection: setup ## hostile pages, a model that obeys them, and what nobody asked for that was done: none, about half an hour
 	$(BIN)/python -m bench.injection $(ARGS)
 
-bench-replay: setup ## compare a replay with a plain Playwright script
-	$(BIN)/python bench/replay.py $(ARGS)
+bench: setup ## compare a replay with plain Playwright and with other tools: one flow, one site, interleaved
+	$(BIN)/python -m bench.replaying $(ARGS)
 
 bench-scale: setup ## measure 1 to 4 workers and 1 to 64 runs at once, long runs, large caches, many skills
 	$(BIN)/python -m bench.scale $(ARGS)

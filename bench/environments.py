@@ -1,14 +1,17 @@
-"""Pages that nobody here wrote, each package in a virtual environment of its own: never in ours, never in the tree.
+"""Pages and tools that nobody here wrote, each in an environment of its own: never in ours, never in the tree.
 
     python -m bench.environments [NAME …]     makes them; nothing to do where they exist
 
-`environment(name)` makes one on first use from `bench/requirements/NAME.txt`, whose hashes pin every file. Afterwards
-it costs one look at a file. A changed requirements file makes a new one.
+`environment(name)` makes one on first use, a virtual environment from `bench/requirements/NAME.txt` or a `node_modules`
+from `bench/requirements/NAME/package-lock.json`; hashes pin every file in both. Afterwards it costs one look at a file.
+A changed requirements file makes a new one.
 """
 
 import contextlib
 import fcntl
 import hashlib
+import importlib.metadata
+import json
 import os
 import shutil
 import subprocess
@@ -22,7 +25,18 @@ from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Literal, get_args
 
-Name = Literal["django-old", "django-new", "miniwob", "nicegui", "streamlit", "dash"]
+Name = Literal[
+    "django-old",
+    "django-new",
+    "miniwob",
+    "nicegui",
+    "streamlit",
+    "dash",
+    "browser-use",
+    "workflow-use",
+    "stagehand",
+    "hyperagent",
+]
 
 NAMES: tuple[Name, ...] = get_args(Name)
 """`miniwob` has no dependencies installed: nothing of it is run, its pages are served."""
@@ -39,11 +53,11 @@ class EnvironmentFailed(Exception):
 def environment(name: Name, *, home: Path = _HOME) -> Path:
     """Return the folder of the environment; make it, if it is not there or its requirements have changed.
 
-    Programs are run as `bin/python -m …`: scripts in `bin` name the folder that the environment was made in. Several
-    processes may ask at the same time; one makes it and the others wait.
+    Python programs are run as `bin/python -m …`: scripts in `bin` name the folder that the environment was made in.
+    Several processes may ask at the same time; one makes it and the others wait.
 
     Raises:
-        EnvironmentFailed: there is no such name, or pip could not install it; nothing is left behind.
+        EnvironmentFailed: there is no such name, or pip or npm could not install it; nothing is left behind.
     """
     if name not in NAMES:
         raise EnvironmentFailed(f"no environment is named {name!r}; there are {', '.join(NAMES)}")
@@ -57,12 +71,19 @@ def environment(name: Name, *, home: Path = _HOME) -> Path:
 
 
 def _wanted(name: Name) -> str:
-    """What an environment must have been made from: these requirements, this Python."""
-    interpreter = f"{sys.implementation.cache_tag} {sys.base_prefix}\n"
+    """What an environment must have been made from: these requirements, this Python where they are for Python."""
+    interpreter = "" if _is_node(name) else f"{sys.implementation.cache_tag} {sys.base_prefix}\n"
     return hashlib.sha256(interpreter.encode() + _requirements(name).read_bytes()).hexdigest()
 
 
+def _is_node(name: Name) -> bool:
+    return (_HERE / "requirements" / name).is_dir()
+
+
 def _requirements(name: Name) -> Path:
+    """What pins every file."""
+    if _is_node(name):
+        return _HERE / "requirements" / name / "package-lock.json"
     return _HERE / "requirements" / f"{name}.txt"
 
 
@@ -86,8 +107,12 @@ def _make(name: Name, folder: Path, wanted: str) -> None:
     _say(f"making the environment {name} in {folder} …")
     with tempfile.TemporaryDirectory(prefix=f"{name}-", dir=folder.parent, ignore_cleanup_errors=True) as workshop:
         new = Path(workshop) / name
-        venv.create(new, with_pip=False, symlinks=True)
-        _install(name, new)
+        if _is_node(name):
+            shutil.copytree(_requirements(name).parent, new)
+            _install_node(name, new)
+        else:
+            venv.create(new, with_pip=False, symlinks=True)
+            _install(name, new)
         (new / _STAMP).write_text(wanted, encoding="ascii")
         if folder.exists():
             shutil.move(folder, Path(workshop) / "old")
@@ -103,17 +128,40 @@ def _install(name: Name, folder: Path) -> None:
     pip = [sys.executable, "-m", "pip", "--python", str(folder / "bin" / "python"), "--disable-pip-version-check"]
     how = ["--quiet", "--no-deps", "--only-binary=:all:", "--require-hashes"]
     command = [*pip, "install", *how, "--requirement", str(_requirements(name))]
+    _run(name, command, "a package index that pip can reach (pip config, PIP_INDEX_URL or PIP_FIND_LINKS)")
+
+
+def _install_node(name: Name, folder: Path) -> None:
+    """Install just what the lock names; nobody's scripts are run, and no browser is fetched."""
+    npm = shutil.which("npm")
+    if npm is None:
+        raise EnvironmentFailed(f"the environment {name!r} needs Node.js with npm, and there is no npm on PATH")
+    command = [npm, "ci", "--ignore-scripts", "--no-audit", "--no-fund", "--prefix", str(folder)]
+    _run(name, command, "a registry that npm can reach (npm config get registry)")
+
+
+def _run(name: Name, command: list[str], needs: str) -> None:
     done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
     if done.returncode:
         raise EnvironmentFailed(
-            f"pip could not install the environment {name!r} from {_requirements(name)}:\n{done.stdout.strip()}\n"
-            f"It needs a package index that pip can reach (pip config, PIP_INDEX_URL or PIP_FIND_LINKS). "
+            f"{'npm' if _is_node(name) else 'pip'} could not install the environment {name!r} from "
+            f"{_requirements(name)}:\n{done.stdout.strip()}\nIt needs {needs}. "
             f"Then: {Path(sys.executable).name} -m bench.environments {name}"
         )
 
 
 def _say(text: str) -> None:
     print(text, file=sys.stderr, flush=True)
+
+
+def version_in(folder: Path, package: str) -> str:
+    """The version of a package that is installed in an environment."""
+    manifest = folder / "node_modules" / package / "package.json"
+    if manifest.is_file():
+        told: dict[str, str] = json.loads(manifest.read_text(encoding="utf-8"))
+        return told["version"]
+    [found] = importlib.metadata.distributions(name=package, path=[str(site_packages(folder))])
+    return found.version
 
 
 def site_packages(folder: Path) -> Path:

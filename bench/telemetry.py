@@ -4,7 +4,7 @@
     make bench-telemetry ARGS="--rounds 30"
 
 With it every span and metric goes to a collector's stand-in over HTTP, and Prometheus is answered. A run is timed as by
-`bench/replay.py`: from the moment its browser is ready to the end of the final verification. The Temporal server and
+`make bench`: from the moment its browser is ready to the end of the final verification. The Temporal server and
 Chromium are the same for both; what differs is the worker.
 """
 
@@ -17,11 +17,10 @@ import sys
 from rich.console import Console
 from rich.table import Table
 
-from bench.replay import p95, replay
-from demo.main_job import MAILS, TASK_FILE
+from bench.replaying.contest import p95
+from bench.replaying.flow import flow_on
+from bench.replaying.ours import run_once
 from demo.stage import Stage
-from replaywright.cli.taskfile import read_task
-from replaywright.domain.tasks import bind_parameters
 from replaywright.settings import load_settings
 from replaywright.stack.telemetry import end_command_telemetry
 from tests.telemetry.collector import collecting
@@ -29,22 +28,19 @@ from tests.telemetry.collector import collecting
 
 async def measure(rounds: int, console: Console) -> dict[str, float]:
     """Learn once on each stage, then measure both round by round, each first in every second one."""
-    task = read_task(str(TASK_FILE))
     off_ms: list[float] = []
     on_ms: list[float] = []
     with collecting() as collector:
         plain = load_settings()
         watched = plain.model_copy(update={"otlp_endpoint": collector.url, "metrics_address": "127.0.0.1:0"})
         async with Stage(plain, tell=console.print) as off, Stage(watched, tell=console.print) as on:
-            contenders = [(off, off_ms), (on, on_ms)]
-            for stage, _ in contenders:
+            contenders = [(flow_on(off), off_ms), (flow_on(on), on_ms)]
+            for flow, _ in contenders:
                 for _ in range(2):  # the first one learns, the second one warms
-                    await replay(stage, task, bind_parameters(task, {"base_url": stage.webmail, **MAILS["1"]}), None)
+                    await run_once(flow)
             for number in range(rounds):
-                for stage, taken in contenders if number % 2 else reversed(contenders):
-                    values = bind_parameters(task, {"base_url": stage.webmail, **MAILS["1"]})
-                    window, _ = await replay(stage, task, values, None)
-                    taken.append(window)
+                for flow, taken in contenders if number % 2 else reversed(contenders):
+                    taken.append((await run_once(flow)).ms)
         end_command_telemetry()
         spans, traces = len(collector.spans), len({span.trace for span in collector.spans})
     return _shown(console, off_ms, on_ms, spans=spans, traces=traces)

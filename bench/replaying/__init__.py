@@ -1,0 +1,1 @@
+"""A replay beside plain Playwright and beside other tools: one flow, one site, one run, interleaved."""
