@@ -6,11 +6,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from bench.replaying.flow import Failed, Flow
-
 
 class Skipped(Exception):
     """A contestant cannot take part; the message says why."""
+
+
+class Failed(Exception):
+    """A run did not do the flow; the message says what is missing."""
 
 
 @dataclass(frozen=True)
@@ -27,6 +29,20 @@ class Learned:
 
     model_calls: int
     prompt_tokens: int
+
+
+class Site(Protocol):
+    """Where the effect is seen."""
+
+    async def clear(self) -> None:
+        """Forget what was sent."""
+
+    async def arrived(self) -> float:
+        """When the mail was accepted, in seconds since the epoch.
+
+        Raises:
+            Failed: it was not, or not just this one, or more than once.
+        """
 
 
 class Contestant(Protocol):
@@ -85,13 +101,13 @@ class Result:
 Tell = Callable[[str], None]
 
 
-async def hold(contestants: Sequence[Contestant], flow: Flow, *, rounds: int, tell: Tell) -> list[Result]:
+async def hold(contestants: Sequence[Contestant], site: Site, *, rounds: int, tell: Tell) -> list[Result]:
     """Let each learn, warm up with a run that is not timed, and then take turns; the order turns round too."""
     results = [Result(contestant) for contestant in contestants]
     for result in results:
         try:
             result.learned = await result.contestant.learn()
-            await _run(result.contestant, flow)
+            await _run(result.contestant, site)
         except (Skipped, Failed) as reason:
             result.skipped = str(reason)
             tell(f"{result.contestant.name}: skipped: {reason}")
@@ -102,17 +118,17 @@ async def hold(contestants: Sequence[Contestant], flow: Flow, *, rounds: int, te
         for result in (*racing[at:], *racing[:at]):
             most = result.contestant.most_rounds
             if most is None or number < most:
-                await _timed(result, flow, number, tell)
+                await _timed(result, site, number, tell)
         tell(f"round {number + 1} of {rounds}: {time.monotonic() - begun:.0f} s")
     return results
 
 
-async def _timed(result: Result, flow: Flow, number: int, tell: Tell) -> None:
+async def _timed(result: Result, site: Site, number: int, tell: Tell) -> None:
     """One run, timed if it did the flow, and without a model where it must."""
     contestant = result.contestant
     before = contestant.model_calls()
     try:
-        ms = await _run(contestant, flow)
+        ms = await _run(contestant, site)
     except Failed as reason:
         result.failures.append(f"round {number + 1}: {reason}")
         tell(f"{contestant.name}: round {number + 1} failed: {reason}")
@@ -126,15 +142,15 @@ async def _timed(result: Result, flow: Flow, number: int, tell: Tell) -> None:
     result.ms[number] = ms
 
 
-async def _run(contestant: Contestant, flow: Flow) -> float:
+async def _run(contestant: Contestant, site: Site) -> float:
     """Milliseconds from the first action until the run was over and the site had the mail.
 
     Raises:
         Failed: the site did not get just this mail, once.
     """
-    await flow.clear()
+    await site.clear()
     window = await contestant.run()
-    arrived = await flow.arrived()
+    arrived = await site.arrived()
     return (max(window.ended, arrived) - window.begun) * 1000
 
 

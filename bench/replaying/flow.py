@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import httpx
 
+from bench.replaying.contest import Failed
 from demo.main_job import MAILS, TASK_FILE
 from demo.stage import Stage
 from replaywright.cli.taskfile import read_task
@@ -14,10 +15,6 @@ from replaywright.domain.tasks import Task, bind_parameters
 
 _ARRIVAL_S = 5.0
 _POLL_S = 0.01
-
-
-class Failed(Exception):
-    """A run did not do the flow; the message says what is missing."""
 
 
 @dataclass(frozen=True)

@@ -8,8 +8,8 @@ from temporalio.api.enums.v1 import EventType
 from temporalio.api.history.v1 import HistoryEvent
 from temporalio.client import WorkflowFailureError, WorkflowHistory
 
-from bench.replaying.contest import Learned, Window
-from bench.replaying.flow import Failed, Flow
+from bench.replaying.contest import Failed, Learned, Window
+from bench.replaying.flow import Flow
 from cache.connection import open_redis
 from cache.steps import RedisStepStore
 from demo.stage import Stage

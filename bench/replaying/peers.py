@@ -12,8 +12,8 @@ from typing import Any
 
 from bench.environments import EnvironmentFailed, Name, environment, version_in
 from bench.replaying.browsers import fresh_chromium
-from bench.replaying.contest import Learned, Skipped, Window
-from bench.replaying.flow import Failed, Flow
+from bench.replaying.contest import Failed, Learned, Skipped, Window
+from bench.replaying.flow import Flow
 from bench.replaying.standin import StandIn, turns_of
 from replaywright.errors import StackFailed
 from replaywright.stack import Child, start_child

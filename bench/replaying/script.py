@@ -8,8 +8,8 @@ from playwright.async_api import Error as PlaywrightError
 from playwright.async_api import Page, Playwright
 
 from bench.replaying.browsers import fresh_chromium
-from bench.replaying.contest import Learned, Window
-from bench.replaying.flow import Failed, Flow
+from bench.replaying.contest import Failed, Learned, Window
+from bench.replaying.flow import Flow
 from replaywright.domain.predicates import Predicate, TextContains, UrlContains, ValueEquals
 from replaywright.domain.steps import Fill, Goto, SelectOption, Step
 from replaywright.domain.templates import fill

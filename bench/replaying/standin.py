@@ -164,7 +164,7 @@ def _stagehand(turns: Sequence[Turn], _at: int, text: str) -> dict[str, Any]:
     method = {"fill": "fill", "select": "selectOptionFromDropdown", "click": "click"}[turn.action]
     return {
         "action": {
-            "elementId": _by_name(turn, text),
+            "elementId": by_name(turn, text),
             "description": turn.label,
             "method": method,
             "arguments": [] if turn.value is None else ["%value%"],
@@ -184,7 +184,7 @@ def _hyperagent(turns: Sequence[Turn], at: int, text: str) -> dict[str, Any]:
         method = {"fill": "fill", "select": "selectOptionFromDropdown", "click": "click"}[turn.action]
         arguments = [] if turn.value is None else [turn.value]
         kind = "actElement"
-        params = {"instruction": turn.sentence, "elementId": _by_name(turn, text), "method": method}
+        params = {"instruction": turn.sentence, "elementId": by_name(turn, text), "method": method}
         params |= {"arguments": arguments, "confidence": 1}
     return {"thoughts": "", "memory": "", "action": {"type": kind, "params": params}}
 
@@ -197,7 +197,7 @@ def _browser_use(turns: Sequence[Turn], at: int, text: str) -> dict[str, Any]:
     elif (turn := turns[at]).action == "goto":
         action = {"navigate": {"url": turn.url, "new_tab": False}}
     else:
-        index = _by_markup(turn, text)
+        index = by_markup(turn, text)
         actions: dict[str, dict[str, Any]] = {
             "fill": {"input": {"index": index, "text": turn.value, "clear": True}},
             "select": {"select_dropdown": {"index": index, "text": turn.value}},
@@ -216,7 +216,7 @@ _DIALECTS: Final[Mapping[str, Callable[[Sequence[Turn], int, str], dict[str, Any
 }
 
 
-def _by_name(turn: Turn, text: str) -> str:
+def by_name(turn: Turn, text: str) -> str:
     """The id in a listing of roles and names: `[0-12] textbox: User name`.
 
     Raises:
@@ -230,7 +230,7 @@ def _by_name(turn: Turn, text: str) -> str:
     return _only(found, turn)
 
 
-def _by_markup(turn: Turn, text: str) -> int:
+def by_markup(turn: Turn, text: str) -> int:
     """The index in a listing of tags, `[12]<input name=user />`, with a control's text in the next line.
 
     Raises:
