@@ -41,6 +41,10 @@ Name = Literal[
 NAMES: tuple[Name, ...] = get_args(Name)
 """`miniwob` has no dependencies installed: nothing of it is run, its pages are served."""
 
+_NEEDS: dict[str, tuple[int, int]] = {"workflow-use": (3, 12)}
+"""The first Python that reads it, where ours may not: workflow-use 0.2.11 asks for 3.11, and is not written in it."""
+_LATER = ("python3.12", "python3.13")
+"""What is looked for on PATH then; not all that it needs has wheels for later ones."""
 _HERE = Path(__file__).parent
 _HOME = _HERE.parent / ".environments"
 _STAMP = "installed"
@@ -111,13 +115,27 @@ def _make(name: Name, folder: Path, wanted: str) -> None:
             shutil.copytree(_requirements(name).parent, new)
             _install_node(name, new)
         else:
-            venv.create(new, with_pip=False, symlinks=True)
+            _create(name, new)
             _install(name, new)
         (new / _STAMP).write_text(wanted, encoding="ascii")
         if folder.exists():
             shutil.move(folder, Path(workshop) / "old")
         new.rename(folder)
     _say(f"the environment {name} is made")
+
+
+def _create(name: Name, folder: Path) -> None:
+    """Make an empty virtual environment, of our own Python if that will do."""
+    needs = _NEEDS.get(name, (3, 11))
+    if sys.version_info[:2] >= needs:
+        venv.create(folder, with_pip=False, symlinks=True)
+        return
+    for interpreter in filter(None, map(shutil.which, _LATER)):
+        made = subprocess.run([interpreter, "-m", "venv", "--without-pip", folder], capture_output=True, check=False)
+        if made.returncode == 0:  # pyenv's placeholders are on PATH for what it does not run
+            return
+    version = ".".join(map(str, needs))
+    raise EnvironmentFailed(f"the environment {name!r} needs Python {version}: put one of {', '.join(_LATER)} on PATH")
 
 
 def _install(name: Name, folder: Path) -> None:

@@ -19,17 +19,18 @@ from replaywright.domain.templates import fill
 
 _CHARACTERS_PER_TOKEN: Final = 4
 _LABELS: Final = {
-    "the user name field": ("textbox", "User name", "name=user"),
-    "the password field": ("textbox", "Password", "type=password"),
-    "the log in button": ("button", "Log in", ""),
-    "the compose link": ("link", "Compose", ""),
-    "the To field for the recipient": ("textbox", "To", "name=to"),
-    "the subject field": ("textbox", "Subject", "name=subject"),
-    "the priority select": ("combobox", "Priority", "name=priority"),
-    "the message body field": ("textbox", "Message", "name=body"),
-    "the send button": ("button", "Send", ""),
+    "the user name field": ("textbox", "User name"),
+    "the password field": ("textbox", "Password"),
+    "the log in button": ("button", "Log in"),
+    "the compose link": ("link", "Compose"),
+    "the To field for the recipient": ("textbox", "To"),
+    "the subject field": ("textbox", "Subject"),
+    "the priority select": ("combobox", "Priority"),
+    "the message body field": ("textbox", "Message"),
+    "the send button": ("button", "Send"),
 }
-"""What a reader of the page takes each instruction for: role, accessible name, an attribute where it has no name."""
+"""What a reader of the page takes each instruction for: role and accessible name."""
+_CONTROLS: Final = {"link": "a", "button": "button"}
 
 
 @dataclass(frozen=True)
@@ -43,7 +44,6 @@ class Turn:
     url: str = ""
     role: str = ""
     label: str = ""
-    attribute: str = ""
 
 
 def turns_of(flow: Flow) -> list[Turn]:
@@ -54,7 +54,7 @@ def turns_of(flow: Flow) -> list[Turn]:
             url = fill(step.url, flow.values)
             turns.append(Turn("goto", f"go to {url}", url=url))
             continue
-        role, label, attribute = _LABELS[step.instruction]
+        role, label = _LABELS[step.instruction]
         value: str | None
         match step:
             case Fill(value=template):
@@ -65,7 +65,7 @@ def turns_of(flow: Flow) -> list[Turn]:
                 action, sentence = "select", f"choose %value% in the dropdown {step.instruction}"
             case _:
                 value, action, sentence = None, "click", f"click {step.instruction}"
-        turns.append(Turn(action, sentence, value, role=role, label=label, attribute=attribute))
+        turns.append(Turn(action, sentence, value, role=role, label=label))
     return turns
 
 
@@ -139,11 +139,12 @@ class StandIn:
         with self._lock:
             asked, at = self._asked.get(name, Asked()), self._at.get(name, 0)
             self._asked[name] = Asked(asked.calls + 1, asked.prompt_tokens + tokens)
-            self._at[name] = at + 1
         try:
             content = json.dumps(_DIALECTS[name](self._turns, at, _text_of(request)))
-        except NotUnderstood as error:
+        except NotUnderstood as error:  # the page may not be there yet: an agent looks again, and asks the same
             return 400, {"error": {"message": f"the stand-in: {error}", "type": "invalid_request_error"}}
+        with self._lock:
+            self._at[name] = at + 1
         answer = {"role": "assistant", "content": content, "refusal": None}
         usage = {"prompt_tokens": tokens, "completion_tokens": _tokens(content)}
         return 200, {
@@ -231,16 +232,16 @@ def by_name(turn: Turn, text: str) -> str:
 
 
 def by_markup(turn: Turn, text: str) -> int:
-    """The index in a listing of tags, `[12]<input name=user />`, with a control's text in the next line.
+    """The index in a listing of tags, `[12]<input type=text />`: a field has its label above, a button its text below.
 
     Raises:
         NotUnderstood: no line, or more than one, fits.
     """
-    if turn.attribute:
-        pattern = rf"\[(\d+)\]<[^>]*\b{re.escape(turn.attribute)}\b"
+    label = re.escape(turn.label)
+    if turn.role in _CONTROLS:
+        pattern = rf"\[(\d+)\]<{_CONTROLS[turn.role]}\b[^>]*>\s*{label}\s*$"
     else:
-        tag = {"link": "a", "button": "button"}[turn.role]
-        pattern = rf"\[(\d+)\]<{tag}\b[^>]*>\s*{re.escape(turn.label)}\s*$"
+        pattern = rf"^\s*{label}\s*\n[^\n\[]*\[(\d+)\]<(?:input|select|textarea)\b"
     return int(_only(set(re.findall(pattern, text, re.MULTILINE)), turn))
 
 
@@ -252,10 +253,13 @@ def _only(found: set[str], turn: Turn) -> str:
 
 
 def _text_of(request: Mapping[str, Any]) -> str:
-    """The last message's text: what an agent sees now, not what it has seen."""
-    content = request["messages"][-1]["content"]
-    parts = content if isinstance(content, list) else [{"text": content}]
-    return "\n".join(part.get("text", "") for part in parts)
+    """The longest of the messages after the first one: the page as it is now, which agents send once."""
+    texts = []
+    for message in request["messages"][1:]:
+        content = message["content"]
+        parts = content if isinstance(content, list) else [{"text": content or ""}]
+        texts.append("\n".join(part.get("text", "") for part in parts))
+    return max(texts, key=len)
 
 
 def _tokens(told: object) -> int:

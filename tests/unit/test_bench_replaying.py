@@ -141,7 +141,7 @@ def test_table_and_chart_name_everybody_and_say_who_was_left_out(tmp_path: Path)
     assert "A &amp; B" in chart.read_text(encoding="utf-8")
 
 
-TO = Turn("fill", "fill the To field", role="textbox", label="To", attribute="name=to")
+TO = Turn("fill", "fill the To field", role="textbox", label="To")
 SEND = Turn("click", "click the send button", role="button", label="Send")
 
 

@@ -42,6 +42,7 @@ async def learn(endpoint: str) -> None:
     history = await agent.run(max_steps=len(given["steps"]) + 2)
     if not history.is_successful():
         raise RuntimeError(f"the agent did not do it: {history.errors()}")
+    agent.history.history = [item for item in agent.history.history if item.model_output]  # else it is an error
     agent.save_history(_HISTORY)
 
 
