@@ -18,6 +18,7 @@ from pydantic import TypeAdapter
 from demo.webmail.store import SentMessage
 from replaywright.cli.connect import Place, connect
 from replaywright.errors import StackFailed
+from replaywright.keeper.client import kill_all
 from replaywright.settings import Settings
 from replaywright.stack import Child, Stack, start_child, start_worker, stop_worker
 
@@ -77,6 +78,7 @@ class Stage:
                 tempfile.TemporaryDirectory(prefix="replaywright-demo-", ignore_cleanup_errors=True)
             )
         )
+        self._exits.callback(kill_all, self.home / "sessions")
         name = f"demo-{secrets.token_hex(4)}"
         webmail = self._serve("webmail", "demo.webmail", "--store", str(self.home / "webmail"))
         model, self.webmail = await asyncio.gather(self._model(), webmail)

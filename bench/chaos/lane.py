@@ -21,7 +21,7 @@ from demo.stage import address_in
 from replaywright.cli.connect import Place, connect
 from replaywright.domain.signing import written_key
 from replaywright.errors import StackFailed
-from replaywright.keeper.client import list_live, reap
+from replaywright.keeper.client import kill_all, list_live, reap
 from replaywright.keeper.protocol import SessionRecord
 from replaywright.settings import Settings
 from replaywright.stack import Child, start_child, start_worker, stop_worker
@@ -253,12 +253,7 @@ class Lane:
 
     def kill_browsers(self) -> None:
         """Kill every keeper of this lane and its browser."""
-        for session in self.sessions():
-            if session.chromium is not None:
-                with contextlib.suppress(ProcessLookupError):
-                    os.killpg(session.chromium.pid, signal.SIGKILL)
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(session.keeper.pid, signal.SIGKILL)
+        kill_all(self.home / "sessions")
 
     def end_browsers(self) -> None:
         """Kill them, and clean up after them."""

@@ -33,6 +33,7 @@ from bench.replaying.script import Script
 from demo.stage import Stage
 from replaywright.domain.steps import names_element
 from replaywright.settings import load_settings
+from replaywright.stack import start_child
 
 _OURS: dict[str, Manner] = {"replaywright": "regular", "replaywright-local": "local", "replaywright-learn": "learn"}
 _RAW = "playwright-raw"
@@ -43,6 +44,11 @@ NAMES = (_RAW, *_OURS, *PEERS)
 async def measure(rounds: int, names: Sequence[str], console: Console) -> list[Result]:
     """Let the contestants of these names learn, and take turns."""
     async with Stage(load_settings(), tell=console.print) as stage, async_playwright() as playwright:
+        start_child(
+            "sweeper",
+            [sys.executable, "-m", "bench.replaying.sweeper", stage.home, str(stage.worker.pid)],
+            log=stage.home / "log" / "sweeper.log",
+        )
         flow = flow_on(stage)
         first = await run_once(flow)
         selectors = await selectors_of(stage)
