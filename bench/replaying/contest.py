@@ -108,9 +108,12 @@ async def hold(contestants: Sequence[Contestant], site: Site, *, rounds: int, te
         try:
             result.learned = await result.contestant.learn()
             await _run(result.contestant, site)
-        except (Skipped, Failed) as reason:
+        except Skipped as reason:
             result.skipped = str(reason)
             tell(f"{result.contestant.name}: skipped: {reason}")
+        except Failed as reason:
+            result.failures.append(f"before the first round: {reason}")
+            tell(f"{result.contestant.name}: failed before the first round: {reason}")
     racing = [result for result in results if not result.skipped]
     for number in range(rounds):
         begun = time.monotonic()

@@ -16,7 +16,7 @@ from replaywright.domain.templates import fill
 from replaywright.domain.text import normalise
 from replaywright.errors import StackFailed
 
-_LIMIT_MS = 10_000
+_LIMIT_MS = 30_000
 
 
 class Script:
