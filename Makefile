@@ -3,7 +3,7 @@
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
 .PHONY: help setup demo docs leaks test test-long mutants check format lock record-histories clean
-.PHONY: bench bench-batch bench-first-action bench-hosts bench-inbox bench-locate bench-miniwob bench-recall bench-recovery bench-replay bench-scale bench-snapshot bench-telemetry bench-verify bench-widgets chaos chaos-long injection
+.PHONY: bench bench-batch bench-first-action bench-hosts bench-inbox bench-locate bench-miniwob bench-recall bench-recovery bench-scale bench-snapshot bench-telemetry bench-verify bench-widgets chaos chaos-long injection
 
 BIN := .venv/bin
 ARGS ?=

@@ -34,11 +34,12 @@ async def newest(run: RunInput, lineage: str) -> RunInput:
             heartbeat_timeout=policies.HEARTBEAT,
             retry_policy=policies.READING,
         )
-        values = bind_parameters(skill.task, run.values)
     except ActivityError as error:
         if not (isinstance(error.cause, ApplicationError) and error.cause.type == INPUT_INVALID):
             raise
         raise TaskFailed(INPUT_INVALID, policies.said(error), at_step=False) from error
+    try:
+        values = bind_parameters(skill.task, run.values)
     except InputInvalid as error:
         said = f"skill {skill.name!r}, version {skill.version}: {error}"
         raise TaskFailed(INPUT_INVALID, said, at_step=False) from error

@@ -13,7 +13,7 @@ from temporalio.client import ScheduleHandle
 
 from replaywright.cli import goal, output, taskfile
 from replaywright.cli.app import Command, app, options_of
-from replaywright.cli.connect import Place, has_worker, place, redis_url_of, require_somewhere, temporal_errors
+from replaywright.cli.connect import Place, place, redis_url_of, require_somewhere, temporal_errors, why_unserved
 from replaywright.cli.policy import refuse_what_is_blocked
 from replaywright.cli.run import mention_secrets
 from replaywright.cli.runs import tell, who_asks
@@ -371,8 +371,8 @@ async def _triggered(name: str, overlap: Overlap | None) -> tuple[str, str]:
             await asyncio.sleep(_APART.total_seconds())
         old = {start.execution for start in started_by(before)}
         waiting = before.description.raw_description.info.buffer_size
-        if not await has_worker(here):
-            _warn(f"no worker polls the queue {here.queue!r}: the run waits for one")
+        if why := await why_unserved(here):
+            _warn(why)
         with temporal_errors(here.settings):
             await handle.trigger(overlap=None if overlap is None else overlap.policy)
         deadline = time.monotonic() + _FIRED_S
@@ -395,8 +395,8 @@ async def _triggered(name: str, overlap: Overlap | None) -> tuple[str, str]:
 async def _say_what_is_missing(here: Place, task: Task) -> None:
     """What a run would want for, as far as it is known from here."""
     mention_secrets(task, here, _warn)
-    if not await has_worker(here):
-        _warn(f"no worker polls the queue {here.queue!r}: runs wait until one does (`replaywright up`)")
+    if why := await why_unserved(here):
+        _warn(why)
 
 
 def _warn(text: str) -> None:

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime, tzinfo
+from datetime import UTC, datetime, timedelta, tzinfo
 from typing import Any
 
 from rich.text import Text
@@ -84,7 +84,7 @@ def print_schedule(known: Known, fired: Sequence[Fired]) -> None:
         "from": "" if spec.start_at is None else _local(spec.start_at, _zone(known)),
         "until": "" if spec.end_at is None else _local(spec.end_at, _zone(known)),
         "overlap": _overlap(known) + ("; a run that fails pauses it" if schedule.policy.pause_on_failure else ""),
-        "catch-up": f"firings missed by no more than {written_duration(schedule.policy.catchup_window)}",
+        "catch-up": _catch_up(schedule.policy.catchup_window),
         "state": _state(known).plain,
         "next": "" if is_paused(known) else ", ".join(_next(known)[:_NEXT]) or "never again",
         "so far": _counted(info.num_actions, info.num_actions_skipped_overlap, info.num_actions_missed_catchup_window),
@@ -98,6 +98,11 @@ def print_schedule(known: Known, fired: Sequence[Fired]) -> None:
             times = (_local(one.start.due, _zone(known)), _local(one.start.started, _zone(known)))
             rows.add_row(*output.cells(one.start.run_id, *times, Text(one.status, style=one.style)))
         output.print_table(rows)
+
+
+def _catch_up(window: timedelta | None) -> str:
+    """A schedule that was not made here may leave it to the server."""
+    return "as the server has it" if window is None else f"firings missed by no more than {written_duration(window)}"
 
 
 def as_json(known: Known, fired: Sequence[Fired]) -> dict[str, Any]:
@@ -117,7 +122,7 @@ def as_json(known: Known, fired: Sequence[Fired]) -> dict[str, Any]:
         "from": None if spec.start_at is None else spec.start_at.astimezone(zone).isoformat(),
         "until": None if spec.end_at is None else spec.end_at.astimezone(zone).isoformat(),
         "overlap": _overlap(known),
-        "catchUpSeconds": policy.catchup_window.total_seconds(),
+        "catchUpSeconds": None if policy.catchup_window is None else policy.catchup_window.total_seconds(),
         "pauseOnFailure": policy.pause_on_failure,
         "paused": is_paused(known),
         "note": schedule.state.note or "",

@@ -21,7 +21,6 @@ from replaywright.stack import (
     RunningStack,
     Stack,
     announce_ready,
-    diagnose,
     find_chromium,
     free_port,
     read_running,
@@ -30,7 +29,7 @@ from replaywright.stack import (
     stop_running,
     stop_worker,
 )
-from replaywright.stack.doctor import Health
+from replaywright.stack.doctor import Health, diagnose
 from replaywright.stack.redis import ask_redis, redis_answers
 from replaywright.stack.state import RunningService, state_file, write_running
 from replaywright.stack.temporal import DYNAMIC_CONFIG, temporal_answers
