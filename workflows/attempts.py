@@ -12,15 +12,18 @@ from workflows.browser import Browser
 with workflow.unsafe.imports_passed_through():
     from replaywright.domain.actions import effect_of
     from replaywright.domain.details import element_said, summary
-    from replaywright.domain.outcomes import StepOutcome
+    from replaywright.domain.outcomes import Status, StepOutcome
     from replaywright.domain.runs import ActionRequest, Mode, Proposal, RunInput, SealedCode, Usage, step_title
-    from replaywright.domain.steps import Goto, Step, action_of, names_element
+    from replaywright.domain.steps import Approve, Extract, ForEach, Goto, Step, action_of, names_element
     from replaywright.domain.targets import Target
     from replaywright.domain.templates import fill, parameters_in
 
 
 WHY_LIMIT = 300
 """Characters of what an attempt came to, as it is told to the trace, the planner and people."""
+
+NOT_DONE_AGAIN = (Approve, Extract, ForEach)
+"""Steps that leave nothing in a page: to bring a new browser to where the run is, they are left out."""
 
 
 class Attempt:
@@ -187,6 +190,14 @@ class Attempt:
         if not (outcome.from_ledger or outcome.reason.startswith("ledger_")):
             self._browser.adopted = True  # whatever is in doubt now was done in the page that is there
         return outcome
+
+    def was_elsewhere(self, outcome: StepOutcome) -> bool:
+        """Whether the step was done in a page that is gone with its browser: the one that is there now has not seen it.
+
+        A worker that was held up may record it when the run has gone on with another browser already.
+        """
+        told = outcome.from_ledger and outcome.status is Status.DONE and outcome.effect.repeatable
+        return told and self._recovered and not self._browser.adopted and not isinstance(self.step, NOT_DONE_AGAIN)
 
     async def look_again(self, unmet: StepOutcome) -> StepOutcome:
         """Whether what is expected has come true meanwhile: the step as done, else `unmet`. Nothing is done."""

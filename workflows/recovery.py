@@ -14,7 +14,7 @@ from temporalio import workflow
 from temporalio.exceptions import ActivityError, CancelledError
 
 from workflows import policies
-from workflows.attempts import Attempt
+from workflows.attempts import NOT_DONE_AGAIN, Attempt
 from workflows.browser import Browser
 from workflows.failures import TaskBlocked, TaskFailed
 from workflows.overrides import Overrides
@@ -36,7 +36,7 @@ with workflow.unsafe.imports_passed_through():
     from replaywright.domain.overrides import Due
     from replaywright.domain.predicates import fill_predicate
     from replaywright.domain.runs import RESOLVED, PersonVerdict, RunInput, step_title
-    from replaywright.domain.steps import Approve, Extract, ForEach, Goto, SolveCaptcha, Step, VerificationCode
+    from replaywright.domain.steps import Goto, SolveCaptcha, Step, VerificationCode
 
 _Result = TypeVar("_Result")
 
@@ -294,7 +294,7 @@ class Recovery:
             _Astray: one of them does not work out.
         """
         for position in positions:
-            if isinstance(place.plan[position], Extract | ForEach | Approve) or position in place.left_out:
+            if isinstance(place.plan[position], NOT_DONE_AGAIN) or position in place.left_out:
                 continue
             self._show(f"rebuilding: {step_title(place.plan[position])}")
             outcome = await self._reapplied(position)

@@ -103,6 +103,50 @@ async def test_a_commit_that_the_ledger_answers_has_a_checkpoint_in_the_browser_
     assert [request.position for request in script.taken] == ([2] if adopt else [])
 
 
+@pytest.mark.parametrize("adopt", [True, False])
+async def test_a_step_that_was_recorded_in_a_browser_that_is_gone_is_done_in_the_new_one(
+    client: Client, *, adopt: bool
+) -> None:
+    def perform(request: ActionRequest, call: int) -> StepOutcome:
+        if request.sequence == 1 and not request.reapply:
+            if call == 0:
+                raise lost()  # its worker is held up, and records the step when it comes to
+            return done(request, from_ledger=True)
+        return done(request)
+
+    script = Script(perform=after_goto(perform), adopt=adopt)
+    async with scripted(client, script) as queue:
+        handle = await start(client, queue, run_of(GOTO, FILL, FILL))
+        result = await handle.result()
+        history = await handle.fetch_history()
+    replayed = await Replayer(workflows=[], plugins=[WorkflowPlugin(sandboxed=True)]).replay_workflow(history)
+
+    assert result.succeeded
+    again = [request.sequence for request in script.performed if request.reapply]
+    assert again == ([] if adopt else [0, 1])
+    assert replayed.replay_failure is None
+
+
+@pytest.mark.parametrize("status", [Status.MISSED, Status.UNMET])
+async def test_a_step_that_cannot_be_done_in_the_new_browser_is_not_taken_for_done(
+    client: Client, status: Status
+) -> None:
+    def perform(request: ActionRequest, call: int) -> StepOutcome:
+        if request.sequence == 1 and request.reapply:
+            return StepOutcome(status=status, reason="not_there", fingerprint=request.fingerprint)
+        if call == 0:
+            raise lost()
+        return done(request, from_ledger=True)
+
+    script = Script(perform=after_goto(perform), adopt=False)
+    async with scripted(client, script) as queue:
+        handle = await start(client, queue, run_of(GOTO, FILL, FILL))
+        with pytest.raises(WorkflowFailureError):
+            await handle.result()
+
+    assert [request.sequence for request in script.performed if not request.reapply][-1] == 1
+
+
 async def test_a_browser_lost_after_a_commit_goes_on_from_the_checkpoint_after_it(client: Client) -> None:
     script = losing(2)
 
