@@ -97,6 +97,28 @@ def forgotten() -> Script:
     return Script(perform=perform, adopt=False)
 
 
+def recorded_too_late() -> Script:
+    """Worker and browser are lost in the second step, which the worker records when the run has another browser."""
+
+    def perform(asked: ActionRequest, call: int) -> StepOutcome:
+        if asked.sequence == 1 and call == 0:
+            raise lost()
+        return done(asked, from_ledger=asked.sequence == 1 and not asked.reapply)
+
+    return Script(perform=perform, adopt=False)
+
+
+def without_a_store() -> Script:
+    """Redis does not answer in the second step's first attempt."""
+
+    def perform(asked: ActionRequest, call: int) -> StepOutcome:
+        if asked.sequence == 1 and call == 0:
+            raise ApplicationError("Redis does not answer", type="StoreUnavailable")
+        return done(asked)
+
+    return Script(perform=perform, near=True)
+
+
 def closed_at_first() -> Script:
     """The second step finds its field when it is performed again."""
 
@@ -119,6 +141,8 @@ RUNS: dict[str, tuple[Callable[[], Script], RunInput]] = {
     "undispatched-rounds": (undispatched, run_of(GOTO, SEND)),
     "reopened": (closed_menu, run_of(GOTO, EXPAND, FILL)),
     "asked-again": (forgotten, run_of(GOTO, FILL, FILL)),
+    "done-elsewhere": (recorded_too_late, run_of(GOTO, FILL)),
+    "near-once": (without_a_store, run_of(GOTO, FILL, local_steps=True)),
     "policy": (Script, run_of(GOTO)),
     "questions": (closed_at_first, run_of(GOTO, FILL, on_failure="ask", mode="replay")),
     "approve-irreversible": (Script, run_of(GOTO, PAY)),

@@ -20,7 +20,8 @@ PATCHES = sorted((Path(__file__).parent / "histories" / "patches").glob("*.json"
 
 def patches_in(history: WorkflowHistory) -> set[str]:
     """The names of the changes that the workflow's code was asked about and knew."""
-    details = [event.marker_recorded_event_attributes.details for event in history.events]
+    markers = [event.marker_recorded_event_attributes for event in history.events]
+    details = [marker.details for marker in markers if marker.marker_name == "core_patch"]
     return {json.loads(one.payloads[0].data)["id"] for each in details for one in each.values()}
 
 
