@@ -12,6 +12,7 @@ def tell(_text: str) -> None:
     """Say nothing."""
 
 
+@pytest.mark.long
 async def test_runs_at_the_same_time_are_counted_timed_and_weighed() -> None:
     async with Fleet(played=True, tell=tell) as fleet:
         task = await fleet.learned(5)

@@ -150,6 +150,7 @@ async def test_no_row_is_done_twice_though_command_worker_and_batch_are_killed_i
     assert desk.booked() == dict.fromkeys(guests, 1)
 
 
+@pytest.mark.long
 async def test_a_batch_stops_when_too_many_rows_failed_and_later_does_what_is_left_and_what_failed(desk: Desk) -> None:
     guests = desk.write(6)
     desk.site.look = "renamed"
@@ -176,6 +177,7 @@ async def test_a_batch_stops_when_too_many_rows_failed_and_later_does_what_is_le
     assert (refused.returncode, "there is no row to try again" in refused.stdout) == (2, True)
 
 
+@pytest.mark.long
 async def test_ctrl_c_leaves_the_batch_to_itself_and_a_word_stops_it(desk: Desk) -> None:
     guests = desk.write(8)
     command = desk.begin_rows("--parallel", "1", "--id", "left")

@@ -25,7 +25,7 @@ def last_line(*arguments: str, limit_s: float) -> dict[str, object]:
     return told
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_playwright_and_every_mode_are_timed_in_one_run(tmp_path: Path) -> None:
     told = last_line("--rounds", "1", "--skip-peers", "--out", str(tmp_path), limit_s=280)
 

@@ -30,7 +30,7 @@ async def _figures(*arguments: str, limit_s: float = _LIMIT_S) -> dict[str, int]
     return figures
 
 
-@pytest.mark.slow
+@pytest.mark.long
 async def test_runs_of_a_host_that_dies_are_brought_back_on_another_and_send_once() -> None:
     figures = await _figures("--rounds", "1", "--runs", "3")
 

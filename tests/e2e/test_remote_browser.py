@@ -40,6 +40,7 @@ async def lab(chromium: Chromium, tmp_path_factory: pytest.TempPathFactory) -> A
             yield lab
 
 
+@pytest.mark.long
 async def test_a_worker_that_dies_with_its_mail_at_the_gate_is_followed_by_one_that_sends_it_once(lab: Lab) -> None:
     order = lab.order()
     await lab.frozen_at(lab.stage.worker, "held", _SEND, order)

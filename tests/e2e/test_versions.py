@@ -154,6 +154,7 @@ async def crashed(worker: Child) -> None:
     assert await worker.ended_within(30)
 
 
+@pytest.mark.long
 async def test_runs_end_on_the_version_they_began_with_through_upgrade_crash_and_rollback(
     lab: Lab, other_code: Path
 ) -> None:
