@@ -98,12 +98,12 @@ def begun_with(run: RunInput) -> RunInput:
     """The input with the values of all parameters: a caller in another language need not know of the defaults.
 
     Only a run that begins is held against its task; one that continues as new has been, and its task may be a skill's
-    or a learned one since.
+    or a learned one since. Of a skill's name, the task is looked up first.
 
     Raises:
         InputInvalid: a value is missing, unknown or not of the declared type.
     """
-    if workflow.info().continued_run_id is not None:
+    if run.named or workflow.info().continued_run_id is not None:
         return run
     return run.model_copy(update={"values": bind_parameters(run.task, run.values, place="values.")})
 

@@ -104,6 +104,6 @@ async def runnable(base: KnowledgeBase, name: str, version: int | None) -> Skill
         InputInvalid: there is none, or nobody asked for the version, and it was retired.
     """
     skill = await base.skill(name, version)
-    if version is None and (why := why_retired(await base.record(name))):
-        raise InputInvalid(why)
+    if version is None and skill.status is SkillStatus.RETIRED:
+        raise InputInvalid(why_retired(await base.record(name)))
     return skill

@@ -85,7 +85,7 @@ WORKFLOW = (
         "ledger keyed by execution",
         "the ledger belongs to the lineage, which outlives an execution",
         "workflows",
-        "        self._lineage = run.lineage or workflow.info().workflow_id",
+        "        self._lineage = run.lineage or self._first_lineage(run)",
         "        self._lineage = workflow.info().run_id",
         (_COMMITS + "test_the_lineage_is_that_of_the_run_in_every_execution_of_it",),
     ),
