@@ -64,7 +64,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Measure and print; 1 if a contestant that took part was never timed."""
     given = _parser().parse_args(arguments)
     names = [name for name in given.only if not (given.skip_peers and name in PEERS)]
-    console = Console()
+    console = Console(width=max(140, Console().width))
     results = asyncio.run(_until_told_to_stop(given.rounds, names, console))
     report.show(results, console)
     if given.out is not None:

@@ -61,10 +61,10 @@ PEERS: Mapping[Name, Spec] = {
         keeps="a result per step in memory",
     ),
     "workflow-use": Spec(
-        "workflow-use, learned workflow",
+        "workflow-use, workflow by hand",
         "workflow-use",
         "workflow_use_peer.py",
-        verifies="that an element answers to its text or selector; fills and clicks by its own checks",
+        verifies="that a field holds what was typed, and that what was clicked is still there; no outcome",
         keeps="a result per step in memory",
     ),
 }

@@ -1,7 +1,7 @@
 """A stand-in for the peers' models: it is told the flow, finds each element in the listing it is shown, and counts.
 
 No language model: it exists so that a peer can learn without a network, and so that nobody can say of a replay that it
-asked nothing without having counted. Tokens are estimated at four characters each.
+asked nothing without having counted. Tokens are estimated at four characters each, without images.
 """
 
 import json
@@ -135,11 +135,13 @@ class StandIn:
 
     def _answer(self, path: str, request: Mapping[str, Any]) -> tuple[int, Mapping[str, Any]]:
         name = path.split("/")[1]
-        tokens = _tokens([request.get("messages"), request.get("tools"), request.get("response_format")])
+        tokens = _tokens([_without_images(request["messages"]), request.get("tools"), request.get("response_format")])
         with self._lock:
             asked, at = self._asked.get(name, Asked()), self._at.get(name, 0)
             self._asked[name] = Asked(asked.calls + 1, asked.prompt_tokens + tokens)
         try:
+            if name not in _DIALECTS:
+                raise NotUnderstood(f"nothing is known of how {name!r} asks")
             content = json.dumps(_DIALECTS[name](self._turns, at, _text_of(request)))
         except NotUnderstood as error:  # the page may not be there yet: an agent looks again, and asks the same
             return 400, {"error": {"message": f"the stand-in: {error}", "type": "invalid_request_error"}}
@@ -213,7 +215,6 @@ _DIALECTS: Final[Mapping[str, Callable[[Sequence[Turn], int, str], dict[str, Any
     "stagehand": _stagehand,
     "hyperagent": _hyperagent,
     "browser-use": _browser_use,
-    "workflow-use": _browser_use,
 }
 
 
@@ -260,6 +261,14 @@ def _text_of(request: Mapping[str, Any]) -> str:
         parts = content if isinstance(content, list) else [{"text": content or ""}]
         texts.append("\n".join(part.get("text", "") for part in parts))
     return max(texts, key=len)
+
+
+def _without_images(messages: Sequence[Mapping[str, Any]]) -> list[object]:
+    parts = [message["content"] for message in messages]
+    return [
+        [part for part in content if part.get("type") != "image_url"] if isinstance(content, list) else content
+        for content in parts
+    ]
 
 
 def _tokens(told: object) -> int:
