@@ -53,7 +53,9 @@ class Script:
             context.set_default_timeout(_LIMIT_MS)
             page = await context.new_page()
             try:
-                return await self._window(page)
+                window = await self._window(page)
+                await self._flow.arrived()  # before the browser is closed under it
+                return window
             except PlaywrightError as error:
                 raise Failed(error.message.splitlines()[0]) from error
             finally:
