@@ -11,7 +11,8 @@ export function serve(does) {
     try {
       answer((await does[order](endpoint)) ?? {});
     } catch (error) {
-      answer({ failed: String(error?.stack ?? error) });
+      console.error(error);
+      answer({ failed: String(error).slice(0, 600) });
     }
   });
   socket.on("close", () => process.exit(0));

@@ -10,6 +10,7 @@ import traceback
 from collections.abc import Awaitable, Callable
 from typing import Any
 
+_LONGEST = 600
 given: dict[str, Any] = json.loads(os.environ["BENCH_GIVEN"])
 """What the bench tells: `base_url` of the model's stand-in, `goal`, `steps`, `state` (a folder), and so on."""
 
@@ -22,7 +23,8 @@ async def serve(**does: Callable[[str], Awaitable[dict[str, Any] | None]]) -> No
         order = json.loads(line)
         try:
             told = await does[order["order"]](order["endpoint"]) or {}
-        except Exception:  # noqa: BLE001  the edge of the process: whatever a peer raises is told to the bench, which judges it
-            told = {"failed": traceback.format_exc(limit=-3)}
+        except Exception as error:  # noqa: BLE001  the edge of the process: what a peer raises is told to the bench
+            traceback.print_exc()
+            told = {"failed": " ".join(f"{type(error).__name__}: {error}".split())[:_LONGEST]}
         writer.write(json.dumps(told).encode() + b"\n")
         await writer.drain()
