@@ -25,13 +25,14 @@ from playwright.async_api import async_playwright
 from rich.console import Console
 
 from bench.replaying import report
-from bench.replaying.contest import Contestant, Result, hold
+from bench.replaying.contest import Contestant, Failed, Result, hold
 from bench.replaying.flow import flow_on
 from bench.replaying.ours import Manner, Replaywright, run_once, selectors_of
 from bench.replaying.peers import PEERS, meeting
 from bench.replaying.script import Script
 from demo.stage import Stage
 from replaywright.domain.steps import names_element
+from replaywright.errors import StackFailed
 from replaywright.settings import load_settings
 from replaywright.stack import start_child
 
@@ -50,7 +51,11 @@ async def measure(rounds: int, names: Sequence[str], console: Console) -> list[R
             log=stage.home / "log" / "sweeper.log",
         )
         flow = flow_on(stage)
-        first = await run_once(flow)
+        try:
+            first = await run_once(flow)
+        except Failed as error:  # on a machine that is shared a page may not answer in time
+            console.print(f"the learning run failed, and is done again: {error}")
+            first = await run_once(flow)
         selectors = await selectors_of(stage)
         console.print(f"learned {len(selectors)} of {sum(map(names_element, flow.task.steps))} elements")
         async with meeting(flow, [name for name in PEERS if name in names]) as peers:
@@ -65,7 +70,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     given = _parser().parse_args(arguments)
     names = [name for name in given.only if not (given.skip_peers and name in PEERS)]
     console = Console(width=max(140, Console().width))
-    results = asyncio.run(_until_told_to_stop(given.rounds, names, console))
+    try:
+        results = asyncio.run(_until_told_to_stop(given.rounds, names, console))
+    except (Failed, StackFailed) as error:
+        print(f"nothing was measured: {error}", file=sys.stderr)
+        return 1
     report.show(results, console)
     if given.out is not None:
         console.print(f"written: {', '.join(map(str, report.write(results, given.out)))}", soft_wrap=True)
