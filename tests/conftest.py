@@ -1,5 +1,6 @@
 """Fixtures on the real parts, found as the local stack finds them; one Temporal and one Redis server for all tests."""
 
+import asyncio
 import os
 from collections.abc import AsyncIterator
 from datetime import timedelta
@@ -21,6 +22,8 @@ settings.load_profile("any-machine")
 
 _LONG_S = 3_600
 """Tests that are marked `long` may take longer than the others."""
+_ENDING_S = 30
+"""What the server is given to end."""
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -38,13 +41,15 @@ async def temporal_binary(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="session")
 async def temporal_env(temporal_binary: Path) -> AsyncIterator[WorkflowEnvironment]:
     """A dev server with the settings and search attributes of the local stack."""
-    async with await WorkflowEnvironment.start_local(
+    environment = await WorkflowEnvironment.start_local(
         dev_server_existing_path=str(temporal_binary),
         dev_server_startup_timeout=timedelta(seconds=60),
         dev_server_extra_args=dev_server_arguments(),
         dev_server_log_level="error",
-    ) as environment:
-        yield environment
+    )
+    yield environment
+    # One that takes long to end holds up nobody.
+    await asyncio.wait({asyncio.create_task(environment.shutdown())}, timeout=_ENDING_S)
 
 
 @pytest.fixture(scope="session")
