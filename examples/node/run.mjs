@@ -49,7 +49,9 @@ async function follow(handle, isOver) {
   const answered = new Set();
   const input = createInterface({ input: process.stdin });
   const lines = input[Symbol.asyncIterator]();
-  while (!isOver()) {
+  let wasOver;
+  do {
+    wasOver = isOver(); // then this is the last look
     const progress = await handle.query('progress');
     for (const { sequence, title, status } of progress.lines) {
       const line = `${String(sequence + 1).padStart(4, '0')} ${title}: ${status}`;
@@ -61,8 +63,8 @@ async function follow(handle, isOver) {
       await answer(handle, question, lines);
       answered.add(question.id);
     }
-    await sleep(300);
-  }
+    if (!wasOver) await sleep(300);
+  } while (!wasOver);
   input.close();
 }
 
