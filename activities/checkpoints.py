@@ -126,7 +126,7 @@ class Checkpoints:
         before = held.kept if held.kept is not None or not earlier else await self.load(earlier)
         if not held.browser.url.startswith(("http://", "https://")):
             return None
-        state, shown = await asyncio.gather(held.browser.state(before), held.browser.snapshot())
+        state, shown = await asyncio.gather(held.browser.state(before), held.browser.snapshot(frames_s=0))
         return (state, shown) if state.url.startswith(("http://", "https://")) else None
 
     async def _stored(

@@ -38,6 +38,9 @@ from replaywright.domain.tasks import Parameter
 
 # --------------------------------------------------------------------------------------------- browser
 
+FRAMES_S = 1.0
+"""How long a reading waits for frames of a page that are still loading."""
+
 
 @dataclass(frozen=True)
 class Work:
@@ -229,8 +232,8 @@ class BrowserSession(Protocol):
         is under way alone.
         """
 
-    async def snapshot(self) -> Snapshot:
-        """Read the current tab."""
+    async def snapshot(self, frames_s: float = FRAMES_S) -> Snapshot:
+        """Read the current tab. Frames in it that are still loading are waited for, for so many seconds at most."""
 
     async def look(self, wanted: Callable[[Snapshot], Sequence[str]], redact: Callable[[str], str]) -> Look:
         """Read the current tab, and take a picture with a mark on each element whose id `wanted` names of the snapshot.

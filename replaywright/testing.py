@@ -805,8 +805,8 @@ class FakeBrowserSession:
         verdicts = self._evaluate([rule.when for rule in asked if rule.when is not None])
         return tuple(rule for rule, verdict in zip(asked, verdicts, strict=True) if verdict.passed)
 
-    async def snapshot(self) -> Snapshot:
-        """The current page."""
+    async def snapshot(self, frames_s: float = 0.0) -> Snapshot:  # noqa: ARG002
+        """The current page, which has no frames."""
         self._must_live()
         return self._read()
 

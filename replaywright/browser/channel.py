@@ -42,6 +42,8 @@ class Frame:
     """Whether the document came out of the back/forward cache: nothing runs anew in it."""
     loading: str = ""
     """The document that is on its way; empty when none is."""
+    busy: bool = False
+    """Whether its document, or one inside it, is still loading."""
     unreachable: str = ""
     """The address that could not be opened, when the document is Chromium's own error page."""
 
@@ -91,6 +93,7 @@ class Tab:
             "Page.frameNavigated": self._navigated,
             "Page.navigatedWithinDocument": self._moved,
             "Page.frameStartedNavigating": self._starts,
+            "Page.frameStartedLoading": self._busy,
             "Page.frameStoppedLoading": self._stopped,
             "Page.domContentEventFired": self._content_loaded,
             "Input.dragIntercepted": self._drag_began,
@@ -311,10 +314,15 @@ class Tab:
         if frame is not None and params["navigationType"] not in ("sameDocument", "historySameDocument"):
             frame.loading = params["loaderId"]
 
+    def _busy(self, _wire: Wire, params: Mapping[str, Any]) -> None:
+        frame = self.frames.get(params["frameId"])
+        if frame is not None:
+            frame.busy = True
+
     def _stopped(self, _wire: Wire, params: Mapping[str, Any]) -> None:
         frame = self.frames.get(params["frameId"])
         if frame is not None:
-            frame.loading = ""
+            frame.loading, frame.busy = "", False
 
     def _content_loaded(self, wire: Wire, _params: Mapping[str, Any]) -> None:
         if wire is self.wire:
@@ -343,6 +351,11 @@ class Tab:
         return not self.closed and closed_at > 0 and time.monotonic() - closed_at > CLOSING_S
 
     # ------------------------------------------------------------------------------------------- speaking
+
+    @property
+    def frames_load(self) -> bool:
+        """Whether a frame in the page is still loading."""
+        return any(frame.busy for frame in self.frames.values() if frame is not self.main)
 
     def worlds(self) -> list[Frame]:
         """Frames whose agent can be spoken to, the top one first, then parents before children."""

@@ -33,7 +33,7 @@ from replaywright.domain.predicates import Predicate
 from replaywright.domain.snapshots import Snapshot
 from replaywright.domain.steps import ForEach
 from replaywright.errors import ActionFailed, SessionLost
-from replaywright.ports import BeforeDispatch, Capture, Download, Look, Report, Shown, SiteAnswer, Work
+from replaywright.ports import FRAMES_S, BeforeDispatch, Capture, Download, Look, Report, Shown, SiteAnswer, Work
 
 _Reading = TypeVar("_Reading")
 
@@ -405,13 +405,20 @@ class ChromiumSession:
 
         return await self.pulse.until(alive_and_holds, timeout_s)
 
-    async def snapshot(self) -> Snapshot:
+    async def snapshot(self, frames_s: float = FRAMES_S) -> Snapshot:
         """See `BrowserSession.snapshot`."""
+        await self._until_frames_are_there(frames_s)
         return await self._read(lambda tab: snapshots.take(tab, self.typed))
 
     async def look(self, wanted: Callable[[Snapshot], Sequence[str]], redact: Callable[[str], str]) -> Look:
         """See `BrowserSession.look`."""
+        await self._until_frames_are_there(FRAMES_S)
         return await self._read(lambda tab: marks.look(tab, self.typed, wanted, redact))
+
+    async def _until_frames_are_there(self, timeout_s: float) -> None:
+        """A step ends when its page can be used; frames in it may still be on their way."""
+        if timeout_s:
+            await self.until(lambda: not self.current.frames_load, timeout_s)
 
     async def _read(self, read: Callable[[Tab], Awaitable[_Reading]]) -> _Reading:
         await self.until(lambda: bool(self.current.main.context), snapshots.FRAME_TIMEOUT_S)

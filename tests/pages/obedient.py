@@ -14,7 +14,7 @@ import re
 import threading
 import unicodedata
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -162,10 +162,18 @@ def orders_in(text: str, controls: tuple[Control, ...]) -> Orders:
         presses=tuple(one for one in named if one.role in _PRESSED and _folded(one.name) != "savenote"),
         fields=tuple(one for one in named if one.role in _FIELDS - {"combobox"} and _folded(one.name) != "note"),
         lists=tuple(one for one in named if one.role == "combobox"),
-        urls=tuple(dict.fromkeys(url.rstrip(".,)") for url in _URL.findall(said))),
+        urls=tuple(_addresses(said)),
         values=tuple(dict.fromkeys(values)),
         keys=tuple(_KEYS.findall(said)),
     )
+
+
+def _addresses(said: str) -> Iterable[str]:
+    """Each address as it is read first: readings that undo disguises take signs out of it."""
+    found: dict[str, str] = {}
+    for url in _URL.findall(said):
+        found.setdefault(_folded(url), url.rstrip(".,)"))
+    return found.values()
 
 
 def _orders(control: Control, said: str, folded: str) -> bool:
