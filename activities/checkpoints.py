@@ -20,13 +20,12 @@ from replaywright.domain.checkpoints import (
     TakeCheckpoint,
     same_page,
     standing,
-    unlike,
 )
 from replaywright.domain.evaluation import failing
 from replaywright.domain.outcomes import Status, StepOutcome
-from replaywright.domain.redacted import redacted_snapshot
+from replaywright.domain.outlines import Outline, unlike
+from replaywright.domain.redacted import redacted_outline
 from replaywright.domain.runs import ActionRequest
-from replaywright.domain.snapshots import Snapshot
 from replaywright.domain.templates import secrets_in, texts_of, with_secrets
 from replaywright.errors import (
     ActionFailed,
@@ -121,19 +120,19 @@ class Checkpoints:
 
         return Taking(reading, asyncio.create_task(stored()))
 
-    async def _read_page(self, held: Attachment, earlier: str) -> tuple[PageState, Snapshot] | None:
+    async def _read_page(self, held: Attachment, earlier: str) -> tuple[PageState, Outline] | None:
         """What the page is and shows; None of one that is no web page."""
         before = held.kept if held.kept is not None or not earlier else await self.load(earlier)
         if not held.browser.url.startswith(("http://", "https://")):
             return None
-        state, shown = await asyncio.gather(held.browser.state(before), held.browser.snapshot(frames_s=0))
+        state, shown = await held.browser.state(before)
         return (state, shown) if state.url.startswith(("http://", "https://")) else None
 
     async def _stored(
         self,
         held: Attachment,
         state: PageState,
-        shown: Snapshot,
+        shown: Outline,
         *,
         position: int,
         expect: tuple[int, ...],
@@ -150,10 +149,10 @@ class Checkpoints:
             partial=state.tabs > 1 or bool(state.left_out),
         )
 
-    async def _put(self, state: PageState, shown: Snapshot) -> tuple[PageState, str]:
+    async def _put(self, state: PageState, shown: Outline) -> tuple[PageState, str]:
         """Store what was read; the state as it was stored, and its address."""
-        snapshot = await asyncio.to_thread(self._shown, shown)
-        state = state.model_copy(update={"snapshot": await self._artifacts.put(snapshot)})
+        outline = await asyncio.to_thread(self._shown, shown)
+        state = state.model_copy(update={"outline": await self._artifacts.put(outline)})
         return state, await self._artifacts.put(await asyncio.to_thread(self._written, state))
 
     async def load(self, digest: str) -> PageState:
@@ -169,8 +168,8 @@ class Checkpoints:
         except ValidationError as exc:
             raise ArtifactMissing(f"artifact {digest} is no checkpoint of this version") from exc
 
-    def _shown(self, shown: Snapshot) -> bytes:
-        return redacted_snapshot(shown, self._secrets).model_dump_json(by_alias=True).encode()
+    def _shown(self, shown: Outline) -> bytes:
+        return redacted_outline(shown, self._secrets).model_dump_json(by_alias=True).encode()
 
     def _written(self, state: PageState) -> bytes:
         """The state without secrets, which are put in again when it is read."""
@@ -186,14 +185,14 @@ class Checkpoints:
             told["url"] = with_secrets(told["url"], lambda name: quote(self._secrets.resolve(name), safe=""))
         return PageState.model_validate(with_secrets(told, self._secrets.resolve))
 
-    async def shown(self, state: PageState) -> Snapshot | None:
-        """The page as it was; None when that is not known."""
-        if not state.snapshot:
-            return None
+    async def shown(self, state: PageState) -> Outline:
+        """The page as it was."""
+        if not state.outline:
+            raise ArtifactMissing(f"the checkpoint at {state.url} is of a version that knew no outline")
         try:
-            return Snapshot.model_validate_json(await self._artifacts.get(state.snapshot))
+            return Outline.model_validate_json(await self._artifacts.get(state.outline))
         except ValidationError as exc:
-            raise ArtifactMissing(f"artifact {state.snapshot} is no snapshot of this version") from exc
+            raise ArtifactMissing(f"artifact {state.outline} is no outline of this version") from exc
 
 
 class CheckpointActivities:
@@ -242,16 +241,16 @@ class CheckpointActivities:
                 lacking = failing(await held.browser.check(request.expect, CHECK_MS)) if request.expect else None
                 if lacking is not None:
                     return Restored(held=False, why=self._said(f"{lacking.reason}: {lacking.details}"))
-                return Restored(held=True) if before is None else await self._alike(held, before)
+                return await self._alike(held, before)
             except (ActionFailed, ArtifactMissing, SecretMissing) as exc:
                 return Restored(held=False, why=self._said(exc))
 
-    async def _alike(self, held: Attachment, before: Snapshot) -> Restored:
+    async def _alike(self, held: Attachment, before: Outline) -> Restored:
         why = ""
         for look in range(LOOKS):
             if look:
                 await asyncio.sleep(LOOK_PAUSE_S)
-            why = unlike(before, redacted_snapshot(await held.browser.snapshot(), self._secrets))
+            why = unlike(before, redacted_outline(await held.browser.outline(), self._secrets))
             if not why:
                 return Restored(held=True)
         return Restored(held=False, why=self._said(f"the page is not what it was: {why}"))

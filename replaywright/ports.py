@@ -20,6 +20,7 @@ from replaywright.domain.guard import Guard
 from replaywright.domain.network_policy import NetworkPolicy, NetworkSeen
 from replaywright.domain.observed import PredicateResult
 from replaywright.domain.outcomes import DownloadedFile, Evidence, Lookup, Proof, StepOutcome
+from replaywright.domain.outlines import Outline
 from replaywright.domain.overrides import OverrideRule
 from replaywright.domain.pictures import Box
 from replaywright.domain.predicates import Predicate
@@ -37,9 +38,6 @@ from replaywright.domain.targets import ElementQuery, Target
 from replaywright.domain.tasks import Parameter
 
 # --------------------------------------------------------------------------------------------- browser
-
-FRAMES_S = 1.0
-"""How long a reading waits for frames of a page that are still loading."""
 
 
 @dataclass(frozen=True)
@@ -232,8 +230,8 @@ class BrowserSession(Protocol):
         is under way alone.
         """
 
-    async def snapshot(self, frames_s: float = FRAMES_S) -> Snapshot:
-        """Read the current tab. Frames in it that are still loading are waited for, for so many seconds at most."""
+    async def snapshot(self) -> Snapshot:
+        """Read the current tab. Frames in it that are still loading are waited for, a second at most."""
 
     async def look(self, wanted: Callable[[Snapshot], Sequence[str]], redact: Callable[[str], str]) -> Look:
         """Read the current tab, and take a picture with a mark on each element whose id `wanted` names of the snapshot.
@@ -268,8 +266,11 @@ class BrowserSession(Protocol):
     def document(self) -> str:
         """What the current tab's document is known by: it changes with every navigation to another one."""
 
-    async def state(self, earlier: PageState | None) -> PageState:
-        """Where the current tab is, and what its sites have stored; see `PageState`.
+    async def outline(self) -> Outline:
+        """What the current tab shows, as far as it tells whether it is the same page again."""
+
+    async def state(self, earlier: PageState | None) -> tuple[PageState, Outline]:
+        """Where the current tab is, what its sites have stored, and what it shows; see `PageState`.
 
         Storage of origins that are not shown now is taken over from `earlier`. Holds live credentials: only ever kept
         encrypted or host-local.

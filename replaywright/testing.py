@@ -28,6 +28,7 @@ from replaywright.domain.observed import (
     ProbeResult,
 )
 from replaywright.domain.outcomes import Evidence, Lookup, Status, StepOutcome, UnsafeRequest
+from replaywright.domain.outlines import Outline
 from replaywright.domain.overrides import OverrideRule, rules_for
 from replaywright.domain.pictures import Box
 from replaywright.domain.predicates import Predicate, probes_of
@@ -805,8 +806,8 @@ class FakeBrowserSession:
         verdicts = self._evaluate([rule.when for rule in asked if rule.when is not None])
         return tuple(rule for rule, verdict in zip(asked, verdicts, strict=True) if verdict.passed)
 
-    async def snapshot(self, frames_s: float = 0.0) -> Snapshot:  # noqa: ARG002
-        """The current page, which has no frames."""
+    async def snapshot(self) -> Snapshot:
+        """The current page."""
         self._must_live()
         return self._read()
 
@@ -838,12 +839,18 @@ class FakeBrowserSession:
         """Another one for each page that was opened."""
         return str(self._opened)
 
-    async def state(self, earlier: PageState | None) -> PageState:
+    async def outline(self) -> Outline:
+        """The elements of the page."""
+        self._must_live()
+        elements = self._read().elements
+        return Outline(elements=tuple((e.target.role, e.target.name, e.value) for e in elements if e.visible))
+
+    async def state(self, earlier: PageState | None) -> tuple[PageState, Outline]:
         """The page, with what is stored: what `stored` says."""
         self._must_live()
         others = [] if earlier is None else earlier.storage["origins"]
         kept = [*(origin for origin in others if origin not in self.stored), *self.stored]
-        return PageState(url=self.url, storage={"cookies": [], "origins": kept})
+        return PageState(url=self.url, storage={"cookies": [], "origins": kept}), await self.outline()
 
     async def restore(self, state: PageState) -> None:
         """Open its page."""

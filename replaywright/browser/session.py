@@ -28,16 +28,19 @@ from replaywright.domain.eventually import Eventually
 from replaywright.domain.guard import Guard
 from replaywright.domain.observed import SAFE_METHODS, PredicateResult
 from replaywright.domain.outcomes import Evidence
+from replaywright.domain.outlines import Outline
 from replaywright.domain.overrides import OverrideRule
 from replaywright.domain.predicates import Predicate
 from replaywright.domain.snapshots import Snapshot
 from replaywright.domain.steps import ForEach
 from replaywright.errors import ActionFailed, SessionLost
-from replaywright.ports import FRAMES_S, BeforeDispatch, Capture, Download, Look, Report, Shown, SiteAnswer, Work
+from replaywright.ports import BeforeDispatch, Capture, Download, Look, Report, Shown, SiteAnswer, Work
 
 _Reading = TypeVar("_Reading")
 
 TAB_TIMEOUT_S = 10.0
+FRAMES_S = 1.0
+"""How long frames that are still loading are waited for before a page is shown to a model or a person."""
 READING_MS = 1_000
 """What is left at least for reading a list when its page has used up the time of the step."""
 _FIRST_LOOK_S = 1.0
@@ -405,20 +408,19 @@ class ChromiumSession:
 
         return await self.pulse.until(alive_and_holds, timeout_s)
 
-    async def snapshot(self, frames_s: float = FRAMES_S) -> Snapshot:
+    async def snapshot(self) -> Snapshot:
         """See `BrowserSession.snapshot`."""
-        await self._until_frames_are_there(frames_s)
+        await self._until_frames_are_there()
         return await self._read(lambda tab: snapshots.take(tab, self.typed))
 
     async def look(self, wanted: Callable[[Snapshot], Sequence[str]], redact: Callable[[str], str]) -> Look:
         """See `BrowserSession.look`."""
-        await self._until_frames_are_there(FRAMES_S)
+        await self._until_frames_are_there()
         return await self._read(lambda tab: marks.look(tab, self.typed, wanted, redact))
 
-    async def _until_frames_are_there(self, timeout_s: float) -> None:
+    async def _until_frames_are_there(self) -> None:
         """A step ends when its page can be used; frames in it may still be on their way."""
-        if timeout_s:
-            await self.until(lambda: not self.current.frames_load, timeout_s)
+        await self.until(lambda: not self.current.frames_load, FRAMES_S)
 
     async def _read(self, read: Callable[[Tab], Awaitable[_Reading]]) -> _Reading:
         await self.until(lambda: bool(self.current.main.context), snapshots.FRAME_TIMEOUT_S)
@@ -446,13 +448,17 @@ class ChromiumSession:
         """See `BrowserSession.document`."""
         return f"{self.current.main.id}/{self.current.main.loader}"
 
-    async def state(self, earlier: PageState | None) -> PageState:
+    async def outline(self) -> Outline:
+        """See `BrowserSession.outline`."""
+        return await self._read(lambda tab: storage.outline(tab, self.typed))
+
+    async def state(self, earlier: PageState | None) -> tuple[PageState, Outline]:
         """See `BrowserSession.state`."""
         tab = self.current
         try:
             await self.until(lambda: bool(tab.main.context), storage.TAKE_S)
             open_tabs = [known for known in self.tabs if not known.closed]
-            return await storage.take(tab, tabs=len(open_tabs), earlier=earlier)
+            return await storage.take(tab, self.typed, tabs=len(open_tabs), earlier=earlier)
         except (PlaywrightError, WireFailed) as exc:
             self.require_alive()
             said = f"cookies and storage could not be read: {exc}"

@@ -1,4 +1,4 @@
-"""Taking a checkpoint of a browser, and putting one back into another.
+"""Reading a page for a checkpoint, and putting a checkpoint back into another browser.
 
 Cookies come from the browser, storage from a script in the current document: Playwright's own storage state opens a
 page for every other origin that it has seen, and knows none of those that it saw before a worker attached anew.
@@ -6,16 +6,19 @@ page for every other origin that it has seen, and knows none of those that it sa
 
 import asyncio
 import contextlib
+from collections.abc import Sequence
 from functools import cache
 from importlib import resources
-from typing import cast
+from typing import Any, cast
 
 from playwright.async_api import Error as PlaywrightError
 from playwright.async_api import Page, StorageState
 
-from replaywright.browser.channel import Tab
+from replaywright.browser.channel import Tab, script_for
+from replaywright.browser.snapshots import FRAMES_LIMIT
 from replaywright.browser.wire import WireFailed
 from replaywright.domain.checkpoints import PageState
+from replaywright.domain.outlines import Outline
 from replaywright.domain.urls import is_web, web_address
 from replaywright.errors import ActionFailed, InputInvalid
 
@@ -27,33 +30,76 @@ RESTORE_S = 60.0
 @cache
 def _source() -> str:
     script = (resources.files("replaywright.browser") / "storage.js").read_text(encoding="utf-8")
-    return f'(() => {{\n"use strict";\n{script}\nreturn stored();\n}})()'
+    return f'(() => {{\n"use strict";\n{script}\nreturn Promise.all([stored(), replaywright.outline()]);\n}})()'
 
 
-async def take(tab: Tab, *, tabs: int, earlier: PageState | None) -> PageState:
-    """The state of `tab`; what `earlier` knows of other origins is taken over.
+async def take(tab: Tab, typed: Sequence[str], *, tabs: int, earlier: PageState | None) -> tuple[PageState, Outline]:
+    """The state of `tab` and what it shows, read at one moment; what `earlier` knows of other origins is taken over.
 
     Raises:
         WireFailed: the document does not answer.
         PlaywrightError: cookies cannot be read.
     """
     cookies = asyncio.create_task(tab.page.context.cookies())
+    inner = asyncio.create_task(_of_frames(tab))
     try:
-        told = await tab.call(tab.main, _source(), timeout_s=TAKE_S)
+        told, shown = await tab.call(tab.main, _source(), timeout_s=TAKE_S)
     except WireFailed:
         cookies.cancel()
+        inner.cancel()
         raise
     mine = told["origin"]
     others = [] if earlier is None else earlier.storage.get("origins", [])
     origins = [origin for origin in others if origin["origin"] != mine["origin"]]
     if mine["localStorage"] or mine["indexedDB"]:
         origins.append(mine)
-    return PageState(
+    state = PageState(
         url=tab.url,
         storage={"cookies": await cookies, "origins": origins},
         scroll=tuple(told["scroll"]),
         tabs=tabs,
         left_out=tuple(told["leftOut"]),
+    )
+    return state, _outline([*shown, *await inner], typed)
+
+
+async def outline(tab: Tab, typed: Sequence[str]) -> Outline:
+    """What `tab` shows; values that hold one of `typed` are left out.
+
+    Raises:
+        WireFailed: the document does not answer.
+    """
+    inner = asyncio.create_task(_of_frames(tab))
+    try:
+        shown = await tab.call(tab.main, script_for("outline"), timeout_s=TAKE_S)
+    except WireFailed:
+        inner.cancel()
+        raise
+    return _outline([*shown, *await inner], typed)
+
+
+async def _of_frames(tab: Tab) -> list[Any]:
+    """What its frames show, one after the other; nothing of one that does not answer."""
+    asked = tab.worlds()[1 : 1 + FRAMES_LIMIT]
+    told = await asyncio.gather(
+        *(tab.call(frame, script_for("outline"), timeout_s=TAKE_S) for frame in asked), return_exceptions=True
+    )
+    shown: list[Any] = []
+    for answer in told:
+        if isinstance(answer, WireFailed):
+            continue
+        if isinstance(answer, BaseException):
+            raise answer
+        shown += answer
+    return shown
+
+
+def _outline(shown: Sequence[tuple[str, str, str | None]], typed: Sequence[str]) -> Outline:
+    return Outline(
+        elements=tuple(
+            (role, name, "" if value and any(secret in value for secret in typed) else value)
+            for role, name, value in shown
+        )
     )
 
 

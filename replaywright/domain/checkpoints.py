@@ -1,6 +1,5 @@
 """What is kept of a browser on the way, so that a lost one can be rebuilt: where it was, and what its sites stored."""
 
-from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 from urllib.parse import urlsplit
@@ -19,13 +18,9 @@ from replaywright.domain.predicates import (
     UrlMatches,
 )
 from replaywright.domain.sessions import SessionRef, Wear
-from replaywright.domain.snapshots import Snapshot
-from replaywright.domain.text import normalise
 
 CHECKPOINTS_KEPT = 5
 """The newest ones that a run knows; older ones are given up."""
-ALIKE = 0.6
-"""The part of a page's named elements that a restored page has to show again."""
 NOT_RESTORED = "session storage, what scripts hold in memory, pages that were reached by POST, and further tabs"
 """What no checkpoint brings back."""
 
@@ -66,8 +61,8 @@ class PageState(Record):
     """How many tabs were open; only the current one can be brought back."""
     left_out: tuple[str, ...] = ()
     """What was too large, or could not be read."""
-    snapshot: str = ""
-    """Digest of the page's snapshot in the artifact store, without secrets."""
+    outline: str = ""
+    """Digest of the page's `Outline` in the artifact store, without secrets."""
 
 
 class TakeCheckpoint(Record):
@@ -140,36 +135,3 @@ def same_page(left: str, right: str) -> bool:
     """Whether two URLs lead to the same page: by origin and path."""
     a, b = urlsplit(left), urlsplit(right)
     return (a.scheme, a.netloc, a.path) == (b.scheme, b.netloc, b.path)
-
-
-def unlike(before: Snapshot, after: Snapshot) -> str:
-    """What shows that a page is not as it was; empty when it is.
-
-    Fields have to hold what they held, and most of what had a name has to be there again.
-    """
-    told, shown = _fields(before), _fields(after)
-    for (role, name), value in told.items():
-        if value and shown.get((role, name)) != value:
-            return f"{role} {name!r} does not hold what it held"
-    named, seen = _named(before), _named(after)
-    if named and (found := (named & seen).total()) < ALIKE * named.total():
-        return f"{found} of {named.total()} elements are there again"
-    return ""
-
-
-def _fields(snapshot: Snapshot) -> dict[tuple[str, str], str]:
-    fields = [element for element in snapshot.elements if element.visible and element.actionable]
-    keys = Counter((element.target.role, element.target.name) for element in fields)
-    return {
-        (element.target.role, element.target.name): element.value
-        for element in fields
-        if keys[element.target.role, element.target.name] == 1
-    }
-
-
-def _named(snapshot: Snapshot) -> Counter[tuple[str, str]]:
-    return Counter(
-        (element.target.role, normalise(element.target.name))
-        for element in snapshot.elements
-        if element.visible and element.target.name
-    )

@@ -10,6 +10,7 @@ from typing import Any, Protocol
 from replaywright.domain.filling import changed_target
 from replaywright.domain.observed import PredicateResult
 from replaywright.domain.outcomes import Evidence, StepOutcome
+from replaywright.domain.outlines import Outline
 from replaywright.domain.redaction import HIDDEN, apart
 from replaywright.domain.snapshots import Element, Snapshot
 from replaywright.domain.targets import FrameStep, Target
@@ -48,6 +49,17 @@ def redacted_snapshot(snapshot: Snapshot, secrets: Redacts) -> Snapshot:
     elements = _together(elements, secrets.redact)
     page = {"url": secrets.redact(snapshot.url), "title": secrets.redact(snapshot.title)}
     return snapshot.model_copy(update={**page, "elements": elements, "notes": _all(snapshot.notes, secrets.redact)})
+
+
+def redacted_outline(outline: Outline, secrets: Redacts) -> Outline:
+    """The outline without secret values, also where a secret is spread over several names."""
+    names = _joined(tuple(secrets.redact(name) for _, name, _ in outline.elements), secrets.redact)
+    return Outline(
+        elements=tuple(
+            (role, name, value and secrets.redact(value))
+            for (role, _, value), name in zip(outline.elements, names, strict=True)
+        )
+    )
 
 
 def _together(elements: tuple[Element, ...], redact: Callable[[str], str]) -> tuple[Element, ...]:

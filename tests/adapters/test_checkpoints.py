@@ -61,12 +61,13 @@ async def test_what_a_site_stored_survives_into_another_browser(
     with browser_site.serving() as other_site:
         await shown(session, other_site.url("browser_second.html"))
         await session.current.page.evaluate(FILL)
-        first = await session.state(None)
+        first, _ = await session.state(None)
         await shown(session, site.url("browser_second.html"))
         await session.current.page.evaluate("localStorage.setItem('theme', 'light')")
         await session.current.page.evaluate("document.body.style.height = '5000px'; scrollTo(0, 40)")
         # Another worker has not seen the other site: what is known of it comes from the checkpoint before.
-        state = PageState.model_validate_json((await session.state(first)).model_dump_json())
+        second, _ = await session.state(first)
+        state = PageState.model_validate_json(second.model_dump_json())
 
         async with Chromium(chromium_path, tmp_path / "other") as endpoint:
             other = await browsers.attach(endpoint)
@@ -79,6 +80,32 @@ async def test_what_a_site_stored_survives_into_another_browser(
 
     assert (here, there, tabs) == ("light", ALL, 1)
     assert (state.scroll, state.tabs, state.left_out) == ((0, 40), 1, ())
+
+
+async def test_the_outline_tells_names_and_what_fields_hold_also_in_frames(
+    session: ChromiumSession, site: Site
+) -> None:
+    await shown(session, site.url("browser_second.html"))
+    await session.current.page.evaluate(
+        """() => {
+          document.body.innerHTML = `<h1>Notes</h1><p>Plain words</p><label>Title <input value="Monday"></label>
+            <label>Key <input value="told to nobody"></label><button hidden>Gone</button>
+            <iframe width=300 height=80></iframe><iframe style="display:none"></iframe>`;
+          for (const frame of document.querySelectorAll('iframe'))
+            frame.contentDocument.body.innerHTML = '<button>Inside</button>';
+        }"""
+    )
+    session.typed.append("told to nobody")
+
+    _, read_for_a_checkpoint = await session.state(None)
+
+    assert (await session.outline()) == read_for_a_checkpoint
+    assert read_for_a_checkpoint.elements == (
+        ("heading", "Notes", None),
+        ("textbox", "Title", "Monday"),
+        ("textbox", "Key", ""),
+        ("button", "Inside", ""),
+    )
 
 
 async def test_a_page_that_is_gone_is_not_taken_for_restored(session: ChromiumSession, site: Site) -> None:
@@ -110,7 +137,7 @@ async def test_what_cannot_be_kept_is_said_and_the_rest_is_kept(session: Chromiu
         }"""
     )
 
-    state = await session.state(None)
+    state, _ = await session.state(None)
 
     assert [item["name"] for item in state.storage["origins"][-1]["localStorage"]] == ["theme"]
     assert state.left_out == ("IndexedDB keys: [object CryptoKey]",)

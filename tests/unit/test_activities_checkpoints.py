@@ -13,6 +13,7 @@ from replaywright.domain.checkpoints import (
     TakeCheckpoint,
     worn,
 )
+from replaywright.domain.outlines import Outline
 from replaywright.domain.predicates import TextContains
 from replaywright.domain.sessions import Wear
 from replaywright.errors import ActionFailed
@@ -89,8 +90,9 @@ async def test_a_checkpoint_tells_that_it_cannot_bring_everything_back(
 ) -> None:
     whole = stage.browser.state
 
-    async def state(before: PageState | None) -> PageState:
-        return (await whole(before)).model_copy(update={"tabs": 2})
+    async def state(before: PageState | None) -> tuple[PageState, Outline]:
+        read, shown = await whole(before)
+        return read.model_copy(update={"tabs": 2}), shown
 
     monkeypatch.setattr(stage.browser, "state", state)
     outcome = await stage.perform(request(CLICK_SEND, 4, proposed=SEND, values={"to": "ada@example.com"}))
@@ -171,7 +173,7 @@ async def test_a_store_that_is_away_costs_the_checkpoint_and_not_the_step(stage:
 async def test_the_next_step_waits_until_the_page_was_read(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
     order, plain = [], stage.browser.state
 
-    async def slow(earlier: PageState | None) -> PageState:
+    async def slow(earlier: PageState | None) -> tuple[PageState, Outline]:
         await asyncio.sleep(0.05)
         order.append("read")
         return await plain(earlier)

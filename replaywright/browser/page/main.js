@@ -65,6 +65,7 @@ const api = {
   /** Answers at once, and leaves an attempt that is under way alone. */
   probe: (probes) => answer(probes, new Reading(), { nearest: false }),
   snapshot: takeSnapshot,
+  outline,
   suspects,
   picturedAt,
   extract(number, fields) {

@@ -87,7 +87,7 @@ function describeContext(item, walk) {
   const text = isPart ? "" : textOf(element, reading, CONTEXT_TEXT_LIMIT);
   const target = { tag, role, text, xpath: xpathOf(element, reading) };
   if (item.light) return target;
-  const name = isPart || role === "heading" || role === "img" ? nameOf(element, reading) : "";
+  const name = NAMED_CONTEXT.has(role) ? nameOf(element, reading) : "";
   if (name) target.name = cut(name, 200);
   const label = tag === "td" ? columnOf(element, walk) : "";
   if (label) target.label = label;

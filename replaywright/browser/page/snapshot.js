@@ -48,21 +48,10 @@ function pointerBeginsAt(element, walk) {
  * does not name are counted, and not read; what there is no line for is not described.
  */
 function takeSnapshot(given, about) {
-  const limits = { ...LIMITS, ...given };
-  const started = performance.now();
-  const reading = new Reading();
-  reading.active = deepActive();
-  const walk = {
-    reading, limits, started, nodes: 0, picked: [], texts: [], frames: [], notes: new Set(), stopped: "",
-    width: innerWidth, height: innerHeight, mayVisit: limits.maxNodes, mayTake: limits.maxMs * 0.6,
-    roots: [document], entries: [], headers: new Map(), groups: 0, words: 0, deep: false, suspects: [],
-    wanted: about === undefined ? null : wordsOf(about), repeated: {},
-  };
-  const top = bodyOf(document) ?? rootElementOf(document);
-  if (top) visitElement(top, walk, OUTSIDE);
-  if (walk.stopped || walk.deep) visitOnScreen(walk);
+  const walk = walkOver({ ...LIMITS, ...given }, about);
+  const { reading, limits } = walk;
   // All that will be described was walked over, and so were the shadow roots that matter for it.
-  else reading.pseudo ??= walk.roots.some(sheetsSpeakOfPseudos);
+  if (!walk.partly) reading.pseudo ??= walk.roots.some(sheetsSpeakOfPseudos);
   keepFrames(walk);
   const elements = describePicked(walk);
   keepSuspects(walk.suspects);
@@ -77,6 +66,45 @@ function takeSnapshot(given, about) {
     repeated: walk.repeated,
     suspects: walk.suspects.length,
   };
+}
+
+/**
+ * What tells whether this is the same page again: role and name of what is shown, and of what can be acted on the value.
+ * Nothing of a frame that shows nothing.
+ */
+function outline() {
+  if (!(innerWidth > 1 && innerHeight > 1)) return [];
+  const walk = walkOver(LIMITS);
+  const told = [];
+  for (const item of walk.picked) {
+    if (!item || item.frame || isLate(walk)) continue;
+    const { element, role, actionable } = item;
+    if (!actionable && !NAMED_CONTEXT.has(role)) continue;
+    const name = cut(nameOf(element, walk.reading), 200);
+    const value = actionable ? cut(valueOf(element, walk.reading), 500) : null;
+    if (name || value) told.push([role, name, value]);
+  }
+  return told;
+}
+
+const NAMED_CONTEXT = new Set(["heading", "img", "dialog", "alertdialog"]);
+
+/** One walk over the flat tree: what it has picked, and what it took note of. */
+function walkOver(limits, about) {
+  const started = performance.now();
+  const reading = new Reading();
+  reading.active = deepActive();
+  const walk = {
+    reading, limits, started, nodes: 0, picked: [], texts: [], frames: [], notes: new Set(), stopped: "",
+    width: innerWidth, height: innerHeight, mayVisit: limits.maxNodes, mayTake: limits.maxMs * 0.6,
+    roots: [document], entries: [], headers: new Map(), groups: 0, words: 0, deep: false, suspects: [],
+    wanted: about === undefined ? null : wordsOf(about), repeated: {}, partly: false,
+  };
+  const top = bodyOf(document) ?? rootElementOf(document);
+  if (top) visitElement(top, walk, OUTSIDE);
+  walk.partly = Boolean(walk.stopped || walk.deep);
+  if (walk.partly) visitOnScreen(walk);
+  return walk;
 }
 
 /**
