@@ -9,10 +9,10 @@ import json
 from collections.abc import Iterable, Iterator
 from typing import Any, Literal, TypeAlias
 
-import rfc8785
 from pydantic import Field
 
 from replaywright.domain.base import Record
+from replaywright.domain.canonical import canonical
 from replaywright.domain.runs import Resume, RunInput, RunResult, RunState
 from replaywright.domain.text import shorten
 
@@ -265,7 +265,7 @@ def run_id_of(batch: str, row: Row) -> str:
     """The id of a row's run: always the same for this row of this batch."""
     if row.again is not None:
         return row.again.run_id
-    digest = hashlib.sha256(rfc8785.dumps({"number": row.number, "values": dict(row.values)})).hexdigest()
+    digest = hashlib.sha256(canonical({"number": row.number, "values": dict(row.values)})).hexdigest()
     return f"{batch}/{row.number:06d}-{digest[:12]}"
 
 

@@ -8,15 +8,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 from urllib.parse import urlsplit
 
-import rfc8785
-
+from replaywright.domain.canonical import EXACT, canonical
 from replaywright.domain.predicates import meaning_of
 from replaywright.domain.steps import Step, arguments_of
 from replaywright.domain.templates import fill_canonical, parameters_in, texts_of
 from replaywright.domain.text import normalise
-
-_EXACT = 2**53 - 1
-"""The largest whole number that RFC 8785 can write."""
 
 VERSION = 1
 """Part of every digest: a change of the algorithm must not meet old keys."""
@@ -28,23 +24,27 @@ def digest(value: Any) -> str:
     Total over what pages hold: numbers that JSON cannot carry exactly (an order number of twenty digits) and halves of
     surrogate pairs enter as texts of their own kind instead of raising.
     """
-    return hashlib.sha256(rfc8785.dumps(_canonical(value))).hexdigest()
+    try:
+        told = canonical(value)
+    except ValueError:
+        told = canonical(_carried(value))
+    return hashlib.sha256(told).hexdigest()
 
 
-def _canonical(value: Any) -> Any:
+def _carried(value: Any) -> Any:
     match value:
         case str():
             return value.encode("utf-8", "backslashreplace").decode()
         case bool() | None:
             return value
-        case int() if abs(value) > _EXACT:
+        case int() if abs(value) > EXACT:
             return {"int": str(value)}
         case float() if not math.isfinite(value):
             return {"float": str(value)}
         case Mapping():
-            return {_canonical(str(key)): _canonical(inner) for key, inner in value.items()}
+            return {_carried(str(key)): _carried(inner) for key, inner in value.items()}
         case list() | tuple():
-            return [_canonical(inner) for inner in value]
+            return [_carried(inner) for inner in value]
         case _:
             return value
 

@@ -15,9 +15,10 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, Final
 
-import rfc8785
 from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.kdf.hkdf import HKDF
+
+from replaywright.domain.canonical import canonical
 
 KEY_BYTES: Final = 32
 _ID: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,31}")
@@ -33,7 +34,7 @@ class Key:
 
     def derived(self, purpose: str, tenant: str = "") -> bytes:
         """32 bytes for one purpose and tenant."""
-        told = rfc8785.dumps({"purpose": purpose, "tenant": tenant})
+        told = canonical({"purpose": purpose, "tenant": tenant})
         return HKDF(hashes.SHA256(), KEY_BYTES, salt=b"replaywright", info=told).derive(self.secret)
 
 
@@ -138,7 +139,7 @@ class Signer:
             "schema": what.schema,
             "tenant": what.tenant,
         }
-        return hmac.digest(derived, rfc8785.dumps(told), "sha256")
+        return hmac.digest(derived, canonical(told), "sha256")
 
 
 UNSIGNED: Final = Signer()
