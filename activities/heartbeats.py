@@ -12,9 +12,10 @@ BEAT_S = 0.4
 
 @contextlib.asynccontextmanager
 async def heartbeats(phase: str) -> AsyncIterator[None]:
-    """Report that the activity lives, at once and every 0.4 s, until the block ends.
+    """Report that the activity lives, every 0.4 s until the block ends.
 
-    A local activity has none: its worker's workflow task tells whether that lives.
+    Not at once: the server counts from the activity's start anyway, and most have ended by then. A local activity has
+    none: its worker's workflow task tells whether that lives.
     """
     if activity.in_activity() and activity.info().is_local:
         yield
@@ -22,8 +23,8 @@ async def heartbeats(phase: str) -> AsyncIterator[None]:
 
     async def beat() -> None:
         while True:
-            activity.heartbeat(phase)
             await asyncio.sleep(BEAT_S)
+            activity.heartbeat(phase)
 
     task = asyncio.create_task(beat())
     try:

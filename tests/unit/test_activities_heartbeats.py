@@ -46,6 +46,20 @@ async def test_a_step_that_waits_for_its_page_goes_on_to_report_that_it_lives() 
     assert timedelta(seconds=module.BEAT_S * 5) <= policies.HEARTBEAT
 
 
+async def test_an_activity_that_ends_at_once_reports_nothing_but_its_end() -> None:
+    beats: list[object] = []
+    environment = ActivityEnvironment()
+    environment.on_heartbeat = lambda *details: beats.append(details)
+
+    async def quick() -> None:
+        async with heartbeats("step 1"):
+            await asyncio.sleep(0)
+
+    await environment.run(quick)
+
+    assert beats == []
+
+
 @pytest.mark.parametrize("asked", ["executor", "planner"])
 async def test_a_model_worker_goes_on_to_report_while_its_model_thinks(
     asked: str, monkeypatch: pytest.MonkeyPatch
