@@ -125,6 +125,8 @@ class Performance:
         self._effect = Effect.COMMIT
         self._derived: tuple[Predicate, ...] = ()
         self._report: Report | None = None
+        self._following = ("", "")
+        """Fingerprint and content key of the next step, once this one is done; empty where there is none."""
 
     @property
     def is_untouched(self) -> bool:
@@ -492,7 +494,7 @@ class Performance:
         entry = lesson.entry(report, self._judge().on_derived(report), good_snapshot)
         known, due = await asyncio.gather(self._write(outcome, entry), self._due(only_before=True))
         spent = {"recording_ms": _ms_since(begun), "total_ms": _ms_since(self._started)}
-        self._keep_ahead(outcome, known)
+        self._keep_ahead(known)
         await self._actions.forget_code(self._request)
         hit("recorded", self._request.sequence)
         told = {"costs": outcome.costs.model_copy(update=spent), "due": due, "witness": known.witness}
@@ -522,10 +524,10 @@ class Performance:
         observed = stronger(report.evidence.observed_effect, recorded or Effect.READ)
         return effect_of(action_of(self._step), self._request.step.effect, observed)
 
-    def _keep_ahead(self, outcome: StepOutcome, known: Known) -> None:
+    def _keep_ahead(self, known: Known) -> None:
         self._held.prefetched.clear()
         if self._request.next_step is not None and known != Known():
-            self._held.prefetched[self._next_keys(outcome)] = known
+            self._held.prefetched[self._following] = known
 
     def _next_keys(self, outcome: StepOutcome) -> tuple[str, str]:
         step = self._request.next_step
@@ -542,17 +544,17 @@ class Performance:
         return outcome.model_copy(update={"due": await self._due()})
 
     async def _write(self, outcome: StepOutcome, entry: ActionCacheEntry | None) -> Known:
-        following, witnessed, next_step = ("", ""), False, self._request.next_step
+        witnessed, next_step = False, self._request.next_step
         if outcome.status is Status.DONE and next_step is not None:
-            following = self._next_keys(outcome)
+            self._following = self._next_keys(outcome)
             witnessed = not effect_of(action_of(next_step), next_step.effect, None).repeatable
         recording = recording_of(self._request, outcome, trace=self._trace()).model_copy(
             update={
                 "entry": entry,
                 "witnessed": witnessed,
                 "used_version": 0 if self._entry is None else self._entry.version,
-                "next_fingerprint": following[0],
-                "next_content_key": following[1],
+                "next_fingerprint": self._following[0],
+                "next_content_key": self._following[1],
             }
         )
         return await self._actions.write(recording)
