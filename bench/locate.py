@@ -19,17 +19,16 @@ import time
 from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
-from playwright.async_api import Browser, async_playwright
+from playwright.async_api import Browser
 from rich.console import Console
 from rich.table import Table
 
+from bench.chromium import launched
 from bench.pairs import scenes_of_pairs
 from bench.scenes import Scene, scenes_of
 from bench.sources import SITES, Source
 from bench.verdicts import MISSED, RIGHT, WRONG, Verdict, counted, judge
 from replaywright.domain.matching import ACCEPT_MARGIN, ACCEPT_SCORE
-from replaywright.settings import load_settings
-from replaywright.stack.chromium import find_chromium
 
 LARGEST_WRONG_RATE = 0.001
 """A threshold with a larger share of wrong picks on the calibration half is not proposed."""
@@ -205,15 +204,9 @@ def _print(console: Console, title: str, named: Iterable[tuple[str, Verdict]]) -
 
 async def run(extent: Extent, console: Console) -> Figures:
     """Collect and judge."""
-    settings = load_settings()
     figures = Figures()
-    async with async_playwright() as playwright:
-        browser = await playwright.chromium.launch(
-            executable_path=find_chromium(settings.chromium).path,
-            args=[] if settings.chromium_sandbox else ["--no-sandbox"],
-        )
+    async with launched() as browser:
         await collect(browser, extent, figures.add, lambda text: console.print(text, highlight=False))
-        await browser.close()
     return figures
 
 

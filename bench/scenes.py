@@ -13,12 +13,13 @@ from typing import Any
 
 from playwright.async_api import Page
 
+from bench.chromium import connection_to
 from bench.mutations import OPERATORS, Bed, key_of
 from bench.sources import Source
 from replaywright.browser import frames, snapshots
 from replaywright.browser.channel import Frame, Tab, script_for
 from replaywright.browser.waiting import Pulse
-from replaywright.browser.wire import Counts
+from replaywright.browser.wire import Counts, Wire
 from replaywright.domain.identity import identity_keys
 from replaywright.domain.matching import Candidate
 from replaywright.domain.snapshots import Element, Snapshot
@@ -133,12 +134,16 @@ async def stage_on(source: Source) -> AsyncIterator[Stage]:
     """A tab for the pages of one source."""
     page = await source.context.new_page()
     page.on("dialog", lambda dialog: asyncio.ensure_future(dialog.dismiss()))
-    tab = Tab(page, Pulse(), _Silent(), Counts())
-    await tab.open()
+    assert source.context.browser is not None
+    connection = await connection_to(source.context.browser)
+    counts = Counts()
+    tab = Tab(page, Wire(connection, "", lambda *_: None, counts), Pulse(), _Silent(), counts)
     try:
+        await tab.open()
         yield Stage(page, tab)
     finally:
-        await tab.detach()
+        tab.detach()
+        connection.close()
         await page.close()
 
 

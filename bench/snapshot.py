@@ -21,10 +21,11 @@ from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from playwright.async_api import Browser, Page, Route, async_playwright
+from playwright.async_api import Browser, Page, Route
 from rich.console import Console
 from rich.table import Table
 
+from bench.chromium import launched
 from bench.django_pairs import PAIRS
 from bench.generated import document_page, large_page
 from bench.scenes import Stage, stage_on
@@ -33,8 +34,6 @@ from demo.webmail.skins import Skin
 from replaywright.browser import frames
 from replaywright.domain.snapshots import Snapshot
 from replaywright.domain.token_count import count_tokens
-from replaywright.settings import load_settings
-from replaywright.stack.chromium import find_chromium
 
 LARGE: Mapping[str, str] = {
     "office-1000": large_page(1_000),
@@ -202,19 +201,13 @@ async def measure_page(stage: Stage, source: Source, rounds: int) -> Row:
 
 async def measure(sites: Sequence[str], rounds: int, limit: int | None, console: Console) -> dict[str, object]:
     """Measure all pages of these sites (at most `limit` of each) and show them."""
-    settings = load_settings()
     rows: list[Row] = []
-    async with async_playwright() as playwright:
-        browser = await playwright.chromium.launch(
-            executable_path=find_chromium(settings.chromium).path,
-            args=[] if settings.chromium_sandbox else ["--no-sandbox"],
-        )
+    async with launched() as browser:
         for site in sites:
             async with _with_flow_pages(site, browser) as sources:
                 for source in sources[:limit]:
                     async with stage_on(source) as stage:
                         rows.append(await measure_page(stage, source, rounds))
-        await browser.close()
     return shown(console, rows)
 
 

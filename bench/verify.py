@@ -22,11 +22,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from playwright.async_api import async_playwright
 from pydantic import TypeAdapter
 from rich.console import Console
 from rich.table import Table
 
+from bench.chromium import connection_to, launched
 from bench.environments import serve_folder
 from bench.generated import large_page
 from replaywright.browser.session import ChromiumSession
@@ -35,8 +35,6 @@ from replaywright.domain.steps import Step
 from replaywright.domain.targets import ElementQuery, Target
 from replaywright.errors import StackFailed
 from replaywright.ports import Work
-from replaywright.settings import load_settings
-from replaywright.stack.chromium import find_chromium
 
 NONE = "none"
 CONTROLS = """<section aria-label="Controls">
@@ -134,13 +132,9 @@ class Times:
 
 @asynccontextmanager
 async def _opened(text: str) -> AsyncIterator[ChromiumSession]:
-    settings = load_settings()
-    async with async_playwright() as playwright:
-        browser = await playwright.chromium.launch(
-            executable_path=find_chromium(settings.chromium).path,
-            args=[] if settings.chromium_sandbox else ["--no-sandbox"],
-        )
-        session = ChromiumSession(browser, await browser.new_context(viewport={"width": 1280, "height": 900}))
+    async with launched() as browser:
+        context = await browser.new_context(viewport={"width": 1280, "height": 900})
+        session = ChromiumSession(browser, context, await connection_to(browser))
         await session.open()
         with tempfile.TemporaryDirectory() as folder:
             (Path(folder) / "page.html").write_text(text, encoding="utf-8")

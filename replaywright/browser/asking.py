@@ -166,8 +166,8 @@ async def _closed(session: "ChromiumSession", before: set[str]) -> None:
     with contextlib.suppress(PlaywrightError, TimeoutError):
         async with asyncio.timeout(TAB_LIMIT_S):
             pages = {tab.page: await tab.page.opener() for tab in mine}
-            for tab in mine:
-                opener = pages[tab.page]
-                if opener is None or opener in pages:
-                    await tab.page.close()
+            closing = [tab for tab in mine if pages[tab.page] is None or pages[tab.page] in pages]
+            for tab in closing:
+                await tab.page.close()
+            await session.pulse.until(lambda: all(tab.closed for tab in closing), TAB_LIMIT_S)
     session.forget_closed()

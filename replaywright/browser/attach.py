@@ -7,6 +7,7 @@ from pathlib import Path
 from playwright.async_api import Browser, Playwright, async_playwright
 from playwright.async_api import Error as PlaywrightError
 
+from replaywright.browser.connection import connected
 from replaywright.browser.dialogs import dismiss_unattended
 from replaywright.browser.downloads import DOWNLOAD_LIMIT_BYTES
 from replaywright.browser.session import ChromiumSession
@@ -49,9 +50,16 @@ class ChromiumBrowsers:
             SessionLost: nothing answers there.
         """
         browser, freed = await self._freed(endpoint)
+        try:
+            async with asyncio.timeout(self._connect_timeout_s):
+                connection = await connected(endpoint)
+        except (OSError, TimeoutError) as exc:
+            await _disconnect(browser)
+            raise SessionLost(f"no browser answers at {endpoint!r}") from exc
         session = ChromiumSession(
             browser,
             browser.contexts[0],
+            connection,
             directory=directory,
             download_limit_bytes=self._download_limit_bytes,
             upload_roots=self._upload_roots,
@@ -62,6 +70,7 @@ class ChromiumBrowsers:
         try:
             await session.open()
         except (PlaywrightError, SessionLost, WireFailed) as exc:
+            connection.close()
             await _disconnect(browser)
             raise SessionLost(f"the browser at {endpoint!r} shows no page that answers") from exc
         return session

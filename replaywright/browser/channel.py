@@ -1,14 +1,15 @@
 """What one tab says and is told: its frames, their isolated worlds, and the messages of the page agent."""
 
 import asyncio
+import contextlib
 import json
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, Protocol
 
 from playwright.async_api import Error as PlaywrightError
-from playwright.async_api import Frame as PlaywrightFrame
 from playwright.async_api import Page
 
 from replaywright.browser.evidence import Traffic
@@ -16,10 +17,19 @@ from replaywright.browser.page import page_agent_source
 from replaywright.browser.waiting import Pulse
 from replaywright.browser.wire import Counts, Wire, WireFailed
 
+_FRAMES_OF_THEIR_OWN = {
+    "autoAttach": True,
+    "waitForDebuggerOnStart": False,
+    "flatten": True,
+    "filter": [{"type": "iframe"}],
+}
+"""Asks for a session to every frame, directly inside the session's own, that has a process of its own."""
 WORLD = "replaywright"
 BINDING = "__replaywright"
-CLOSING_S = 1.0
-"""How long the news that a page was closed may take after its connection has ended."""
+FRAMES_ADOPTED_S = 3.0
+"""How long frames with a process of their own may take to answer when their tab is attached to."""
+_WATCH_MS = 2**31 - 1
+"""The longest time that Playwright's driver can be asked to wait."""
 
 
 @dataclass(eq=False)
@@ -63,6 +73,7 @@ class Tab:
     """One page of the browser with all its frames."""
 
     page: Page
+    browser: Wire
     pulse: Pulse
     listener: Listener
     counts: Counts
@@ -72,13 +83,16 @@ class Tab:
     traffic: Traffic = field(default_factory=Traffic)
     closed: bool = False
     crashed: bool = False
+    unattended: bool = False
+    """Whether Playwright's driver is gone: nobody would answer a dialog of the page, or see a tab that it opens."""
     dragged: Mapping[str, Any] | None = None
     """What the browser's own drag and drop carries, once a drag that was asked for has begun."""
     chooser: tuple[Wire, Mapping[str, Any]] | None = None
     """The file chooser that was opened while choosers were caught: its session and what the browser said."""
     _worlds: dict[tuple[Wire, int], str] = field(default_factory=dict)
     """Frame ids by session and context number."""
-    _remote: dict[PlaywrightFrame, Wire] = field(default_factory=dict)
+    _remote: dict[str, Wire] = field(default_factory=dict)
+    """The sessions of frames that have a process of their own, by frame."""
     _tasks: set[asyncio.Task[None]] = field(default_factory=set)
     _handlers: Mapping[str, Callable[[Wire, Mapping[str, Any]], None]] = field(init=False)
 
@@ -98,6 +112,8 @@ class Tab:
             "Page.domContentEventFired": self._content_loaded,
             "Input.dragIntercepted": self._drag_began,
             "Page.fileChooserOpened": self._chooser_opened,
+            "Inspector.targetCrashed": self._crashed,
+            "Target.attachedToTarget": self._frame_moved_out,
             "closed": self._wire_closed,
         }
 
@@ -119,20 +135,35 @@ class Tab:
         Raises:
             WireFailed: the page does not answer.
         """
-        self.page.on("close", self._on_close)
-        self.page.on("crash", self._on_crash)
-        self.page.on("framenavigated", self._on_playwright_frame)
-        self.page.on("framedetached", self._on_playwright_detached)
-        self.wire = Wire(await self.page.context.new_cdp_session(self.page), self._hear, self.counts)
+        self.wire = await self.browser.attached(await _target_of(self.page), self._hear, self.counts)
         self.main = Frame("", None, self.wire)
         self.main = await self._install(self.wire)
-        await asyncio.gather(*(self._adopt(frame) for frame in self.page.frames[1:]))
+        if self._tasks:
+            await asyncio.wait(self._tasks, timeout=FRAMES_ADOPTED_S)
+        self._begin(self._watch_driver())
+
+    def _begin(self, work: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def _watch_driver(self) -> None:
+        """Note when Playwright's driver ends; it tells those who wait for an answer of it, and no one else."""
+        try:
+            await self.page.wait_for_timeout(_WATCH_MS)
+        except PlaywrightError:  # or the page was closed, or crashed, or the browser is gone
+            try:
+                await self.page.context.cookies([])
+            except PlaywrightError:
+                self.unattended = True
+                self.pulse.beat()
 
     async def _install(self, wire: Wire) -> Frame:
         """Put the agent into all documents of this session, present and future; returns its topmost frame."""
+        enabled = wire.post("Page.enable")
         asked = wire.post("Page.getFrameTree")
         await asyncio.gather(
-            wire.send("Page.enable"),
+            enabled,
             wire.send("Network.enable", {"maxTotalBufferSize": 0, "maxResourceBufferSize": 0}),
             wire.send("Runtime.enable"),
             wire.send("Log.enable"),
@@ -141,6 +172,7 @@ class Tab:
                 "Page.addScriptToEvaluateOnNewDocument",
                 {"source": page_agent_source(), "worldName": WORLD, "runImmediately": True},
             ),
+            wire.send("Target.setAutoAttach", _FRAMES_OF_THEIR_OWN),
         )
         return self._grow(wire, (await asked)["frameTree"])
 
@@ -161,61 +193,45 @@ class Tab:
             self.frames[frame_id] = Frame(frame_id, None, wire)
         return self.frames[frame_id]
 
-    async def _adopt(self, frame: PlaywrightFrame) -> None:
-        """Open a session to a frame that has a process of its own; nothing for the others."""
-        try:
-            session = await self.page.context.new_cdp_session(frame)
-        except PlaywrightError:  # it shares its parent's process, or is gone
-            return
-        if frame in self._remote:
-            await self._remote.pop(frame).detach()
-        wire = Wire(session, self._hear, self.counts)
-        self._remote[frame] = wire
-        try:
+    def _frame_moved_out(self, wire: Wire, params: Mapping[str, Any]) -> None:
+        """A frame runs in a process of its own from now on."""
+        target = params["targetInfo"]
+        if target["type"] == "iframe":
+            adopted = Wire(wire.connection, params["sessionId"], self._hear, self.counts)
+            self._remote[target["targetId"]] = adopted
+            self._begin(self._adopt(adopted))
+
+    async def _adopt(self, wire: Wire) -> None:
+        with contextlib.suppress(WireFailed):  # it is gone, or hangs
             await self._install(wire)
-        except WireFailed:
-            self._remote.pop(frame, None)
         self.pulse.beat()
 
-    def _on_playwright_frame(self, frame: PlaywrightFrame) -> None:
-        if frame.parent_frame is not None:
-            task = asyncio.create_task(self._adopt_if_new(frame))
-            self._tasks.add(task)
-            task.add_done_callback(self._tasks.discard)
+    def _frame_moved_in(self, wire: Wire) -> None:
+        """The session of a frame has ended: it runs in its parent's process again, or is gone."""
+        for number in [number for number, known in self._remote.items() if known is wire]:
+            del self._remote[number]
+        self._contexts_cleared(wire, {})
+        roots = [frame for frame in self.frames.values() if frame.wire is wire and not self._is_inside(frame, wire)]
+        for frame in roots:
+            # A frame that comes back is announced by the parent's process: before its answer to this, if at all.
+            parent = self.frames.get(frame.parent or "", self.main)
+            parent.wire.post("Page.getFrameTree").add_done_callback(partial(self._lose, frame, wire))
 
-    async def _adopt_if_new(self, frame: PlaywrightFrame) -> None:
-        wire = self._remote.get(frame)
-        if wire is None or not any(known.wire is wire and known.context for known in self.frames.values()):
-            await self._adopt(frame)
+    def _is_inside(self, frame: Frame, wire: Wire) -> bool:
+        parent = self.frames.get(frame.parent or "")
+        return parent is not None and parent.wire is wire
 
-    def _on_playwright_detached(self, frame: PlaywrightFrame) -> None:
-        wire = self._remote.pop(frame, None)
-        if wire is not None:
-            wire.close()
-            for gone in [known for known in self.frames.values() if known.wire is wire]:
-                self._forget(gone.id)
+    def _lose(self, frame: Frame, wire: Wire, _answer: object) -> None:
+        if frame.wire is wire:
+            self._forget(frame.id)
             self.pulse.beat()
 
-    def _on_close(self, _page: Page) -> None:
-        self.closed = True
-        self.pulse.beat()
-
-    def _on_crash(self, _page: Page) -> None:
-        self.crashed = True
-        self.pulse.beat()
-
-    async def detach(self) -> None:
-        """Let go of the page; it stays as it is."""
+    def detach(self) -> None:
+        """Let go of the page; it stays as it is. Its sessions end with the connection."""
         for task in self._tasks:
             task.cancel()
-        for name, handler in (
-            ("close", self._on_close),
-            ("crash", self._on_crash),
-            ("framenavigated", self._on_playwright_frame),
-            ("framedetached", self._on_playwright_detached),
-        ):
-            self.page.remove_listener(name, handler)
-        await asyncio.gather(*(wire.detach() for wire in (self.wire, *self._remote.values())))
+        for wire in (self.wire, *self._remote.values()):
+            wire.close()
 
     # -------------------------------------------------------------------------------------------- hearing
 
@@ -262,7 +278,9 @@ class Tab:
             self.listener.message(frame, message)
 
     def _attached(self, wire: Wire, params: Mapping[str, Any]) -> None:
-        self._frame(params["frameId"], wire).parent = params["parentFrameId"]
+        frame = self._frame(params["frameId"], wire)
+        frame.parent = params["parentFrameId"]
+        frame.wire = wire
 
     def _detached(self, wire: Wire, params: Mapping[str, Any]) -> None:
         frame = self.frames.get(params["frameId"])
@@ -299,7 +317,7 @@ class Tab:
                 wire.post("Page.getFrameTree").add_done_callback(lambda told: self._regrow(wire, told))
         frame.loading = ""
 
-    def _regrow(self, wire: Wire, told: "asyncio.Task[Mapping[str, Any]]") -> None:
+    def _regrow(self, wire: Wire, told: "asyncio.Future[Mapping[str, Any]]") -> None:
         if not told.cancelled() and told.exception() is None:
             self._grow(wire, told.result()["frameTree"])
             self.pulse.beat()
@@ -339,16 +357,17 @@ class Tab:
         worlds = [number for (known, number), frame in self._worlds.items() if known is wire and frame == frame_id]
         return worlds[-1] if worlds else None
 
-    def _wire_closed(self, wire: Wire, _params: Mapping[str, Any]) -> None:
-        # Usually the news that the page was closed follows; if not, whoever waits must look again.
+    def _crashed(self, wire: Wire, _params: Mapping[str, Any]) -> None:
         if wire is self.wire:
-            asyncio.get_running_loop().call_later(CLOSING_S + 0.05, self.pulse.beat)
+            self.crashed = True
+        else:
+            self._contexts_cleared(wire, {})
 
-    @property
-    def unreachable(self) -> bool:
-        """Whether the connection to the page is gone although the page was not closed."""
-        closed_at = self.wire.closed_at
-        return not self.closed and closed_at > 0 and time.monotonic() - closed_at > CLOSING_S
+    def _wire_closed(self, wire: Wire, _params: Mapping[str, Any]) -> None:
+        if wire is not self.wire:
+            self._frame_moved_in(wire)
+        elif wire.connection.is_open:  # else the browser is gone, and with it all its tabs
+            self.closed = True
 
     # ------------------------------------------------------------------------------------------- speaking
 
@@ -395,6 +414,15 @@ class Tab:
         if told := answer.get("exceptionDetails"):
             raise WireFailed("Runtime.evaluate", told.get("exception", {}).get("description") or told["text"])
         return answer["result"].get("value")
+
+
+async def _target_of(page: Page) -> str:
+    """The number by which the browser knows a page of Playwright's."""
+    session = await page.context.new_cdp_session(page)
+    told = await session.send("Target.getTargetInfo")
+    await session.detach()
+    number: str = told["targetInfo"]["targetId"]
+    return number
 
 
 def _evaluation(frame: Frame, script: str) -> Mapping[str, Any]:

@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from replaywright.browser.evidence import LINE_LIMIT, Recorder, without_query
-from replaywright.browser.wire import Wire
 from replaywright.domain.files import safe_name
 from replaywright.domain.observed import PredicateResult
 from replaywright.domain.outcomes import DownloadedFile
@@ -22,8 +21,6 @@ from replaywright.domain.text import shorten
 from replaywright.ports import Download
 
 if TYPE_CHECKING:
-    from playwright.async_api import Browser
-
     from replaywright.browser.session import ChromiumSession
 
 _log = logging.getLogger("replaywright.downloads")
@@ -67,11 +64,10 @@ class Downloads:
         self._folder = Path(directory) / FOLDER if directory else None
         self._limit_bytes = limit_bytes
         self._transfers: dict[str, Transfer] = {}
-        self._wire: Wire | None = None
         self._answers: dict[str, str] = {}
         """What the latest documents were sent as, by their URLs."""
 
-    async def open(self, browser: "Browser") -> None:
+    async def open(self) -> None:
         """Have the browser write to the session's folder from now on, and look what lies there already.
 
         Raises:
@@ -80,24 +76,18 @@ class Downloads:
         if self._folder is None:
             return
         self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        self._wire = Wire(await browser.new_browser_cdp_session(), self._hear, self._session.counts)
         behaviour = {"behavior": "allowAndName", "downloadPath": str(self._folder), "eventsEnabled": True}
-        await self._wire.send("Browser.setDownloadBehavior", behaviour)
+        await self._session.wire.send("Browser.setDownloadBehavior", behaviour)
         self._find_left_over()
-
-    async def close(self) -> None:
-        """Hear no more; what is under way goes on."""
-        if self._wire is not None:
-            await self._wire.detach()
 
     # -------------------------------------------------------------------------------------------- hearing
 
-    def _hear(self, wire: Wire, method: str, params: Mapping[str, Any]) -> None:
+    def hear(self, method: str, params: Mapping[str, Any]) -> None:
+        """An event of the browser itself."""
         if method == "Browser.downloadWillBegin":
             self._begins(params)
         elif method == "Browser.downloadProgress" and params["guid"] in self._transfers:
-            self._progresses(wire, self._transfers[params["guid"]], params)
-        self._session.pulse.beat()
+            self._progresses(self._transfers[params["guid"]], params)
 
     def hear_answer(self, method: str, params: Mapping[str, Any]) -> None:
         """An event of a tab: an answer to a navigation may be the beginning of a file."""
@@ -121,8 +111,8 @@ class Downloads:
         refusal = self._session.guard.refuses_file(transfer.name, transfer.mime, size)
         if refusal is None:
             return False
-        if transfer.state == "running" and self._wire is not None:
-            self._wire.tell("Browser.cancelDownload", {"guid": transfer.number})
+        if transfer.state == "running":
+            self._session.wire.tell("Browser.cancelDownload", {"guid": transfer.number})
         transfer.state, transfer.rule = "blocked", refusal.rule
         return True
 
@@ -140,7 +130,7 @@ class Downloads:
         self._note(transfer)
         self._is_forbidden(transfer)
 
-    def _progresses(self, wire: Wire, transfer: Transfer, params: Mapping[str, Any]) -> None:
+    def _progresses(self, transfer: Transfer, params: Mapping[str, Any]) -> None:
         if transfer.state != "running":
             return
         total = int(params["totalBytes"])
@@ -152,7 +142,7 @@ class Downloads:
             return
         if max(transfer.size, transfer.total) > self._limit_bytes:
             transfer.state = "too_large"
-            wire.tell("Browser.cancelDownload", {"guid": transfer.number})
+            self._session.wire.tell("Browser.cancelDownload", {"guid": transfer.number})
         elif params["state"] == "completed":
             transfer.state = "saved"
         elif params["state"] == "canceled":

@@ -7,7 +7,7 @@ from typing import Any, TypeAlias
 from replaywright.browser import keys
 from replaywright.browser.wire import Wire
 
-Posted: TypeAlias = "list[asyncio.Task[Mapping[str, Any]]]"
+Posted: TypeAlias = "list[asyncio.Future[Mapping[str, Any]]]"
 """Each ends when the browser has delivered its event."""
 
 
@@ -37,7 +37,7 @@ def point(
     return posted if not clicks else posted + _strokes(wire, keys.let_go(modifiers))
 
 
-Sent: TypeAlias = "asyncio.Task[Mapping[str, Any]]"
+Sent: TypeAlias = "asyncio.Future[Mapping[str, Any]]"
 
 
 def move(wire: Wire, place: tuple[float, float], *, pressed: str = "", modifiers: int = 0) -> Sent:

@@ -214,7 +214,7 @@ async def _answer_to(context: StepContext, command: str, params: dict[str, Any])
     return _error_of(sent)
 
 
-def _error_of(sent: "asyncio.Task[Mapping[str, Any]]") -> str:
+def _error_of(sent: "asyncio.Future[Mapping[str, Any]]") -> str:
     if not sent.done() or sent.cancelled():
         return ""
     if (failed := sent.exception()) is not None:

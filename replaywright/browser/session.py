@@ -14,14 +14,15 @@ from playwright.async_api import Error as PlaywrightError
 
 from replaywright.browser import asking, capture, marks, overrides, snapshots, storage
 from replaywright.browser.attempt import SILENCE_S, Attempt, Expectation
-from replaywright.browser.channel import CLOSING_S, Frame, Tab
+from replaywright.browser.channel import Frame, Tab
+from replaywright.browser.connection import Connection
 from replaywright.browser.dialogs import Dialogs
 from replaywright.browser.downloads import DOWNLOAD_LIMIT_BYTES, Downloads
 from replaywright.browser.evidence import Recorder
 from replaywright.browser.journal import Journal
 from replaywright.browser.perform import StepRun
 from replaywright.browser.waiting import Deadline, Pulse
-from replaywright.browser.wire import Counts, WireFailed
+from replaywright.browser.wire import Counts, Wire, WireFailed
 from replaywright.domain.checkpoints import PageState
 from replaywright.domain.evaluation import CustomPredicate
 from replaywright.domain.eventually import Eventually
@@ -57,6 +58,7 @@ class ChromiumSession:
         self,
         browser: Browser,
         context: BrowserContext,
+        connection: Connection,
         *,
         directory: str = "",
         download_limit_bytes: int = DOWNLOAD_LIMIT_BYTES,
@@ -89,6 +91,8 @@ class ChromiumSession:
         """Secrets that were typed: fields that show them are not read back. In memory only."""
         self._browser = browser
         self._context = context
+        self.wire = Wire(connection, "", self._hear, self.counts)
+        """To the browser itself."""
         self._current: Tab | None = None
         self._openers: dict[Tab, Tab] = {}
         self._opening: set[asyncio.Task[None]] = set()
@@ -115,10 +119,10 @@ class ChromiumSession:
         if not self.tabs:
             raise SessionLost("no page of the browser answers")
         self._current = (shown or self.tabs)[0]
-        await self.downloads.open(self._browser)
+        await self.downloads.open()
 
     async def _attach(self, page: Page) -> None:
-        tab = Tab(page, self.pulse, self, self.counts)
+        tab = Tab(page, self.wire, self.pulse, self, self.counts)
         try:
             async with asyncio.timeout(TAB_TIMEOUT_S):
                 await tab.open()
@@ -181,8 +185,8 @@ class ChromiumSession:
             self._current = opener if opener in self.tabs else self.tabs[0]
         if self._current.crashed:
             raise SessionLost(f"the page at {self._current.url[:200]!r} crashed")
-        if self._current.unreachable:
-            raise SessionLost("the connection to the page is gone")
+        if self._current.unattended:
+            raise SessionLost("Playwright's driver, which attends to the page's dialogs and tabs, has ended")
         return self._current
 
     def make_current(self, tab: Tab) -> None:
@@ -196,12 +200,8 @@ class ChromiumSession:
             SessionLost: the browser is gone.
         """
         try:
-            wire = await self._browser.new_browser_cdp_session()
-            try:
-                made = await wire.send("Target.createTarget", {"url": "about:blank", "newWindow": True})
-            finally:
-                await wire.detach()
-        except PlaywrightError as exc:
+            made = await self.wire.send("Target.createTarget", {"url": "about:blank", "newWindow": True})
+        except WireFailed as exc:
             self.require_alive()
             raise SessionLost(f"the browser opens no tab: {exc.message}") from None
         number: str = made["targetId"]
@@ -221,15 +221,8 @@ class ChromiumSession:
         """Raise `SessionLost` when the browser is gone."""
         if self._detached:
             raise SessionLost("this session was let go of")
-        if not self._browser.is_connected():
+        if not (self.wire.connection.is_open and self._browser.is_connected()):
             raise SessionLost("the connection to the browser is closed")
-
-    async def _require_reachable(self) -> None:
-        """Raise `SessionLost` when that is why a step failed; news of what was closed may be a moment behind."""
-        tab = self._current
-        if tab is not None and tab.wire.closed_at and not tab.closed:
-            await self.until(lambda: tab.closed, CLOSING_S + 0.1)
-        _ = self.current
 
     def next_token(self) -> int:
         """An attempt's number, never used before."""
@@ -237,6 +230,11 @@ class ChromiumSession:
         return self._token
 
     # --------------------------------------------------------------------------------------------- hearing
+
+    def _hear(self, _wire: Wire, method: str, params: Mapping[str, Any]) -> None:
+        """The browser itself says something."""
+        self.downloads.hear(method, params)
+        self.pulse.beat()
 
     def message(self, frame: Frame, message: Mapping[str, Any]) -> None:
         """The page agent said something on behalf of an attempt."""
@@ -308,11 +306,11 @@ class ChromiumSession:
         try:
             return await run.perform()
         except WireFailed as exc:
-            await self._require_reachable()
+            _ = self.current  # the browser or its last page may be gone, and that is why
             reason = "timeout" if exc.timed_out else "detached"
             raise ActionFailed(reason, str(exc), dispatched=run.dispatched) from None
         except ActionFailed:
-            await self._require_reachable()
+            _ = self.current  # the browser or its last page may be gone, and that is why
             raise
         finally:
             self.last_evidence = run.evidence()
@@ -485,7 +483,10 @@ class ChromiumSession:
         self._detached = True
         for task in tuple(self._opening):
             task.cancel()
-        await asyncio.gather(self.downloads.close(), *(tab.detach() for tab in self.tabs if not tab.closed))
+        for tab in self.tabs:
+            tab.detach()
+        self.wire.close()
+        self.wire.connection.close()
         try:
             async with asyncio.timeout(5):
                 await self._browser.close()  # of a browser attached over CDP: only the connection

@@ -42,7 +42,7 @@ class StepContext:
         self.recorder: Recorder | None = None
         """Collects evidence since `arm`."""
         self.armed_at = 0.0
-        self._preload: asyncio.Task[Mapping[str, Any]] | None = None
+        self._preload: asyncio.Future[Mapping[str, Any]] | None = None
         self._open_before = tuple(tab for tab in session.tabs if not tab.closed)
         self._dialogs_before: tuple[str, ...] = ()
 
@@ -89,7 +89,7 @@ class StepContext:
         if self._preload is not None:
             self._preload.add_done_callback(self._removed)
 
-    def _removed(self, added: "asyncio.Task[Mapping[str, Any]]") -> None:
+    def _removed(self, added: "asyncio.Future[Mapping[str, Any]]") -> None:
         if not added.cancelled() and added.exception() is None and not self.tab.closed:
             self.tab.wire.tell("Page.removeScriptToEvaluateOnNewDocument", {"identifier": added.result()["identifier"]})
 

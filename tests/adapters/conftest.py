@@ -7,12 +7,13 @@ from pathlib import Path
 import pytest
 from playwright.async_api import Browser
 
+from bench.chromium import launched
 from replaywright.browser.attach import ChromiumBrowsers
 from replaywright.browser.session import ChromiumSession
 from tests.adapters import browser_site
 from tests.adapters.browser_site import Site
 from tests.adapters.chromium import Chromium, leave_one_blank_tab
-from tests.pages.harness import AgentPage, agent_page, launched
+from tests.pages.harness import AgentPage, agent_page
 
 
 @pytest.fixture(scope="module")

@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from playwright.async_api import Browser, CDPSession, Page, async_playwright
+from playwright.async_api import Browser, CDPSession, Page
 
 from replaywright.browser.page import page_agent_source
 
@@ -130,16 +130,6 @@ class AgentPage:
     async def value(self, expression: str) -> Any:
         """The value of an expression in the page's own world."""
         return await self.page.evaluate(expression)
-
-
-@asynccontextmanager
-async def launched(chromium_path: Path) -> AsyncIterator[Browser]:
-    async with async_playwright() as playwright:
-        browser = await playwright.chromium.launch(executable_path=chromium_path, args=["--no-sandbox"])
-        try:
-            yield browser
-        finally:
-            await browser.close()
 
 
 @asynccontextmanager

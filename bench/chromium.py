@@ -1,0 +1,38 @@
+"""Chromium as the benchmarks start it: by Playwright, and with a DevTools endpoint beside Playwright's pipe."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+from playwright.async_api import Browser, async_playwright
+
+from replaywright.browser.connection import Connection, connected
+from replaywright.settings import load_settings
+from replaywright.stack.chromium import find_chromium
+from replaywright.stack.processes import free_port
+
+_PORT = "--remote-debugging-port="
+
+
+@asynccontextmanager
+async def launched(path: Path | None = None) -> AsyncIterator[Browser]:
+    """The Chromium at this path, else the one that is configured."""
+    settings = load_settings()
+    async with async_playwright() as playwright:
+        browser = await playwright.chromium.launch(
+            executable_path=path or find_chromium(settings.chromium).path,
+            args=[f"{_PORT}{free_port()}", *([] if settings.chromium_sandbox and path is None else ["--no-sandbox"])],
+        )
+        try:
+            yield browser
+        finally:
+            await browser.close()
+
+
+async def connection_to(browser: Browser) -> Connection:
+    """A connection to a Chromium that `launched` has started."""
+    session = await browser.new_browser_cdp_session()
+    told = await session.send("SystemInfo.getInfo")
+    await session.detach()
+    port = next(word for word in told["commandLine"].split() if word.startswith(_PORT)).removeprefix(_PORT)
+    return await connected(f"http://127.0.0.1:{port}")
