@@ -1,6 +1,7 @@
 """Frames by description: which live frame a recorded path means, how to describe one, and where it lies."""
 
 import asyncio
+import contextlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -10,6 +11,9 @@ from replaywright.browser.evidence import without_query
 from replaywright.browser.wire import COMMAND_TIMEOUT_S, WireFailed
 from replaywright.domain.targets import FrameStep
 
+DRAWN_S = 1.0
+"""How long a document may take to be drawn after it was scrolled."""
+_DRAWN = "new Promise(done => requestAnimationFrame(() => requestAnimationFrame(() => done())))"
 TILTED_PX = 0.01
 """Corners that are further than this from a parallelogram belong to a box that is seen in perspective."""
 
@@ -130,13 +134,27 @@ async def bring_into_view(tab: Tab, frame: Frame, x: float, y: float) -> None:
     """
     for hop in reversed(_roots(tab, frame)):
         parent = tab.frames[hop.parent or ""]
+        quad = await _quad(tab, hop)
         if hop.wire is not parent.wire:
             owner = await parent.wire.send("DOM.getFrameOwner", {"frameId": hop.id})
             point = {"x": x, "y": y, "width": 1, "height": 1}
             await parent.wire.send(
                 "DOM.scrollIntoViewIfNeeded", {"backendNodeId": owner["backendNodeId"], "rect": point}
             )
-        x, y = (await _quad(tab, hop)).place(x, y)
+            scrolled = await _quad(tab, hop)
+            if scrolled != quad:
+                await _drawn(tab, parent)
+            quad = scrolled
+        x, y = quad.place(x, y)
+
+
+async def _drawn(tab: Tab, frame: Frame) -> None:
+    """Wait until `frame` is drawn as it is now: Chromium gives input to the process whose frame was last drawn there.
+
+    A page that is not shown is not drawn either.
+    """
+    with contextlib.suppress(WireFailed):
+        await tab.call(frame, _DRAWN, timeout_s=DRAWN_S)
 
 
 async def is_uncovered(tab: Tab, frame: Frame, x: float, y: float) -> bool:
