@@ -128,9 +128,7 @@ class Wire:
         """Stop listening, and give up what is still on its way."""
         self.connection.leave(self._session)
         self._is_closed = True
-        commands, self._commands = self._commands, {}
-        for command in commands.values():
-            command.fail("the session is closed", closed=True)
+        self._fail_all("the session is closed", closed=True)
 
     # ------------------------------------------------------------------------------- what the connection tells
 
@@ -149,6 +147,8 @@ class Wire:
 
     def heard(self, method: str, params: Mapping[str, Any]) -> None:
         """An event."""
+        if method == "Inspector.targetCrashed":  # what waits for the page gets no answer
+            self._fail_all("the page crashed")
         self._listener(self, method, params)
 
     def ended(self) -> None:
@@ -156,6 +156,11 @@ class Wire:
         if not self._is_closed:
             self.close()
             self._listener(self, "closed", {})
+
+    def _fail_all(self, message: str, *, closed: bool = False) -> None:
+        commands, self._commands = self._commands, {}
+        for command in commands.values():
+            command.fail(message, closed=closed)
 
     def _late(self, number: int) -> None:
         command = self._commands.pop(number, None)
