@@ -137,9 +137,13 @@ class Tab:
         """
         self.wire = await self.browser.attached(await _target_of(self.page), self._hear, self.counts)
         self.main = Frame("", None, self.wire)
-        self.main = await self._install(self.wire)
-        if self._tasks:
-            await asyncio.wait(self._tasks, timeout=FRAMES_ADOPTED_S)
+        try:
+            self.main = await self._install(self.wire)
+            if self._tasks:
+                await asyncio.wait(self._tasks, timeout=FRAMES_ADOPTED_S)
+        except BaseException:
+            self.detach()
+            raise
         self._begin(self._watch_driver())
 
     def _begin(self, work: Coroutine[Any, Any, None]) -> None:

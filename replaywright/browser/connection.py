@@ -1,7 +1,7 @@
 """One WebSocket to a browser, shared by the sessions of one attachment: commands leave in the order they are given.
 
 Playwright's driver has a connection of its own beside it. What is spoken many times in a step goes here: through the
-driver, a process in between, an answer takes about twice as long (docs/adr/0010-a-connection-of-our-own.md).
+driver, a process in between, an answer takes about twice as long (docs/adr/0009-a-connection-of-our-own.md).
 """
 
 import asyncio
@@ -20,6 +20,8 @@ from websockets.http11 import Response
 from websockets.protocol import OPEN, SEND_EOF
 from websockets.uri import parse_uri
 
+ANSWER_S = 20.0
+"""How long the browser may take to say where its WebSocket is; those who connect have shorter limits of their own."""
 _silent = logging.getLogger("replaywright.browser.connection")
 _silent.setLevel(logging.WARNING)  # with more, the library would print what is typed
 
@@ -183,7 +185,7 @@ async def connected(endpoint: str) -> Connection:
         OSError: no browser answers there.
     """
     unused = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)  # to read the authorities' certificates takes 20 ms
-    async with httpx.AsyncClient(base_url=endpoint, trust_env=False, verify=unused) as http:
+    async with httpx.AsyncClient(base_url=endpoint, trust_env=False, verify=unused, timeout=ANSWER_S) as http:
         try:
             url = str((await http.get("/json/version")).json()["webSocketDebuggerUrl"])
             connection = Connection(url)

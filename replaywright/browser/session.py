@@ -469,7 +469,8 @@ class ChromiumSession:
         try:
             async with asyncio.timeout(storage.RESTORE_S):
                 await storage.restore(self.current.page, state)
-        except (PlaywrightError, TimeoutError):
+            await self.current.wire.send("Page.enable")  # all that the page told on the way comes before the answer
+        except (PlaywrightError, WireFailed, TimeoutError):
             self.require_alive()
             said = f"cookies and storage could not be put back at {state.url[:200]!r}"
             raise ActionFailed("navigation_failed", said, dispatched=True) from None
