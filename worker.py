@@ -55,6 +55,7 @@ from cache.steps import RedisStepStore
 from cache.watch import StoreWatch
 from replaywright.artifacts.store import ArtifactStore
 from replaywright.browser.attach import ChromiumBrowsers
+from replaywright.domain.base import build_schemas
 from replaywright.domain.skills import SkillContext
 from replaywright.errors import ReplaywrightError, StackFailed
 from replaywright.extensions import custom_predicates
@@ -228,6 +229,7 @@ async def activity_workers(
     They are derived from `queue`, where that is not the tenant's own. `near` serves them to this process's workflows.
     What is polled as a version, only runs on that version reach.
     """
+    build_schemas()
     async with contextlib.AsyncExitStack() as exits:
         queue = queue or settings.queue
         secrets = secrets or EnvironmentSecrets(os.environ)

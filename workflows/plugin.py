@@ -10,6 +10,7 @@ from temporalio.plugin import SimplePlugin
 from temporalio.worker import UnsandboxedWorkflowRunner, WorkflowInstance, WorkflowInstanceDetails, WorkflowRunner
 from temporalio.worker.workflow_sandbox import SandboxedWorkflowRunner
 
+from replaywright.domain.base import build_schemas
 from replaywright.errors import ReplaywrightError
 from workflows.admission import AdmittingRunner
 from workflows.batch import BrowserBatch
@@ -53,6 +54,7 @@ class WorkflowPlugin(SimplePlugin):
         `sandboxed` loads the workflow's own modules anew for each run, and refuses what is not deterministic in them:
         for tests.
         """
+        build_schemas()
         super().__init__(
             "replaywright",
             data_converter=lambda given: amend(_converter(given)),

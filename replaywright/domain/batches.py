@@ -211,7 +211,7 @@ class BatchInput(Record):
     """Search attributes of every run."""
     rows_per_history: int = Field(400, ge=1)
     """Rows after which the workflow continues as new."""
-    state: BatchState = BatchState()
+    state: BatchState = Field(default_factory=BatchState)
     """Where it goes on; left out by those who start a batch."""
 
     @property

@@ -268,9 +268,6 @@ Predicate: TypeAlias = Annotated[
         custom_error_message="expected a mapping with one of the keys " + ", ".join(KINDS),
     ),
 ]
-for _model in (AllOf, AnyOf, Not):
-    _model.model_rebuild()
-
 
 _AnyPredicate = TypeVar("_AnyPredicate", bound=PredicateBase)
 

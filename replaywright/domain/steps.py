@@ -728,10 +728,6 @@ def _of_what_was_done(predicate: Predicate) -> str:
     return next(filter(None, map(_of_what_was_done, parts_of(predicate))), "")
 
 
-for _model in StepBase.__subclasses__():
-    _model.model_rebuild()
-
-
 def action_of(step: Step) -> Action:
     """The step's action as an enum."""
     return Action(step.action)
