@@ -1,5 +1,6 @@
 """The command line: `replaywright --help`."""
 
+import gc
 import sys
 from importlib import import_module
 from typing import NoReturn
@@ -8,8 +9,14 @@ _ALONE = {"run": "replaywright.cli.run"}
 """Commands for which no other is imported, with their modules: half of what they would take until they begin."""
 
 
+_OBJECTS = 100_000
+"""Garbage is collected when there are so many more objects, not at every 700: what a command imports is none, and going
+through it again and again is a fifth of what it takes until it begins."""
+
+
 def main() -> NoReturn:
     """Run the command line of this process and exit."""
+    gc.set_threshold(_OBJECTS)
     # Here and not above: the commands import the demo, and the demo imports parts of this package.
     import_module(_ALONE.get("".join(sys.argv[1:2]), "replaywright.cli.commands"))
     from replaywright.cli.app import app  # noqa: PLC0415

@@ -15,9 +15,6 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, Final
 
-from cryptography.hazmat.primitives import hashes
-from cryptography.hazmat.primitives.kdf.hkdf import HKDF
-
 from replaywright.domain.canonical import canonical
 
 KEY_BYTES: Final = 32
@@ -35,6 +32,10 @@ class Key:
     def derived(self, purpose: str, tenant: str = "") -> bytes:
         """32 bytes for one purpose and tenant."""
         told = canonical({"purpose": purpose, "tenant": tenant})
+        # Here and not above: a command that signs and encrypts nothing begins without this library.
+        from cryptography.hazmat.primitives import hashes  # noqa: PLC0415
+        from cryptography.hazmat.primitives.kdf.hkdf import HKDF  # noqa: PLC0415
+
         return HKDF(hashes.SHA256(), KEY_BYTES, salt=b"replaywright", info=told).derive(self.secret)
 
 

@@ -4,7 +4,6 @@ import socket
 import uuid
 from pathlib import Path
 
-import psutil
 from pydantic import BaseModel, ConfigDict
 
 
@@ -36,6 +35,8 @@ def start_ticks_of(pid: int) -> int | None:
 def _start_ticks_without_proc(pid: int) -> int | None:
     if Path("/proc/self").is_dir():
         return None
+    import psutil  # noqa: PLC0415 - every command imports this module, and only systems without /proc need psutil
+
     try:
         return int(psutil.Process(pid).create_time() * 100)
     except psutil.Error:
@@ -63,4 +64,6 @@ def boot_id() -> str:
     try:
         return Path("/proc/sys/kernel/random/boot_id").read_text("ascii").strip()
     except OSError:
+        import psutil  # noqa: PLC0415 - as above
+
         return str(uuid.uuid5(uuid.NAMESPACE_OID, f"{host_name()} {int(psutil.boot_time())}"))

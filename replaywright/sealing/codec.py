@@ -17,7 +17,6 @@ from temporalio.converter import DataConverter, DefaultFailureConverterWithEncod
 
 from replaywright.domain.signing import Key
 from replaywright.errors import SealBroken
-from replaywright.sealing.cipher import Cipher
 
 ENCODING = b"binary/encrypted"
 KEY_ID = "encryption-key-id"
@@ -27,6 +26,8 @@ class SealedPayloads(PayloadCodec):
     """AES-256-GCM. The first key encrypts, all of them decrypt; clear text is let through."""
 
     def __init__(self, keys: Sequence[Key]) -> None:
+        from replaywright.sealing.cipher import Cipher  # noqa: PLC0415 - only with keys, and every command comes here
+
         self._cipher = Cipher(keys, "temporal payload")
 
     async def encode(self, payloads: Sequence[Payload]) -> list[Payload]:

@@ -11,6 +11,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
+from typing import TYPE_CHECKING
 
 from temporalio.api.deployment.v1 import WorkerDeploymentInfo
 from temporalio.api.enums.v1 import (
@@ -28,10 +29,12 @@ from temporalio.api.workflowservice.v1 import (
 from temporalio.client import Client
 from temporalio.common import VersioningBehavior, WorkerDeploymentVersion
 from temporalio.service import RPCError, RPCStatusCode
-from temporalio.worker import WorkerDeploymentConfig
 
 from replaywright.errors import InputInvalid, StackFailed
 from replaywright.settings import UNVERSIONED, Settings
+
+if TYPE_CHECKING:
+    from temporalio.worker import WorkerDeploymentConfig
 
 _FRESH = timedelta(seconds=75)
 """A poller asks again at least once a minute; one that was not heard of for longer is gone."""
@@ -120,15 +123,17 @@ class Served:
         )
 
 
-def deployment_of(settings: Settings) -> WorkerDeploymentConfig | None:
+def deployment_of(settings: Settings) -> "WorkerDeploymentConfig | None":
     """What a worker with these settings is a version of; None for one without."""
     if settings.build_id is None:
         return None
+    from temporalio.worker import WorkerDeploymentConfig  # noqa: PLC0415 - commands have no worker
+
     version = WorkerDeploymentVersion(settings.deployment_name, settings.build_id)
     return pinned(WorkerDeploymentConfig(version=version, use_worker_versioning=True))
 
 
-def pinned(config: WorkerDeploymentConfig) -> WorkerDeploymentConfig:
+def pinned(config: "WorkerDeploymentConfig") -> "WorkerDeploymentConfig":
     """The same, with workflows that do not say otherwise kept on the version that they began with.
 
     `BrowserTask` cannot say so itself: on workers without a version the server refuses whatever a workflow that does

@@ -1,0 +1,50 @@
+"""What a command loads before it begins: a run starts in the time that this takes."""
+
+import json
+import subprocess
+import sys
+
+from replaywright.domain.base import Authored, Record, build_schemas
+from replaywright.domain.runs import RunInput
+
+HEAVY = {
+    *("playwright", "redis", "pydantic_ai", "openai", "httpx", "opentelemetry", "numpy", "jinja2", "fsspec"),
+    *("cryptography", "psutil", "temporalio.worker", "replaywright.browser", "replaywright.llm", "cache", "workflows"),
+}
+"""What only workers and other commands need."""
+
+
+def test_a_run_is_started_without_what_only_workers_need() -> None:
+    code = "import json, sys, replaywright.cli.run; print(json.dumps([*sys.modules]))"
+
+    said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+
+    loaded = set(json.loads(said))
+    assert "replaywright.cli.run" in loaded
+    assert loaded & HEAVY == set()
+
+
+def test_importing_the_command_builds_no_schema_of_a_run() -> None:
+    code = (
+        "import replaywright.cli.run; from replaywright.domain.runs import RunInput; "
+        "print(RunInput.__pydantic_complete__)"
+    )
+
+    said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+
+    assert said.strip() == "False"
+
+
+def test_whoever_serves_runs_has_all_schemas_before_the_first() -> None:
+    class Stored(Record):
+        word: str
+
+    class Written(Authored):
+        word: str
+
+    before = [model.__pydantic_complete__ for model in (Stored, Written)]
+    build_schemas()
+    after = [model.__pydantic_complete__ for model in (Stored, Written, RunInput)]
+
+    assert before == [False, False]
+    assert after == [True, True, True]
