@@ -406,7 +406,11 @@ async def _browser_workers(
         limit=settings.max_browsers,
         own=own_services(settings, nodes_of(redis)),
         remote=_remote(settings),
+        spares=settings.spare_browsers or 0,
     )
+    exits.push_async_callback(keepers.spares.close)
+    sparing = asyncio.create_task(keepers.spares.keep())
+    exits.callback(sparing.cancel)
     attachments = Attachments(keepers, browsers)
     exits.push_async_callback(attachments.drop_all)
     if telemetry is not None:

@@ -3,8 +3,11 @@
     make bench-first-action                  # 10 rounds
     make bench-first-action ARGS="--rounds 20"
 
-`replaywright up` runs in a home of its own. In each round the command is started as a process; the clock stops when the
-site is asked for the page of the run's first step, which is a goto. The parts are told by the run's history.
+    make bench-first-action ARGS="--spares 0"    # without a browser that was started before
+
+`replaywright up` runs in a home of its own. In each round the command is started as a process, when the worker has its
+spare browser ready; the clock stops when the site is asked for the page of the run's first step, which is a goto. The
+parts are told by the run's history.
 """
 
 import argparse
@@ -29,6 +32,8 @@ from bench.recovery import p95, until
 from replaywright.cli.connect import place
 from replaywright.domain.histories import calls_of, time_of
 from replaywright.errors import StackFailed
+from replaywright.keeper.client import list_live
+from replaywright.keeper.protocol import SessionState
 from replaywright.settings import PREFIX, load_settings
 from replaywright.stack import start_child
 
@@ -42,7 +47,7 @@ PARTS = ("command", "queue", "browser", "goto")
 SAYS = {
     "command": "the command: start, imports, task file, connecting, until the run is in Temporal",
     "queue": "the workflow's first task, until a browser is asked for",
-    "browser": "the browser: keeper and Chromium start, the worker attaches",
+    "browser": "the browser: the spare is taken, or keeper and Chromium start; the worker attaches",
     "goto": "the first step, until the site is asked for its page",
     "all": "from the start of the command to the first action",
 }
@@ -81,13 +86,14 @@ class _Site:
             self._server.server_close()
 
 
-async def measure(rounds: int, console: Console) -> dict[str, float]:
+async def measure(rounds: int, spares: int, console: Console) -> dict[str, float]:
     """Medians of all parts, in seconds."""
     with tempfile.TemporaryDirectory(prefix="replaywright-bench-", ignore_cleanup_errors=True) as folder:
         home, site = Path(folder), _Site()
         task = home / "task.json"
         task.write_text(json.dumps(TASK))
         environment = {f"{PREFIX}HOME": str(home), "PYTHONUNBUFFERED": "1", "NO_PROXY": "127.0.0.1,localhost"}
+        environment[f"{PREFIX}SPARE_BROWSERS"] = str(spares)
         os.environ.pop(f"{PREFIX}MODEL", None)
         log = home / "up.log"
         up = start_child("up", [sys.executable, "-m", "replaywright", "up"], log=log, environment=environment)
@@ -100,10 +106,19 @@ async def measure(rounds: int, console: Console) -> dict[str, float]:
         try:
             await until("`replaywright up` is ready", is_ready)
             with site.served():
-                spent = [await _round(number, task, site, environment) for number in range(rounds + 1)][1:]
+                spent = []
+                for number in range(rounds + 1):
+                    await until("the spare browser is ready", lambda: _is_stocked(home, spares))
+                    spent.append(await _round(number, task, site, environment))
         finally:
             await up.stop(grace_s=40)
-    return _shown(spent, console)
+    return {"spares": spares, **_shown(spent[1:], console)}
+
+
+async def _is_stocked(home: Path, spares: int) -> bool | None:
+    sessions = list_live(home / "sessions")
+    ready = [each for each in sessions if each.is_spare and each.state is SessionState.READY]
+    return (len(ready) >= spares and len(sessions) == len(ready)) or None
 
 
 async def _round(number: int, task: Path, site: _Site, environment: dict[str, str]) -> dict[str, float]:
@@ -152,11 +167,12 @@ def main() -> int:
     """Measure and print; the last line is JSON."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rounds", type=int, default=10, help="after one that is not counted (default: %(default)s)")
+    parser.add_argument("--spares", type=int, default=1, help="REPLAYWRIGHT_SPARE_BROWSERS (default: %(default)s)")
     given = parser.parse_args()
     if given.rounds < 1:
         parser.error(f"--rounds: {given.rounds} is too few; give at least 1")
     try:
-        figures = asyncio.run(measure(given.rounds, Console(width=None if sys.stdout.isatty() else 120)))
+        figures = asyncio.run(measure(given.rounds, given.spares, Console(width=None if sys.stdout.isatty() else 120)))
     except StackFailed as exc:
         print(f"bench.first_action: {exc}", file=sys.stderr)
         return 1

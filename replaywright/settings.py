@@ -264,6 +264,10 @@ class Settings(BaseSettings):
     """Browsers on this host at the same time, of all workers of one `home`; runs wait for a place. None: as many as
     the memory that is free at the moment has room for, and one at least."""
 
+    spare_browsers: Annotated[int, Field(ge=0, le=16)] | None = None
+    """Browsers that a worker keeps started before a run asks for one, which begins most of a second sooner then. Each
+    takes a place and about 170 MiB. None: one for a worker of `replaywright up`, none for others."""
+
     local_steps: bool = False
     """Whether steps that may be repeated are local activities where workflow and browser are in one process: a replay
     takes up to an eighth less. Temporal's UI shows these as markers, several at a time, not as activities."""

@@ -17,7 +17,7 @@ import typer
 from replaywright.cli import output
 from replaywright.cli.app import Command, Exit, app
 from replaywright.errors import InputInvalid, StackFailed
-from replaywright.settings import Settings, load_settings
+from replaywright.settings import PREFIX, Settings, load_settings
 from replaywright.stack import Child, RunningStack, Stack, free_port, read_running, start_child, start_worker
 from replaywright.stack.keyring import codec_keys_of
 
@@ -74,7 +74,8 @@ async def _up(settings: Settings, roles: tuple[Role, ...], *, codec: bool) -> Ex
     async with Stack(settings, tell=output.print_line) as stack:
         if stack.joined:
             raise StackFailed(f"a stack has just been started elsewhere: {stack.ui_url or stack.temporal_address}")
-        workers = _Workers(stack.environment(), settings.home / "log")
+        spares = {} if settings.spare_browsers is not None else {f"{PREFIX}SPARE_BROWSERS": "1"}
+        workers = _Workers(stack.environment() | spares, settings.home / "log")
         codec_server: Child | None = None
         with _interrupts() as stopping:
             try:

@@ -21,7 +21,7 @@ import psutil
 from pydantic import ValidationError
 
 import replaywright
-from replaywright.domain.network_policy import NetworkSeen
+from replaywright.domain.network_policy import NetworkPolicy, NetworkSeen
 from replaywright.errors import Fenced, KeeperRefused, KeeperUnavailable
 from replaywright.keeper.identity import ProcessIdentity, boot_id, host_name, is_alive
 from replaywright.keeper.profile import delete_profile
@@ -61,6 +61,7 @@ from replaywright.keeper.protocol import (
     StatusRequest,
     TakeBackRequest,
     TakenBack,
+    TakeRequest,
     WaitHeldRequest,
 )
 
@@ -155,6 +156,11 @@ class KeeperClient:
         request = AttachRequest(id=next(self._numbers), epoch=epoch, worker=worker, lease_s=lease_s)
         return await self._ask(request, Attachment, timeout_s)
 
+    async def take(self, epoch: int, network: NetworkPolicy, lease_s: float, *, timeout_s: float = TIMEOUT_S) -> None:
+        """Make a session of this spare browser. `KeeperRefused` when somebody else has, or it is none."""
+        request = TakeRequest(id=next(self._numbers), epoch=epoch, network=network, lease_s=lease_s)
+        await self._ask(request, LeaseReport, timeout_s)
+
     async def renew(self, epoch: int, lease_s: float, *, timeout_s: float = TIMEOUT_S) -> LeaseReport:
         """Renew the lease. `Fenced` when it has lapsed: the session is to be adopted with a greater epoch."""
         return await self._ask(
@@ -240,9 +246,12 @@ class KeeperClient:
         request = TakeBackRequest(id=next(self._numbers), epoch=epoch, lending=lending)
         return await self._ask(request, TakenBack, timeout_s)
 
-    async def close(self, epoch: int, *, timeout_s: float = TIMEOUT_S) -> None:
-        """End the session. The answer comes before the end; `wait_until_gone` waits for it."""
-        await self._ask(CloseRequest(id=next(self._numbers), epoch=epoch), Done, timeout_s)
+    async def close(self, epoch: int, *, only_spare: bool = False, timeout_s: float = TIMEOUT_S) -> None:
+        """End the session. The answer comes before the end; `wait_until_gone` waits for it.
+
+        With `only_spare`, `KeeperRefused` when it is no spare any more.
+        """
+        await self._ask(CloseRequest(id=next(self._numbers), epoch=epoch, only_spare=only_spare), Done, timeout_s)
 
     async def wait_until_gone(self, *, timeout_s: float = 15.0) -> None:
         """Return when the keeper has closed this connection: it does so after the browser's last process is gone.

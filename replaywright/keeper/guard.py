@@ -39,6 +39,12 @@ class Guard:
         self._refused: dict[tuple[str, int, str], _Refused] = {}
         self._more = 0
 
+    def begin(self, policy: NetworkPolicy) -> None:
+        """Rule by this policy from now on, and know of nothing that was refused before."""
+        self.policy = policy
+        self._refused.clear()
+        self._more = 0
+
     def decide(self, host: str, port: int, address: str | None) -> Verdict:
         """Whether a connection may be made; see `replaywright.domain.network_policy.decide`."""
         if (spent := self.spent_up(1) or self.spent_down(1)) is not None:

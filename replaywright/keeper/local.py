@@ -8,13 +8,14 @@ from pathlib import Path
 from replaywright.domain.network_policy import NetworkPolicy, NetworkSeen, OwnService
 from replaywright.domain.sessions import SessionRef, Wear
 from replaywright.domain.steering import HandedBack, Lent
-from replaywright.errors import Fenced, KeeperUnavailable, StackFailed
+from replaywright.errors import Fenced, KeeperUnavailable, NoPlace, StackFailed
 from replaywright.keeper.client import KeeperClient, start_keeper
 from replaywright.keeper.commit_gate import LocalCommitGate
 from replaywright.keeper.identity import boot_id, host_name
 from replaywright.keeper.memory import resident
 from replaywright.keeper.places import Places
 from replaywright.keeper.protocol import SOCKET_NAME, ConnectionRecord, KeeperOptions, RemoteBrowser
+from replaywright.keeper.spares import Spares
 
 
 class LocalKeepers:
@@ -31,10 +32,12 @@ class LocalKeepers:
         limit: int | None,
         own: Sequence[OwnService] = (),
         remote: RemoteBrowser | None = None,
+        spares: int = 0,
     ) -> None:
         """`limit` is the number of places for browsers on this host; None: what the free memory has room for.
 
         No browser reaches the `own` services. With `remote` they are contexts of that one, and none is started.
+        `spares` is how many are kept ready before they are asked for.
         """
         self._own = tuple(own)
         self._places = Places(sessions_dir, limit)
@@ -43,16 +46,37 @@ class LocalKeepers:
         self._sandbox = sandbox
         self._lease_s = lease_s
         self._remote = remote
+        self.spares = Spares(sessions_dir, self._places, self._options, 0 if remote is not None else spares)
 
     async def launch(self, session_id: str, network: NetworkPolicy, instead_of: str = "") -> SessionRef:
-        """Start a keeper with its Chromium.
+        """Start a keeper with its Chromium, or take a spare one, which keeps the id that it has.
 
         Raises:
             NoPlace: there is no place for it on this host at the moment.
             StackFailed: it did not come up.
         """
-        directory = await self._places.take(session_id, instead_of)
-        options = KeeperOptions(
+        handle = await self.spares.take(network)
+        if handle is None:
+            try:
+                directory = await self._places.take(session_id, instead_of)
+            except NoPlace:
+                if not await self.spares.make_room():
+                    raise
+                directory = await self._places.take(session_id, instead_of)
+            try:
+                handle = await start_keeper(directory, self._options(session_id, network))
+            except KeeperUnavailable as exc:
+                raise StackFailed(str(exc)) from exc
+        return SessionRef(
+            session_id=handle.record.session_id,
+            queue="",
+            host=handle.record.host,
+            boot_id=handle.record.boot_id,
+            directory=str(handle.directory),
+        )
+
+    def _options(self, session_id: str, network: NetworkPolicy) -> KeeperOptions:
+        return KeeperOptions(
             session_id=session_id,
             executable=str(self._executable),
             network=network.model_copy(update={"own": (*network.own, *self._own)}),
@@ -60,17 +84,6 @@ class LocalKeepers:
             no_sandbox=not self._sandbox,
             lease_s=self._lease_s,
             remote=self._remote,
-        )
-        try:
-            handle = await start_keeper(directory, options)
-        except KeeperUnavailable as exc:
-            raise StackFailed(str(exc)) from exc
-        return SessionRef(
-            session_id=session_id,
-            queue="",
-            host=handle.record.host,
-            boot_id=handle.record.boot_id,
-            directory=str(handle.directory),
         )
 
     async def attach(self, session: SessionRef, epoch: int) -> str:

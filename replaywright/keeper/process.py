@@ -58,6 +58,7 @@ from replaywright.keeper.protocol import (
     StatusReport,
     StatusRequest,
     TakeBackRequest,
+    TakeRequest,
     WaitHeldRequest,
 )
 from replaywright.keeper.proxy import ForwardProxy
@@ -121,6 +122,7 @@ class Keeper:
         self._end = asyncio.Event()
         self._deadlines_changed = asyncio.Event()
         self._removes_directory = False
+        self._is_spare = options.is_spare
 
     # ---- life ---------------------------------------------------------------------------------------------------
 
@@ -161,6 +163,7 @@ class Keeper:
             await self._chromium.wait_until_debuggable(self._options.browser_timeout_s)
         self._proxy.own_ports.add(self._chromium.debugging_port)
         self._state = SessionState.READY
+        self._removes_directory = self._is_spare  # nobody wants to know anything of one that ends unused
         self._renew(self._epoch, self._options.lease_s)
         self._write_record()
 
@@ -232,6 +235,8 @@ class Keeper:
     @property
     def _ends_at_s(self) -> float:
         """On the lease clock."""
+        if self._is_spare:
+            return self._lease_until_s if self._browser_died_s is None else self._browser_died_s
         if self._browser_died_s is not None:
             return self._browser_died_s + self._options.orphan_ttl_s
         return max(self._renewed_s + self._options.orphan_ttl_s, self._lease_until_s)
@@ -282,6 +287,7 @@ class Keeper:
             profile=str(self._profile),
             epoch=self._epoch,
             started_at=self._started_wall_s,
+            is_spare=self._is_spare,
         )
         write_record(self._directory, record)
 
@@ -394,6 +400,8 @@ class Keeper:
                 return await self._gate.wait_held(request.op_id, request.timeout_ms / 1000)
             case AttachRequest() | LendRequest() | TakeBackRequest():
                 return await self._hand_over(request)
+            case TakeRequest():
+                return self._take(request)
             case RenewRequest():
                 self._admit_holder(request.epoch)
                 self._renew(request.epoch, request.lease_s)
@@ -404,6 +412,8 @@ class Keeper:
             case ArmRequest() | PermitRequest() | CutRequest() | DisarmRequest():
                 return self._operate(request)
             case CloseRequest():
+                if request.only_spare and not self._is_spare:
+                    raise RequestRefused(ErrorCode.REFUSED, "this browser is a session's: it is no spare any more")
                 self._admit_epoch(request.epoch)
                 self._removes_directory = True
                 return Done()
@@ -429,8 +439,23 @@ class Keeper:
             case DisarmRequest():
                 return self._gate.disarm(request.op_id)
 
+    def _take(self, request: TakeRequest) -> LeaseReport:
+        if not self._is_spare:
+            raise RequestRefused(ErrorCode.REFUSED, "this browser is a session's: it is no spare any more")
+        if self._state is not SessionState.READY:
+            raise RequestRefused(ErrorCode.BROWSER_DEAD, f"there is no browser to take: {self._state}")
+        self._admit_holder(request.epoch)
+        self._guard.begin(request.network)
+        self._is_spare = self._removes_directory = False
+        self._renew(request.epoch, request.lease_s)
+        self._write_record()
+        _log.info("the spare browser is a session's")
+        return self._lease()
+
     async def _hand_over(self, request: AttachRequest | LendRequest | TakeBackRequest) -> Message:
         match request:
+            case AttachRequest() | LendRequest() if self._is_spare:
+                raise RequestRefused(ErrorCode.REFUSED, "this browser is a spare: take it first")
             case AttachRequest():
                 return await self._attach(request)
             case LendRequest():

@@ -66,6 +66,8 @@ class KeeperOptions(Message):
     """Longest wait for Chromium to open its debugging port."""
     extra_arguments: tuple[str, ...] = ()
     """Appended to Chromium's command line."""
+    is_spare: bool = False
+    """Started before anybody wants it: nobody attaches to it before `take`, and it ends with its lease until then."""
     remote: RemoteBrowser | None = None
     """Used instead of starting one; then what is said above of Chromium's start does not count."""
 
@@ -95,6 +97,8 @@ class SessionRecord(Message):
     epoch: int
     started_at: float
     """Seconds since 1970, wall clock."""
+    is_spare: bool = False
+    """Nobody's session yet."""
 
 
 class GatePhase(StrEnum):
@@ -289,6 +293,15 @@ class AttachRequest(_Request):
     lease_s: float | None = Field(default=None, gt=0)
 
 
+class TakeRequest(_Request):
+    """Make a session of this spare browser: from now on it reaches what `network` allows. Refused if it is none."""
+
+    op: Literal["take"] = "take"
+    epoch: int
+    network: NetworkPolicy
+    lease_s: float = Field(gt=0)
+
+
 class RenewRequest(_Request):
     """I am still there, and have just proven it to Temporal or Redis."""
 
@@ -401,11 +414,14 @@ class CloseRequest(_Request):
 
     op: Literal["close"] = "close"
     epoch: int
+    only_spare: bool = False
+    """Refused when it has become a session."""
 
 
 Request = Annotated[
     StatusRequest
     | AttachRequest
+    | TakeRequest
     | RenewRequest
     | FenceRequest
     | ArmRequest

@@ -19,6 +19,7 @@ import psutil
 import pytest
 from playwright.async_api import Browser, Error, Page, Playwright, async_playwright
 
+from replaywright.domain.network_policy import NetworkPolicy
 from replaywright.errors import Fenced, KeeperRefused, KeeperUnavailable, NoPlace
 from replaywright.keeper.chromium import command_line
 from replaywright.keeper.client import (
@@ -596,3 +597,90 @@ async def test_dispatch_by_passes_while_nobody_is_there_and_nothing_is_sent(
 
     assert record.gated_bytes_up == 0
     assert site.posts == []
+
+
+async def test_a_spare_browser_reaches_nothing_and_lets_nobody_attach_before_it_is_taken(
+    sessions: Path, playwright: Playwright, site: Site
+) -> None:
+    handle = await launch_keeper(sessions, options(is_spare=True, network=NetworkPolicy()))
+    async with await handle.connect() as keeper:
+        with pytest.raises(KeeperRefused, match="take it first"):
+            await keeper.attach(1)
+        before = await keeper.network()
+        await keeper.take(0, LOOPBACK, 30)
+        with pytest.raises(KeeperRefused, match="no spare any more"):
+            await keeper.take(0, LOOPBACK, 30)
+        with pytest.raises(KeeperRefused, match="no spare any more"):
+            await keeper.close(0, only_spare=True)
+        async with driving(playwright, keeper, 1) as browser:
+            page = await first_page(browser)
+            await page.goto(site.url)
+            url = page.url
+        after = await keeper.network()
+        lease = (await keeper.status()).lease
+
+    assert before.policy == NetworkPolicy()
+    assert url.startswith(site.url)
+    assert (after.policy, after.refused) == (LOOPBACK, ())
+    assert lease.ends_in_s > 60  # as any session that its worker leaves
+    assert [record.is_spare for record in list_live(sessions)] == [False]
+
+
+async def test_a_spare_browser_whose_worker_is_gone_ends_with_its_lease_and_leaves_nothing(sessions: Path) -> None:
+    handle = await launch_keeper(sessions, options(is_spare=True, lease_s=0.5))
+    processes = processes_of(handle)
+
+    await until(lambda: not any(map(is_running, processes)))
+
+    assert list(sessions.iterdir()) == []
+
+
+@contextlib.asynccontextmanager
+async def keepers_with_a_spare(sessions: Path, *, limit: int) -> AsyncIterator[LocalKeepers]:
+    keepers = LocalKeepers(
+        sessions, Path(CHROMIUM), headless=True, sandbox=os.geteuid() != 0, lease_s=30, limit=limit, spares=1
+    )
+    keeping = asyncio.create_task(keepers.spares.keep())
+    try:
+        yield keepers
+    finally:
+        keeping.cancel()
+        await keepers.spares.close()
+
+
+def spares_in(sessions: Path) -> list[str]:
+    return [
+        record.session_id for record in list_live(sessions) if record.is_spare and record.state is SessionState.READY
+    ]
+
+
+async def test_a_session_takes_the_spare_browser_and_the_worker_starts_the_next_and_ends_it_when_it_leaves(
+    sessions: Path,
+) -> None:
+    async with keepers_with_a_spare(sessions, limit=3) as keepers:
+        await until(lambda: spares_in(sessions))
+        [spare] = spares_in(sessions)
+
+        taken = await keepers.launch("one", LOOPBACK)
+        started = await keepers.launch("two", LOOPBACK)
+        policy = (await keepers.network(taken)).policy
+        await until(lambda: spares_in(sessions))
+        [following] = spares_in(sessions)
+
+    assert taken.session_id == spare
+    assert policy == LOOPBACK
+    assert started.session_id == "two"
+    assert following not in ("two", spare)
+    assert {record.session_id for record in list_live(sessions)} == {"two", spare}
+
+
+async def test_a_spare_browser_makes_room_for_a_session_of_another_worker(sessions: Path) -> None:
+    other = LocalKeepers(sessions, Path(CHROMIUM), headless=True, sandbox=os.geteuid() != 0, lease_s=30, limit=1)
+    async with keepers_with_a_spare(sessions, limit=1) as keepers:
+        await until(lambda: spares_in(sessions))
+
+        opened = await other.launch("other", LOOPBACK)
+        with pytest.raises(NoPlace):
+            await keepers.launch("mine", LOOPBACK)
+
+    assert [record.session_id for record in list_live(sessions)] == [opened.session_id]
