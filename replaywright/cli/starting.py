@@ -55,7 +55,7 @@ class Order:
     lineage: str = ""
     """Of a run that goes on after another; empty for one that begins a lineage."""
     resume: Resume | None = None
-    state: RunState = field(default_factory=RunState)
+    state: RunState = field(default_factory=RunState.model_construct)
     """With `resume`: what the run before has left."""
     skill: SkillRef | None = None
     """The skill whose task it is."""

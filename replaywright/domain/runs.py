@@ -626,7 +626,7 @@ class RunInput(Record):
     """A browser that is so many seconds old is exchanged for a new one at the next checkpoint; 0: never."""
     recycle_above_mb: int = Field(1536, ge=0)
     """So is one that has so much resident memory, in units of 1,048,576 bytes; 0: never."""
-    state: RunState = Field(default_factory=RunState)
+    state: RunState = Field(default_factory=RunState.model_construct)  # so that who starts a run builds no schema of it
     """Where it goes on; left out by those who start a run."""
     budget: Limits | None = None
     """What the run may spend on models. None: what its task says, and no revised plans."""

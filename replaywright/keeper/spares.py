@@ -48,6 +48,11 @@ class Spares:
         self._starting: asyncio.Task[None] | None = None
         self._asked_at = time.monotonic()
 
+    @property
+    def ready(self) -> tuple[str, ...]:
+        """The ids of those that may be taken."""
+        return tuple(handle.record.session_id for handle in self._ready)
+
     async def take(self, network: NetworkPolicy) -> KeeperHandle | None:
         """A browser of this worker that is ready, for a session with this policy; None when there is none."""
         self._asked_at = time.monotonic()

@@ -648,24 +648,18 @@ async def keepers_with_a_spare(sessions: Path, *, limit: int) -> AsyncIterator[L
         await keepers.spares.close()
 
 
-def spares_in(sessions: Path) -> list[str]:
-    return [
-        record.session_id for record in list_live(sessions) if record.is_spare and record.state is SessionState.READY
-    ]
-
-
 async def test_a_session_takes_the_spare_browser_and_the_worker_starts_the_next_and_ends_it_when_it_leaves(
     sessions: Path,
 ) -> None:
     async with keepers_with_a_spare(sessions, limit=3) as keepers:
-        await until(lambda: spares_in(sessions))
-        [spare] = spares_in(sessions)
+        await until(lambda: keepers.spares.ready, 60)
+        [spare] = keepers.spares.ready
 
         taken = await keepers.launch("one", LOOPBACK)
         started = await keepers.launch("two", LOOPBACK)
         policy = (await keepers.network(taken)).policy
-        await until(lambda: spares_in(sessions))
-        [following] = spares_in(sessions)
+        await until(lambda: keepers.spares.ready, 60)
+        [following] = keepers.spares.ready
 
     assert taken.session_id == spare
     assert policy == LOOPBACK
@@ -677,7 +671,7 @@ async def test_a_session_takes_the_spare_browser_and_the_worker_starts_the_next_
 async def test_a_spare_browser_makes_room_for_a_session_of_another_worker(sessions: Path) -> None:
     other = LocalKeepers(sessions, Path(CHROMIUM), headless=True, sandbox=os.geteuid() != 0, lease_s=30, limit=1)
     async with keepers_with_a_spare(sessions, limit=1) as keepers:
-        await until(lambda: spares_in(sessions))
+        await until(lambda: keepers.spares.ready, 60)
 
         opened = await other.launch("other", LOOPBACK)
         with pytest.raises(NoPlace):
