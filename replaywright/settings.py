@@ -266,7 +266,7 @@ class Settings(BaseSettings):
 
     spare_browsers: Annotated[int, Field(ge=0, le=16)] | None = None
     """Browsers that a worker keeps started before a run asks for one, which begins most of a second sooner then. Each
-    takes a place and about 170 MiB. None: one for a worker of `replaywright up`, none for others."""
+    takes a place and about 200 MiB. None: one for a worker of `replaywright up`, none for others."""
 
     local_steps: bool = False
     """Whether steps that may be repeated are local activities where workflow and browser are in one process: a replay
