@@ -8,7 +8,7 @@
 `replaywright up` runs in a home of its own. In each round the command is started as a process, when the worker has its
 spare browser ready; the clock stops when the site is asked for the page of the run's first step, which is a goto. The
 parts are told by the run's history. Python keeps what it has compiled, as it does for whatever is installed, also where
-PYTHONDONTWRITEBYTECODE forbids it: without that every command compiles all of Replaywright anew, for 0.4 s.
+PYTHONDONTWRITEBYTECODE forbids it: without that every command compiles all of Replaywright anew, for about 0.2 s.
 """
 
 import argparse
