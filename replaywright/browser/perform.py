@@ -325,22 +325,28 @@ class StepRun:
     async def _verified(self, lookup: Lookup, target: Target | None, *, acted: bool = True) -> Report:
         context = self._context
         recorder, session = context.recorder, context.session
-        if recorder is not None:
-            await session.until(lambda: not session.downloads.running(recorder), context.deadline.left())
+        await self._downloaded()
         since = context.armed_at if context.dispatched else None
         patient = isinstance(context.step, WaitFor)
         after = await session.verified(context.expectation, context.deadline, since=since, patient=patient)
         if since is not None and await consequences.await_answers(context):
             after = await session.verified(context.expectation, context.deadline, since=since, patient=patient)
-        if recorder is not None:
-            after = (*after, *session.downloads.verdicts(recorder))
         if acted and needs_proof(context.step):
             self._proof = await self._proven(after)
+            await self._downloaded()  # one may only have begun now, and be the proof
+        if recorder is not None:
+            after = (*after, *session.downloads.verdicts(recorder))
         verified_at = time.monotonic()
         snapshot: Snapshot | None = None
         if failing(after) is not None:
             snapshot = await self._snapshot()
         return self._report(lookup, target, acted=acted, after=after, snapshot=snapshot, verified_at=verified_at)
+
+    async def _downloaded(self) -> None:
+        """Wait until what the step has begun to download is here, or the step's time is up."""
+        session, recorder = self._context.session, self._context.recorder
+        if recorder is not None:
+            await session.until(lambda: not session.downloads.running(recorder), self._context.deadline.left())
 
     async def _proven(self, after: tuple[PredicateResult, ...]) -> Proof:
         """What shows that the press did something; what comes of it may take a moment."""
