@@ -10,7 +10,7 @@ import json
 import logging
 import ssl
 from collections.abc import Mapping
-from typing import Any, Protocol
+from typing import Any, Protocol, cast
 
 import httpx
 from websockets.client import ClientProtocol
@@ -103,8 +103,7 @@ class Connection(asyncio.Protocol):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Ask for the WebSocket."""
-        assert isinstance(transport, asyncio.Transport)
-        self._transport = transport
+        self._transport = cast("asyncio.Transport", transport)  # uvloop's is none of asyncio's classes
         self._websocket.send_request(self._websocket.connect())
         self._flush()
 
