@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import uvloop
 from websockets.asyncio.server import ServerConnection, serve
 from websockets.http11 import Request, Response
 
@@ -180,3 +181,18 @@ async def test_a_message_in_pieces_is_one_and_what_waits_ends_when_the_browser_h
 async def test_nobody_to_connect_to_is_an_error(stand_in: str) -> None:
     with pytest.raises(OSError, match="no browser answers"):
         await connected(f"{stand_in}/nowhere")
+
+
+def test_it_speaks_on_the_event_loop_of_workers(chromium_path: Path, tmp_path: Path) -> None:
+    async def asked() -> tuple[str, list[str]]:
+        async with Chromium(chromium_path, tmp_path) as endpoint:
+            connection = await connected(endpoint)
+            heard = Heard()
+            told = await Wire(connection, "", heard, Counts()).send("Browser.getVersion")
+            connection.close()
+            return told["product"], heard.methods
+
+    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+        product, heard = runner.run(asked())
+
+    assert (product.partition("/")[0], heard) == ("Chrome", ["closed"])
