@@ -284,14 +284,14 @@ class Tab:
     def _attached(self, wire: Wire, params: Mapping[str, Any]) -> None:
         frame = self._frame(params["frameId"], wire)
         frame.parent = params["parentFrameId"]
-        frame.wire = wire
+        frame.wire, frame.busy = wire, False
 
     def _detached(self, wire: Wire, params: Mapping[str, Any]) -> None:
         frame = self.frames.get(params["frameId"])
         if frame is None or frame.wire is not wire:
             return
-        if params.get("reason") == "swap":  # it goes on in another process
-            frame.context = ""
+        if params.get("reason") == "swap":  # it goes on in another process, which tells whether it loads
+            frame.context, frame.busy = "", False
         else:
             self._forget(frame.id)
 

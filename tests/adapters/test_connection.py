@@ -123,6 +123,7 @@ async def test_a_frame_that_goes_to_another_process_and_comes_back_stays_the_sam
     for url in (own, other, own):
         await tab.call(tab.main, f"void (document.querySelector('iframe').src = {url!r})", timeout_s=5)
         assert await session.until(partial(is_shown, frame, url), 10)
+        assert await session.until(lambda: not tab.frames_load, 10), "that it has loaded is heard in either process"
         processes.append(frame.wire is tab.wire)
 
     assert processes == [True, False, True]
