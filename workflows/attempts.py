@@ -225,10 +225,16 @@ class Attempt:
             return "to be learned"
         return f"replays {self.ahead}" if self.ahead else ""
 
+    def _may_be_near(self, limit: timedelta) -> bool:
+        """Whether the step may be a local activity: it may be repeated, and is short, as it replays a recording."""
+        if not (self._run.local_steps and self.may_repeat and limit <= policies.NEAR_LIMIT):
+            return False
+        return bool(self.ahead and not self._tries) or not workflow.patched("near-recorded")
+
     async def _call(self, activity_id: str, request: ActionRequest, said: str) -> StepOutcome:
         limit = timedelta(milliseconds=self.step.timeout_ms) + policies.MARGIN
         name, outcome = f"browser.{self.step.action}", None
-        if self._run.local_steps and self.may_repeat and limit <= policies.NEAR_LIMIT:
+        if self._may_be_near(limit):
             outcome = await self._browser.near(name, request, activity_id=activity_id, summary=said, limit=limit)
         if outcome is None:
             outcome = await self._browser.call(

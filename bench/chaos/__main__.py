@@ -3,7 +3,7 @@
     make chaos                                       about ten minutes
     make chaos-long                                  14 points × 9 faults × 5
     python -m bench.chaos --seed 7 --points held,acted --faults zombie --runs 4
-    python -m bench.chaos --local-steps              steps that may be repeated are local activities; 17 × 9
+    python -m bench.chaos --regular-steps            every step a regular activity; 14 × 9
 
 Every run sends one message with a subject of its own; a worker stops itself at a point that is compiled in, the fault
 strikes at that moment, and another worker is always there. The site writes down what it was sent, on disk, before it
@@ -33,7 +33,7 @@ from replaywright.settings import load_settings
 from replaywright.stack.processes import leave
 
 LONG = 5
-"""How often the long form has every pair; two of these have local steps."""
+"""How often the long form has every pair; two of these have regular steps."""
 RUN_S = 14.0
 """What a run takes on the average in one of four lanes on two free cores; for the estimate."""
 
@@ -42,14 +42,12 @@ def main() -> int:
     """Run and print."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seed", type=int, help="decides everything that is left to chance (default: a new one)")
-    points_help = f"comma-separated, of: {', '.join(EVERY_POINT)} (default: all, those of a fill with --local-steps)"
+    points_help = f"comma-separated, of: {', '.join(EVERY_POINT)} (default: all; of a fill where all steps are local)"
     parser.add_argument("--points", default="", help=points_help)
     parser.add_argument("--faults", default="", help=f"comma-separated, of: {', '.join(ALL_FAULTS)} (default: all)")
     parser.add_argument("--runs", type=int, help="how many (default: every pair once)")
-    parser.add_argument("--long", action="store_true", help="every pair five times, twice of these with local steps")
-    parser.add_argument(
-        "--local-steps", action="store_true", help="steps that may be repeated are local activities, in every run"
-    )
+    parser.add_argument("--long", action="store_true", help="every pair five times, twice of these with regular steps")
+    parser.add_argument("--regular-steps", action="store_true", help="every step is a regular activity, in every run")
     parser.add_argument("--lanes", type=int, default=4, help="runs side by side (default: %(default)s)")
     parser.add_argument(
         "--apart", action="store_true", help="a process for each role, two for the browser (default: for all)"
@@ -61,10 +59,9 @@ def main() -> int:
         points, faults = known("point", given.points, tuple(EVERY_POINT)), known("fault", given.faults, ALL_FAULTS)
     except ValueError as exc:
         parser.error(str(exc))
-    if not (given.points or given.local_steps):
+    local = NEVER if given.regular_steps or given.apart else BY_TURNS if given.long else ALWAYS
+    if not given.points and local is not ALWAYS:
         points = ALL_POINTS
-    if given.local_steps and given.apart:
-        parser.error("--local-steps: with --apart no process has workflows and browsers; leave one of them out")
     pairs = len(points) * len(faults)
     runs = given.runs if given.runs is not None else LONG * pairs if given.long else pairs
     for name, value in (("runs", runs), ("lanes", given.lanes)):
@@ -80,7 +77,6 @@ def main() -> int:
 
     tell(f"seed {seed}: {runs} runs in {given.lanes} lanes, about {runs * RUN_S / given.lanes / 60:.0f} minutes")
     roles = APART if given.apart else TOGETHER
-    local = ALWAYS if given.local_steps else BY_TURNS if given.long and not given.apart else NEVER
     cells = programme(seed, points, faults, runs, local)
     chaos = Programme(cells, load_settings(), given.lanes, tell, roles, given.keep)
     interrupted = not asyncio.run(_finished(chaos, tell))
@@ -88,7 +84,7 @@ def main() -> int:
     bad = [told for told in chaos.told if told.is_bad]
     for told in bad:
         cell = told.cell
-        asked, option = "; ".join(told.waited), " --local-steps" if cell.local_steps else ""
+        asked, option = "; ".join(told.waited), "" if cell.local_steps else " --regular-steps"
         tell(
             f"{told.verdict}: {told.said} {asked}\n    again: python -m bench.chaos --seed {seed} "
             f"--points {cell.point} --faults {cell.fault} --runs {cell.round + 1}{option}"

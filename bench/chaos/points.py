@@ -12,7 +12,7 @@ FILL, SEND = 2, 3
 """Indexes of steps of the task."""
 
 
-NEVER, ALWAYS, BY_TURNS = (False,), (True,), (False, True)
+NEVER, ALWAYS, BY_TURNS = (False,), (True,), (True, False)
 """Which turns of the programme have local steps."""
 
 
@@ -86,7 +86,7 @@ REPEATABLE = {
         Point("fill_returned", "returned", "after a step that may be repeated, before Temporal has it", sequence=FILL),
     )
 }
-"""Points that the programme with local steps has besides: a worker that stops there has its workflow task with it."""
+"""Points of a local step: a worker that stops there has its workflow task with it."""
 
 
 @dataclass(frozen=True)
@@ -98,7 +98,7 @@ class Cell:
     round: int
     """How often the programme had this point and fault before."""
     seed: int
-    local_steps: bool = False
+    local_steps: bool = True
     """Whether steps that may be repeated are local activities; nothing that is drawn depends on it."""
 
     @property
@@ -108,7 +108,7 @@ class Cell:
 
 
 def programme(
-    seed: int, points: Sequence[str], faults: Sequence[str], runs: int, local: Sequence[bool] = NEVER
+    seed: int, points: Sequence[str], faults: Sequence[str], runs: int, local: Sequence[bool] = ALWAYS
 ) -> list[Cell]:
     """So many runs: every point and every fault first, then every pair, then all of it again.
 

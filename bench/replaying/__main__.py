@@ -36,7 +36,11 @@ from replaywright.errors import StackFailed
 from replaywright.settings import load_settings
 from replaywright.stack import start_child
 
-_OURS: dict[str, Manner] = {"replaywright": "regular", "replaywright-local": "local", "replaywright-learn": "learn"}
+_OURS: dict[str, Manner] = {
+    "replaywright": "default",
+    "replaywright-regular": "regular",
+    "replaywright-learn": "learn",
+}
 _RAW = "playwright-raw"
 NAMES = (_RAW, *_OURS, *PEERS)
 """What `--only` takes; checked Playwright is the base and always there."""

@@ -21,8 +21,8 @@ from replaywright.domain.outcomes import Costs, StepOutcome
 from replaywright.domain.runs import Mode, RunResult, Usage
 from replaywright.domain.text import normalise
 
-Manner = Literal["regular", "local", "learn"]
-"""Regular activities, local activities for steps that may be repeated, and a model for every element."""
+Manner = Literal["default", "regular", "learn"]
+"""As it comes, every step a regular activity, and a model for every element."""
 
 PARTS = ("redis", "recording", "locating", "acting", "verifying")
 """What a step's own costs tell; the rest of its time is Temporal's."""
@@ -86,7 +86,7 @@ class Ran:
         return (self.window.ended - self.window.begun) * 1000
 
 
-async def run_once(flow: Flow, *, mode: Mode = Mode.AUTO, local_steps: bool = False) -> Ran:
+async def run_once(flow: Flow, *, mode: Mode = Mode.AUTO, local_steps: bool = True) -> Ran:
     """Run the task to its end.
 
     Raises:
@@ -119,8 +119,8 @@ class Replaywright:
     def __init__(self, flow: Flow, manner: Manner, first: Ran) -> None:
         """`first`: the run that has filled the cache, for all of them."""
         self.name = {
-            "regular": "Replaywright",
-            "local": "Replaywright, local steps",
+            "default": "Replaywright",
+            "regular": "Replaywright, regular activities",
             "learn": "Replaywright, learning (stand-in)",
         }[manner]
         self.most_rounds: int | None = _LEARNING_ROUNDS if manner == "learn" else None
@@ -146,7 +146,7 @@ class Replaywright:
         ran = await run_once(
             self._flow,
             mode=Mode.LEARN if self._manner == "learn" else Mode.AUTO,
-            local_steps=self._manner == "local",
+            local_steps=self._manner != "regular",
         )
         self._calls += ran.usage.calls
         if self._manner == "regular" and self._is_warm:

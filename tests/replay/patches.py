@@ -32,7 +32,7 @@ from replaywright.domain.runs import (
 from replaywright.settings import Settings
 from replaywright.stack.temporal import provide_temporal, start_temporal
 from tests.workflows.batches import bench, rows, third_fails
-from tests.workflows.scripted import Script, done, lost, missed, run_of, scripted, waiting
+from tests.workflows.scripted import Script, done, known, lost, missed, run_of, scripted, waiting
 from workflows.plugin import WorkflowPlugin
 from workflows.task import BrowserTask
 
@@ -114,7 +114,7 @@ def without_a_store() -> Script:
     def perform(asked: ActionRequest, call: int) -> StepOutcome:
         if asked.sequence == 1 and call == 0:
             raise ApplicationError("Redis does not answer", type="StoreUnavailable")
-        return done(asked)
+        return known(asked)
 
     return Script(perform=perform, near=True)
 
@@ -143,6 +143,7 @@ RUNS: dict[str, tuple[Callable[[], Script], RunInput]] = {
     "asked-again": (forgotten, run_of(GOTO, FILL, FILL)),
     "done-elsewhere": (recorded_too_late, run_of(GOTO, FILL)),
     "near-once": (without_a_store, run_of(GOTO, FILL, local_steps=True)),
+    "near-recorded": (lambda: Script(near=True), run_of(GOTO, FILL, local_steps=True)),
     "policy": (Script, run_of(GOTO)),
     "questions": (closed_at_first, run_of(GOTO, FILL, on_failure="ask", mode="replay")),
     "approve-irreversible": (Script, run_of(GOTO, PAY)),

@@ -60,6 +60,7 @@ from replaywright.domain.runs import (
 from replaywright.domain.sessions import CloseSession, OpenSession, RecoverSession, SessionOpened, SessionRef, Wear
 from replaywright.domain.skill_runs import NewestRequest, NoteSkillRun
 from replaywright.domain.skills import Skill
+from replaywright.domain.steps import names_element
 from replaywright.domain.steering import HandedBack, LendSession, Lent, NoteSteering, TakeBack
 from replaywright.domain.targets import Target
 from replaywright.domain.tasks import parse_task
@@ -76,6 +77,12 @@ def done(request: ActionRequest, **fields: object) -> StepOutcome:
     return StepOutcome.model_validate(
         {"status": Status.DONE, "fingerprint": request.fingerprint, "effect": Effect.IDEMPOTENT, **fields}
     )
+
+
+def known(request: ActionRequest, _call: int = 0) -> StepOutcome:
+    """Done; the next step replays a recording, if it has an element."""
+    following = request.next_step
+    return done(request, ahead='button "Send"' if following is not None and names_element(following) else "")
 
 
 def missed(reason: str) -> StepOutcome:

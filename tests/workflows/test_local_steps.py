@@ -9,7 +9,7 @@ from temporalio.worker import Replayer
 
 from replaywright.cli.offline import replay
 from replaywright.domain.runs import RunResult
-from tests.workflows.scripted import Script, done, history_of, lost, run_of, scripted, start
+from tests.workflows.scripted import Script, done, history_of, known, lost, missed, run_of, scripted, start
 from workflows.plugin import WorkflowPlugin
 from workflows.task import BrowserTask
 
@@ -37,31 +37,61 @@ async def scheduled(handle: WorkflowHandle[BrowserTask, RunResult]) -> list[str]
     return [name for name in names if name.startswith("browser.")]
 
 
-async def test_what_may_be_repeated_is_local_and_a_press_with_consequences_never(client: Client) -> None:
-    script = Script(near=True)
+async def test_what_may_be_repeated_and_is_recorded_is_local_and_a_press_with_consequences_never(client: Client) -> None:
+    script = Script(near=True, perform=known)
 
     async with scripted(client, script) as queue:
         handle = await start(client, queue, run_of(GOTO, FILL, OPEN, SEND, local_steps=True))
         await handle.result()
 
     assert [request.step.action for request in script.performed] == ["goto", "fill", "click", "click"]
-    assert script.local_ids == script.activity_ids[:2]
-    assert await scheduled(handle) == ["browser.click", "browser.click"]
+    assert script.local_ids == script.activity_ids[1:2]
+    assert await scheduled(handle) == ["browser.goto", "browser.click", "browser.click"]
     await Replayer(workflows=[], plugins=[WorkflowPlugin(sandboxed=True)]).replay_workflow(await handle.fetch_history())
 
 
 async def test_a_step_that_may_take_long_is_no_local_activity(client: Client) -> None:
+    slow = {**OPEN, "timeout_ms": 120_000}
+    script = Script(near=True, perform=known)
+
+    async with scripted(client, script) as queue:
+        handle = await start(client, queue, run_of(GOTO, LONG, slow, FILL, local_steps=True))
+        await handle.result()
+
+    assert await scheduled(handle) == ["browser.goto", "browser.wait_for", "browser.click"]
+    assert script.local_ids == script.activity_ids[3:]
+
+
+async def test_a_step_of_which_no_recording_is_known_is_no_local_activity(client: Client) -> None:
     script = Script(near=True)
 
     async with scripted(client, script) as queue:
-        handle = await start(client, queue, run_of(GOTO, LONG, local_steps=True))
+        handle = await start(client, queue, run_of(GOTO, FILL, local_steps=True))
         await handle.result()
 
-    assert await scheduled(handle) == ["browser.wait_for"]
+    assert script.local_ids == []
+    assert await scheduled(handle) == ["browser.goto", "browser.fill"]
+
+
+async def test_a_step_that_is_tried_again_is_no_local_activity(client: Client) -> None:
+    def perform(request, call):  # type: ignore[no-untyped-def]
+        if request.sequence == 1 and call == 0:
+            return missed("not_found")
+        return known(request)
+
+    script = Script(near=True, perform=perform)
+
+    async with scripted(client, script) as queue:
+        handle = await start(client, queue, run_of(GOTO, FILL, local_steps=True))
+        await handle.result()
+
+    assert [request.sequence for request in script.performed] == [0, 1, 1]
+    assert len(script.local_ids) == 1
+    assert await scheduled(handle) == ["browser.goto", "browser.fill"]
 
 
 async def test_where_another_process_holds_the_browser_only_the_first_step_tries(client: Client) -> None:
-    script = Script(near=False)
+    script = Script(near=False, perform=known)
 
     async with scripted(client, script) as queue:
         handle = await start(client, queue, run_of(GOTO, FILL, FILL, local_steps=True))
@@ -76,7 +106,7 @@ async def test_a_browser_that_a_local_step_loses_is_found_again(client: Client) 
     def perform(request, call):  # type: ignore[no-untyped-def]
         if request.sequence == 1 and call == 0:
             raise lost()
-        return done(request)
+        return known(request)
 
     script = Script(near=True, perform=perform)
 
@@ -98,7 +128,7 @@ async def test_a_local_step_that_fails_in_passing_is_tried_again_as_a_regular_ac
     def perform(request, call):  # type: ignore[no-untyped-def]
         if request.sequence == 1 and call == 0:
             raise ApplicationError("Redis does not answer", type="StoreUnavailable")
-        return done(request)
+        return known(request)
 
     script = Script(near=True, perform=perform)
 
@@ -109,8 +139,8 @@ async def test_a_local_step_that_fails_in_passing_is_tried_again_as_a_regular_ac
     assert result.succeeded
     assert result.totals.recoveries == 0
     assert [request.sequence for request in script.performed] == [0, 1, 1, 2]
-    assert await scheduled(handle) == ["browser.fill"]
-    assert len(script.local_ids) == 3
+    assert await scheduled(handle) == ["browser.goto", "browser.fill"]
+    assert len(script.local_ids) == 2
     assert (await replay(await history_of(client, handle))).differences == ()
 
 
@@ -118,7 +148,7 @@ async def test_a_local_step_that_cannot_be_done_is_not_tried_again(client: Clien
     def perform(request, _call):  # type: ignore[no-untyped-def]
         if request.sequence == 1:
             raise ApplicationError("the field is read-only", type="ActionFailed")
-        return done(request)
+        return known(request)
 
     script = Script(near=True, perform=perform)
 
@@ -127,7 +157,7 @@ async def test_a_local_step_that_cannot_be_done_is_not_tried_again(client: Clien
         with pytest.raises(WorkflowFailureError):
             await handle.result()
 
-    assert await scheduled(handle) == []
+    assert await scheduled(handle) == ["browser.goto"]
     assert [request.sequence for request in script.performed] == [0, 1]
 
 

@@ -14,7 +14,7 @@ from replaywright.domain.runs import ActionRequest
 from replaywright.domain.signing import Key
 from replaywright.domain.trace_file import History
 from replaywright.sealing.codec import SealedPayloads, sealed
-from tests.workflows.scripted import Script, done, history_of, run_of, scripted, start, waiting
+from tests.workflows.scripted import Script, done, history_of, known, run_of, scripted, start, waiting
 from workflows.plugin import WorkflowPlugin
 
 GOTO = {"action": "goto", "url": "http://site/"}
@@ -97,7 +97,7 @@ async def _differences(history: History) -> tuple[object, ...]:
 
 
 async def test_local_steps_tell_what_they_were_asked_and_replay(client: Client) -> None:
-    async with scripted(client, Script(near=True)) as queue:
+    async with scripted(client, Script(near=True, perform=known)) as queue:
         handle = await start(client, queue, run_of(GOTO, FILL, SEND, local_steps=True))
         await handle.result()
     history = await history_of(client, handle, None)
@@ -105,7 +105,7 @@ async def test_local_steps_tell_what_they_were_asked_and_replay(client: Client) 
     steps = [call for call in calls_of(history.events) if call.activity_type.startswith("browser.")]
     asked = [ActionRequest.model_validate(call.given) for call in steps]
 
-    assert [call.is_local for call in steps] == [True, True, False]
+    assert [call.is_local for call in steps] == [False, True, False]
     assert [request.step.action for request in asked] == ["goto", "fill", "click"]
     assert [call.activity_id.split("-")[1] for call in steps] == [request.fingerprint[:12] for request in asked]
     assert all(StepOutcome.model_validate(call.answer).status is Status.DONE for call in steps)
