@@ -2,7 +2,8 @@
 
 A client of the browser itself may do what is listed here, and that in its context only; targets of other contexts do
 not exist for it. What it says to a page goes through as it is, except for files: those that a page is given or gives
-are the browser's host's, not the worker's.
+are the browser's host's, not the worker's. Nor may it speak of the browser there: Chromium lets a page's session find,
+drive and close the pages of others, and end them all.
 """
 
 import itertools
@@ -42,6 +43,19 @@ _PLAIN = frozenset(
         "Target.setDiscoverTargets",
     }
 )
+_OF_PAGE = frozenset(
+    {
+        "Browser.getVersion",
+        "Browser.getWindowBounds",
+        "Browser.getWindowForTarget",
+        "Browser.setWindowBounds",
+        "Target.detachFromTarget",
+        "Target.getTargetInfo",
+        "Target.setAutoAttach",
+    }
+)
+"""What a client may say of the browser in a session of a page."""
+_OF_BROWSER = ("Browser.", "Target.")
 _FILES = frozenset({"DOM.setFileInputFiles"})
 _NO_FILES = "files cannot be given to a remote browser: they are not on its host"
 _TAIL = re.compile(rb',"sessionId":"([0-9A-F]{32})"\}$')
@@ -89,6 +103,8 @@ class ContextFilter:
             raise Refused(command, _NO_FILES)
         session = command.get("sessionId", "")
         if not self._is_browser or (session and session.encode() not in self._browsers):
+            if method.startswith(_OF_BROWSER) and (method not in _OF_PAGE or "targetId" in command.get("params", {})):
+                raise Refused(command, f"{method} is not for a page of a shared browser")
             return message
         params = command.setdefault("params", {})
         if method in _OF_TARGET and params.get("targetId") not in self._tabs:

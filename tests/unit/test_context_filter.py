@@ -32,6 +32,10 @@ def test_a_command_for_a_context_gets_this_one() -> None:
         {"method": "Target.createTarget", "params": {"url": "about:blank", "browserContextId": "another"}},
         {"method": "Target.closeTarget", "params": {"targetId": "another's"}},
         {"method": "DOM.setFileInputFiles", "params": {"files": ["/etc/passwd"]}, "sessionId": SESSION},
+        {"method": "Target.getTargets", "sessionId": SESSION},
+        {"method": "Target.attachToTarget", "params": {"targetId": "mine"}, "sessionId": SESSION},
+        {"method": "Target.getTargetInfo", "params": {"targetId": "another's"}, "sessionId": SESSION},
+        {"method": "Browser.close", "sessionId": SESSION},
     ],
 )
 def test_what_is_not_for_one_context_does_not_reach_the_browser(command: dict[str, Any]) -> None:
@@ -81,3 +85,5 @@ def test_what_is_said_to_and_by_a_page_of_the_context_passes_as_it_is() -> None:
 
     assert ours.told(said) == (said, ())
     assert ours.asked(asked) == asked
+    own = written(id=10, method="Target.getTargetInfo", sessionId=SESSION)
+    assert ours.asked(own) == own
