@@ -1,6 +1,8 @@
 """The guards that are left out, one at a time. Texts keep their indentation, so that each stands exactly once."""
 
+from tests.mutants.browsers import BROWSERS
 from tests.mutants.mutant import Mutant
+from tests.mutants.pages import PAGES
 
 _ACTIONS = "tests/unit/test_activities_actions.py::"
 _EFFECTS = "tests/unit/test_activities_effects.py::"
@@ -13,9 +15,10 @@ _LEDGER = "tests/adapters/test_cache_ledger.py::"
 _STEPS = "tests/adapters/test_cache_steps.py::"
 _PROXY = "tests/adapters/test_keeper_proxy.py::"
 _KEEPER = "tests/adapters/test_keeper.py::"
-_CONNECTION = "tests/adapters/test_cache_connection.py::"
 _ARTIFACTS = "tests/adapters/test_artifacts.py::"
 _SIGNED = "tests/adapters/test_signed_records.py::"
+_RECOVERY = "tests/workflows/test_recovery.py::"
+_BATCH = "tests/workflows/test_batch.py::"
 _EVERY = "test_every_operation_in_every_state_leads_where_the_protocol_says"
 _HELD = "test_what_was_held_when_its_worker_was_lost_is_thrown_away_and_certainly_not_done"
 _NOT_LET_GO = "test_what_the_ledger_does_not_let_go_never_leaves_and_is_in_doubt_whatever_the_page_shows"
@@ -70,7 +73,7 @@ WORKFLOW = (
         "a commit step is dispatched three times at most",
         "workflows",
         "        if self.dispatched >= policies.COMMIT_ROUNDS:",
-        "        if self.dispatched >= policies.COMMIT_ROUNDS * 100:",
+        "        if self.dispatched > policies.COMMIT_ROUNDS:",
         (_COMMITS + "test_a_commit_step_that_is_absent_every_time_is_given_up_after_three_dispatches",),
     ),
     Mutant(
@@ -96,6 +99,43 @@ WORKFLOW = (
         '    return outcome.reason if held or outcome.reason == SERVER_ERROR else ""',
         '    return "" if held else ""',
         (_WORKFLOW + "test_what_held_when_a_step_was_doubted_does_not_decide_the_doubt",),
+    ),
+    Mutant(
+        "commit as a local activity",
+        "what may not be repeated is never a local activity, which nobody records before it is done",
+        "workflows",
+        " and self.may_repeat and limit <= policies.NEAR_LIMIT:",
+        " and limit <= policies.NEAR_LIMIT:",
+        (
+            "tests/workflows/test_local_steps.py::test_what_may_be_repeated_is_local_and_a_press_with_consequences_never",
+        ),
+    ),
+    Mutant(
+        "done in a browser that is gone",
+        "a step that was recorded in another browser is done in the one that is there",
+        "workflows/task.py",
+        '        if attempt.was_elsewhere(outcome) and workflow.patched("done-elsewhere"):',
+        '        if attempt.looked_again and workflow.patched("done-elsewhere"):',
+        (
+            _RECOVERY + "test_a_step_that_was_recorded_in_a_browser_that_is_gone_is_done_in_the_new_one",
+            _RECOVERY + "test_a_step_that_cannot_be_done_in_the_new_browser_is_not_taken_for_done",
+        ),
+    ),
+    Mutant(
+        "row begun twice",
+        "a row's run has one id, which Temporal takes once",
+        "workflows/batch.py",
+        "            id_reuse_policy=WorkflowIDReusePolicy.REJECT_DUPLICATE,",
+        "            id_reuse_policy=WorkflowIDReusePolicy.ALLOW_DUPLICATE,",
+        (_BATCH + "test_a_batch_that_has_lost_how_its_rows_ended_asks_their_runs_and_begins_none_again",),
+    ),
+    Mutant(
+        "row that has ended begun again",
+        "what has become of a row is read before it is begun",
+        "replaywright/domain/batches.py",
+        "    if end is None:\n        return True\n    return row.again",
+        "    if end is None or row.again is None:\n        return True\n    return row.again",
+        (_BATCH + "test_rows_that_have_ended_are_not_begun_again_whatever_became_of_them",),
     ),
 )
 
@@ -811,4 +851,4 @@ NETWORK = (
     ),
 )
 
-MUTANTS = (*WORKFLOW, *ACTIVITIES, *RESOLVING, *LEDGER, *KEEPER, *INTEGRITY, *NETWORK)
+MUTANTS = (*WORKFLOW, *ACTIVITIES, *RESOLVING, *LEDGER, *KEEPER, *INTEGRITY, *NETWORK, *BROWSERS, *PAGES)

@@ -111,6 +111,23 @@ async def test_rows_that_have_ended_are_not_begun_again_whatever_became_of_them(
     assert result.ended == {"done": 4, "failed": 1}
 
 
+async def test_a_batch_that_has_lost_how_its_rows_ended_asks_their_runs_and_begins_none_again(client: Client) -> None:
+    async with bench(client, Script(perform=third_fails)) as made:
+        given = rows(3)
+        handle = await made.start(given)
+        await handle.result()
+        before = made.ended(handle.id)
+        made.ends.kept.clear()
+        result = await (await made.start(given, handle.id)).result()
+        after = made.ended(handle.id)
+
+    assert Counter(made.greeted()) == dict.fromkeys((row.values["who"] for row in given), 1)
+    assert result.ended == {"done": 2, "failed": 1}
+    assert [(after[number].status, after[number].run_id) for number in sorted(after)] == [
+        (before[number].status, before[number].run_id) for number in sorted(before)
+    ]
+
+
 async def test_after_so_many_failures_no_further_row_is_begun(client: Client) -> None:
     async with bench(client, Script(perform=lambda request, _call: missed("no_entry"))) as made:
         result = await (await made.start(rows(20), parallel=1, max_failures=3)).result()
