@@ -41,8 +41,7 @@ class Sizes:
     real_workers: tuple[int, ...] = (1, 2)
     real_runs: tuple[int, ...] = (1, 2, 4, 8, 16)
     steps_of_a_run: int = 20
-    long_runs: tuple[int, ...] = (100, 1_000, 3_000)
-    """Of a task whose steps are all written out: with about 3,200 it is over the 2 MB that Temporal takes at once."""
+    long_runs: tuple[int, ...] = (100, 1_000, 3_000, 5_000)
     entries: tuple[int, ...] = (100, 1_000, 10_000, 100_000, 1_000_000)
     skills: tuple[int, ...] = (100, 1_000, 10_000, 100_000)
 

@@ -15,7 +15,7 @@ from typing import Any, Self
 import psutil
 from temporalio.client import WorkflowFailureError
 
-from bench.scale.site import SCRIPTED_URL, form_task, served
+from bench.scale.site import SCRIPTED_URL, form_task, list_task, served
 from cache.connection import open_redis
 from cache.steps import RedisStepStore
 from replaywright.cli.connect import Place, connect
@@ -32,6 +32,8 @@ from replaywright.stack.keyring import signer_of
 LOOK_EVERY_S = 0.5
 READY_S = 180.0
 """A machine that is measured may be busy."""
+TOLD_OF = 16
+"""So many runs at the same time take long enough to be told of on their way."""
 MIB = 1024 * 1024
 
 
@@ -147,13 +149,13 @@ class Fleet:
 
     # ------------------------------------------------------------------------------------------ runs
 
-    async def learned(self, steps: int) -> Task:
-        """A task that was run once, so that its entries are in the cache.
+    async def learned(self, steps: int, *, as_list: bool = False) -> Task:
+        """A task, or one that is a list, that was run once, so that its entries are in the cache.
 
         Raises:
             StackFailed: it failed.
         """
-        task = form_task(self.url, steps)
+        task = (list_task if as_list else form_task)(self.url, steps)
         waved = await self.wave(task, 1)
         if waved.failed:
             raise StackFailed(f"the first run failed: {waved.failed[0]}\n{self.workers[0].log_tail()}")
@@ -163,7 +165,7 @@ class Fleet:
         """So many runs of it at the same time."""
         begun = time.monotonic()
         orders = [Order(task, {}, f"{task.task}-{secrets.token_hex(5)}") for _ in range(runs)]
-        ended = await asyncio.gather(*map(self.run, orders))
+        ended = await self._ended(orders)
         wall = time.monotonic() - begun
         times = [await self.recorded_at(order.run_id) for order in orders]
         gaps = [1000 * (after - before) for one in times for before, after in pairwise(one)]
@@ -172,6 +174,15 @@ class Fleet:
         failed = [f"{order.run_id}: {end.why}" for order, end in zip(orders, ended, strict=True) if end.why]
         recoveries = sum(end.recoveries for end in ended)
         return Waved(runs, failed, len(moments), wall, len(moments) / max(spent, 1e-9), recoveries, gaps)
+
+    async def _ended(self, orders: Sequence[Order]) -> list["Ended"]:
+        """Run all of them at the same time, and tell of each quarter of many of them."""
+        running = [asyncio.create_task(self.run(order)) for order in orders]
+        for count, one in enumerate(asyncio.as_completed(running), start=1):
+            await one
+            if len(orders) >= TOLD_OF and count % (len(orders) // 4) == 0:
+                self._tell(f"{count} of {len(orders)} runs have ended")
+        return [one.result() for one in running]
 
     async def run(self, order: Order) -> "Ended":
         """Run it to its end."""

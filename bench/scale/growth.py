@@ -41,13 +41,21 @@ SKILLS_OF_A_SITE = 100
 """Where skills are spread over sites."""
 
 
+WRITTEN_OUT = 3_000
+"""Steps of a task that are written out, at most: about 3,200 of them are over the 2 MB that Temporal takes at once."""
+
+
 async def longer(sizes: Sequence[int], *, tell: Tell) -> list[Row]:
-    """Runs of so many steps, browsers played: milliseconds a step in the first and in the last part."""
+    """Runs of so many steps, browsers played: milliseconds a step in the first and in the last part.
+
+    A task with more than `WRITTEN_OUT` of them is a list.
+    """
     rows: list[Row] = []
     async with Fleet(1, played=True, tell=tell) as fleet:
         await fleet.learned(10)
         for steps in sizes:
-            task = await fleet.learned(steps)
+            as_list = steps > WRITTEN_OUT
+            task = await fleet.learned(steps, as_list=as_list)
             waved = await fleet.wave(task, 1)
             if waved.failed or waved.steps < steps:  # a step that is tried again is recorded again
                 raise StackFailed(f"a run of {steps} steps recorded {waved.steps}: {waved.failed}")
@@ -56,6 +64,7 @@ async def longer(sizes: Sequence[int], *, tell: Tell) -> list[Row]:
             rows.append(
                 {
                     "steps": steps,
+                    "task": "a list" if as_list else "written out",
                     "first_ms": round(statistics.median(first), 1),
                     "last_ms": round(statistics.median(last), 1),
                     "mean_ms": round(statistics.fmean(waved.gaps_ms), 1),

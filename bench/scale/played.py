@@ -12,17 +12,28 @@ from replaywright.domain.sessions import SessionRef
 from replaywright.keeper.identity import boot_id, host_name
 from replaywright.testing import FakeBrowsers, FakeBrowserSession, FakeKeepers
 
+KEPT = 1_000
+"""Sessions that are known at most: more than any measurement has at a time."""
+
 
 class PlayedKeepers(FakeKeepers):
-    """Keepers of this host that start nothing."""
+    """Keepers of this host that start nothing and forget what has ended."""
 
     def __init__(self, *_given: object, **_options: object) -> None:
         super().__init__(host_name())
+        self.spares = _NoSpares()
+        self.renewals, self.attached, self.launched = _Nothing(), _Nothing(), _Nothing()
 
     async def launch(self, session_id: str, *given: Any, **more: Any) -> SessionRef:
         """A session of this boot."""
         session = await super().launch(session_id, *given, **more)
         return session.model_copy(update={"boot_id": boot_id()})
+
+    async def close(self, session: SessionRef) -> None:
+        """Forget it, unless a newer epoch owns it: one that is not known is not there."""
+        if session.epoch >= self.epochs.get(session.session_id, 0):
+            for known in (self.epochs, self.policies, self.gates):
+                known.pop(session.session_id, None)
 
 
 class PlayedBrowsers(FakeBrowsers):
@@ -40,9 +51,21 @@ class PlayedBrowsers(FakeBrowsers):
     async def attach(self, endpoint: str, directory: str = "") -> FakeBrowserSession:
         """The session at `endpoint`."""
         session = await super().attach(endpoint, directory)
+        if len(self.sessions) > KEPT:
+            del self.sessions[next(iter(self.sessions))]
         session.works = _Nothing()
         session.site.dispatches = _Nothing()
         return session
+
+
+class _NoSpares:
+    """No browser is kept ready: one that is played is there at once."""
+
+    async def keep(self) -> None:
+        """There is nothing to keep."""
+
+    async def close(self) -> None:
+        """There is nothing to end."""
 
 
 class _Nothing(list[Any]):

@@ -4,7 +4,9 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
 
+from replaywright.domain.steps import BODY_LIMIT, ITEMS_LIMIT
 from replaywright.domain.targets import Target
 from replaywright.domain.tasks import Task, parse_task
 from replaywright.testing import FakeElement, FakePage, FakeSite
@@ -55,17 +57,25 @@ def scripted() -> FakeSite:
 
 def form_task(url: str, steps: int) -> Task:
     """A task of so many steps: open the page, then fill its fields again and again, every value checked."""
-    fills = [
-        {
-            "action": "fill",
-            "instruction": f"the {FIELDS[at % len(FIELDS)]} field",
-            "target": {"role": "textbox", "name": FIELDS[at % len(FIELDS)]},
-            "value": f"value {at}",
-            "expect": [{"value_equals": f"value {at}", "of": {"role": "textbox", "name": FIELDS[at % len(FIELDS)]}}],
-        }
-        for at in range(steps - 1)
-    ]
+    fills = [_fill(at, f"value {at}") for at in range(steps - 1)]
+    return _task(f"form-{steps}", url, fills)
+
+
+def list_task(url: str, steps: int) -> Task:
+    """The same as a list: a task too long to be written out, whose items have as many steps as one may have."""
+    fills = [_fill(at, f"{{{{line}}}} {at}") for at in range(BODY_LIMIT)]
+    values = [f"line {at}" for at in range(steps // BODY_LIMIT)]
+    lines = {"action": "for_each", "item": "line", "values": values, "limit": ITEMS_LIMIT, "steps": fills}
+    return _task(f"list-{steps}", url, [lines])
+
+
+def _fill(at: int, value: str) -> dict[str, Any]:
+    name = FIELDS[at % len(FIELDS)]
+    of = {"role": "textbox", "name": name}
+    expect = [{"value_equals": value, "of": of}]
+    return {"action": "fill", "instruction": f"the {name} field", "target": of, "value": value, "expect": expect}
+
+
+def _task(name: str, url: str, steps: list[dict[str, Any]]) -> Task:
     goto = {"action": "goto", "url": url, "expect": [{"url_contains": "/form"}]}
-    return parse_task(
-        {"task": f"form-{steps}", "steps": [goto, *fills], "verify": [{"url_contains": "/form"}]}, "bench"
-    )
+    return parse_task({"task": name, "steps": [goto, *steps], "verify": [{"url_contains": "/form"}]}, "bench")

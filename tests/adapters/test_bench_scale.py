@@ -29,6 +29,16 @@ async def test_runs_at_the_same_time_are_counted_timed_and_weighed() -> None:
     assert {name for name, spent in seen.cpu_s.items() if spent > 0} >= {"temporal", "workers"}
 
 
+async def test_runs_with_played_browsers_do_all_steps_of_a_task_and_of_a_list() -> None:
+    async with Fleet(played=True, tell=tell) as fleet:
+        waved = await fleet.wave(await fleet.learned(5), 2)
+        of_a_list = await fleet.wave(await fleet.learned(20, as_list=True), 1)
+
+    assert (waved.failed, of_a_list.failed) == ([], [])
+    assert waved.steps >= 10  # a step that is tried again is recorded again
+    assert of_a_list.steps >= 22  # with the one that opens the page, and the list's own
+
+
 async def test_a_look_up_is_timed_in_a_cache_of_a_size() -> None:
     rows = await growth.fuller((300, 1_000), tell=tell)
 
