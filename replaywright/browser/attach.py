@@ -1,6 +1,7 @@
 """Connecting to browsers that run already."""
 
 import asyncio
+import contextlib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -40,6 +41,7 @@ class ChromiumBrowsers:
         self._custom = custom
         self._driver: Playwright | None = None
         self._starting = asyncio.Lock()
+        self._leaving: set[asyncio.Task[None]] = set()
 
     async def attach(self, endpoint: str, directory: str = "") -> ChromiumSession:
         """A session on the Chromium at this DevTools endpoint (`http://127.0.0.1:port`), on its current page.
@@ -49,30 +51,31 @@ class ChromiumBrowsers:
         Raises:
             SessionLost: nothing answers there.
         """
-        browser, freed = await self._freed(endpoint)
-        try:
-            async with asyncio.timeout(self._connect_timeout_s):
-                connection = await connected(endpoint)
-        except (OSError, TimeoutError) as exc:
-            await _disconnect(browser)
-            raise SessionLost(f"no browser answers at {endpoint!r}") from exc
-        session = ChromiumSession(
-            browser,
-            browser.contexts[0],
-            connection,
-            directory=directory,
-            download_limit_bytes=self._download_limit_bytes,
-            upload_roots=self._upload_roots,
-            custom=self._custom,
-        )
-        if freed:
-            session.dialogs.note("a page that a dialog or a load held up was freed when the browser was taken over")
-        try:
-            await session.open()
-        except (PlaywrightError, SessionLost, WireFailed) as exc:
-            connection.close()
-            await _disconnect(browser)
-            raise SessionLost(f"the browser at {endpoint!r} shows no page that answers") from exc
+        async with contextlib.AsyncExitStack() as undo:
+            browser, freed = await self._freed(endpoint)
+            undo.push_async_callback(_disconnect, browser)
+            try:
+                async with asyncio.timeout(self._connect_timeout_s):
+                    connection = await connected(endpoint)
+            except (OSError, TimeoutError) as exc:
+                raise SessionLost(f"no browser answers at {endpoint!r}") from exc
+            undo.callback(connection.close)
+            session = ChromiumSession(
+                browser,
+                browser.contexts[0],
+                connection,
+                directory=directory,
+                download_limit_bytes=self._download_limit_bytes,
+                upload_roots=self._upload_roots,
+                custom=self._custom,
+            )
+            if freed:
+                session.dialogs.note("a page that a dialog or a load held up was freed when the browser was taken over")
+            try:
+                await session.open()
+            except (PlaywrightError, SessionLost, WireFailed) as exc:
+                raise SessionLost(f"the browser at {endpoint!r} shows no page that answers") from exc
+            undo.pop_all()
         return session
 
     async def _freed(self, endpoint: str) -> tuple[Browser, bool]:
@@ -92,9 +95,7 @@ class ChromiumBrowsers:
     async def _connected(self, endpoint: str, timeout_s: float) -> Browser:
         driver = await self._started()
         try:
-            async with asyncio.timeout(timeout_s + 1.0):
-                # With its own limit the driver closes the connection: nobody may be attached when a page is freed.
-                return await driver.chromium.connect_over_cdp(endpoint, timeout=timeout_s * 1000)
+            return await self._over_cdp(driver, endpoint, timeout_s)
         except PlaywrightError as exc:
             if "has been closed" not in exc.message:
                 raise
@@ -102,9 +103,25 @@ class ChromiumBrowsers:
         async with self._starting:
             if self._driver is driver:
                 self._driver = None
-        driver = await self._started()
-        async with asyncio.timeout(timeout_s + 1.0):
-            return await driver.chromium.connect_over_cdp(endpoint, timeout=timeout_s * 1000)
+        return await self._over_cdp(await self._started(), endpoint, timeout_s)
+
+    async def _over_cdp(self, driver: Playwright, endpoint: str, timeout_s: float) -> Browser:
+        """The browser there; who stops waiting for it leaves nobody connected to it.
+
+        Connecting goes on to its end: a call to Playwright that is cancelled may have connected already, to a browser
+        that nobody knows. When that one ends, Playwright fails over it, and raises the error in the next call of any
+        session of this driver.
+        """
+        # With its own limit the driver closes the connection: nobody may be attached when a page is freed.
+        connecting = asyncio.create_task(driver.chromium.connect_over_cdp(endpoint, timeout=timeout_s * 1000))
+        try:
+            async with asyncio.timeout(timeout_s + 1.0):
+                return await asyncio.shield(connecting)
+        except (TimeoutError, asyncio.CancelledError):
+            leaving = asyncio.create_task(_leave(connecting))
+            self._leaving.add(leaving)
+            leaving.add_done_callback(self._leaving.discard)
+            raise
 
     async def stop_loading(self, endpoint: str) -> bool:
         """Stop what the pages at this endpoint load; see the port."""
@@ -126,6 +143,14 @@ class ChromiumBrowsers:
             if self._driver is not None:
                 await self._driver.stop()
                 self._driver = None
+
+
+async def _leave(connecting: asyncio.Task[Browser]) -> None:
+    try:
+        browser = await connecting
+    except PlaywrightError:
+        return
+    await _disconnect(browser)
 
 
 async def _disconnect(browser: Browser) -> None:
