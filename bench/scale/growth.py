@@ -17,13 +17,14 @@ from bench.recall_set import load
 from bench.scale.fleet import Fleet, p95
 from cache.connection import Client, open_redis
 from cache.keys import entry_key, index_key
+from cache.recalls import KEPT as RECALLS_KEPT
 from cache.recalls import RedisRecalls
 from cache.skills import RedisSkills
 from cache.steps import RedisStepStore
 from replaywright.domain.actions import Action, Effect
 from replaywright.domain.entries import ActionCacheEntry
 from replaywright.domain.outcomes import Lookup, Status, StepOutcome
-from replaywright.domain.recall import RecallRequest
+from replaywright.domain.recall import RecallRecord, RecallRequest
 from replaywright.domain.signing import Key, Signer
 from replaywright.errors import StackFailed
 from replaywright.ports import Recording
@@ -191,6 +192,8 @@ async def wiser(sizes: Sequence[int], *, tell: Tell) -> list[Row]:
     environment = ActivityEnvironment()
     async with _own_redis() as client:
         skills = RedisSkills(client, signer=SIGNER)
+        async with _filling(client):
+            await _recalled(RedisRecalls(client), RECALLS_KEPT // 2)
         there = 0
         for size in sizes:
             made = synthetic(size)[there:]
@@ -225,6 +228,14 @@ async def wiser(sizes: Sequence[int], *, tell: Tell) -> list[Row]:
             )
             tell(f"{rows[-1]}")
     return rows
+
+
+async def _recalled(recalls: RedisRecalls, times: int) -> None:
+    """Earlier recalls and what became of them: as many as are kept, or the later sizes would have more of them."""
+    for number in range(times):
+        record = RecallRecord(run_id=f"run-{number}", decision="accept", skill=f"skill-{number % 50}", score=0.9)
+        await recalls.note(TENANT, record)
+        await recalls.note_outcome(TENANT, record.run_id, "succeeded")
 
 
 def _site(number: int) -> str:

@@ -101,8 +101,7 @@ class Recaller:
         frame = self._frame(skill)
         reading = read(request.goal, frame)
         reason, details, is_readable = _judged(frame, reading)
-        least = least_score(records, skill.name)
-        if ranked.score < least and (reason == "accepted" or is_readable):
+        if (reason == "accepted" or is_readable) and ranked.score < (least := least_score(records, skill.name)):
             reason, details, is_readable = "low_score", f"{ranked.score:.2f} is below {least:.2f}", False
         return Candidate(ranked, reason, details, reading.values, is_readable)
 

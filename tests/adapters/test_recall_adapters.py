@@ -7,7 +7,7 @@ import pytest
 
 from cache.connection import Client, open_redis
 from cache.keys import recalls_key
-from cache.recalls import KEPT, RedisRecalls
+from cache.recalls import KEPT, TAIL, RedisRecalls
 from replaywright.domain.recall import RecallRecord
 from replaywright.domain.tasks import Parameter
 from replaywright.errors import ModelFailed, ModelMisconfigured, ModelRateLimited, ModelRefused, ModelUnavailable
@@ -61,6 +61,26 @@ async def test_a_damaged_line_is_left_out_and_old_ones_go(client: Client) -> Non
 
     assert [one.run_id for one in await recalls.recent(T)] == ["a"]
     assert await client.llen(recalls_key(T)) == KEPT
+
+
+async def test_who_has_read_before_reads_what_one_reads_who_has_not(client: Client) -> None:
+    writer, reader = RedisRecalls(client), RedisRecalls(client)
+    written = 0
+
+    for burst in (1, TAIL - 1, 1, TAIL, 3 * TAIL, KEPT, 5):
+        names = [f"run-{number}" for number in range(written, written + burst)]
+        written += burst
+        lines = [record(name).model_dump_json(by_alias=True) for name in names]
+        await client.rpush(recalls_key(T), *lines)
+        await writer.note_outcome(T, names[-1], "succeeded")
+        assert await reader.recent(T) == await RedisRecalls(client).recent(T)
+    assert await reader.recent("another") == []
+    assert await reader.recent(T) == await RedisRecalls(client).recent(T)
+
+    await client.execute_command("DEL", recalls_key(T))
+    assert await reader.recent(T) == []
+    await writer.note(T, record("new"))
+    assert [one.run_id for one in await reader.recent(T)] == ["new"]
 
 
 async def test_embeddings_come_in_the_order_of_the_texts() -> None:
