@@ -15,6 +15,7 @@ from activities.recall import RecallActivities
 from bench.recall import synthetic, timing
 from bench.recall_set import load
 from bench.scale.fleet import Fleet, p95
+from bench.scale.site import list_task
 from cache.connection import Client, open_redis
 from cache.keys import entry_key, index_key
 from cache.recalls import KEPT as RECALLS_KEPT
@@ -49,14 +50,14 @@ WRITTEN_OUT = 3_000
 async def longer(sizes: Sequence[int], *, tell: Tell) -> list[Row]:
     """Runs of so many steps, browsers played: milliseconds a step in the first and in the last part.
 
-    A task with more than `WRITTEN_OUT` of them is a list.
+    A task with more than `WRITTEN_OUT` of them is a list: what is learned at its first item serves for the others.
     """
     rows: list[Row] = []
     async with Fleet(1, played=True, tell=tell) as fleet:
         await fleet.learned(10)
         for steps in sizes:
             as_list = steps > WRITTEN_OUT
-            task = await fleet.learned(steps, as_list=as_list)
+            task = list_task(fleet.url, steps) if as_list else await fleet.learned(steps)
             waved = await fleet.wave(task, 1)
             if waved.failed or waved.steps < steps:  # a step that is tried again is recorded again
                 raise StackFailed(f"a run of {steps} steps recorded {waved.steps}: {waved.failed}")

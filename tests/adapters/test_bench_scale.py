@@ -4,6 +4,7 @@ import pytest
 
 from bench.scale import endurance, growth, width
 from bench.scale.fleet import Fleet, watched
+from bench.scale.site import list_task
 
 pytestmark = pytest.mark.slow
 
@@ -32,7 +33,7 @@ async def test_runs_at_the_same_time_are_counted_timed_and_weighed() -> None:
 async def test_runs_with_played_browsers_do_all_steps_of_a_task_and_of_a_list() -> None:
     async with Fleet(played=True, tell=tell) as fleet:
         waved = await fleet.wave(await fleet.learned(5), 2)
-        of_a_list = await fleet.wave(await fleet.learned(20, as_list=True), 1)
+        of_a_list = await fleet.wave(list_task(fleet.url, 20), 1)
 
     assert (waved.failed, of_a_list.failed) == ([], [])
     assert waved.steps >= 10  # a step that is tried again is recorded again
