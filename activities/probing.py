@@ -12,7 +12,8 @@ from activities.policing import Policing
 from activities.reconciling import answer_once
 from activities.sessions import Attachments
 from replaywright.domain.entries import EntryStatus
-from replaywright.domain.probing import SiteProbe, checked_probe, nobodys
+from replaywright.domain.probe_checks import checked_probe, nobodys
+from replaywright.domain.probing import SiteProbe
 from replaywright.domain.runs import ProposedProbe, ProposeProbeRequest, TriedProbe, TryProbeRequest
 from replaywright.domain.snapshots import Snapshot
 from replaywright.domain.templates import fill

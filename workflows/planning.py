@@ -8,7 +8,8 @@ from workflows.attempts import Attempt, why_of
 from workflows.rulings import WITHOUT_PAGE
 
 with workflow.unsafe.imports_passed_through():
-    from replaywright.domain.asked import Asked, asked_of
+    from replaywright.domain.asked import asked_of
+    from replaywright.domain.asked_for import Asked
     from replaywright.domain.budgets import Limits
     from replaywright.domain.details import spent_so_far, summary
     from replaywright.domain.effective import Caps

@@ -10,19 +10,22 @@ _ALONE = {"run": "replaywright.cli.run"}
 
 
 _OBJECTS = 100_000
-"""Garbage is collected when there are so many more objects, not at every 700: what a command imports is none, and going
-through it again and again is a fifth of what it takes until it begins."""
+"""Garbage is collected when there are so many more objects, not at every 700: going through all that a command has
+imported again and again is a fifth of what it takes until it begins."""
 
 
 def main() -> NoReturn:
     """Run the command line of this process and exit."""
-    gc.set_threshold(_OBJECTS)
+    gc.disable()
     # Here and not above: the commands import the demo, and the demo imports parts of this package.
     import_module(_ALONE.get("".join(sys.argv[1:2]), "replaywright.cli.commands"))
     from replaywright.cli.app import app  # noqa: PLC0415
     from replaywright.stack.processes import leave  # noqa: PLC0415
     from replaywright.stack.telemetry import end_command_telemetry  # noqa: PLC0415
 
+    gc.freeze()  # what was imported is never garbage
+    gc.set_threshold(_OBJECTS)
+    gc.enable()
     status: object = 0
     try:
         app()

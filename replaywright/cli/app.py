@@ -9,7 +9,6 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from replaywright import __version__
-from replaywright.cli import output
 from replaywright.errors import (
     InputInvalid,
     PolicyBlocked,
@@ -89,6 +88,8 @@ class Command(TyperCommand):
         except (typer.Exit, typer.Abort):
             raise
         except ReplaywrightError as error:
+            from replaywright.cli import output  # noqa: PLC0415 - what draws is loaded where something is said
+
             if options.debug:
                 traceback.print_exc()
             message = one_line(error)
@@ -100,6 +101,8 @@ class Command(TyperCommand):
         except KeyboardInterrupt:
             raise typer.Exit(Exit.INTERRUPTED) from None
         except Exception as error:
+            from replaywright.cli import output  # noqa: PLC0415 - as above
+
             if options.debug:
                 traceback.print_exc()
             else:
@@ -179,7 +182,7 @@ app = typer.Typer(
 
 def _print_version(wanted: bool) -> None:
     if wanted:
-        output.print_line(f"replaywright {__version__}")
+        version()
         raise typer.Exit
 
 
@@ -200,4 +203,6 @@ def version() -> None:
 
     Example: `replaywright version`
     """
+    from replaywright.cli import output  # noqa: PLC0415 - as above
+
     output.print_line(f"replaywright {__version__}")

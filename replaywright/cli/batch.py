@@ -29,12 +29,11 @@ from replaywright.cli.batch_retry import Chosen, Picked, chosen
 from replaywright.cli.check import require_writable
 from replaywright.cli.check_input import is_file
 from replaywright.cli.connect import Place, place, redis_url_of, require_somewhere, working_place
-from replaywright.cli.policy import refuse_what_is_blocked
 from replaywright.cli.run import checked_id
 from replaywright.cli.runs import memo_of, tell, who_asks
 from replaywright.cli.skill_run import runnable
 from replaywright.cli.skill_store import knowledge_base_at
-from replaywright.cli.starting import Order, prepared
+from replaywright.cli.starting import Order, prepared, refuse_what_is_blocked
 from replaywright.cli.trace import write_whole
 from replaywright.domain.batches import (
     DEFAULT_PARALLEL,

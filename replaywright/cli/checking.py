@@ -18,10 +18,9 @@ from replaywright.cli import taskfile
 from replaywright.cli.check_input import Wanted
 from replaywright.cli.connect import Place
 from replaywright.cli.follow import Ending, follow
-from replaywright.cli.policy import refuse_what_is_blocked
 from replaywright.cli.run_facts import view_of
 from replaywright.cli.runs import find_run
-from replaywright.cli.starting import OnFailure, Order, start
+from replaywright.cli.starting import OnFailure, Order, refuse_what_is_blocked, start
 from replaywright.cli.trace import write_whole
 from replaywright.domain.checks import (
     BEGINNING,

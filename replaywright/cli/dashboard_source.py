@@ -19,13 +19,13 @@ from replaywright.cli.cache import held_among
 from replaywright.cli.connect import Place, is_somewhere, place, redis_url_of, temporal_errors
 from replaywright.cli.follow import WORKFLOW, Ending, handle_of, progress_of
 from replaywright.cli.inbox import question_of, waiting_in
-from replaywright.cli.run import failure_lines
 from replaywright.cli.run_facts import view_of
 from replaywright.cli.runs import QUICK, ending_of_run, is_ours, is_wanted, memo_of, standing_of, trace_of
 from replaywright.cli.searchable import Filter, Wanted, refuse_unknown
 from replaywright.cli.skill_store import KnowledgeBase, knowledge_base_at
 from replaywright.cli.skills import differences
 from replaywright.cli.store import opened_store
+from replaywright.cli.watching import failure_lines
 from replaywright.dashboard.views import CacheView, Report, RunDetail, RunFilter, RunPage, RunRow, StepRow, WaitingRun
 from replaywright.domain.cache_statistics import cache_statistics, is_held
 from replaywright.domain.outcomes import Status

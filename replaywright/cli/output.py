@@ -4,7 +4,6 @@ Text from pages, models and files passes `plain` first: it can neither colour, m
 """
 
 import json
-import unicodedata
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -16,6 +15,7 @@ from rich.text import Text
 from replaywright.domain import saying
 from replaywright.domain.outcomes import Status
 from replaywright.domain.runs import Progress, StepLine
+from replaywright.domain.text import plain as _plain
 
 _MARKS = {
     Status.DONE: ("✓", "green"),
@@ -27,6 +27,7 @@ _MARKS = {
 }
 _ASCII_MARKS = {"✓": "+", "✗": "x", "⊘": "#", "…": "..."}
 
+plain = _plain
 count, duration, how_found = saying.count, saying.duration, saying.how_found
 is_stand_in, model_name, totals_line = saying.is_stand_in, saying.model_name, saying.totals_line
 
@@ -41,13 +42,9 @@ def standard_error() -> Console:
     return Console(stderr=True, highlight=False, markup=False, emoji=False)
 
 
-def plain(text: str) -> str:
-    """`text` on one line, without control and direction characters."""
-    joined = " ".join(text.split())
-    return "".join("�" if unicodedata.category(c) in {"Cc", "Cs"} or c in _DIRECTIONS else c for c in joined)
-
-
-_DIRECTIONS = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
+def for_people(*, json: bool) -> Console:
+    """Where people are told how it goes."""
+    return standard_error() if json else standard_output()
 
 
 def print_line(text: str, *, style: str = "", console: Console | None = None) -> None:

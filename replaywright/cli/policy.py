@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -18,7 +17,7 @@ from replaywright.domain.policy_hosts import Named, named
 from replaywright.domain.runs import SECRET_PREFIX, step_title
 from replaywright.domain.steps import Goto, Step, action_of
 from replaywright.domain.tasks import Task, checked_value
-from replaywright.errors import InputInvalid, PolicyBlocked
+from replaywright.errors import InputInvalid
 from replaywright.policy_files import SETTING, operators_policy, read_policy
 from replaywright.settings import load_settings
 
@@ -130,24 +129,6 @@ def show(
             output.print_line(f"  {name}: {value}")
         if set(fields) <= {"name"}:
             output.print_line("  limits nothing")
-
-
-def refuse_what_is_blocked(path: Path | None, task: Task, values: Mapping[str, str]) -> None:
-    """Refuse a task before a run of it is started, by the policy of this process. The worker decides again, by its own.
-
-    Raises:
-        PolicyBlocked: names the rule.
-    """
-    holds = effective(operators_policy(path), task.policy)
-    found = before_start(holds, task.steps, values)
-    if found is not None:
-        index, refusal = found
-        title = step_title(task.steps[index])
-        raise PolicyBlocked(f"steps[{index}] ({title}) is blocked: {refusal.message}", rule=refusal.rule)
-    for address in named(holds, task, task.steps, values):
-        if address.refusal is not None:
-            message = f"{address.place} ({address.host or address.url}) is blocked: {address.refusal.message}"
-            raise PolicyBlocked(message, rule=address.refusal.rule)
 
 
 def operator_of(path: str | None) -> Policy | None:

@@ -144,7 +144,7 @@ def resume(
     mended = None if task is None else taskfile.read_task(task)
     wish = Wish(run, mended, given, first, redo, keep, mode, heal, on_failure, who_asks())
     settings = load_settings()
-    console = output.standard_error() if json else output.standard_output()
+    console = output.for_people(json=json)
     if dry_run:
         asyncio.run(_only_said(wish, json=json))
         return
@@ -154,9 +154,7 @@ def resume(
         print_plan(found, console)
         return found.order
 
-    status = asyncio.run(
-        carry_out(begin, settings, console, fail_on_heal=fail_on_heal, detach=detach, wait=wait, json=json)
-    )
+    status = asyncio.run(carry_out(begin, settings, fail_on_heal=fail_on_heal, detach=detach, wait=wait, json=json))
     raise typer.Exit(status)
 
 

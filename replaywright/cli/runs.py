@@ -22,10 +22,10 @@ from replaywright.cli.app import Command, Exit, app, options_of
 from replaywright.cli.connect import Place, place, redis_url_of, require_somewhere, temporal_errors
 from replaywright.cli.evidence import print_report, report_of
 from replaywright.cli.follow import WORKFLOW, Ending, ServerGone, ending_of, handle_of, progress_of
-from replaywright.cli.run import failure_lines, say_what_it_waits_for
 from replaywright.cli.searchable import SCHEDULED_BY, Filter, Wanted, refuse_unknown, schedule_id
 from replaywright.cli.store import StepRecord, opened_store, step_records
 from replaywright.cli.updates import decide
+from replaywright.cli.watching import failure_lines, say_what_it_waits_for
 from replaywright.domain.questions import Verdict
 from replaywright.domain.runs import Mode, PersonVerdict, Progress, RunResult
 from replaywright.domain.standing import STATUS_WORDS, RunStatus

@@ -14,7 +14,6 @@ from temporalio.client import ScheduleHandle
 from replaywright.cli import goal, output, taskfile
 from replaywright.cli.app import Command, app, options_of
 from replaywright.cli.connect import Place, place, redis_url_of, require_somewhere, temporal_errors, why_unserved
-from replaywright.cli.policy import refuse_what_is_blocked
 from replaywright.cli.run import mention_secrets
 from replaywright.cli.runs import tell, who_asks
 from replaywright.cli.schedule_view import Fired, as_json, fired_by, print_list, print_schedule
@@ -31,7 +30,7 @@ from replaywright.cli.scheduled import (
 )
 from replaywright.cli.skill_run import runnable
 from replaywright.cli.skill_store import knowledge_base_at
-from replaywright.cli.starting import OnFailure, Order, Prepared, prepared
+from replaywright.cli.starting import OnFailure, Order, Prepared, prepared, refuse_what_is_blocked
 from replaywright.domain.pictures import Pictures
 from replaywright.domain.runs import Heal, Mode
 from replaywright.domain.skills import Skill, SkillRef

@@ -69,7 +69,7 @@ def run_skill(
     settings = load_settings()
     if detach:
         require_somewhere(settings)
-    console = output.standard_error() if json else output.standard_output()
+    console = output.for_people(json=json)
 
     async def begin(here: Place) -> Order:
         skill = await _found(here, name, version)
@@ -86,9 +86,7 @@ def run_skill(
             skill=SkillRef(name=skill.name, version=skill.version),
         )
 
-    status = asyncio.run(
-        carry_out(begin, settings, console, fail_on_heal=fail_on_heal, detach=detach, wait=wait, json=json)
-    )
+    status = asyncio.run(carry_out(begin, settings, fail_on_heal=fail_on_heal, detach=detach, wait=wait, json=json))
     raise typer.Exit(status)
 
 

@@ -1,8 +1,10 @@
 """Starting a run: what the caller wants, and the workflow's input that is made of it."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
 from enum import StrEnum
+from pathlib import Path
 from typing import Any
 
 from temporalio.client import WorkflowHandle
@@ -14,13 +16,14 @@ from replaywright.cli.connect import Place, temporal_errors
 from replaywright.cli.follow import WORKFLOW
 from replaywright.cli.searchable import start_attributes
 from replaywright.domain.budgets import Budget, Limits
-from replaywright.domain.effective import effective
+from replaywright.domain.effective import before_start, effective
 from replaywright.domain.pictures import Pictures
+from replaywright.domain.policy_hosts import named
 from replaywright.domain.questions import WAITS
-from replaywright.domain.runs import Asking, Heal, Mode, Resume, RunInput, RunResult, RunState
+from replaywright.domain.runs import Asking, Heal, Mode, Resume, RunInput, RunResult, RunState, step_title
 from replaywright.domain.skills import SkillRef
 from replaywright.domain.tasks import Task
-from replaywright.errors import RunExists
+from replaywright.errors import PolicyBlocked, RunExists
 from replaywright.policy_files import operators_policy
 from replaywright.settings import Settings
 
@@ -76,6 +79,24 @@ class Prepared:
     details: str
     memo: dict[str, str]
     attributes: TypedSearchAttributes
+
+
+def refuse_what_is_blocked(path: Path | None, task: Task, values: Mapping[str, str]) -> None:
+    """Refuse a task before a run of it is started, by the policy of this process. The worker decides again, by its own.
+
+    Raises:
+        PolicyBlocked: names the rule.
+    """
+    holds = effective(operators_policy(path), task.policy)
+    found = before_start(holds, task.steps, values)
+    if found is not None:
+        index, refusal = found
+        title = step_title(task.steps[index])
+        raise PolicyBlocked(f"steps[{index}] ({title}) is blocked: {refusal.message}", rule=refusal.rule)
+    for address in named(holds, task, task.steps, values):
+        if address.refusal is not None:
+            message = f"{address.place} ({address.host or address.url}) is blocked: {address.refusal.message}"
+            raise PolicyBlocked(message, rule=address.refusal.rule)
 
 
 async def start(here: Place, order: Order) -> WorkflowHandle[Any, RunResult]:

@@ -12,7 +12,7 @@ from typing import Final
 from urllib.parse import unquote, urlsplit
 
 from replaywright.domain.actions import Action, Effect
-from replaywright.domain.base import Record
+from replaywright.domain.asked_for import Asked
 from replaywright.domain.masks import seen
 from replaywright.domain.snapshots import Element, Snapshot
 from replaywright.domain.steps import ForEach, Goto, SelectOption, Step
@@ -41,28 +41,6 @@ _NUMBER: Final = re.compile(r"\d(?:[\s./-]?\d){5,}")
 _DATE: Final = re.compile(r"\d{1,4}([-./])\d{1,2}\1\d{1,4}(?:[T ]\d{1,2}:\d\d(?::\d\d)?)?")
 _TOLD: Final = 8
 """Characters from which on a text that stands on the page as well was hardly made up by the planner."""
-
-
-class Asked(Record):
-    """What nobody's page has written about a step: an element that a model chose is held against it."""
-
-    goal: str = ""
-    """The sentence, without long values: see `weighty.order_in`."""
-    verbs: tuple[str, ...] = ()
-    """Of the labeller, who has read the goal alone."""
-    instruction: str = ""
-    """Of the step, if the task's author wrote it; empty for a planner's."""
-    is_commit: bool = False
-    """Whether the author says that the step sends, pays or deletes something: then it may, if nothing says what."""
-    secrets: tuple[str, ...] = ()
-    """Names of the secrets that the step enters."""
-    origins: tuple[str, ...] = ()
-    """Where a planner's step may lead; empty for an author's."""
-
-    @property
-    def deeds(self) -> frozenset[str]:
-        """What may be done that has consequences."""
-        return deeds_asked(self.goal, self.verbs) | deeds_asked(self.instruction)
 
 
 def asked_of(
@@ -102,7 +80,8 @@ def refuses(element: Element, action: str, asked: Asked, *, page: Snapshot) -> s
         said = [target.name, target.text, target.label, *(attributes.get(key, "") for key in _SAYING), path_words(href)]
         if not _LEAVING & set(meaning_of(target.name or target.text)[0]):
             said += _around(target, page)
-        if (why := objection(said, asked.deeds)) and not (asked.is_commit and not asked.deeds):
+        deeds = deeds_asked(asked.goal, asked.verbs) | deeds_asked(asked.instruction)
+        if (why := objection(said, deeds)) and not (asked.is_commit and not deeds):
             return why
         own = {*asked.origins, origin_of(page.url)}
         if asked.origins and href.startswith(("http://", "https://")) and origin_of(href) not in own:

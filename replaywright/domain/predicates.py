@@ -6,9 +6,10 @@ In a task file a predicate is a mapping with one key that says which it is, and 
 
 import re
 from collections.abc import Iterable, Mapping
-from typing import Annotated, Any, TypeAlias, TypeVar
+from typing import Annotated, Any, TypeVar
 
 from pydantic import Discriminator, Field, Tag, field_validator, model_validator
+from typing_extensions import TypeAliasType
 
 from replaywright.domain.base import Authored
 from replaywright.domain.observed import ElementProbe, Probe, TextProbe
@@ -241,33 +242,36 @@ def _kind(value: Any) -> str | None:
     return next((kind for kind, model in _CLASSES.items() if isinstance(value, model)), None)
 
 
-Predicate: TypeAlias = Annotated[
-    Annotated[UrlContains, Tag("url_contains")]
-    | Annotated[UrlMatches, Tag("url_matches")]
-    | Annotated[TitleContains, Tag("title_contains")]
-    | Annotated[Exists, Tag("exists")]
-    | Annotated[NotExists, Tag("not_exists")]
-    | Annotated[Visible, Tag("visible")]
-    | Annotated[Count, Tag("count")]
-    | Annotated[TextContains, Tag("text_contains")]
-    | Annotated[TextEquals, Tag("text_equals")]
-    | Annotated[ValueEquals, Tag("value_equals")]
-    | Annotated[Checked, Tag("checked")]
-    | Annotated[Enabled, Tag("enabled")]
-    | Annotated[Focused, Tag("focused")]
-    | Annotated[Downloaded, Tag("downloaded")]
-    | Annotated[ResponseStatus, Tag("response_status")]
-    | Annotated[DialogSeen, Tag("dialog_seen")]
-    | Annotated[Custom, Tag("custom")]
-    | Annotated[AllOf, Tag("all_of")]
-    | Annotated[AnyOf, Tag("any_of")]
-    | Annotated[Not, Tag("not_")],
-    Discriminator(
-        _kind,
-        custom_error_type="predicate_unknown",
-        custom_error_message="expected a mapping with one of the keys " + ", ".join(KINDS),
-    ),
-]
+Predicate = TypeAliasType(
+    "Predicate",
+    Annotated[
+        Annotated[UrlContains, Tag("url_contains")]
+        | Annotated[UrlMatches, Tag("url_matches")]
+        | Annotated[TitleContains, Tag("title_contains")]
+        | Annotated[Exists, Tag("exists")]
+        | Annotated[NotExists, Tag("not_exists")]
+        | Annotated[Visible, Tag("visible")]
+        | Annotated[Count, Tag("count")]
+        | Annotated[TextContains, Tag("text_contains")]
+        | Annotated[TextEquals, Tag("text_equals")]
+        | Annotated[ValueEquals, Tag("value_equals")]
+        | Annotated[Checked, Tag("checked")]
+        | Annotated[Enabled, Tag("enabled")]
+        | Annotated[Focused, Tag("focused")]
+        | Annotated[Downloaded, Tag("downloaded")]
+        | Annotated[ResponseStatus, Tag("response_status")]
+        | Annotated[DialogSeen, Tag("dialog_seen")]
+        | Annotated[Custom, Tag("custom")]
+        | Annotated[AllOf, Tag("all_of")]
+        | Annotated[AnyOf, Tag("any_of")]
+        | Annotated[Not, Tag("not_")],
+        Discriminator(
+            _kind,
+            custom_error_type="predicate_unknown",
+            custom_error_message="expected a mapping with one of the keys " + ", ".join(KINDS),
+        ),
+    ],
+)
 
 _AnyPredicate = TypeVar("_AnyPredicate", bound=PredicateBase)
 

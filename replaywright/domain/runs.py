@@ -5,7 +5,7 @@ from typing import Any, Literal, TypeAlias
 
 from pydantic import Field
 
-from replaywright.domain.asked import Asked
+from replaywright.domain.asked_for import Asked
 from replaywright.domain.base import Record
 from replaywright.domain.budgets import Limits
 from replaywright.domain.checkpoints import Checkpoint

@@ -18,7 +18,7 @@ from replaywright.domain.templates import lone_parameter, malformed_in, paramete
 from replaywright.errors import InputInvalid
 
 _Authored = TypeVar("_Authored", bound=Authored)
-_Written: TypeAlias = "tuple[str, Step, ForEach | None]"
+_Written: TypeAlias = "tuple[str, Step, dict[str, Any], ForEach | None]"
 
 VALUES_LIMIT = 256 * 1024
 """Bytes of all parameters' values of a run: they are told to every step, and Temporal takes 2 MB at a time."""
@@ -117,10 +117,11 @@ class Task(Authored):
     @model_validator(mode="after")
     def _lists_fit(self) -> "Task":
         lists = {name for name, parameter in self.parameters.items() if parameter.type == "list"}
-        for place, step, _ in _written(self.steps):
+        for place, step, told, _ in _written(self):
+            used = _but(told, "steps")
             if isinstance(step, ForEach):
                 _check_list(place, step, self)
-            used = step.model_dump(mode="json", exclude={"steps", *(("values",) if isinstance(step, ForEach) else ())})
+                used = _but(used, "values")
             if several := frozenset().union(*map(parameters_in, texts_of(used))) & lists:
                 raise ValueError(
                     f"{place} uses {min(several)!r}, which is a list, where one text is wanted: make it a step of a "
@@ -130,12 +131,11 @@ class Task(Authored):
 
     @model_validator(mode="after")
     def _uses_only_what_it_declares(self) -> "Task":
-        verify = [predicate.model_dump(mode="json") for predicate in self.verify]
-        written = tuple(_written(self.steps))
+        written = tuple(_written(self))
         places: list[tuple[str, Any, ForEach | None]] = [
-            (place, step.model_dump(mode="json", exclude={"steps"}), loop) for place, step, loop in written
+            (place, _but(told, "steps"), loop) for place, _, told, loop in written
         ]
-        places += [("url", self.url, None), ("verify", verify, None)]
+        places += [("url", self.url, None), ("verify", _told(self, "verify"), None)]
         for place, value, loop in places:
             for text in texts_of(value):
                 if typo := malformed_in(text):
@@ -151,23 +151,37 @@ class Task(Authored):
         for place, value, _ in places:
             if place in ("url", "verify") and any(secrets_in(text) for text in texts_of(value)):
                 raise ValueError(f"{place} uses a secret; secrets may only be entered into fields (fill, type, paste)")
-        for place, step, _ in written:
-            entered = {"steps", "dialog_text", *(("value",) if isinstance(step, Fill | Type | Paste) else ())}
-            outside = step.model_dump(mode="json", exclude=entered)
-            if any(secrets_in(text) for text in texts_of(outside)):
+        for place, step, told, _ in written:
+            entered = ("value",) if isinstance(step, Fill | Type | Paste) else ()
+            if any(secrets_in(text) for text in texts_of(_but(told, "steps", "dialog_text", *entered))):
                 raise ValueError(
                     f"{place} uses a secret outside the value of a fill, type or paste step, or a dialog_text"
                 )
         return self
 
 
-def _written(steps: Iterable[Step], within: str = "", loop: ForEach | None = None) -> Iterator[_Written]:
-    """All steps with their places in the file, those of lists with their `for_each`."""
-    for index, step in enumerate(steps):
+def _written(task: Task) -> Iterator[_Written]:
+    """All steps with their places in the file and as JSON, those of lists with their `for_each`."""
+    return _placed(task.steps, _told(task, "steps"))
+
+
+def _placed(
+    steps: Iterable[Step], told: Iterable[dict[str, Any]], within: str = "", loop: ForEach | None = None
+) -> Iterator[_Written]:
+    for index, (step, said) in enumerate(zip(steps, told, strict=True)):
         place = f"{within}steps[{index}]"
-        yield place, step, loop
+        yield place, step, said, loop
         if isinstance(step, ForEach):
-            yield from _written(step.steps, f"{place}.", step)
+            yield from _placed(step.steps, said["steps"], f"{place}.", step)
+
+
+def _told(task: Task, field: str) -> Any:
+    """A field as JSON, written by the task: each kind of step would first build a schema of its own."""
+    return task.model_dump(mode="json", include={field})[field]
+
+
+def _but(told: Mapping[str, Any], *names: str) -> dict[str, Any]:
+    return {name: value for name, value in told.items() if name not in names}
 
 
 def _is_of_item(name: str, loop: ForEach | None) -> bool:
@@ -181,7 +195,7 @@ def _is_of_item(name: str, loop: ForEach | None) -> bool:
 def _unknown(name: str, written: Iterable[_Written]) -> str:
     """What is wrong with a parameter that nobody declares."""
     item, dot, _ = name.partition(".")
-    for place, step, _loop in written:
+    for place, step, _, _loop in written:
         if isinstance(step, ForEach) and step.item == item:
             if dot and not step.is_table:
                 return f"{name!r}, but the items of {place} have no columns: write {item!r}"

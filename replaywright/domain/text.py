@@ -56,3 +56,12 @@ def code_span(text: str) -> str:
         return ""
     fence = "`" * (max((len(run) for run in re.findall("`+", line)), default=0) + 1)
     return f"{fence} {line} {fence}" if "`" in line else f"{fence}{line}{fence}"
+
+
+_DIRECTIONS = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
+
+
+def plain(text: str) -> str:
+    """`text` on one line, without control and direction characters."""
+    joined = " ".join(text.split())
+    return "".join("�" if unicodedata.category(c) in {"Cc", "Cs"} or c in _DIRECTIONS else c for c in joined)

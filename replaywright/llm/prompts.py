@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping
 
 from replaywright.domain.plans import PLANNED_ACTIONS, STEPS_LIMIT
-from replaywright.domain.probing import TELLING, TEXTS_LIMIT
+from replaywright.domain.probe_checks import TELLING, TEXTS_LIMIT
 from replaywright.domain.questions import UserAnswer
 from replaywright.domain.steps import ITEMS_LIMIT
 from replaywright.domain.tasks import Parameter

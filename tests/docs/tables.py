@@ -154,7 +154,7 @@ class _Types:
         if name in self.links:
             return f"[{name}]({self.links[name]})"
         definition = self.definitions[name]
-        return self.of(definition) if "enum" in definition else name
+        return self.of(definition) if {"enum", "oneOf"} & definition.keys() else name
 
 
 def _name(reference: str) -> str:

@@ -19,7 +19,7 @@ from replaywright.cli import doctor
 from replaywright.cli.app import Exit, exit_status_of
 from replaywright.cli.commands import app
 from replaywright.cli.follow import Ending, ending_of
-from replaywright.cli.run import exit_status, failure_lines
+from replaywright.cli.watching import exit_status, failure_lines
 from replaywright.domain.runs import Progress, RunInput, RunResult, Totals
 from replaywright.domain.tasks import parse_task
 from replaywright.settings import Settings

@@ -10,8 +10,11 @@ from replaywright.domain.runs import RunInput
 HEAVY = {
     *("playwright", "redis", "pydantic_ai", "openai", "httpx", "opentelemetry", "numpy", "jinja2", "fsspec"),
     *("cryptography", "psutil", "temporalio.worker", "replaywright.browser", "replaywright.llm", "cache", "workflows"),
+    *("rapidfuzz", "replaywright.domain.wording"),
 }
 """What only workers and other commands need."""
+DRAWING = {"rich.console", "rich.live", "replaywright.cli.output", "replaywright.cli.watching"}
+"""What a run is shown with: loaded once it was started, while its browser comes."""
 
 
 def test_a_run_is_started_without_what_only_workers_need() -> None:
@@ -22,6 +25,7 @@ def test_a_run_is_started_without_what_only_workers_need() -> None:
     loaded = set(json.loads(said))
     assert "replaywright.cli.run" in loaded
     assert loaded & HEAVY == set()
+    assert loaded & DRAWING == set()
 
 
 def test_importing_the_command_builds_no_schema_of_a_run() -> None:
@@ -33,6 +37,20 @@ def test_importing_the_command_builds_no_schema_of_a_run() -> None:
     said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
 
     assert said.strip() == "False"
+
+
+def test_reading_a_task_builds_the_schema_of_the_task_alone() -> None:
+    code = (
+        "from replaywright.domain import base, steps, tasks; "
+        "tasks.parse_task({'task': 't', 'steps': [{'action': 'goto', 'url': 'http://h/', 'expect': [{'url_contains': "
+        "'h'}]}, {'action': 'click', 'instruction': 'x'}], 'verify': [{'title_contains': 'y'}]}, 'here'); "
+        "models = {**vars(steps), **vars(tasks)}; "
+        "print(*(name for name in ('Task', 'Goto', 'Click') if models[name].__pydantic_complete__))"
+    )
+
+    said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+
+    assert said.split() == ["Task"]
 
 
 def test_whoever_serves_runs_has_all_schemas_before_the_first() -> None:

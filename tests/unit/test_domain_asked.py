@@ -5,7 +5,8 @@ from typing import Any
 import pytest
 from pydantic import TypeAdapter
 
-from replaywright.domain.asked import Asked, asked_of, deeds_of_task, goes_out, made_up, refuses, sends_on
+from replaywright.domain.asked import asked_of, deeds_of_task, goes_out, made_up, refuses, sends_on
+from replaywright.domain.asked_for import Asked
 from replaywright.domain.masks import unmasked
 from replaywright.domain.snapshots import Element, Snapshot
 from replaywright.domain.steps import Step
