@@ -7,8 +7,7 @@ from pydantic import ValidationError
 from temporalio.exceptions import ApplicationError, CancelledError, FailureError, TerminatedError
 from temporalio.exceptions import TimeoutError as RunTimeoutError
 
-from replaywright.domain.batches import End
-from replaywright.domain.runs import RunResult
+from replaywright.domain.runs import End, RunResult
 
 Ended: TypeAlias = tuple[End, RunResult]
 

@@ -14,8 +14,7 @@ from temporalio.service import RPCError, RPCStatusCode
 
 from activities.endings import ended_badly, ended_well
 from replaywright.cli.silence import Silence
-from replaywright.domain.batches import End
-from replaywright.domain.runs import Progress, RunResult, Totals
+from replaywright.domain.runs import End, Progress, RunResult, Totals
 from replaywright.errors import InputInvalid, StackFailed
 
 WORKFLOW = "BrowserTask"

@@ -1,5 +1,6 @@
 """Starting a run: what the caller wants, and the workflow's input that is made of it."""
 
+import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
@@ -136,19 +137,26 @@ async def prepared(here: Place, order: Order) -> Prepared:
     site, skill = taskfile.site_of(order.task, order.values), "" if order.skill is None else order.skill.name
     lineage = order.lineage or order.run_id
     memo = {"task": order.task.task, "tenant": here.settings.tenant, WAITS: ""}
+    asked = start_attributes(
+        here,
+        task=order.task.task,
+        site=site,
+        skill=skill,
+        mode=order.mode.value,
+        totals=order.state.totals,
+    )
+
+    async def made() -> RunInput:
+        return run_input(here.settings, order)
+
+    # The server answers while the input is made: that builds schemas.
+    attributes, given = await asyncio.gather(asked, made())
     return Prepared(
-        input=run_input(here.settings, order),
+        input=given,
         summary=taskfile.summary_of(order.task),
         details=taskfile.plan_of(order.task, order.mode, order.heal, run_id=order.run_id, site=site, skill=skill),
         memo=memo | ({"lineage": lineage} if lineage else {}),
-        attributes=await start_attributes(
-            here,
-            task=order.task.task,
-            site=site,
-            skill=skill,
-            mode=order.mode.value,
-            totals=order.state.totals,
-        ),
+        attributes=attributes,
     )
 
 

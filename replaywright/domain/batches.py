@@ -13,7 +13,7 @@ from pydantic import Field
 
 from replaywright.domain.base import Record
 from replaywright.domain.canonical import canonical
-from replaywright.domain.runs import Resume, RunInput, RunResult, RunState
+from replaywright.domain.runs import End, Resume, RunInput, RunResult, RunState
 from replaywright.domain.text import shorten
 
 CHUNK_ROWS = 100
@@ -33,8 +33,6 @@ PROBLEMS_KEPT = 5
 DEFAULT_PARALLEL = 4
 MOST_PARALLEL = 256
 
-End: TypeAlias = Literal["done", "failed", "blocked", "cancelled", "terminated", "timed_out"]
-"""How a run ended."""
 ENDS: tuple[End, ...] = ("done", "failed", "blocked", "cancelled", "terminated", "timed_out")
 Stopped: TypeAlias = Literal["", "cancelled", "aborted", "failures", "rows_unreadable"]
 """Why no further row is begun: a person said so, and begun rows end by themselves or were cancelled, too; too many

@@ -689,6 +689,8 @@ class StepLine(Record):
 
 RunStatus: TypeAlias = Literal["running", "waiting", "paused", "done", "failed", "blocked", "cancelled"]
 """What a run says of itself."""
+End: TypeAlias = Literal["done", "failed", "blocked", "cancelled", "terminated", "timed_out"]
+"""How a run ended."""
 
 
 class Progress(Record):
