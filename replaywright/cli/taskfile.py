@@ -11,8 +11,6 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-import yaml
-
 from replaywright.domain.goal_runs import without_values
 from replaywright.domain.runs import SECRET_PREFIX, Heal, Mode, step_title
 from replaywright.domain.steps import ForEach, Step
@@ -33,10 +31,6 @@ _UNSAFE = re.compile(r"[^A-Za-z0-9.-]+")
 
 _DOCS = "what these pages show is told in `docs/how-to/temporal-ui.md`"
 _SOURCES = ("", FILE_SUFFIX, COMMAND_SUFFIX)
-
-
-class _TextLoader(yaml.BaseLoader):
-    """Every scalar stays the text that was written: `007`, `yes` and `2026-01-31` are values, not numbers."""
 
 
 def read_task(path: str) -> Task:
@@ -231,7 +225,7 @@ def _mapping_from(path: str) -> dict[str, Any]:
     if _is_json(path, text):
         data = _parse_json(text, source, parse_int=str, parse_float=str)
     else:
-        data = parse_yaml(text, source, _TextLoader)
+        data = parse_yaml(text, source, as_texts=True)
     if data in (None, ""):
         return {}
     if not isinstance(data, dict):

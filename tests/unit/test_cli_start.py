@@ -10,7 +10,7 @@ from replaywright.domain.runs import RunInput
 HEAVY = {
     *("playwright", "redis", "pydantic_ai", "openai", "httpx", "opentelemetry", "numpy", "jinja2", "fsspec"),
     *("cryptography", "psutil", "temporalio.worker", "replaywright.browser", "replaywright.llm", "cache", "workflows"),
-    *("rapidfuzz", "replaywright.domain.wording", "replaywright.domain.batches"),
+    *("yaml", "rapidfuzz", "replaywright.domain.wording", "replaywright.domain.batches"),
 }
 """What only workers and other commands need."""
 DRAWING = {"rich.console", "rich.live", "replaywright.cli.output", "replaywright.cli.watching"}
