@@ -19,7 +19,6 @@ from activities.endings import Ended, ended_badly, ended_well
 from activities.heartbeats import heartbeats
 from replaywright.domain.batches import (
     Begun,
-    End,
     NoteRows,
     ReadRows,
     RowEnd,
@@ -32,7 +31,7 @@ from replaywright.domain.batches import (
     row_end,
 )
 from replaywright.domain.questions import WAITS
-from replaywright.domain.runs import RunResult
+from replaywright.domain.runs import End, RunResult
 from replaywright.errors import ArtifactMissing
 from replaywright.ports import Artifacts, RowEnds
 
