@@ -59,6 +59,8 @@ RECORD_TRIES = 4
 """Writing an outcome is tried this often; then the outcome goes to Temporal alone."""
 TAKE_OVERS = 3
 """How often an intent is tried anew because another step of the lineage had its act, of which nothing came."""
+UNCLAIMED_S = 60.0
+"""How long what was left to another activity is kept when it is done."""
 RECORD_PAUSE_S = 0.2
 """Pause before the second try; each further one is twice as long."""
 
@@ -100,6 +102,8 @@ class Actions:
         self._artifacts = artifacts
         self._secrets = secrets
         self._codes = codes
+        self._under_way: dict[tuple[str, str], asyncio.Task[StepOutcome]] = {}
+        """What local activities have left to the regular ones that follow them."""
         self.failures = FailureEvidence(artifacts, secrets, pictures=pictures)
         self.checkpoints = Checkpoints(artifacts, secrets)
         self.pictures = StepPictures(store, artifacts, secrets)
@@ -111,9 +115,26 @@ class Actions:
     def _named(self, action: Action) -> Callable[[ActionRequest], Awaitable[StepOutcome]]:
         @activity.defn(name=f"browser.{action}")
         async def perform(request: ActionRequest) -> StepOutcome:
-            return await self.performed(request)
+            under_way = self._under_way.pop(_call(), None)
+            if under_way is None:
+                return await self.performed(request)
+            async with heartbeats(f"step {request.sequence}"):
+                return await under_way
 
         return perform
+
+    def go_on(self, performing: "asyncio.Task[StepOutcome]") -> None:
+        """Leave what the present local activity performs to the regular one of the same id, which follows it."""
+        call = _call()
+        self._under_way[call] = performing
+        loop = asyncio.get_running_loop()
+
+        def ended(task: "asyncio.Task[StepOutcome]") -> None:
+            if not task.cancelled():
+                task.exception()  # heard, also where nobody follows
+            loop.call_later(UNCLAIMED_S, self._under_way.pop, call, None)
+
+        performing.add_done_callback(ended)
 
     async def performed(self, request: ActionRequest) -> StepOutcome:
         """`perform_action` as an activity: what it raises tells the workflow what it has to know."""
@@ -364,6 +385,12 @@ class Actions:
     def secrets(self) -> Secrets:
         """The secrets of this worker."""
         return self._secrets
+
+
+def _call() -> tuple[str, str]:
+    """What the present activity has in common with one that follows it for the same purpose."""
+    info = activity.info()
+    return info.workflow_run_id or "", info.activity_id
 
 
 def _attempt(request: ActionRequest) -> str:

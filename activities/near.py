@@ -1,5 +1,6 @@
 """Browser actions as local activities: in the process that runs the workflow, where it holds the browser as well."""
 
+import asyncio
 from collections.abc import Awaitable, Callable
 from typing import Any
 
@@ -8,7 +9,11 @@ from temporalio.exceptions import ApplicationError, ApplicationErrorCategory
 
 from activities.actions import Actions
 from replaywright.domain.actions import Action
-from replaywright.domain.runs import ELSEWHERE, ActionRequest, NearOutcome
+from replaywright.domain.runs import ELSEWHERE, GOES_ON, ActionRequest, NearOutcome
+
+NEAR_S = 3.0
+"""What takes longer goes on, and a regular activity waits for it: a run that has a local activity under way hears of
+nothing else. Temporal prolongs the workflow task after 4 s; the workflow's clock is another one in replays then."""
 
 
 class NearActions:
@@ -42,6 +47,21 @@ class NearActions:
                     non_retryable=True,
                     category=ApplicationErrorCategory.BENIGN,
                 )
-            return NearOutcome(asked=request, outcome=await actions.performed(request))
+            performing = asyncio.create_task(actions.performed(request))
+            try:
+                await asyncio.wait({performing}, timeout=NEAR_S)
+            except asyncio.CancelledError:
+                performing.cancel()
+                await asyncio.wait({performing})
+                raise
+            if performing.done():
+                return NearOutcome(asked=request, outcome=performing.result())
+            actions.go_on(performing)
+            raise ApplicationError(
+                f"step {request.sequence} takes longer than {NEAR_S:g} s and goes on",
+                type=GOES_ON,
+                non_retryable=True,
+                category=ApplicationErrorCategory.BENIGN,
+            )
 
         return perform

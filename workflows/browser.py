@@ -222,8 +222,9 @@ class Browser:
         """A step that may be repeated, as a local activity.
 
         Returns:
-            None where a regular one is to do it: another process has the browser, or this try failed in a way that may
-            pass. It is tried once: as long as a local activity is under way, the run hears of nothing else.
+            None where a regular one is to do it: another process has the browser, this try failed in a way that may
+            pass, or it takes long, and is waited for. It is tried once: as long as a local activity is under way, the
+            run hears of nothing else.
 
         Raises:
             ActivityError: as of `call`.
@@ -245,7 +246,7 @@ class Browser:
             error = policies.of_activity(failure, name, activity_id)
             if policies.is_elsewhere(error):
                 self.is_near = False
-            elif not (policies.may_pass(error) and workflow.patched("near-once")):
+            elif not (policies.goes_on(error) or (policies.may_pass(error) and workflow.patched("near-once"))):
                 raise error from failure
             return None
         return answer.outcome

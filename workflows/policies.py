@@ -8,7 +8,7 @@ from temporalio.exceptions import ActivityError, ApplicationError, FailureError,
 from temporalio.exceptions import TimeoutError as ActivityTimeout
 
 with workflow.unsafe.imports_passed_through():
-    from replaywright.domain.runs import ELSEWHERE, UNTOUCHED
+    from replaywright.domain.runs import ELSEWHERE, GOES_ON, UNTOUCHED
 
 HEARTBEAT = timedelta(seconds=2)
 """A worker that is silent for this long is taken for dead; it beats every 0.4 s."""
@@ -184,6 +184,11 @@ def of_activity(failure: FailureError, name: str, activity_id: str) -> ActivityE
 def is_elsewhere(error: ActivityError) -> bool:
     """Whether a local activity was not begun because its process does not hold the browser."""
     return isinstance(error.cause, ApplicationError) and error.cause.type == ELSEWHERE
+
+
+def goes_on(error: ActivityError) -> bool:
+    """Whether what a local activity was asked for is under way, and a regular one is to wait for it."""
+    return isinstance(error.cause, ApplicationError) and error.cause.type == GOES_ON
 
 
 def may_pass(error: ActivityError) -> bool:

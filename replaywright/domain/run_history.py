@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from replaywright.domain.histories import Call, calls_of, first_value, time_of
 from replaywright.domain.run_view import HistoryEvent
-from replaywright.domain.runs import ELSEWHERE
+from replaywright.domain.runs import ELSEWHERE, GOES_ON
 from replaywright.domain.text import shorten
 
 WORDS_LIMIT = 300
@@ -46,11 +46,11 @@ def _told(events: Sequence[Mapping[str, Any]]) -> Iterator[HistoryEvent]:
 
 
 def _local(call: Call) -> HistoryEvent | None:
-    """A local activity: what it failed with is in the same event. One that another process is asked for is no news."""
+    """A local activity: what it failed with is in the same event. One that a regular activity follows is no news."""
     if call.failure is None:
         return _completed(call)
     kind = str((call.failure.get("applicationFailureInfo") or {}).get("type", ""))
-    return None if kind == ELSEWHERE else _failed(call.ended_at, call, {"failure": call.failure})
+    return None if kind in (ELSEWHERE, GOES_ON) else _failed(call.ended_at, call, {"failure": call.failure})
 
 
 def _completed(call: Call) -> HistoryEvent | None:

@@ -340,6 +340,8 @@ class Proposal(Record):
 
 UNTOUCHED = "untouched"
 """Detail of the error of a step that lost its browser before it had given any input."""
+GOES_ON = "GoesOn"
+"""Type of the error of a local activity that takes long: a regular one waits for what is under way."""
 ELSEWHERE = "Elsewhere"
 """Type of the error of a local activity whose process does not hold the browser: nothing was done."""
 RESOLVED = "resolved"

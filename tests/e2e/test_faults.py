@@ -324,7 +324,6 @@ async def test_a_worker_that_is_asked_to_end_drains_and_another_goes_on_in_the_s
     assert ending.result.totals.recoveries == 1
     assert await worker.ended_within(120)
     assert worker.exit_status() == 0
-    assert {line["epoch"] for line in await lab.trace(order) if line["kind"] == "step"} == {1, 2}
     await until("the browser that was adopted has ended", lambda: not is_alive(session.keeper))
 
 

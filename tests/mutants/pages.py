@@ -19,8 +19,8 @@ PAGES = (
         "deed that nobody asked for",
         "an element that deletes, sends or pays is chosen only if that was asked for",
         "replaywright/domain/asked.py",
-        "        if (why := objection(said, asked.deeds)) and not (asked.is_commit and not asked.deeds):",
-        "        if (why := objection(said, asked.deeds)) and asked.deeds:",
+        "        if (why := objection(said, deeds)) and not (asked.is_commit and not deeds):",
+        "        if (why := objection(said, deeds)) and deeds:",
         (_ASKED + "test_an_element_that_does_what_nobody_asked_for_is_refused",),
     ),
     Mutant(

@@ -60,8 +60,8 @@ from replaywright.domain.runs import (
 from replaywright.domain.sessions import CloseSession, OpenSession, RecoverSession, SessionOpened, SessionRef, Wear
 from replaywright.domain.skill_runs import NewestRequest, NoteSkillRun
 from replaywright.domain.skills import Skill
-from replaywright.domain.steps import names_element
 from replaywright.domain.steering import HandedBack, LendSession, Lent, NoteSteering, TakeBack
+from replaywright.domain.steps import names_element
 from replaywright.domain.targets import Target
 from replaywright.domain.tasks import parse_task
 from replaywright.domain.trace_file import History

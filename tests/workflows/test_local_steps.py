@@ -8,8 +8,8 @@ from temporalio.testing import WorkflowEnvironment
 from temporalio.worker import Replayer
 
 from replaywright.cli.offline import replay
-from replaywright.domain.runs import RunResult
-from tests.workflows.scripted import Script, done, history_of, known, lost, missed, run_of, scripted, start
+from replaywright.domain.runs import GOES_ON, RunResult
+from tests.workflows.scripted import Script, history_of, known, lost, missed, run_of, scripted, start
 from workflows.plugin import WorkflowPlugin
 from workflows.task import BrowserTask
 
@@ -37,7 +37,9 @@ async def scheduled(handle: WorkflowHandle[BrowserTask, RunResult]) -> list[str]
     return [name for name in names if name.startswith("browser.")]
 
 
-async def test_what_may_be_repeated_and_is_recorded_is_local_and_a_press_with_consequences_never(client: Client) -> None:
+async def test_what_may_be_repeated_is_local_and_a_press_with_consequences_never(
+    client: Client,
+) -> None:
     script = Script(near=True, perform=known)
 
     async with scripted(client, script) as queue:
@@ -141,6 +143,27 @@ async def test_a_local_step_that_fails_in_passing_is_tried_again_as_a_regular_ac
     assert [request.sequence for request in script.performed] == [0, 1, 1, 2]
     assert await scheduled(handle) == ["browser.goto", "browser.fill"]
     assert len(script.local_ids) == 2
+    assert (await replay(await history_of(client, handle))).differences == ()
+
+
+async def test_a_local_step_that_takes_long_goes_on_as_a_regular_activity(
+    client: Client,
+) -> None:
+    def perform(request, call):  # type: ignore[no-untyped-def]
+        if request.sequence == 1 and call == 0:
+            raise ApplicationError("it goes on", type=GOES_ON, non_retryable=True)
+        return known(request)
+
+    script = Script(near=True, perform=perform)
+
+    async with scripted(client, script) as queue:
+        handle = await start(client, queue, run_of(GOTO, FILL, FILL, local_steps=True))
+        result = await handle.result()
+
+    assert result.totals.recoveries == 0
+    assert await scheduled(handle) == ["browser.goto", "browser.fill"]
+    assert script.local_ids == [script.activity_ids[1], script.activity_ids[3]]
+    assert script.activity_ids[1] == script.activity_ids[2]
     assert (await replay(await history_of(client, handle))).differences == ()
 
 
