@@ -227,9 +227,11 @@ class Attempt:
 
     def _may_be_near(self, limit: timedelta) -> bool:
         """Whether the step may be a local activity: it may be repeated, and is short, as it replays a recording."""
-        if not (self._run.local_steps and self.may_repeat and limit <= policies.NEAR_LIMIT):
+        if not (self._run.local_steps and self.may_repeat):
             return False
-        return bool(self.ahead and not self._tries) or not workflow.patched("near-recorded")
+        if workflow.patched("near-recorded"):
+            return bool(self.ahead) and not self._tries
+        return limit <= policies.NEAR_LIMIT
 
     async def _call(self, activity_id: str, request: ActionRequest, said: str) -> StepOutcome:
         limit = timedelta(milliseconds=self.step.timeout_ms) + policies.MARGIN

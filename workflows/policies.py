@@ -58,7 +58,7 @@ UNDISPATCHED_ROUNDS = 20
 """How often a commit step may be begun anew when nothing of it had left the browser."""
 
 NEAR_LIMIT = timedelta(seconds=30)
-"""A step that may take longer is no local activity: for as long as one is under way, its workflow task stays open."""
+"""In runs that began when any step could be a local activity: one that may take longer is none."""
 
 _NO_PLACE = "NoPlace"
 _LOST = frozenset({"SessionLost", "KeeperUnavailable", "KeeperRefused", "Fenced"})

@@ -617,7 +617,8 @@ class RunInput(Record):
     checkpoint_every: int = Field(10, ge=1)
     """Steps after which a checkpoint is due if none came of navigations and commits."""
     local_steps: bool = False
-    """Whether steps that may be repeated are local activities where the browser is in the workflow's own process."""
+    """Whether steps that may be repeated and replay a recording are local activities, where the browser is in the
+    workflow's own process."""
     hibernate_after_s: float = Field(120.0, ge=0)
     """A run that has waited for a person for so many seconds gives its browser back until it goes on; 0: never."""
     asking: Asking = Asking()

@@ -104,8 +104,8 @@ WORKFLOW = (
         "commit as a local activity",
         "what may not be repeated is never a local activity, which nobody records before it is done",
         "workflows",
-        " and self.may_repeat and limit <= policies.NEAR_LIMIT):",
-        " and limit <= policies.NEAR_LIMIT):",
+        "        if not (self._run.local_steps and self.may_repeat):",
+        "        if not self._run.local_steps:",
         (
             "tests/workflows/test_local_steps.py::test_what_may_be_repeated_is_local_and_a_press_with_consequences_never",
         ),
