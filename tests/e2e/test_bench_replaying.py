@@ -50,20 +50,20 @@ def test_a_peer_learns_once_and_replays_without_a_model(peer: str) -> None:
 @pytest.mark.long
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
 def test_whatever_ends_it_no_browser_stays(number: signal.Signals, tmp_path: Path) -> None:
-    process = subprocess.Popen(
+    with subprocess.Popen(
         bench("--rounds", "1000", "--skip-peers"),
         cwd=ROOT,
         env={**os.environ, "TMPDIR": str(tmp_path)},
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
-    )
-    assert process.stdout is not None
-    for line in process.stdout:
-        if line.startswith("round 1 of"):
-            break
-    process.send_signal(number)
-    process.wait(_ENDED_S)
+    ) as process:
+        assert process.stdout is not None
+        for line in process.stdout:
+            if line.startswith("round 1 of"):
+                break
+        process.send_signal(number)
+        process.wait(_ENDED_S)
 
     _, alive = psutil.wait_procs(_those_in(tmp_path), _ENDED_S)
 
