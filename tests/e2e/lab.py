@@ -59,11 +59,15 @@ class Lab:
     task: Task = field(default_factory=lambda: read_task(str(TASK_FILE)))
     tenant: str = ""
     """Empty for the stage's own."""
+    local_steps: bool = True
+    """Whether steps may be local activities."""
 
     @property
     def place(self) -> Place:
         """Where runs are started."""
         place = self.stage.place
+        if not self.local_steps:
+            place = dataclasses.replace(place, settings=place.settings.model_copy(update={"local_steps": False}))
         if not self.tenant:
             return place
         settings = place.settings.model_copy(update={"tenant": self.tenant})

@@ -1,5 +1,6 @@
 """Faults of every part but the site, in the middle of a run: it ends as defined, and the site has one mail."""
 
+import dataclasses
 import os
 import signal
 import uuid
@@ -310,6 +311,7 @@ async def test_a_worker_that_wakes_up_after_another_took_over_does_nothing_any_m
 async def test_a_worker_that_is_asked_to_end_drains_and_another_goes_on_in_the_same_browser(
     lab: Lab, worker: Child
 ) -> None:
+    lab = dataclasses.replace(lab, local_steps=False)  # a worker that ends does the local ones of its workflow task
     order = lab.order()
     await lab.frozen_at(worker, "acted", PRIORITY, order)
     session = await lab.session()
@@ -324,6 +326,7 @@ async def test_a_worker_that_is_asked_to_end_drains_and_another_goes_on_in_the_s
     assert ending.result.totals.recoveries == 1
     assert await worker.ended_within(120)
     assert worker.exit_status() == 0
+    assert {line["epoch"] for line in await lab.trace(order) if line["kind"] == "step"} == {1, 2}
     await until("the browser that was adopted has ended", lambda: not is_alive(session.keeper))
 
 

@@ -46,8 +46,7 @@ async def _ended() -> AsyncIterator[None]:
 async def performed(lab: Lab, *, local_steps: bool) -> Order:
     """A replay that was followed to its end."""
     order = lab.order(mode=Mode.REPLAY)
-    settings = lab.place.settings.model_copy(update={"local_steps": local_steps})
-    await start(dataclasses.replace(lab.place, settings=settings), order)
+    await start(dataclasses.replace(lab, local_steps=local_steps).place, order)
     ending = await lab.follow(order)
     assert ending.status == "done", ending
     return order

@@ -24,9 +24,10 @@ class HeldStore(FakeStepStore):
 
     def __init__(self) -> None:
         super().__init__()
-        self.let = asyncio.Event()
+        self.asked, self.let = asyncio.Event(), asyncio.Event()
 
     async def look_up(self, **given: Any) -> Known:
+        self.asked.set()
         await self.let.wait()
         return await super().look_up(**given)
 
@@ -103,7 +104,7 @@ async def test_a_step_that_went_on_and_failed_fails_the_activity_that_follows(
 
 async def test_a_step_whose_activity_is_cancelled_does_nothing_more(stage: Stage, store: HeldStore) -> None:
     running = asyncio.create_task(run_activity(click_near(stage), ASKED))
-    await asyncio.sleep(0)
+    await store.asked.wait()
     running.cancel()
 
     with pytest.raises(asyncio.CancelledError):

@@ -37,9 +37,7 @@ async def scheduled(handle: WorkflowHandle[BrowserTask, RunResult]) -> list[str]
     return [name for name in names if name.startswith("browser.")]
 
 
-async def test_what_may_be_repeated_is_local_and_a_press_with_consequences_never(
-    client: Client,
-) -> None:
+async def test_what_may_be_repeated_is_local_and_a_press_with_consequences_never(client: Client) -> None:
     script = Script(near=True, perform=known)
 
     async with scripted(client, script) as queue:
@@ -145,9 +143,7 @@ async def test_a_local_step_that_fails_in_passing_is_tried_again_as_a_regular_ac
     assert (await replay(await history_of(client, handle))).differences == ()
 
 
-async def test_a_local_step_that_takes_long_goes_on_as_a_regular_activity(
-    client: Client,
-) -> None:
+async def test_a_local_step_that_takes_long_goes_on_as_a_regular_activity(client: Client) -> None:
     def perform(request, call):  # type: ignore[no-untyped-def]
         if request.sequence == 1 and call == 0:
             raise ApplicationError("it goes on", type=GOES_ON, non_retryable=True)
