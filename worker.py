@@ -473,6 +473,7 @@ async def _browser_workers(
         people.key,
         people.notify,
         skipping.leave_out,
+        knowledge.finish_run,
         PolicyActivities(policing, store).check_policy,
         ResumeActivities(store).resume_run,
         of_skills.newest_version,

@@ -36,7 +36,7 @@ class KnowledgeActivities:
 
     @activity.defn(name="run.finish")
     async def finish_run(self, request: FinishRequest) -> Finished:
-        """Check the task's final predicates and, if all hold, make what this run learned active.
+        """Check the final predicates, unless the last step has, and make what this run learned active if all hold.
 
         Raises:
             ApplicationError: of type `PolicyBlocked`: the run is over what it may do, and nothing is made active.
@@ -47,7 +47,9 @@ class KnowledgeActivities:
                 raise as_failure(blocked_by(over, "at the end"))
             results: tuple[PredicateResult, ...] = ()
             artifacts: dict[str, str] = {}
-            if request.verify:
+            if request.seen is not None:
+                results = request.seen
+            elif request.verify:
                 held = await self._attachments.hold(request.session, request.epoch)
                 results = redacted_results(await held.browser.check(request.verify, VERIFY_MS), self._secrets)
                 if failing(results) is not None:

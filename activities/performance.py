@@ -48,7 +48,7 @@ from replaywright.domain.overrides import Due
 from replaywright.domain.pictures import Pictures
 from replaywright.domain.predicates import Predicate, named_parameters
 from replaywright.domain.proof import is_open, refused_by
-from replaywright.domain.redacted import redacted_outcome
+from replaywright.domain.redacted import redacted_outcome, redacted_results
 from replaywright.domain.runs import (
     ActionRequest,
     Heal,
@@ -86,6 +86,8 @@ WARNING_LIMIT = 300
 WARNINGS_KEPT = 4
 RECHECK_MS = 3_000
 """How much longer a page is given to show what is expected, before anything else is tried."""
+CLOSING_MS = 200
+"""How long a page is given to show what the run is to end with; after that an activity of its own looks at it."""
 SEEN_MS = 1_000
 """How long a page is given to show that a repeatable step had taken effect before its worker was lost."""
 
@@ -492,12 +494,17 @@ class Performance:
         lesson = Lesson(self._request, self._entry, self._key, self._site, self._actions.secrets)
         good_snapshot = "" if report.seen is None else await self._actions.keep_snapshot(report.seen.after)
         entry = lesson.entry(report, self._judge().on_derived(report), good_snapshot)
-        known, due = await asyncio.gather(self._write(outcome, entry), self._due(only_before=True))
+        known, (due, verification) = await asyncio.gather(self._write(outcome, entry), self._afterwards())
         spent = {"recording_ms": _ms_since(begun), "total_ms": _ms_since(self._started)}
         self._keep_ahead(known)
         await self._actions.forget_code(self._request)
         hit("recorded", self._request.sequence)
-        told = {"costs": outcome.costs.model_copy(update=spent), "due": due, "witness": known.witness}
+        told = {
+            "costs": outcome.costs.model_copy(update=spent),
+            "due": due,
+            "verification": verification,
+            "witness": known.witness,
+        }
         if known.entry is not None and self._request.next_step is not None and names_element(self._request.next_step):
             told["ahead"] = element_said(known.entry)
         if not outcome.effect.repeatable and outcome.lookup.from_model:
@@ -507,6 +514,17 @@ class Performance:
     def _warnings(self, report: Report) -> tuple[str, ...]:
         refused = (shorten(f"{INTEGRITY}: {self._refused}", WARNING_LIMIT),) if self._refused else ()
         return (*refused, *self._judge().warnings(report))
+
+    async def _afterwards(self) -> tuple[tuple[Due, ...], tuple[PredicateResult, ...] | None]:
+        """What the page asks for now that the step is done; and what was found of the final predicates if all hold."""
+        due = await self._due(only_before=True)
+        if not self._request.verify:
+            return due, None
+        try:
+            found = await self._held.browser.check(self._request.verify, CLOSING_MS)
+        except SessionLost:  # for whoever looks next to say
+            return due, None
+        return due, None if failing(found) is not None else redacted_results(found, self._actions.secrets)
 
     async def _due(self, *, only_before: bool = False) -> tuple[Due, ...]:
         """What rules ask for on the page as it is now; after a step that was done, those tried before a step."""

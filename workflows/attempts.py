@@ -13,6 +13,7 @@ with workflow.unsafe.imports_passed_through():
     from replaywright.domain.actions import effect_of
     from replaywright.domain.details import element_said, summary
     from replaywright.domain.outcomes import Status, StepOutcome
+    from replaywright.domain.predicates import Predicate
     from replaywright.domain.runs import ActionRequest, Mode, Proposal, RunInput, SealedCode, Usage, step_title
     from replaywright.domain.steps import Approve, Extract, ForEach, Goto, Step, action_of, names_element
     from replaywright.domain.targets import Target
@@ -84,6 +85,8 @@ class Attempt:
         """What a person gave for the step."""
         self.checkpoint = False
         """Whether a checkpoint is due after the step."""
+        self.verify: tuple[Predicate, ...] = ()
+        """What the run is to end with, if this is its last step."""
         self.earlier = ""
         """Digest of the newest checkpoint."""
         self.came_to: StepOutcome | None = None
@@ -149,6 +152,7 @@ class Attempt:
             proposed=self._proposed,
             usage=self._usage,
             next_step=None if reapply else self._next_step,
+            verify=() if reapply else self.verify,
             recovered=self._recovered,
             waited=self._waited,
             disproved=self.disproved,
@@ -226,11 +230,14 @@ class Attempt:
         return f"replays {self.ahead}" if self.ahead else ""
 
     def _may_be_near(self, limit: timedelta) -> bool:
-        """Whether the step may be a local activity: it may be repeated, and is short, as it replays a recording."""
+        """Whether the step may be a local activity: it may be repeated, and nothing is to be looked for anew.
+
+        That is so of what replays a recording, and of an address that is opened.
+        """
         if not (self._run.local_steps and self.may_repeat):
             return False
         if workflow.patched("near-recorded"):
-            return bool(self.ahead) and not self._tries
+            return not self._tries and (bool(self.ahead) or isinstance(self.step, Goto))
         return limit <= policies.NEAR_LIMIT
 
     async def _call(self, activity_id: str, request: ActionRequest, said: str) -> StepOutcome:

@@ -7,7 +7,7 @@ from typing import Literal
 from temporalio import workflow
 from temporalio.exceptions import ActivityError, ApplicationError, CancelledError
 
-from workflows import policies
+from workflows import finishing, policies
 from workflows.admission import refused
 from workflows.attempts import Attempt
 from workflows.board import Board
@@ -58,12 +58,12 @@ with workflow.unsafe.imports_passed_through():
     from replaywright.domain.fingerprints import begun_anew, fingerprint
     from replaywright.domain.late import may_come_late
     from replaywright.domain.lineages import lineage_of_firing
+    from replaywright.domain.observed import PredicateResult
     from replaywright.domain.outcomes import BLOCKED, ITEM_SKIPPED, SKIPPED_AHEAD, Lookup, Status, StepOutcome
     from replaywright.domain.overrides import Due
     from replaywright.domain.predicates import Predicate, fill_predicate
     from replaywright.domain.runs import (
         FILES_KEPT,
-        Finished,
         FinishRequest,
         Mode,
         PersonVerdict,
@@ -159,6 +159,7 @@ class BrowserTask(SteeringUpdates, Views):
             show=self._show_doing,
         )
         self._due, self._ahead = state.due, ""
+        self._verification: tuple[PredicateResult, ...] | None = None
         self._board = Board()
         self._searchable = Searchable(run)
         self._recycler = Recycler(
@@ -388,6 +389,8 @@ class BrowserTask(SteeringUpdates, Views):
         await self._recycler.between_steps(self._place)
         attempt = self._attempt(self._position, self._previous, self._previous_outcome)
         attempt.ahead = self._ahead
+        if self._position + 1 == len(self._plan) and not self._goals.is_unfinished:
+            attempt.verify = self._final
         self._board.doing = attempt.title
         self._show()
         with step_told(self._run, attempt):
@@ -454,7 +457,7 @@ class BrowserTask(SteeringUpdates, Views):
             self._content_keys[outcome.content_key] = None
         self._previous, self._previous_outcome = attempt.mark, outcome.digest
         self._due, self._browser.witness, self._browser.left_at = outcome.due, outcome.witness, outcome.url
-        self._ahead = outcome.ahead
+        self._ahead, self._verification = outcome.ahead, outcome.verification
         self._probing.note(attempt, outcome)
         self._position += 1
 
@@ -713,8 +716,10 @@ class BrowserTask(SteeringUpdates, Views):
         self._totals = self._totals.model_copy(update={"usage": self._totals.usage.plus(usage)})
         self._board.doing = "final verification"
         self._show()
-        verify = tuple(fill_predicate(predicate, self._run.values) for predicate in self._goals.verify)
-        finished = await self._verified(verify)
+        if self._verification is None:
+            finished = await finishing.verified(self._browser, self._finish_request, self._doubts.read)
+        else:
+            finished = await finishing.kept(self._browser, self._finish_request())
         if not finished.verified:
             unmet = next(result for result in finished.predicates if result.fails)
             said = f"every step was done, but the final verification failed: {unmet.reason} {unmet.details}"
@@ -734,31 +739,24 @@ class BrowserTask(SteeringUpdates, Views):
             }
         )
 
-    async def _verified(self, verify: tuple[Predicate, ...]) -> Finished:
-        def request() -> FinishRequest:
-            return FinishRequest(
-                run_id=workflow.info().workflow_id,
-                lineage=self._lineage,
-                tenant=self._run.tenant,
-                task=self._run.task.task,
-                session=self._browser.ref,
-                epoch=self._browser.epoch,
-                verify=verify,
-                content_keys=tuple(self._content_keys),
-                policy=self._run.task.policy,
-                used=self._browser.meter.used,
-            )
+    @property
+    def _final(self) -> tuple[Predicate, ...]:
+        """What the run is to end with."""
+        return tuple(fill_predicate(predicate, self._run.values) for predicate in self._goals.verify)
 
-        return await self._doubts.read(
-            lambda: self._browser.call(
-                "run.finish",
-                request(),
-                Finished,
-                activity_id=f"finish-e{self._browser.epoch}",
-                summary="final verification",
-                limit=policies.READ_LIMIT,
-                retry_policy=policies.READING,
-            )
+    def _finish_request(self) -> FinishRequest:
+        return FinishRequest(
+            run_id=workflow.info().workflow_id,
+            lineage=self._lineage,
+            tenant=self._run.tenant,
+            task=self._run.task.task,
+            session=self._browser.ref,
+            epoch=self._browser.epoch,
+            verify=self._final,
+            seen=self._verification,
+            content_keys=tuple(self._content_keys),
+            policy=self._run.task.policy,
+            used=self._browser.meter.used,
         )
 
     def _failed(self, reason: str, message: str, *, at_step: bool = True) -> RunResult:

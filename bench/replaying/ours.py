@@ -65,11 +65,15 @@ class Shares:
 
 @dataclass(frozen=True)
 class Span:
-    """One activity, from scheduled to completed, in seconds; `costs` for browser actions."""
+    """One activity, from scheduled to completed, in seconds; `costs` for browser actions.
+
+    `verified` if it answers that all of the task's final predicates hold.
+    """
 
     begun: float
     ended: float
     costs: Costs
+    verified: bool
 
 
 @dataclass(frozen=True)
@@ -104,7 +108,7 @@ async def run_once(flow: Flow, *, mode: Mode = Mode.AUTO, local_steps: bool = Tr
     if not result.succeeded:
         raise Failed(f"{result.reason}: {result.message}")
     spans = await _activity_spans(flow.stage, await handle.fetch_history())
-    window = Window(spans["session.open"][0].ended, spans["run.finish"][-1].ended)
+    window = Window(spans["session.open"][0].ended, min(span.ended for span in _all(spans) if span.verified))
     return Ran(window, result.totals.usage, spans)
 
 
@@ -176,13 +180,17 @@ async def _activity_spans(stage: Stage, history: WorkflowHistory) -> dict[str, l
         elif event.event_type == EventType.EVENT_TYPE_ACTIVITY_TASK_COMPLETED:
             completed = event.activity_task_completed_event_attributes
             name, begun = scheduled[completed.scheduled_event_id]
-            costs = Costs()
+            costs, verified = Costs(), name == "run.finish"
             if name.startswith("browser."):
                 converter = stage.place.client.data_converter
                 [outcome] = await converter.decode(completed.result.payloads, [StepOutcome])
-                costs = outcome.costs
-            spans.setdefault(name, []).append(Span(begun, _seconds(event), costs))
+                costs, verified = outcome.costs, outcome.verification is not None
+            spans.setdefault(name, []).append(Span(begun, _seconds(event), costs, verified))
     return spans
+
+
+def _all(spans: Mapping[str, list[Span]]) -> Iterable[Span]:
+    return (span for found in spans.values() for span in found)
 
 
 def _steps(spans: Mapping[str, list[Span]]) -> Iterable[Span]:

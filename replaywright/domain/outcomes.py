@@ -252,6 +252,9 @@ class StepOutcome(Record):
     ledger. Empty where nothing is, or where it is not known."""
     moved: bool = False
     """Whether another document is shown since; told to the workflow, not recorded in the ledger."""
+    verification: tuple[PredicateResult, ...] | None = None
+    """Of the last step, when all of the run's final predicates held right after it; told to the workflow, not recorded
+    in the ledger. None where they have yet to be looked at."""
     checkpoint: Checkpoint | None = None
     """The newest that was taken since the last outcome; told to the workflow, not recorded in the ledger."""
 

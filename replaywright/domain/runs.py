@@ -118,6 +118,8 @@ class ActionRequest(Record):
     """What the proposal cost; for the trace."""
     next_step: Step | None = None
     """The step after this one: its cache entry is fetched along with the recording of this one."""
+    verify: tuple[Predicate, ...] = ()
+    """Of the last step: the run's final predicates, to be looked at as soon as it is done."""
     recovered: bool = False
     """An earlier attempt may have begun: the ledger must be asked afresh."""
     waited: bool = False
@@ -403,6 +405,8 @@ class FinishRequest(Record):
     epoch: int = 1
     verify: tuple[Predicate, ...] = ()
     """With the parameters' values filled in."""
+    seen: tuple[PredicateResult, ...] | None = None
+    """What the last step found of them when all held; None: they are to be looked at."""
     policy: Wishes | None = None
     """What the task asks for and limits itself to."""
     used: Used | None = None

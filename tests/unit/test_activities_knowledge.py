@@ -8,6 +8,8 @@ from pydantic import TypeAdapter
 
 from replaywright.cli.store import step_records
 from replaywright.domain.entries import EntryStatus
+from replaywright.domain.observed import PredicateResult
+from replaywright.domain.outcomes import Status
 from replaywright.domain.predicates import Predicate
 from replaywright.domain.runs import Finished, FinishRequest, Heal
 from replaywright.errors import SessionLost, StoreUnavailable
@@ -31,7 +33,13 @@ HOLDS = [{"url_contains": "/sent"}]
 FAILS = [{"url_contains": "/sent"}, {"text_contains": "no page says this"}]
 
 
-async def finished(stage: Stage, verify: list[dict[str, Any]], *keys: str, lineage: str = "l1") -> Finished:
+async def finished(
+    stage: Stage,
+    verify: list[dict[str, Any]],
+    *keys: str,
+    lineage: str = "l1",
+    seen: tuple[PredicateResult, ...] | None = None,
+) -> Finished:
     asked = FinishRequest(
         run_id="r1",
         lineage=lineage,
@@ -39,6 +47,7 @@ async def finished(stage: Stage, verify: list[dict[str, Any]], *keys: str, linea
         task="send-mail",
         session=SESSION,
         verify=PREDICATES.validate_python(verify),
+        seen=seen,
         content_keys=keys,
     )
     return await run_activity(stage.knowledge.finish_run, asked)
@@ -110,6 +119,33 @@ async def test_a_task_without_verify_promotes_nothing_and_needs_no_browser(stage
     assert (result.verified, result.promoted) == (True, 0)
     assert "no verify" in result.note
     assert await statuses(stage) == {EntryStatus.CANDIDATE}
+
+
+async def test_what_the_last_step_has_verified_is_not_looked_at_again_and_needs_no_browser(stage: Stage) -> None:
+    to, send = FILL_TO, CLICK_SEND
+    first = await stage.perform(request(to, 1, proposed=TO))
+    last = await stage.perform(
+        request(send, 2, proposed=SEND).model_copy(update={"verify": PREDICATES.validate_python(HOLDS)})
+    )
+    stage.browser.is_lost = True
+
+    result = await finished(stage, HOLDS, first.content_key, last.content_key, seen=last.verification)
+
+    assert last.verification is not None
+    assert result.predicates == last.verification
+    assert (result.verified, result.promoted) == (True, 2)
+    assert (await stage.lines())[-1]["verified"] is True
+
+
+async def test_what_does_not_hold_right_after_the_last_step_is_left_to_the_end(stage: Stage) -> None:
+    await stage.perform(request(FILL_TO, 1, proposed=TO))
+
+    last = await stage.perform(
+        request(CLICK_SEND, 2, proposed=SEND).model_copy(update={"verify": PREDICATES.validate_python(FAILS)})
+    )
+
+    assert (last.status, last.verification) == (Status.DONE, None)
+    assert last.checkpoint is not None
 
 
 async def test_only_the_keys_of_the_run_are_promoted(stage: Stage) -> None:

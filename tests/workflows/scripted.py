@@ -501,6 +501,7 @@ def _activities(script: Script, queue: str) -> tuple[list[Callable[..., object]]
         settle,
         leave_out,
         resume,
+        finish,
         _newest(script),
         _note_run(script),
         notify,

@@ -45,8 +45,8 @@ async def test_what_may_be_repeated_is_local_and_a_press_with_consequences_never
         await handle.result()
 
     assert [request.step.action for request in script.performed] == ["goto", "fill", "click", "click"]
-    assert script.local_ids == script.activity_ids[1:2]
-    assert await scheduled(handle) == ["browser.goto", "browser.click", "browser.click"]
+    assert script.local_ids == script.activity_ids[:2]
+    assert await scheduled(handle) == ["browser.click", "browser.click"]
     await Replayer(workflows=[], plugins=[WorkflowPlugin(sandboxed=True)]).replay_workflow(await handle.fetch_history())
 
 
@@ -57,8 +57,8 @@ async def test_a_step_that_waits_is_no_local_activity(client: Client) -> None:
         handle = await start(client, queue, run_of(GOTO, WAIT, FILL, local_steps=True))
         await handle.result()
 
-    assert await scheduled(handle) == ["browser.goto", "browser.wait_for"]
-    assert script.local_ids == script.activity_ids[2:]
+    assert await scheduled(handle) == ["browser.wait_for"]
+    assert script.local_ids == [script.activity_ids[0], script.activity_ids[2]]
 
 
 async def test_a_step_of_which_no_recording_is_known_is_no_local_activity(client: Client) -> None:
@@ -68,8 +68,8 @@ async def test_a_step_of_which_no_recording_is_known_is_no_local_activity(client
         handle = await start(client, queue, run_of(GOTO, FILL, local_steps=True))
         await handle.result()
 
-    assert script.local_ids == []
-    assert await scheduled(handle) == ["browser.goto", "browser.fill"]
+    assert script.local_ids == script.activity_ids[:1]
+    assert await scheduled(handle) == ["browser.fill"]
 
 
 async def test_a_step_that_is_tried_again_is_no_local_activity(client: Client) -> None:
@@ -85,8 +85,8 @@ async def test_a_step_that_is_tried_again_is_no_local_activity(client: Client) -
         await handle.result()
 
     assert [request.sequence for request in script.performed] == [0, 1, 1]
-    assert len(script.local_ids) == 1
-    assert await scheduled(handle) == ["browser.goto", "browser.fill"]
+    assert len(script.local_ids) == 2
+    assert await scheduled(handle) == ["browser.fill"]
 
 
 async def test_where_another_process_holds_the_browser_only_the_first_step_tries(client: Client) -> None:
@@ -138,8 +138,8 @@ async def test_a_local_step_that_fails_in_passing_is_tried_again_as_a_regular_ac
     assert result.succeeded
     assert result.totals.recoveries == 0
     assert [request.sequence for request in script.performed] == [0, 1, 1, 2]
-    assert await scheduled(handle) == ["browser.goto", "browser.fill"]
-    assert len(script.local_ids) == 2
+    assert await scheduled(handle) == ["browser.fill"]
+    assert len(script.local_ids) == 3
     assert (await replay(await history_of(client, handle))).differences == ()
 
 
@@ -156,8 +156,8 @@ async def test_a_local_step_that_takes_long_goes_on_as_a_regular_activity(client
         result = await handle.result()
 
     assert result.totals.recoveries == 0
-    assert await scheduled(handle) == ["browser.goto", "browser.fill"]
-    assert script.local_ids == [script.activity_ids[1], script.activity_ids[3]]
+    assert await scheduled(handle) == ["browser.fill"]
+    assert script.local_ids == [*script.activity_ids[:2], script.activity_ids[3]]
     assert script.activity_ids[1] == script.activity_ids[2]
     assert (await replay(await history_of(client, handle))).differences == ()
 
@@ -175,7 +175,7 @@ async def test_a_local_step_that_cannot_be_done_is_not_tried_again(client: Clien
         with pytest.raises(WorkflowFailureError):
             await handle.result()
 
-    assert await scheduled(handle) == ["browser.goto"]
+    assert await scheduled(handle) == []
     assert [request.sequence for request in script.performed] == [0, 1]
 
 
