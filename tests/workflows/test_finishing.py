@@ -1,5 +1,7 @@
 """The end of a run on a real Temporal server: who looks at the final predicates, and what a loss at the end costs."""
 
+from collections.abc import Callable
+
 import pytest
 from temporalio.client import Client
 from temporalio.testing import WorkflowEnvironment
@@ -32,9 +34,17 @@ def verified(request: ActionRequest, _call: int = 0) -> StepOutcome:
     )
 
 
+def noting(asked: list[FinishRequest]) -> Callable[[FinishRequest], Finished]:
+    def finish(request: FinishRequest) -> Finished:
+        asked.append(request)
+        return Finished(predicates=HOLDS)
+
+    return finish
+
+
 async def test_the_last_step_is_asked_for_the_final_predicates_and_they_are_not_looked_at_again(client: Client) -> None:
     asked: list[FinishRequest] = []
-    script = Script(perform=verified, finish=lambda request: asked.append(request) or Finished(predicates=HOLDS))
+    script = Script(perform=verified, finish=noting(asked))
 
     async with scripted(client, script) as queue:
         result = await (await start(client, queue, run_of(GOTO, FILL, SEND))).result()
@@ -47,7 +57,7 @@ async def test_the_last_step_is_asked_for_the_final_predicates_and_they_are_not_
 
 async def test_what_the_last_step_does_not_see_is_looked_at_in_the_end(client: Client) -> None:
     asked: list[FinishRequest] = []
-    script = Script(finish=lambda request: asked.append(request) or Finished(predicates=HOLDS))
+    script = Script(finish=noting(asked))
 
     async with scripted(client, script) as queue:
         await (await start(client, queue, run_of(GOTO, SEND))).result()
@@ -79,7 +89,7 @@ async def test_a_last_step_that_a_person_leaves_out_verifies_nothing(client: Cli
     asked: list[FinishRequest] = []
     script = Script(
         perform=lambda request, _call: missed("not_found") if request.sequence == 2 else verified(request),
-        finish=lambda request: asked.append(request) or Finished(predicates=HOLDS),
+        finish=noting(asked),
     )
 
     async with scripted(client, script) as queue:
