@@ -5,6 +5,7 @@ escape anything. A note beside each says what it is: a worker that adopts the se
 had not yet taken.
 """
 
+import asyncio
 import json
 import logging
 import time
@@ -75,10 +76,10 @@ class Downloads:
         """
         if self._folder is None:
             return
-        self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        await asyncio.to_thread(self._folder.mkdir, mode=0o700, parents=True, exist_ok=True)  # a disk may be busy
         behaviour = {"behavior": "allowAndName", "downloadPath": str(self._folder), "eventsEnabled": True}
         await self._session.wire.send("Browser.setDownloadBehavior", behaviour)
-        self._find_left_over()
+        await asyncio.to_thread(self._find_left_over)
 
     # -------------------------------------------------------------------------------------------- hearing
 
@@ -171,7 +172,7 @@ class Downloads:
             except (OSError, ValueError, KeyError, TypeError):  # nobody was attached when it began
                 known = Transfer(path.name, safe_name(path.name), "", path)
             known.adopted = True
-            self._transfers[path.name] = known
+            self._transfers.setdefault(path.name, known)  # it may be heard of at this moment
 
     def _look_at_adopted(self) -> None:
         for transfer in self._transfers.values():

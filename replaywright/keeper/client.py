@@ -381,26 +381,21 @@ async def start_keeper(
 ) -> KeeperHandle:
     """Like `launch_keeper`, in a directory that `make_directory` has made."""
     ready_read, ready_write = os.pipe()
-    kept = {name: value for name, value in environment.items() if name in INHERITED}
-    package_root = str(Path(replaywright.__file__).parent.parent)
-    kept["PYTHONPATH"] = os.pathsep.join(filter(None, [package_root, environment.get("PYTHONPATH", "")]))
-    command = [sys.executable, "-m", "replaywright.keeper", "--detach", "--dir", str(directory)]
-    command += ["--options", f"@{_written(directory, options)}", "--ready-fd", str(ready_write)]
     try:
-        process = _spawn(command, directory, kept, ready_write)
+        # In a thread: on a disk that is busy, making a file takes seconds, in which this process could not say that it
+        # lives, and would lose every browser that it has.
+        process = await asyncio.to_thread(_spawn, directory, options, environment, ready_write)
     except BaseException:
         os.close(ready_read)
         raise
-    finally:
-        os.close(ready_write)
     try:
         is_ready = await _wait_ready(ready_read, timeout_s)
     finally:
         await asyncio.to_thread(process.wait)  # not the keeper: the process that forked it and went
-    record = read_record(directory)
+    record = await asyncio.to_thread(read_record, directory)
     if is_ready and record is not None:
         return KeeperHandle(directory, record)
-    tail = log_tail(directory)
+    tail = await asyncio.to_thread(log_tail, directory)
     await asyncio.to_thread(_end_failed_start, directory)
     raise KeeperUnavailable(f"the keeper of session {options.session_id!r} did not start:\n{tail}")
 
@@ -414,19 +409,28 @@ def _written(directory: Path, options: KeeperOptions) -> Path:
 
 
 def _spawn(
-    command: list[str], directory: Path, environment: Mapping[str, str], ready_fd: int
+    directory: Path, options: KeeperOptions, environment: Mapping[str, str], ready_fd: int
 ) -> subprocess.Popen[bytes]:
-    with (directory / LOG_NAME).open("ab") as log:
-        return subprocess.Popen(
-            command,
-            stdin=subprocess.DEVNULL,
-            stdout=log,
-            stderr=log,
-            env=environment,
-            cwd="/",
-            pass_fds=(ready_fd,),
-            start_new_session=True,
-        )
+    """The process that starts the keeper; `ready_fd` is closed here."""
+    kept = {name: value for name, value in environment.items() if name in INHERITED}
+    package_root = str(Path(replaywright.__file__).parent.parent)
+    kept["PYTHONPATH"] = os.pathsep.join(filter(None, [package_root, environment.get("PYTHONPATH", "")]))
+    command = [sys.executable, "-m", "replaywright.keeper", "--detach", "--dir", str(directory)]
+    try:
+        command += ["--options", f"@{_written(directory, options)}", "--ready-fd", str(ready_fd)]
+        with (directory / LOG_NAME).open("ab") as log:
+            return subprocess.Popen(
+                command,
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                env=kept,
+                cwd="/",
+                pass_fds=(ready_fd,),
+                start_new_session=True,
+            )
+    finally:
+        os.close(ready_fd)
 
 
 async def _wait_ready(fd: int, timeout_s: float) -> bool:

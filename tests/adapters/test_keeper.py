@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 import uuid
 from collections.abc import AsyncIterator, Callable
@@ -28,12 +29,14 @@ from replaywright.keeper.client import (
     launch_keeper,
     list_live,
     log_tail,
+    make_directory,
     read_record,
     reap,
+    start_keeper,
 )
 from replaywright.keeper.identity import identify, is_alive
 from replaywright.keeper.local import LocalKeepers
-from replaywright.keeper.protocol import GatePhase, KeeperOptions, SessionState
+from replaywright.keeper.protocol import OPTIONS_NAME, GatePhase, KeeperOptions, SessionState
 from replaywright.settings import load_settings
 from replaywright.stack.chromium import find_chromium
 from tests.adapters.networks import LOOPBACK
@@ -205,6 +208,29 @@ async def test_a_keeper_says_who_it_is_and_has_no_child_but_chromium(sessions: P
     assert psutil.Process(status.keeper.pid).ppid() != os.getpid()
     assert len(list_live(sessions)) == 1
     assert (handle.directory.stat().st_mode & 0o777, handle.socket_path.stat().st_mode & 0o777) == (0o700, 0o600)
+
+
+async def test_a_disk_that_holds_up_a_start_does_not_hold_up_the_worker(sessions: Path) -> None:
+    wanted = options()
+    directory = make_directory(sessions, wanted.session_id)
+    slow = directory / OPTIONS_NAME
+    os.mkfifo(slow)  # who opens it to write waits until somebody reads
+    rescue = threading.Timer(10, slow.read_text)  # of a worker that waits where nothing else can run
+    rescue.start()
+
+    starting = asyncio.create_task(start_keeper(directory, wanted))
+    await asyncio.sleep(0)
+    is_held_up = not rescue.is_alive()
+    rescue.cancel()
+
+    assert not is_held_up
+    aside = slow.rename(sessions / "aside")
+    slow.write_text(wanted.model_dump_json(), "utf-8")
+    reader = os.open(aside, os.O_RDONLY | os.O_NONBLOCK)
+    try:
+        assert (await starting).record.session_id == wanted.session_id
+    finally:
+        os.close(reader)
 
 
 async def test_a_keeper_on_this_host_says_how_old_and_how_large_its_browser_is(sessions: Path) -> None:
