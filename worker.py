@@ -8,6 +8,7 @@ A team that runs a worker of its own takes `ReplaywrightPlugin` instead.
 import argparse
 import asyncio
 import contextlib
+import gc
 import importlib
 import logging
 import os
@@ -552,6 +553,8 @@ async def _serve(role: str) -> None:
     client = await connect(settings, telemetry)
     async with measuring(telemetry), workers(settings, client, role, secrets, telemetry):
         _log.info("polling %r as %s, version %r", settings.queue, role, settings.build_id or UNVERSIONED)
+        gc.collect()
+        gc.freeze()  # what a worker is made of is no garbage, and going through it held up all its steps at once
         metrics_url = "" if telemetry is None else telemetry.metrics_url
         if metrics_url:
             _log.info("metrics for Prometheus are at %s", metrics_url)
