@@ -72,9 +72,9 @@ def copy_source(to: Path, root: Path = ROOT) -> None:
 PAGE_HEAD = """# Mutants
 
 Each guard below is left out once, in a copy of the source, and the tests beside it must fail: `make mutants` does that
-and ends with status 1 when one survives. That every text still stands once where it is replaced, and that this page is
-up to date, is checked by `make test`. `python -m tests.mutants.run --write` writes this page from
-`tests/mutants/catalogue.py`.
+and ends with status 1 when one survives, or when its tests did not end in time. That every text still stands once where
+it is replaced, and that this page is up to date, is checked by `make test`. `python -m tests.mutants.run --write`
+writes this page from `tests/mutants/catalogue.py`.
 
 The model of the protocol has mutants of its own: [commit-protocol.md](commit-protocol.md#mutants).
 

@@ -1,6 +1,7 @@
 """`make mutants`: leave each guard out in a copy of the source, and see that the tests named for it fail.
 
-The last line is a JSON object: {"mutants": n, "caught": n, "survived": [names]}.
+The last line is a JSON object: {"mutants": n, "caught": n, "survived": [names], "timed_out": [names]}. Whether
+tests that did not end in time notice a mutant is not known.
 """
 
 import argparse
@@ -11,17 +12,18 @@ import sys
 import tempfile
 import time
 import xml.etree.ElementTree as ET
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal, get_args
 
 from tests.mutants.catalogue import MUTANTS
 from tests.mutants.mutant import ROOT, Mutant, copy_source, page
 
 PAGE = ROOT / "docs" / "architecture" / "mutants.md"
 LIMIT_S = 300.0
-"""A run of a mutant's tests that takes longer counts as one that shows nothing."""
+"""A run of a mutant's tests that takes longer shows nothing."""
 UNCHANGED_LIMIT_S = 1_200.0
 """The same for all tests together, without a mutant."""
 
@@ -35,6 +37,10 @@ class Ran:
     failed: frozenset[str]
     """Tests of which an assertion or call failed; not those that could not be set up."""
     output: str
+    timed_out: bool = False
+
+
+Verdict = Literal["caught", "SURVIVED", "TIMED OUT"]
 
 
 def run_tests(copy: Path, tests: Iterable[str], limit_s: float = LIMIT_S) -> Ran:
@@ -55,7 +61,7 @@ def run_tests(copy: Path, tests: Iterable[str], limit_s: float = LIMIT_S) -> Ran
             check=False,
         )
     except subprocess.TimeoutExpired:
-        return Ran(frozenset(), frozenset(), f"the tests did not end within {limit_s:g} s")
+        return Ran(frozenset(), frozenset(), f"the tests did not end within {limit_s:g} s", timed_out=True)
     output = ended.stdout + ended.stderr
     if not report.exists():
         return Ran(frozenset(), frozenset(), output)
@@ -72,24 +78,37 @@ def run_tests(copy: Path, tests: Iterable[str], limit_s: float = LIMIT_S) -> Ran
     return Ran(frozenset(passed), frozenset(failed), output)
 
 
-def is_caught(mutant: Mutant, folder: Path) -> tuple[bool, str]:
+def tried(mutant: Mutant, folder: Path, limit_s: float = LIMIT_S) -> tuple[Verdict, str]:
     """Whether every test named for the mutant fails in a copy with it of `folder/source`; if not, why."""
     copy = folder / mutant.name.replace(" ", "-")
     copy_source(copy, folder / "source")
     try:
         mutant.apply(copy)
     except ValueError as exc:
-        return False, str(exc)
-    ran = run_tests(copy, mutant.caught_by)
+        return "SURVIVED", str(exc)
+    ran = run_tests(copy, mutant.caught_by, limit_s)
+    if ran.timed_out:
+        return "TIMED OUT", ran.output
     missing = [test for test in mutant.caught_by if test not in ran.failed]
     if not missing:
-        return True, ""
+        return "caught", ""
     last = next((line for line in reversed(ran.output.splitlines()) if line.strip()), "")
-    return False, f"did not fail: {', '.join(missing)} ({last})"
+    return "SURVIVED", f"did not fail: {', '.join(missing)} ({last})"
+
+
+def figures(verdicts: Mapping[str, Verdict]) -> dict[str, object]:
+    """What became of each mutant, as the last line has it."""
+    of = {verdict: [name for name, its in verdicts.items() if its == verdict] for verdict in get_args(Verdict)}
+    return {
+        "mutants": len(verdicts),
+        "caught": len(of["caught"]),
+        "survived": of["SURVIVED"],
+        "timed_out": of["TIMED OUT"],
+    }
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Try the mutants; 1 when one survives, or a named test fails without any."""
+    """Try the mutants; 1 unless every one is caught, and when a named test fails without any."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("--only", metavar="TEXT", default="", help="only mutants with this in their name")
     parser.add_argument("--jobs", type=int, default=2, metavar="N", help="at a time (default: %(default)s)")
@@ -100,7 +119,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 0
     chosen = [mutant for mutant in MUTANTS if given.only in mutant.name]
     begun = time.monotonic()
-    survived = []
+    verdicts: dict[str, Verdict] = {}
     with tempfile.TemporaryDirectory(prefix="mutants-") as name:
         folder = Path(name)
         copy_source(folder / "source")  # once: somebody may go on working in the checkout
@@ -113,18 +132,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if wrong := unsteady - unchanged.passed:
             print(unchanged.output)
             print(f"these do not pass without a mutant: {', '.join(sorted(wrong))}")
-            print(json.dumps({"mutants": len(chosen), "caught": 0, "survived": [mutant.name for mutant in chosen]}))
+            print(json.dumps(figures(dict.fromkeys((mutant.name for mutant in chosen), "SURVIVED"))))
             return 1
         with ThreadPoolExecutor(given.jobs) as pool:
-            for mutant, (caught, why) in zip(
-                chosen, pool.map(lambda mutant: is_caught(mutant, folder), chosen), strict=True
+            for mutant, (verdict, why) in zip(
+                chosen, pool.map(lambda mutant: tried(mutant, folder), chosen), strict=True
             ):
-                print(f"{'caught  ' if caught else 'SURVIVED'}  {mutant.name:44}  {why or mutant.guard}", flush=True)
-                if not caught:
-                    survived.append(mutant.name)
-    print(f"{len(chosen) - len(survived)} of {len(chosen)} caught in {time.monotonic() - begun:.0f} s")
-    print(json.dumps({"mutants": len(chosen), "caught": len(chosen) - len(survived), "survived": survived}))
-    return 1 if survived else 0
+                print(f"{verdict:9}  {mutant.name:44}  {why or mutant.guard}", flush=True)
+                verdicts[mutant.name] = verdict
+    told = figures(verdicts)
+    print(f"{told['caught']} of {len(chosen)} caught in {time.monotonic() - begun:.0f} s")
+    print(json.dumps(told))
+    return int(told["caught"] != len(chosen))
 
 
 if __name__ == "__main__":

@@ -6,6 +6,7 @@ import pytest
 
 from tests.mutants.catalogue import MUTANTS
 from tests.mutants.mutant import ROOT, Mutant, copy_source, page
+from tests.mutants.run import figures, tried
 from tests.unit.named_tests import names_in
 
 PAGE = ROOT / "docs" / "architecture" / "mutants.md"
@@ -48,3 +49,17 @@ def test_a_mutant_is_applied_to_the_copy_alone(tmp_path: Path) -> None:
 
     assert source.read_text("utf-8") == before
     assert mutant.places(tmp_path / "copy") == []
+
+
+def test_a_mutant_whose_tests_do_not_end_in_time_is_neither_caught_nor_survived(tmp_path: Path) -> None:
+    copy_source(tmp_path / "source")
+
+    verdict, why = tried(MUTANTS[0], tmp_path, limit_s=0.01)
+
+    assert (verdict, why) == ("TIMED OUT", "the tests did not end within 0.01 s")
+    assert figures({"late": verdict, "seen": "caught", "missed": "SURVIVED"}) == {
+        "mutants": 3,
+        "caught": 1,
+        "survived": ["missed"],
+        "timed_out": ["late"],
+    }
