@@ -9,7 +9,7 @@ from replaywright.domain.network_policy import NetworkPolicy, NetworkSeen, OwnSe
 from replaywright.domain.sessions import SessionRef, Wear
 from replaywright.domain.steering import HandedBack, Lent
 from replaywright.errors import Fenced, KeeperUnavailable, NoPlace, StackFailed
-from replaywright.keeper.client import KeeperClient, start_keeper
+from replaywright.keeper.client import KeeperClient, KeeperHandle, start_keeper
 from replaywright.keeper.commit_gate import LocalCommitGate
 from replaywright.keeper.identity import boot_id, host_name
 from replaywright.keeper.memory import resident
@@ -52,21 +52,13 @@ class LocalKeepers:
         """Start a keeper with its Chromium, or take a spare one, which keeps the id that it has.
 
         Raises:
-            NoPlace: there is no place for it on this host at the moment.
+            NoPlace: there is no place for it on this host at the moment, or others are being started.
             StackFailed: it did not come up.
         """
         handle = await self.spares.take(network)
         if handle is None:
-            try:
-                directory = await self._places.take(session_id, instead_of)
-            except NoPlace:
-                if not await self.spares.make_room():
-                    raise
-                directory = await self._places.take(session_id, instead_of)
-            try:
-                handle = await start_keeper(directory, self._options(session_id, network))
-            except KeeperUnavailable as exc:
-                raise StackFailed(str(exc)) from exc
+            async with self._places.turn():
+                handle = await self._started(session_id, network, instead_of)
         return SessionRef(
             session_id=handle.record.session_id,
             queue="",
@@ -74,6 +66,18 @@ class LocalKeepers:
             boot_id=handle.record.boot_id,
             directory=str(handle.directory),
         )
+
+    async def _started(self, session_id: str, network: NetworkPolicy, instead_of: str) -> KeeperHandle:
+        try:
+            directory = await self._places.take(session_id, instead_of)
+        except NoPlace:
+            if not await self.spares.make_room():
+                raise
+            directory = await self._places.take(session_id, instead_of)
+        try:
+            return await start_keeper(directory, self._options(session_id, network))
+        except KeeperUnavailable as exc:
+            raise StackFailed(str(exc)) from exc
 
     def _options(self, session_id: str, network: NetworkPolicy) -> KeeperOptions:
         return KeeperOptions(

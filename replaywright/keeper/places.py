@@ -2,14 +2,18 @@
 
 A place is taken by making the session's directory, under a lock that all workers of this home share: no two of them
 can take the last one. From then on it counts, whether its keeper has started yet or not.
+
+Only as many browsers start at the same time as there are cores, whatever the memory has room for: more take longer
+together than one after the other, and hold up the steps of those that run.
 """
 
 import asyncio
 import contextlib
 import fcntl
 import os
+import sys
 import time
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
 from replaywright.errors import NoPlace
@@ -27,12 +31,20 @@ LOCK_NAME = ".places"
 LOCK_S = 5.0
 """The lock is held for milliseconds; only a worker that was stopped in between holds it longer."""
 _PAUSE_S = 0.01
+TURN_S = 15.0
+"""How long a start waits for its turn; after that its run is told, and asks again."""
+TURN_PAUSE_S = 0.05
 _MIB = 1024 * 1024
 
 
 def most_places() -> int:
     """How many browsers this host could hold if nothing else ran on it; at least one."""
     return max(1, memory().total // BROWSER_BYTES)
+
+
+def cores() -> int:
+    """How many cores this process may use."""
+    return len(os.sched_getaffinity(0)) if sys.platform == "linux" else os.cpu_count() or 1
 
 
 class Places:
@@ -73,11 +85,41 @@ class Places:
                 raise NoPlace(why)
             return make_directory(self._sessions_dir, session_id)
 
+    @contextlib.asynccontextmanager
+    async def turn(self) -> AsyncIterator[None]:
+        """Wait for a turn at starting a browser, and have it during the block; it ends with this process, too.
+
+        Raises:
+            NoPlace: all of them were taken for too long.
+        """
+        await asyncio.to_thread(self._sessions_dir.mkdir, mode=0o700, parents=True, exist_ok=True)
+        most, deadline_s = cores(), time.monotonic() + TURN_S
+        while (lock := self._turn(most)) is None:
+            if time.monotonic() > deadline_s:
+                raise NoPlace(f"host {host_name()!r} is starting other browsers, as many as it has cores ({most})")
+            await asyncio.sleep(TURN_PAUSE_S)
+        try:
+            yield
+        finally:
+            os.close(lock)
+
+    def _turn(self, most: int) -> int | None:
+        """A lock that stands for one of so many turns; None when all are taken."""
+        for number in range(most):
+            lock = self._opened(f".starting-{number}")
+            if _locked(lock):
+                return lock
+            os.close(lock)
+        return None
+
+    def _opened(self, name: str) -> int:
+        return os.open(self._sessions_dir / name, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+
     @contextlib.contextmanager
     def _alone(self) -> Iterator[None]:
         """Hold the lock that all workers of this home share; it is let go of by the system if this one dies."""
         deadline_s = time.monotonic() + LOCK_S
-        lock = os.open(self._sessions_dir / LOCK_NAME, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        lock = self._opened(LOCK_NAME)
         try:
             while not _locked(lock):
                 if time.monotonic() > deadline_s:

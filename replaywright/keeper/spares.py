@@ -97,8 +97,9 @@ class Spares:
     async def _start(self) -> None:
         options = self._options(uuid.uuid4().hex[:12], NetworkPolicy()).model_copy(update={"is_spare": True})
         try:
-            directory = await self._places.take(options.session_id)
-            handle = await start_keeper(directory, options)
+            async with self._places.turn():
+                directory = await self._places.take(options.session_id)
+                handle = await start_keeper(directory, options)
         except NoPlace:
             self._asked_at = time.monotonic()  # not at every look
         except KeeperUnavailable as exc:

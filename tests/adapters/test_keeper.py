@@ -22,10 +22,12 @@ from playwright.async_api import Browser, Error, Page, Playwright, async_playwri
 
 from replaywright.domain.network_policy import NetworkPolicy
 from replaywright.errors import Fenced, KeeperRefused, KeeperUnavailable, NoPlace
+from replaywright.keeper import places
 from replaywright.keeper.chromium import command_line
 from replaywright.keeper.client import (
     KeeperClient,
     KeeperHandle,
+    count_starting,
     launch_keeper,
     list_live,
     log_tail,
@@ -245,6 +247,21 @@ async def test_a_keeper_on_this_host_says_how_old_and_how_large_its_browser_is(s
     assert 50 < first.memory_mb < 1_500
     with pytest.raises(NoPlace):
         await keepers.launch("s2", LOOPBACK)
+
+
+async def test_a_browser_is_not_started_before_its_turn(sessions: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(places, "cores", lambda: 1)
+    monkeypatch.setattr(places, "TURN_S", 0)
+    keepers = LocalKeepers(sessions, Path(CHROMIUM), headless=True, sandbox=os.geteuid() != 0, lease_s=30, limit=3)
+
+    async with places.Places(sessions, None).turn():
+        with pytest.raises(NoPlace, match="is starting other browsers"):
+            await keepers.launch("s1", LOOPBACK)
+        begun = len(list_live(sessions)) + count_starting(sessions)
+    await keepers.launch("s1", LOOPBACK)
+
+    assert begun == 0
+    assert len(list_live(sessions)) == 1
 
 
 async def test_sessions_share_no_profile(sessions: Path) -> None:

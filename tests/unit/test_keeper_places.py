@@ -204,3 +204,70 @@ async def test_nobody_counts_while_another_worker_is_between_counting_and_taking
     await Places(tmp_path, 2).take("s2")
 
     assert refused == [f"another worker of host {host_name()!r} has been counting its browsers for too long"]
+
+
+async def test_workers_of_one_home_start_as_many_browsers_at_the_same_time_as_there_are_cores(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "cores", lambda: 2)
+    at_once = [0]
+    workers = [Places(tmp_path, None) for _ in range(3)]
+
+    async def start(places: Places) -> None:
+        async with places.turn():
+            at_once.append(at_once[-1] + 1)
+            await asyncio.sleep(2 * module.TURN_PAUSE_S)  # the others look whether they may
+            at_once.append(at_once[-1] - 1)
+
+    await asyncio.gather(*(start(places) for places in workers * 3))
+
+    assert (len(at_once), max(at_once)) == (1 + 2 * 9, 2)
+
+
+async def test_a_start_that_waits_too_long_for_its_turn_says_what_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "cores", lambda: 1)
+    monkeypatch.setattr(module, "TURN_S", 0)
+
+    async with Places(tmp_path, None).turn():
+        with pytest.raises(NoPlace, match=r"is starting other browsers, as many as it has cores \(1\)"):
+            async with Places(tmp_path, None).turn():
+                pass
+    async with Places(tmp_path, None).turn():
+        pass
+
+
+HOLDER = """
+import asyncio, sys
+from pathlib import Path
+from replaywright.keeper.places import Places
+
+async def hold():
+    async with Places(Path(sys.argv[1]), None).turn():
+        print("has it", flush=True)
+        await asyncio.sleep(600)
+
+asyncio.run(hold())
+"""
+
+
+def test_the_turn_of_a_worker_that_is_killed_is_free_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "cores", lambda: 1)
+    monkeypatch.setattr(module, "TURN_S", 0)
+    command = [sys.executable, "-c", HOLDER, str(tmp_path)]
+
+    async def has_a_turn() -> bool:
+        try:
+            async with Places(tmp_path, None).turn():
+                return True
+        except NoPlace:
+            return False
+
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as worker:
+        assert worker.stdout is not None
+        worker.stdout.readline()
+        before = asyncio.run(has_a_turn())
+        worker.kill()
+
+    assert (before, asyncio.run(has_a_turn())) == (False, True)
