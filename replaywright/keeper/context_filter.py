@@ -30,7 +30,7 @@ _IN_CONTEXT = frozenset(
 )
 """Commands that are for one context, and get this one."""
 _OF_TARGET = frozenset({"Target.activateTarget", "Target.attachToTarget", "Target.closeTarget"})
-"""Commands on a page, which has to be of this context."""
+"""Commands on a page. Whatever names a page, these and others, has to name one of this context."""
 _PLAIN = frozenset(
     {
         "Browser.getVersion",
@@ -107,7 +107,7 @@ class ContextFilter:
                 raise Refused(command, f"{method} is not for a page of a shared browser")
             return message
         params = command.setdefault("params", {})
-        if method in _OF_TARGET and params.get("targetId") not in self._tabs:
+        if (method in _OF_TARGET or "targetId" in params) and params.get("targetId") not in self._tabs:
             raise Refused(command, "No target with given id found")
         if method in _IN_CONTEXT:
             if params.get("browserContextId", self._context) != self._context:

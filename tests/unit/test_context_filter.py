@@ -24,6 +24,13 @@ def test_a_command_for_a_context_gets_this_one() -> None:
     assert json.loads(asked)["params"] == {"browserContextId": "ours"}
 
 
+@pytest.mark.parametrize("params", [{}, {"targetId": "mine"}])
+def test_a_client_may_ask_about_the_browser_and_its_own_pages(params: dict[str, str]) -> None:
+    asked = looks().asked(written(id=1, method="Target.getTargetInfo", params=params))
+
+    assert json.loads(asked)["params"] == params
+
+
 @pytest.mark.parametrize(
     "command",
     [
@@ -31,6 +38,8 @@ def test_a_command_for_a_context_gets_this_one() -> None:
         {"method": "Browser.close"},
         {"method": "Target.createTarget", "params": {"url": "about:blank", "browserContextId": "another"}},
         {"method": "Target.closeTarget", "params": {"targetId": "another's"}},
+        {"method": "Target.getTargetInfo", "params": {"targetId": "another's"}},
+        {"method": "Browser.getWindowForTarget", "params": {"targetId": "another's"}},
         {"method": "DOM.setFileInputFiles", "params": {"files": ["/etc/passwd"]}, "sessionId": SESSION},
         {"method": "Target.getTargets", "sessionId": SESSION},
         {"method": "Target.attachToTarget", "params": {"targetId": "mine"}, "sessionId": SESSION},
