@@ -24,8 +24,8 @@ with workflow.unsafe.imports_passed_through():
 @contextlib.contextmanager
 def step_told(run: RunInput, attempt: Attempt) -> Iterator[None]:
     """Tell how a step of the plan ended; whatever is scheduled in the block is a part of it."""
-    with _part(f"step/{attempt.sequence}") as part:
-        end: StepEnd = "failed"
+    end: StepEnd = "failed"
+    with _part(f"step/{attempt.sequence}", lambda part: _step_told(run, attempt, end, part)):
         try:
             yield
             end = _end_of(attempt.came_to)
@@ -35,8 +35,6 @@ def step_told(run: RunInput, attempt: Attempt) -> Iterator[None]:
         except asyncio.CancelledError:
             end = "cancelled"
             raise
-        finally:
-            _tell(lambda: _step_told(run, attempt, end, part))
 
 
 @dataclass
@@ -49,21 +47,9 @@ class Recovering:
 @contextlib.contextmanager
 def recovery_told() -> Iterator[Recovering]:
     """Tell how long a recovery took; whoever recovers says how it ended."""
-    with _part("recovery") as part:
-        recovering = Recovering()
-        try:
-            yield recovering
-        finally:
-            _tell(
-                lambda: RecoveryTold(
-                    parent=part.parent,
-                    own=part.own,
-                    begun_ns=part.begun_ns,
-                    ended_ns=workflow.time_ns(),
-                    run_id=workflow.info().workflow_id,
-                    kind=recovering.kind,
-                )
-            )
+    recovering = Recovering()
+    with _part("recovery", lambda part: _recovery_told(recovering, part)):
+        yield recovering
 
 
 @dataclass(frozen=True)
@@ -76,21 +62,39 @@ class _Part:
 
 
 @contextlib.contextmanager
-def _part(what: str) -> Iterator[_Part]:
+def _part(what: str, told: Callable[[_Part], Told]) -> Iterator[None]:
+    """What is scheduled in the block is a part of `what`; tell how it ended, unless the workflow is put away in it."""
     begun, parent = workflow.time_ns(), span.get()
     part = _Part(parent, child_of(parent, f"{what}/{begun}"), begun)
     token = span.set(part.own)
+    is_put_away = False
     try:
-        yield part
+        yield
+    except GeneratorExit:  # of a worker that was ended: nothing runs in the workflow's own context any more
+        is_put_away = True
+        raise
     finally:
-        span.reset(token)
+        if not is_put_away:
+            _tell(lambda: told(part))
+            span.reset(token)
 
 
 def _tell(what: Callable[[], Told]) -> None:
-    """Tell it, unless a history is replayed or the workflow is being put away."""
+    """Tell it, unless a history is replayed."""
     tell = workflow.extern_functions().get(TELL)
     if tell is not None and not workflow.unsafe.is_replaying():
         tell(what())
+
+
+def _recovery_told(recovering: Recovering, part: _Part) -> RecoveryTold:
+    return RecoveryTold(
+        parent=part.parent,
+        own=part.own,
+        begun_ns=part.begun_ns,
+        ended_ns=workflow.time_ns(),
+        run_id=workflow.info().workflow_id,
+        kind=recovering.kind,
+    )
 
 
 def _end_of(outcome: StepOutcome | None) -> StepEnd:
