@@ -17,6 +17,7 @@ import sys
 import uuid
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from datetime import timedelta
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -104,6 +105,8 @@ DISPATCH_WITHIN_S = 15 * 60
 keeper's gate, which knows the step's own budget."""
 BATCH_ACTIVITIES = 20
 """Activities of batches at the same time: one that watches runs may take ten seconds."""
+PROOF_S = 3.0
+"""How long the store may take to answer for leases to be renewed: one that is late is there. Steps wait for 1 s."""
 REAP_EVERY_S = 60.0
 BEAT_FLUSH = timedelta(milliseconds=500)
 """The SDK sends heartbeats at least so often; its own default, 0.8 of their time-out, leaves room for one late beat."""
@@ -355,6 +358,13 @@ def _redis_url(settings: Settings) -> str:
     return settings.redis_url or "redis://localhost:6379"
 
 
+def store_proof(settings: Settings, exits: contextlib.AsyncExitStack) -> Callable[[], Awaitable[None]]:
+    """Comes back when the store has answered: what leases are renewed for. On a connection that no step waits for."""
+    redis = open_redis(_redis_url(settings), client_name="replaywright-leases", read_timeout_s=PROOF_S)
+    exits.push_async_callback(redis.aclose)
+    return partial(ping, redis)
+
+
 def _overrides(settings: Settings, exits: contextlib.AsyncExitStack) -> CachedOverrides:
     redis = open_redis(_redis_url(settings), client_name="replaywright-overrides")
     exits.push_async_callback(redis.aclose)
@@ -418,7 +428,7 @@ async def _browser_workers(
         exits.callback(telemetry.watch_browsers(lambda: attachments.count))
     reaping = asyncio.create_task(_keep_reaping(sessions_dir))
     exits.callback(reaping.cancel)
-    leases = asyncio.create_task(attachments.keep_leases(lambda: ping(redis)))
+    leases = asyncio.create_task(attachments.keep_leases(store_proof(settings, exits)))
     exits.callback(leases.cancel)
     retention = asyncio.create_task(keep_within_limits(settings, client, redis))
     exits.callback(retention.cancel)

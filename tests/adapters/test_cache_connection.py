@@ -13,7 +13,7 @@ from typing import Any, Self
 import pytest
 from redis.exceptions import BusyLoadingError, ClusterDownError, MasterDownError, ReadOnlyError, RedisError
 
-from cache.connection import Client, StoreReport, address_of, check_store, open_redis, unavailable
+from cache.connection import Client, StoreReport, address_of, check_store, open_redis, ping, unavailable
 from cache.steps import RedisStepStore
 from replaywright.domain.actions import Action, Effect
 from replaywright.domain.entries import ActionCacheEntry
@@ -21,9 +21,11 @@ from replaywright.domain.outcomes import Lookup, Status, StepOutcome
 from replaywright.errors import SettingsInvalid, StoreUnavailable
 from replaywright.observing import observed_by
 from replaywright.ports import Recording
+from replaywright.settings import load_settings
 from replaywright.stack.processes import free_port, start_child
 from replaywright.stack.redis import RedisServer, ask_redis, provide_redis, start_redis
 from tests.telemetry.told import Remembering
+from worker import store_proof
 
 STEP: dict[str, Any] = {"tenant": "acme", "lineage": "order-7", "fingerprint": "f" * 64}
 PAGE: dict[str, Any] = {"tenant": "acme", "lineage": "order-7"}
@@ -344,3 +346,18 @@ async def test_the_start_check_reports_that_nothing_answers() -> None:
     assert f"127.0.0.1:{port}" in finding.message
     assert not report.usable
     assert not report.commits_allowed
+
+
+async def test_leases_are_renewed_by_a_store_that_is_late_and_not_by_one_that_is_away(server: RedisServer) -> None:
+    async with contextlib.AsyncExitStack() as exits:
+        for_steps = open_redis(server.url)
+        exits.push_async_callback(for_steps.aclose)
+        proof = store_proof(load_settings(redis_url=server.url), exits)
+
+        await ask_redis(server.url, ("CLIENT", "PAUSE", "2000", "ALL"))
+        late = await asyncio.gather(ping(for_steps), proof(), return_exceptions=True)
+        await server.child.stop()
+        with pytest.raises(StoreUnavailable):
+            await proof()
+
+    assert [type(each) for each in late] == [StoreUnavailable, type(None)]
