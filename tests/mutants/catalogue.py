@@ -19,6 +19,8 @@ _ARTIFACTS = "tests/adapters/test_artifacts.py::"
 _SIGNED = "tests/adapters/test_signed_records.py::"
 _RECOVERY = "tests/workflows/test_recovery.py::"
 _BATCH = "tests/workflows/test_batch.py::"
+_FINISHING = "tests/workflows/test_finishing.py::"
+_KNOWLEDGE = "tests/unit/test_activities_knowledge.py::"
 _EVERY = "test_every_operation_in_every_state_leads_where_the_protocol_says"
 _HELD = "test_what_was_held_when_its_worker_was_lost_is_thrown_away_and_certainly_not_done"
 _NOT_LET_GO = "test_what_the_ledger_does_not_let_go_never_leaves_and_is_in_doubt_whatever_the_page_shows"
@@ -109,6 +111,14 @@ WORKFLOW = (
         (
             "tests/workflows/test_local_steps.py::test_what_may_be_repeated_is_local_and_a_press_with_consequences_never",
         ),
+    ),
+    Mutant(
+        "verified before the end",
+        "only the last step may say that the run has come to what it was to end with",
+        "workflows/task.py",
+        "        if self._position + 1 == len(self._plan) and not self._goals.is_unfinished:",
+        "        if not self._goals.is_unfinished:",
+        (_FINISHING + "test_the_last_step_is_asked_for_the_final_predicates_and_they_are_not_looked_at_again",),
     ),
     Mutant(
         "done in a browser that is gone",
@@ -207,6 +217,22 @@ ACTIVITIES = (
         "        return any(predicate.is_required and named_parameters(predicate) for predicate in step.expect)",
         "        return bool(step.expect)",
         (_ACTIONS + "test_a_commit_is_dispatched_although_an_old_message_is_on_the_page",),
+    ),
+    Mutant(
+        "verified by what does not hold",
+        "a run is verified by its last step when all of its final predicates hold",
+        "activities/performance.py",
+        "        return due, None if failing(found) is not None else redacted_results(found, self._actions.secrets)",
+        "        return due, redacted_results(found, self._actions.secrets)",
+        (_KNOWLEDGE + "test_what_does_not_hold_right_after_the_last_step_is_left_to_the_end",),
+    ),
+    Mutant(
+        "no way back across the last commit",
+        "only a run that is verified needs no checkpoint after its last step",
+        "activities/checkpoints.py",
+        " or outcome.verification is not None:",
+        " or bool(request.verify):",
+        (_KNOWLEDGE + "test_what_does_not_hold_right_after_the_last_step_is_left_to_the_end",),
     ),
     Mutant(
         "page believed after the black box",
