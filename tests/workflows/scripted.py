@@ -152,8 +152,8 @@ class Script:
     left_out: list[LeaveOutRequest] = field(default_factory=list)
     resumed: list[ResumeRequest] = field(default_factory=list)
     opened: list[OpenSession] = field(default_factory=list)
-    near: bool | None = None
-    """Whether the workflow's own process holds the browser; None: no local activity is expected."""
+    near: bool = False
+    """Whether the workflow's own process holds the browser."""
     local_ids: list[str] = field(default_factory=list)
     """Of the local activities that were tried."""
     full: Callable[[str], bool] = lambda _name: False
@@ -428,7 +428,7 @@ def _near(script: Script) -> list[Callable[..., object]]:
 
         return perform
 
-    return [] if script.near is None else [named(action) for action in Action]
+    return [named(action) for action in Action]
 
 
 def _activities(script: Script, queue: str) -> tuple[list[Callable[..., object]], ...]:
