@@ -522,7 +522,7 @@ class Performance:
             return due, None
         try:
             found = await self._held.browser.check(self._request.verify, CLOSING_MS)
-        except SessionLost:  # for whoever looks next to say
+        except (ActionFailed, SessionLost):  # the step is done all the same; for whoever looks next to say
             return due, None
         return due, None if failing(found) is not None else redacted_results(found, self._actions.secrets)
 

@@ -1,6 +1,7 @@
 """What a finished run leaves behind: only what a final verification confirmed."""
 
 import json
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -12,7 +13,7 @@ from replaywright.domain.observed import PredicateResult
 from replaywright.domain.outcomes import Status
 from replaywright.domain.predicates import Predicate
 from replaywright.domain.runs import Finished, FinishRequest, Heal
-from replaywright.errors import SessionLost, StoreUnavailable
+from replaywright.errors import ActionFailed, SessionLost, StoreUnavailable
 from tests.unit.staged import (
     CLICK_SEND,
     COMPOSE,
@@ -146,6 +147,24 @@ async def test_what_does_not_hold_right_after_the_last_step_is_left_to_the_end(s
 
     assert (last.status, last.verification) == (Status.DONE, None)
     assert last.checkpoint is not None
+
+
+@pytest.mark.parametrize(
+    "error", [ActionFailed("agent_failed", "the page agent failed", dispatched=False), SessionLost("it is gone")]
+)
+async def test_a_page_that_cannot_be_looked_at_does_not_undo_the_last_step(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch, error: Exception
+) -> None:
+    async def check(expect: Sequence[Predicate], timeout_ms: int) -> tuple[PredicateResult, ...]:
+        raise error
+
+    monkeypatch.setattr(stage.browser, "check", check)
+    asked = request(CLICK_SEND, 2, proposed=SEND).model_copy(update={"verify": PREDICATES.validate_python(HOLDS)})
+
+    last = await stage.perform(asked)
+
+    assert (last.status, last.verification) == (Status.DONE, None)
+    assert (await stage.perform(asked)).from_ledger
 
 
 async def test_only_the_keys_of_the_run_are_promoted(stage: Stage) -> None:
