@@ -85,7 +85,7 @@ class Checkpoints:
         outcome = outcome.model_copy(update={"moved": moved})
         committed = not outcome.effect.repeatable
         if not (moved or committed or request.checkpoint) or outcome.verification is not None:
-            return outcome  # of the last step nobody goes on from there
+            return outcome  # nobody goes on from where a run was verified
         expect = standing(request.step.expect, outcome.predicates, committed=committed)
         held.checkpointing = self._begun(held, request.sequence + 1, expect, request.earlier)
         if not committed:
