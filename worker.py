@@ -446,6 +446,7 @@ async def _browser_workers(
         secrets,
         overrides,
         pictures=settings.planner_pictures,
+        checkpoint_pause_s=settings.checkpoint_pause_s,
         codes=codes,
         policing=policing,
     )

@@ -88,12 +88,13 @@ class Actions:
         overrides: Overrides | None = None,
         *,
         pictures: bool = False,
+        checkpoint_pause_s: float = 0,
         codes: Codes | None = None,
         policing: Policing | None = None,
     ) -> None:
         """Without `overrides` there are no rules, and without `codes` no step gets one from a person.
 
-        With `pictures` a failure leaves one for the planner as well.
+        With `pictures` a failure leaves one for the planner as well; for `checkpoint_pause_s` see `Checkpoints`.
         """
         self.policing = policing or Policing()
         self._overrides = overrides
@@ -105,7 +106,7 @@ class Actions:
         self._under_way: dict[tuple[str, str], asyncio.Task[StepOutcome]] = {}
         """What local activities have left to the regular ones that follow them."""
         self.failures = FailureEvidence(artifacts, secrets, pictures=pictures)
-        self.checkpoints = Checkpoints(artifacts, secrets)
+        self.checkpoints = Checkpoints(artifacts, secrets, pause_s=checkpoint_pause_s)
         self.pictures = StepPictures(store, artifacts, secrets)
 
     def activities(self) -> list[Callable[..., Awaitable[Any]]]:
@@ -163,7 +164,6 @@ class Actions:
             try:
                 held = await self._attachments.hold(request.session, request.epoch)
                 async with held.busy:
-                    await self.checkpoints.before(held)
                     held.document = held.document or held.browser.document
                     await self.pictures.before(request, held)
                     if request.recheck is None:

@@ -49,14 +49,11 @@ LOOK_PAUSE_S = 0.5
 class Checkpoints:
     """Takes checkpoints; what is taken while nobody waits is told with the next step."""
 
-    def __init__(self, artifacts: Artifacts, secrets: Secrets) -> None:
+    def __init__(self, artifacts: Artifacts, secrets: Secrets, *, pause_s: float = 0) -> None:
+        """For `pause_s` seconds after one, or after the browser was opened, a new page comes with none."""
         self._artifacts = artifacts
         self._secrets = secrets
-
-    async def before(self, held: Attachment) -> None:
-        """Leave the page alone until it is read for the checkpoint that is being taken since the last step."""
-        if held.checkpointing is not None:
-            await asyncio.wait({held.checkpointing.reading})
+        self._pause_s = pause_s
 
     async def taken(self, held: Attachment) -> Checkpoint | None:
         """What was taken since the last step, when it is stored; None if there is nothing, or the browser is gone."""
@@ -84,7 +81,8 @@ class Checkpoints:
         moved = before != held.document
         outcome = outcome.model_copy(update={"moved": moved})
         committed = not outcome.effect.repeatable
-        if not (moved or committed or request.checkpoint) or outcome.verification is not None:
+        due = committed or request.checkpoint or (moved and time.monotonic() >= held.kept_at + self._pause_s)
+        if not due or outcome.verification is not None:
             return outcome  # nobody goes on from where a run was verified
         expect = standing(request.step.expect, outcome.predicates, committed=committed)
         held.checkpointing = self._begun(held, request.sequence + 1, expect, request.earlier)
@@ -104,29 +102,29 @@ class Checkpoints:
     def _begun(self, held: Attachment, position: int, expect: tuple[int, ...], earlier: str) -> Taking:
         """Begin to take one: the page is read now, and what was read is stored while the run goes on."""
         begun = time.perf_counter()
+        held.kept_at = time.monotonic()
         reading = asyncio.create_task(self._read_page(held, earlier))
 
         async def stored() -> Checkpoint | None:
             try:
-                told = await reading
-                return (
-                    None
-                    if told is None
-                    else await self._stored(held, *told, position=position, expect=expect, begun=begun)
-                )
+                if (told := await reading) is not None:
+                    return await self._stored(held, *told, position=position, expect=expect, begun=begun)
             except (ActionFailed, ArtifactMissing, ArtifactsUnavailable, InputInvalid, SecretMissing) as exc:
                 _log.warning("no checkpoint before step %d of session %s: %s", position + 1, held.ref.session_id, exc)
-                return None
+            held.kept_at = float("-inf")
+            return None
 
         return Taking(reading, asyncio.create_task(stored()))
 
     async def _read_page(self, held: Attachment, earlier: str) -> tuple[PageState, Outline] | None:
         """What the page is and shows; None of one that is no web page."""
-        before = held.kept if held.kept is not None or not earlier else await self.load(earlier)
         if not held.browser.url.startswith(("http://", "https://")):
             return None
-        state, shown = await held.browser.state(before)
-        return (state, shown) if state.url.startswith(("http://", "https://")) else None
+        state, shown = await held.browser.state()
+        if not state.url.startswith(("http://", "https://")):
+            return None
+        before = held.kept if held.kept is not None or not earlier else await self.load(earlier)
+        return state.beside(before), shown
 
     async def _stored(
         self,

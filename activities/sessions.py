@@ -108,6 +108,8 @@ class Attachment:
     """Whether the page that is shown has its picture, or needs none."""
     kept: PageState | None = None
     """The latest checkpoint that this process has taken or restored."""
+    kept_at: float = float("-inf")
+    """When there was last nothing to lose: the browser was new and empty, or a checkpoint was begun. Monotonic, s."""
     busy: asyncio.Lock = field(default_factory=asyncio.Lock)
     """Held by the step under way: one that Temporal has given up on may still be at it when the next try comes."""
     is_used: bool = False
@@ -343,6 +345,7 @@ class SessionActivities:
         except SessionLost:
             await self._keepers.close(ref)
             raise
+        held.kept_at = time.monotonic()
         return SessionOpened(session=ref, url=held.browser.url)
 
     async def _give_back(self, ref: SessionRef) -> None:

@@ -269,11 +269,11 @@ class BrowserSession(Protocol):
     async def outline(self) -> Outline:
         """What the current tab shows, as far as it tells whether it is the same page again."""
 
-    async def state(self, earlier: PageState | None) -> tuple[PageState, Outline]:
-        """Where the current tab is, what its sites have stored, and what it shows; see `PageState`.
+    async def state(self) -> tuple[PageState, Outline]:
+        """Where the current tab is, what its site has stored, and what it shows; see `PageState`.
 
-        Storage of origins that are not shown now is taken over from `earlier`. Holds live credentials: only ever kept
-        encrypted or host-local.
+        A step that begins meanwhile looks for its element, and gives no input before the page is read. Holds live
+        credentials: only ever kept encrypted or host-local.
 
         Raises:
             ActionFailed: the page does not say; nothing was done.

@@ -276,6 +276,10 @@ class Settings(BaseSettings):
     checkpoint_every: Annotated[int, Field(ge=1, le=10_000)] = 10
     """Steps after which a checkpoint is taken if no navigation or commit came with one."""
 
+    checkpoint_pause_s: Annotated[float, Field(ge=0, allow_inf_nan=False)] = 1
+    """Seconds after a checkpoint, or after the browser was opened, in which a new page comes with none: if the browser
+    is lost then, the steps since are done again. 0: each new page has one. A commit has one in any case."""
+
     pictures: Pictures = Pictures.AUTO
     """Of which steps runs keep pictures: `failures`, `auto` (also those learned or healed), or all `steps`."""
 

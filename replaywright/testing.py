@@ -845,12 +845,10 @@ class FakeBrowserSession:
         elements = self._read().elements
         return Outline(elements=tuple((e.target.role, e.target.name, e.value) for e in elements if e.visible))
 
-    async def state(self, earlier: PageState | None) -> tuple[PageState, Outline]:
+    async def state(self) -> tuple[PageState, Outline]:
         """The page, with what is stored: what `stored` says."""
         self._must_live()
-        others = [] if earlier is None else earlier.storage["origins"]
-        kept = [*(origin for origin in others if origin not in self.stored), *self.stored]
-        return PageState(url=self.url, storage={"cookies": [], "origins": kept}), await self.outline()
+        return PageState(url=self.url, storage={"cookies": [], "origins": list(self.stored)}), await self.outline()
 
     async def restore(self, state: PageState) -> None:
         """Open its page."""

@@ -49,10 +49,22 @@ class Board:
         self.question: Question | None = None
         """What a person is asked; None while nothing waits."""
         self._paused = ""
-        self.stops = False
-        """Whether a person has ended the run: nothing more is begun."""
+        self._aborted = False
         self._lines: list[TraceLine] = []
         self._added = 0
+
+    def abort(self) -> None:
+        """A person has ended the run."""
+        self._aborted = True
+
+    @property
+    def stops(self) -> bool:
+        """Whether the run is to end, aborted or cancelled: nothing more is begun.
+
+        To be asked before anything is begun or waited for: what was under way may have swallowed the request by
+        ending all the same.
+        """
+        return self._aborted or workflow.cancellation_reason() is not None
 
     def ask(self, question: Question) -> None:
         """The run waits for a person."""

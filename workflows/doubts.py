@@ -113,7 +113,7 @@ class Doubts:
         rounds, waits, losses = Rounds(), 0, 0
         while True:
             # A step that ended all the same has swallowed the request to end.
-            if self.board.stops or workflow.cancellation_reason() is not None:
+            if self.board.stops:
                 raise asyncio.CancelledError
             doubt = Doubt(session_id=self.browser.ref.session_id, epoch=self.browser.epoch)
             try:

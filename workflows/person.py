@@ -97,7 +97,9 @@ class Person:
         clock = asyncio.create_task(self._kept_in_mind(question)) if speaks_up else None
         try:
             wait = workflow.wait_condition if stays_awake else self._wait
-            await wait(lambda: self._verdict is not None or self._is_over)
+            await wait(lambda: self._verdict is not None or self._is_over or self._board.stops)
+            if self._board.stops:
+                raise asyncio.CancelledError
         finally:
             if clock is not None:
                 clock.cancel()

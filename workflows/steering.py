@@ -165,7 +165,7 @@ class Steered:
         if self.aborted is not None:
             return
         self.aborted = said
-        self._board.stops = True
+        self._board.abort()
         self._insisting = asyncio.create_task(self._insist())
 
     async def _insist(self) -> None:

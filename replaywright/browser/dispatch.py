@@ -63,8 +63,8 @@ class Dispatch:
         place = None if point is None else await self._place(found.frame, point)
         if context.work.secrets:
             await entering.require_allowed(context.tab, found.frame, context.work.secrets)
-        if context.before_dispatch is not None and not context.dispatched:
-            await context.before_dispatch(found.ready.target, context.before)
+        if not context.dispatched:
+            await context.permitted(found.ready.target)
         if not context.dispatched or place is not None:
             context.go(found.frame)
         if context.work.secrets:
@@ -183,7 +183,7 @@ class Dispatch:
                 return hand.press(wire, combination)
             case _:
                 # The agent does it itself: it has, or waits for the word when something had to be written first.
-                if context.before_dispatch is not None:
+                if context.holds:
                     context.tab.tell(context.frame, script_for("act", context.attempt.token))
                 return []
 

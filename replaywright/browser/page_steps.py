@@ -46,8 +46,7 @@ async def touch(context: StepContext, step: Paste | Press | Scroll) -> None:
     context.before = context.expectation.verdicts(context.tab)
     if context.work.secrets:
         await entering.require_allowed(context.tab, await entering.focused_frame(context.tab), context.work.secrets)
-    if context.before_dispatch is not None:
-        await context.before_dispatch(None, context.before)
+    await context.permitted(None)
     context.arm()
     if context.work.secrets:
         await _enter_secret(context)
@@ -136,6 +135,7 @@ async def close_tab(context: StepContext) -> None:
     if len([tab for tab in session.tabs if not tab.closed]) == 1:
         raise ActionFailed("last_tab", "this is the only tab; closing it would end the session", dispatched=False)
     tab = context.tab
+    await context.left_alone()
     context.arm()
     context.dispatched = True
     tab.wire.tell("Page.close")
@@ -158,8 +158,7 @@ async def navigate(context: StepContext, step: Goto | GoBack) -> None:
     """
     tab = context.tab
     command, params = await _navigation(tab, step)
-    if context.before_dispatch is not None:
-        await context.before_dispatch(None, context.before)
+    await context.permitted(None)
     context.arm(watch=True)
     recorder = context.armed
     context.dispatched = True

@@ -226,7 +226,7 @@ class StepRun:
             "fields": extraction.told_fields(step.fields) if isinstance(step, Extract | ForEach) else None,
             "files": {"count": len(step.files), "drop": bool(step.drop)} if isinstance(step, Upload) else None,
             "always": step.always,
-            "hold": context.before_dispatch is not None,
+            "hold": context.holds,
             "probes": context.expectation.told_probes,
             "before": needs_proof(step) or context.work.skip_if_holds,
             "settleMs": 250,
@@ -267,7 +267,7 @@ class StepRun:
         context = self._context
         context.frame = frame
         context.before = context.expectation.verdicts(context.tab)
-        if ready.point is None and context.before_dispatch is None and not ready.state.get("already"):
+        if ready.point is None and not context.holds and not ready.state.get("already"):
             context.go(frame)  # the agent goes on by itself, and everything from here on is its doing
 
     async def _already_there(self, found: Found, *, acted: bool) -> Report:

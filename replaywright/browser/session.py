@@ -97,6 +97,7 @@ class ChromiumSession:
         self._openers: dict[Tab, Tab] = {}
         self._opening: set[asyncio.Task[None]] = set()
         self._detached = False
+        self._reading: asyncio.Future[None] | None = None
         # From here on, so that attempts of a worker that was killed cannot be taken for ours.
         self._token = secrets.randbelow(2**40) + 1
 
@@ -450,13 +451,30 @@ class ChromiumSession:
         """See `BrowserSession.outline`."""
         return await self._read(lambda tab: storage.outline(tab, self.typed))
 
-    async def state(self, earlier: PageState | None) -> tuple[PageState, Outline]:
+    async def state(self) -> tuple[PageState, Outline]:
         """See `BrowserSession.state`."""
+        self._reading = reading = asyncio.get_running_loop().create_future()
+        try:
+            return await self._state()
+        finally:
+            reading.set_result(None)
+
+    async def left_alone(self) -> None:
+        """Wait until what `state` reads is read: what is given to the page from now on would show in it."""
+        if self._reading is not None:
+            await asyncio.wait({self._reading})
+
+    @property
+    def is_read(self) -> bool:
+        """Whether `state` is reading the page."""
+        return self._reading is not None and not self._reading.done()
+
+    async def _state(self) -> tuple[PageState, Outline]:
         tab = self.current
         try:
             await self.until(lambda: bool(tab.main.context), storage.TAKE_S)
             open_tabs = [known for known in self.tabs if not known.closed]
-            return await storage.take(tab, self.typed, tabs=len(open_tabs), earlier=earlier)
+            return await storage.take(tab, self.typed, tabs=len(open_tabs))
         except (PlaywrightError, WireFailed) as exc:
             self.require_alive()
             said = f"cookies and storage could not be read: {exc}"

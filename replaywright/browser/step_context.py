@@ -12,6 +12,7 @@ from replaywright.browser.waiting import Deadline
 from replaywright.domain.actions import Cause
 from replaywright.domain.observed import PredicateResult
 from replaywright.domain.outcomes import Evidence
+from replaywright.domain.targets import Target
 from replaywright.domain.text import shorten
 from replaywright.errors import ActionFailed
 from replaywright.ports import BeforeDispatch, Work
@@ -31,6 +32,8 @@ class StepContext:
         self.work = work
         self.step = work.step
         self.before_dispatch = before_dispatch
+        self.holds = before_dispatch is not None or session.is_read
+        """Whether the page agent has to wait for a word before it does anything."""
         self.deadline = Deadline(work.timeout_ms / 1000)
         self.dispatched = False
         """Whether the page may have been touched."""
@@ -60,6 +63,18 @@ class StepContext:
     def fail(self, reason: str, message: str) -> NoReturn:
         """Raise `ActionFailed`, which says whether the page may have been touched."""
         raise ActionFailed(reason, message, dispatched=self.dispatched)
+
+    async def left_alone(self) -> None:
+        """Wait until the page is read for the checkpoint before the step; that is none of the step's time."""
+        begun = time.monotonic()
+        await self.session.left_alone()
+        self.deadline.ends += time.monotonic() - begun
+
+    async def permitted(self, target: Target | None) -> None:
+        """Wait until `target`, or the page, may be given something."""
+        await self.left_alone()
+        if self.before_dispatch is not None:
+            await self.before_dispatch(target, self.before)
 
     # ------------------------------------------------------------------------------------------- evidence
 

@@ -97,7 +97,7 @@ async function databaseOf(name, version) {
 
 /** What this document's origin has stored, and what of it is left out. */
 async function stored() {
-  const leftOut = [], local = [], databases = [];
+  const leftOut = [], local = [], databases = [], scroll = [scrollX, scrollY];
   let size = 0;
   try {
     for (let index = 0; index < localStorage.length; index++) {
@@ -117,6 +117,5 @@ async function stored() {
   } catch (error) {  // of a document that may store nothing: sandboxed, or of no origin
     leftOut.push(`storage: ${error && error.message}`);
   }
-  return {origin: {origin: location.origin, localStorage: local, indexedDB: databases}, leftOut,
-    scroll: [scrollX, scrollY]};
+  return {origin: {origin: location.origin, localStorage: local, indexedDB: databases}, leftOut, scroll};
 }

@@ -33,8 +33,8 @@ def _source() -> str:
     return f'(() => {{\n"use strict";\n{script}\nreturn Promise.all([stored(), replaywright.outline()]);\n}})()'
 
 
-async def take(tab: Tab, typed: Sequence[str], *, tabs: int, earlier: PageState | None) -> tuple[PageState, Outline]:
-    """The state of `tab` and what it shows, read at one moment; what `earlier` knows of other origins is taken over.
+async def take(tab: Tab, typed: Sequence[str], *, tabs: int) -> tuple[PageState, Outline]:
+    """The state of `tab` and what it shows, read at one moment.
 
     Raises:
         WireFailed: the document does not answer.
@@ -48,14 +48,9 @@ async def take(tab: Tab, typed: Sequence[str], *, tabs: int, earlier: PageState 
         cookies.cancel()
         inner.cancel()
         raise
-    mine = told["origin"]
-    others = [] if earlier is None else earlier.storage.get("origins", [])
-    origins = [origin for origin in others if origin["origin"] != mine["origin"]]
-    if mine["localStorage"] or mine["indexedDB"]:
-        origins.append(mine)
     state = PageState(
         url=tab.url,
-        storage={"cookies": await cookies, "origins": origins},
+        storage={"cookies": await cookies, "origins": [told["origin"]]},
         scroll=tuple(told["scroll"]),
         tabs=tabs,
         left_out=tuple(told["leftOut"]),

@@ -64,6 +64,14 @@ class PageState(Record):
     outline: str = ""
     """Digest of the page's `Outline` in the artifact store, without secrets."""
 
+    def beside(self, earlier: "PageState | None") -> "PageState":
+        """The state with what `earlier` knows of other origins: a page tells of its own only."""
+        mine = self.storage.get("origins", [])
+        others = [] if earlier is None else earlier.storage.get("origins", [])
+        kept = [origin for origin in others if origin["origin"] not in {own["origin"] for own in mine}]
+        kept += [own for own in mine if own.get("localStorage") or own.get("indexedDB")]
+        return self.model_copy(update={"storage": {**self.storage, "origins": kept}})
+
 
 class TakeCheckpoint(Record):
     """Input of `session.checkpoint`."""

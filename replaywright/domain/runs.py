@@ -130,7 +130,7 @@ class ActionRequest(Record):
     reapply: bool = False
     """Bring a rebuilt browser forward: the step was done before, so the ledger is neither asked nor written."""
     checkpoint: bool = False
-    """Take a checkpoint when the step is done, whatever it is; a navigation and a commit have one anyway."""
+    """Take a checkpoint when the step is done, whatever it is; a commit has one anyway, a new page most times."""
     earlier: str = ""
     """Digest of the newest checkpoint: for a process that has taken none yet."""
     override: str = ""

@@ -6,6 +6,8 @@ from pathlib import Path
 
 DOWNLOADS_NAME = "downloads"
 """Folder in the session's directory that downloads are written to, whoever is attached."""
+_MAKERS = ("org.chromium.", "com.google.")
+"""How the name of a profile's socket directory begins, of Chromium and of Chrome; some versions put a dot in front."""
 
 
 def prepare_profile(profile: Path, downloads: Path) -> None:
@@ -29,6 +31,6 @@ def delete_profile(profile: Path) -> None:
         singleton = (profile / "SingletonSocket").readlink().parent
     except OSError:
         singleton = None
-    if singleton is not None and singleton.is_absolute() and singleton.name.startswith("org.chromium."):
+    if singleton is not None and singleton.is_absolute() and singleton.name.lstrip(".").startswith(_MAKERS):
         shutil.rmtree(singleton, ignore_errors=True)
     shutil.rmtree(profile, ignore_errors=True)

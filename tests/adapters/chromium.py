@@ -6,6 +6,8 @@ from urllib.parse import urlsplit
 
 import httpx
 
+from replaywright.keeper.profile import delete_profile
+
 
 class Chromium:
     """A Chromium of its own, with strict site isolation: a frame of another site is another process."""
@@ -44,6 +46,7 @@ class Chromium:
             self.process.kill()
         await self.process.wait()
         await self._rest
+        delete_profile(self.profile)
 
 
 async def leave_one_blank_tab(endpoint: str) -> None:

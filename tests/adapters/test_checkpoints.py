@@ -1,20 +1,28 @@
 """A checkpoint of one Chromium, put back into another: cookies, local storage, IndexedDB, the page and where it was."""
 
+import asyncio
 import statistics
 import time
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from replaywright.browser import storage
 from replaywright.browser.attach import ChromiumBrowsers
+from replaywright.browser.channel import Tab
 from replaywright.browser.session import ChromiumSession
+from replaywright.browser.step_context import StepContext
 from replaywright.domain.checkpoints import PageState
+from replaywright.domain.outlines import Outline
+from replaywright.domain.steps import Goto
 from replaywright.errors import ActionFailed
+from replaywright.ports import Work
 from tests.adapters import browser_site
 from tests.adapters.browser_site import Site
 from tests.adapters.chromium import Chromium
+from tests.adapters.steps import work
 
 FILL = """async () => {
   document.cookie = 'user=ada; path=/';
@@ -51,6 +59,21 @@ READ = """async () => {
 ALL = ["user=ada", "dark", 3, 200, 5, "12", True, [1, 2, 255], "a", True]
 
 
+class Waiting:
+    """`StepContext.left_alone`, telling when it is reached."""
+
+    def __init__(self, plain: Callable[[StepContext], Awaitable[None]]) -> None:
+        self._plain = plain
+        self.reached = asyncio.Event()
+
+    def __get__(self, context: StepContext, _owner: type) -> Callable[[], Awaitable[None]]:
+        async def left_alone() -> None:
+            self.reached.set()
+            await self._plain(context)
+
+        return left_alone
+
+
 async def shown(session: ChromiumSession, url: str) -> None:
     await session.current.page.goto(url)
 
@@ -61,12 +84,13 @@ async def test_what_a_site_stored_survives_into_another_browser(
     with browser_site.serving() as other_site:
         await shown(session, other_site.url("browser_second.html"))
         await session.current.page.evaluate(FILL)
-        first, _ = await session.state(None)
+        first, _ = await session.state()
         await shown(session, site.url("browser_second.html"))
         await session.current.page.evaluate("localStorage.setItem('theme', 'light')")
         await session.current.page.evaluate("document.body.style.height = '5000px'; scrollTo(0, 40)")
         # Another worker has not seen the other site: what is known of it comes from the checkpoint before.
-        second, _ = await session.state(first)
+        second, _ = await session.state()
+        second = second.beside(first)
         state = PageState.model_validate_json(second.model_dump_json())
 
         async with Chromium(chromium_path, tmp_path / "other") as endpoint:
@@ -97,7 +121,7 @@ async def test_the_outline_tells_names_and_what_fields_hold_also_in_frames(
     )
     session.typed.append("told to nobody")
 
-    _, read_for_a_checkpoint = await session.state(None)
+    _, read_for_a_checkpoint = await session.state()
 
     assert (await session.outline()) == read_for_a_checkpoint
     assert read_for_a_checkpoint.elements == (
@@ -106,6 +130,60 @@ async def test_the_outline_tells_names_and_what_fields_hold_also_in_frames(
         ("textbox", "Key", ""),
         ("button", "Inside", ""),
     )
+
+
+LOGGED = """<p>what it saw: <output></output></p><input aria-label="To">
+  <select aria-label="Size"><option>small<option>large</select>
+  <script>
+    const told = document.querySelector('output');
+    for (const kind of ['keydown', 'pointerdown', 'input', 'change'])
+      addEventListener(kind, (event) => { told.textContent += `${kind} `; });
+  </script>"""
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        work("click", {"label": "To"}),
+        work("fill", {"label": "To"}, text="ada"),
+        work("select_option", {"label": "Size"}, value="large"),
+        work("press", keys="a"),
+        work("goto", url="http://127.0.0.1/"),
+        work("close_tab"),
+    ],
+    ids=lambda asked: str(asked.step.action),
+)
+async def test_nothing_is_given_to_a_page_before_it_is_read(
+    session: ChromiumSession, site: Site, monkeypatch: pytest.MonkeyPatch, asked: Work
+) -> None:
+    await session.current.page.context.new_page()
+    await session.until(lambda: len(session.tabs) == 2, 5)
+    page = session.current.page
+    await shown(session, site.url("browser_second.html"))
+    await page.set_content(LOGGED)
+    begun, told, take = asyncio.Event(), asyncio.Event(), storage.take
+
+    async def slow(tab: Tab, typed: Sequence[str], *, tabs: int) -> tuple[PageState, Outline]:
+        begun.set()
+        await told.wait()
+        seen = await page.inner_text("output")
+        state, shown = await take(tab, typed, tabs=tabs)
+        return state.model_copy(update={"left_out": (seen,)}), shown
+
+    monkeypatch.setattr(storage, "take", slow)
+    reading = asyncio.create_task(session.state())
+    await begun.wait()
+    monkeypatch.setattr(StepContext, "left_alone", waiting := Waiting(StepContext.left_alone))
+    if isinstance(asked.step, Goto):
+        asked = work("goto", url=site.url("browser_second.html"))
+    acting = asyncio.create_task(session.perform(asked))
+    await waiting.reached.wait()
+    untouched = not acting.done()
+    told.set()
+    (state, _), report = await reading, await acting
+
+    assert (untouched, state.left_out) == (True, ("",))
+    assert (report.lookup.hit, report.acted) == (True, True)
 
 
 async def test_a_page_that_is_gone_is_not_taken_for_restored(session: ChromiumSession, site: Site) -> None:
@@ -137,7 +215,7 @@ async def test_what_cannot_be_kept_is_said_and_the_rest_is_kept(session: Chromiu
         }"""
     )
 
-    state, _ = await session.state(None)
+    state, _ = await session.state()
 
     assert [item["name"] for item in state.storage["origins"][-1]["localStorage"]] == ["theme"]
     assert state.left_out == ("IndexedDB keys: [object CryptoKey]",)
@@ -154,9 +232,9 @@ async def test_what_a_checkpoint_costs_is_printed(session: ChromiumSession, site
         return statistics.median(times)
 
     await shown(session, site.url("browser_second.html"))
-    empty = await median_ms(lambda: session.state(None))
+    empty = await median_ms(session.state)
     await session.current.page.evaluate(FILL)
-    filled = await median_ms(lambda: session.state(None))
+    filled = await median_ms(session.state)
     snapshot = await median_ms(session.snapshot)
 
     print(f"state {empty:.1f} ms; with 200 records in IndexedDB {filled:.1f} ms; snapshot {snapshot:.1f} ms")

@@ -21,6 +21,8 @@ _RECOVERY = "tests/workflows/test_recovery.py::"
 _BATCH = "tests/workflows/test_batch.py::"
 _FINISHING = "tests/workflows/test_finishing.py::"
 _KNOWLEDGE = "tests/unit/test_activities_knowledge.py::"
+_CHECKPOINTS = "tests/unit/test_activities_checkpoints.py::"
+_PAGES_READ = "tests/adapters/test_checkpoints.py::"
 _EVERY = "test_every_operation_in_every_state_leads_where_the_protocol_says"
 _HELD = "test_what_was_held_when_its_worker_was_lost_is_thrown_away_and_certainly_not_done"
 _NOT_LET_GO = "test_what_the_ledger_does_not_let_go_never_leaves_and_is_in_doubt_whatever_the_page_shows"
@@ -233,6 +235,30 @@ ACTIVITIES = (
         " or outcome.verification is not None:",
         " or bool(request.verify):",
         (_KNOWLEDGE + "test_what_does_not_hold_right_after_the_last_step_is_left_to_the_end",),
+    ),
+    Mutant(
+        "no checkpoint after a commit that soon followed another",
+        "a commit is followed by a checkpoint whenever the last one was taken",
+        "activities/checkpoints.py",
+        "        due = committed or request.checkpoint or (moved and ",
+        "        due = request.checkpoint or ((moved or committed) and ",
+        (_CHECKPOINTS + "test_a_new_page_right_after_a_checkpoint_has_none_and_a_commit_has_one",),
+    ),
+    Mutant(
+        "a page touched while it is read",
+        "a checkpoint shows nothing of the step after it",
+        "replaywright/browser/step_context.py",
+        "        await self.session.left_alone()\n",
+        "        self.session.is_read\n",
+        (_PAGES_READ + "test_nothing_is_given_to_a_page_before_it_is_read",),
+    ),
+    Mutant(
+        "cancelling forgotten before a long wait",
+        "a run that is cancelled does not wait for a person",
+        "workflows/board.py",
+        "        return self._aborted or workflow.cancellation_reason() is not None",
+        "        return self._aborted",
+        ("tests/workflows/test_people.py::test_a_run_that_is_cancelled_while_it_prepares_to_wait_ends",),
     ),
     Mutant(
         "page believed after the black box",

@@ -1,6 +1,6 @@
 """Checkpoints beside the steps: when one is taken, what it holds, and when a restored page passes for what it was."""
 
-import asyncio
+import time
 
 import pytest
 
@@ -15,7 +15,7 @@ from replaywright.domain.checkpoints import (
 )
 from replaywright.domain.outlines import Outline
 from replaywright.domain.predicates import TextContains
-from replaywright.domain.sessions import Wear
+from replaywright.domain.sessions import OpenSession, Wear
 from replaywright.errors import ActionFailed
 from replaywright.testing import FakeElement, FakePage
 from tests.unit.staged import (
@@ -69,6 +69,44 @@ async def test_a_navigation_has_a_checkpoint_that_nobody_waits_for(stage: Stage)
     assert (await state_of(stage, taken)).url == SENT
 
 
+async def test_a_browser_that_was_just_opened_has_nothing_to_lose(stage: Stage) -> None:
+    opened = await run_activity(stage.sessions.open_session, OpenSession(run_id="r1", lineage="l1", tenant="acme"))
+    adopted = await stage.attachments.hold(SESSION, 1)
+
+    assert time.monotonic() - (await stage.attachments.hold(opened.session, 1)).kept_at < 60
+    assert adopted.kept_at == float("-inf")
+
+
+async def test_a_new_page_right_after_a_checkpoint_has_none_and_a_commit_has_one(stage: Stage) -> None:
+    stage.actions.checkpoints = Checkpoints(stage.artifacts, stage.secrets, pause_s=3600)
+    to_form = step("goto", "", url=COMPOSE)
+
+    await stage.perform(request(GOTO_SENT, 1))
+    first = await told(stage)
+    moved = await stage.perform(request(to_form, 2))
+    second = await told(stage)
+    committed = await stage.perform(request(CLICK_SEND, 4, proposed=SEND, values={"to": "ada@example.com"}))
+    held = await stage.attachments.hold(SESSION, 1)
+    held.kept_at -= 3600
+    await stage.perform(request(to_form, 5))
+    later = await told(stage)
+
+    assert (moved.moved, second) == (True, None)
+    assert [None if one is None else one.position for one in (first, committed.checkpoint, later)] == [2, 5, 6]
+
+
+async def test_a_checkpoint_that_could_not_be_taken_is_tried_at_the_next_page(stage: Stage) -> None:
+    stage.actions.checkpoints = Checkpoints(stage.artifacts, stage.secrets, pause_s=3600)
+    stage.artifacts.is_away = True
+    lost = await stage.perform(request(CLICK_SEND, 4, proposed=SEND, values={"to": "ada@example.com"}))
+    stage.artifacts.is_away = False
+    await stage.perform(request(step("goto", "", url=COMPOSE), 5))
+    taken = await told(stage)
+
+    assert lost.checkpoint is None
+    assert taken is not None
+
+
 async def test_a_commit_is_told_with_its_checkpoint(stage: Stage) -> None:
     outcome = await stage.perform(request(CLICK_SEND, 4, proposed=SEND, values={"to": "ada@example.com"}))
 
@@ -90,8 +128,8 @@ async def test_a_checkpoint_tells_that_it_cannot_bring_everything_back(
 ) -> None:
     whole = stage.browser.state
 
-    async def state(before: PageState | None) -> tuple[PageState, Outline]:
-        read, shown = await whole(before)
+    async def state() -> tuple[PageState, Outline]:
+        read, shown = await whole()
         return read.model_copy(update={"tabs": 2}), shown
 
     monkeypatch.setattr(stage.browser, "state", state)
@@ -168,23 +206,6 @@ async def test_a_store_that_is_away_costs_the_checkpoint_and_not_the_step(stage:
 
     assert outcome.status == "done"
     assert await told(stage) is None
-
-
-async def test_the_next_step_waits_until_the_page_was_read(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
-    order, plain = [], stage.browser.state
-
-    async def slow(earlier: PageState | None) -> tuple[PageState, Outline]:
-        await asyncio.sleep(0.05)
-        order.append("read")
-        return await plain(earlier)
-
-    monkeypatch.setattr(stage.browser, "state", slow)
-    await stage.perform(request(step("goto", "", url=COMPOSE), 1))
-    order.append("the step is told")
-    await stage.perform(request(FILL_TO, 2, proposed=TO))
-    order.append("the next is done")
-
-    assert order == ["the step is told", "read", "the next is done"]
 
 
 # --------------------------------------------------------------------------------------------- restoring

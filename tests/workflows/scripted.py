@@ -191,6 +191,8 @@ class Script:
     )
     before_checkpoint: Callable[[TakeCheckpoint], Awaitable[None]] | None = None
     """What takes its time before a checkpoint of the page as it is."""
+    before_look: Callable[[LookForPerson], Awaitable[None]] | None = None
+    """What takes its time before the browser shows what a person is to see."""
     steered: list[NoteSteering] = field(default_factory=list)
     lend: Callable[[LendSession], Lent] = lambda request: Lent(
         host="h", boot_id="b", file=f"/{request.session.session_id}", until=0.0
@@ -259,6 +261,8 @@ def _people(script: Script) -> tuple[Callable[..., object], ...]:
     @activity.defn(name="person.look")
     async def look(request: LookForPerson) -> SeenByPerson:
         script.looked.append(request)
+        if script.before_look is not None:
+            await script.before_look(request)
         return SeenByPerson(url="http://site/", site_says=("A page",), picture="picture")
 
     @activity.defn(name="person.notify")

@@ -3,8 +3,8 @@
 import asyncio
 
 import pytest
-from temporalio.client import Client, WorkflowFailureError, WorkflowUpdateFailedError
-from temporalio.exceptions import ApplicationError
+from temporalio.client import Client, WorkflowFailureError, WorkflowHandle, WorkflowUpdateFailedError
+from temporalio.exceptions import ApplicationError, CancelledError
 from temporalio.testing import WorkflowEnvironment
 from temporalio.worker import Replayer
 
@@ -43,6 +43,39 @@ async def until(script: Script, event: str) -> Notice:
             if found := [notice for notice in script.notices if notice.event == event]:
                 return found[0]
             await asyncio.sleep(0.05)
+
+
+@pytest.mark.parametrize("at", ["the checkpoint", "the look at the page"])
+async def test_a_run_that_is_cancelled_while_it_prepares_to_wait_ends(client: Client, at: str) -> None:
+    begun, goes_on = asyncio.Event(), asyncio.Event()
+
+    async def slow(_request: object) -> None:
+        begun.set()
+        await goes_on.wait()
+
+    preparing = {"before_checkpoint" if at == "the checkpoint" else "before_look": slow}
+    script = Script(perform=covered, **preparing)  # type: ignore[arg-type]
+
+    async with scripted(client, script) as queue:
+        handle = await start(client, queue, run_of(GOTO, FILL, on_failure="ask"))
+        await begun.wait()
+        await handle.cancel()
+        async with asyncio.timeout(20):
+            while not await has_passed_on_the_request(handle):  # noqa: ASYNC110 - the history has no event
+                await asyncio.sleep(0.05)
+        goes_on.set()
+        async with asyncio.timeout(20):
+            with pytest.raises(WorkflowFailureError) as failure:
+                await handle.result()
+
+    assert isinstance(failure.value.cause, CancelledError)
+    assert len(script.closed) == 1
+
+
+async def has_passed_on_the_request(handle: WorkflowHandle[BrowserTask, RunResult]) -> bool:
+    """Whether what is under way was asked to end."""
+    history = await handle.fetch_history()
+    return any(event.HasField("activity_task_cancel_requested_event_attributes") for event in history.events)
 
 
 async def test_a_question_says_what_is_asked_since_when_and_what_the_page_shows(client: Client) -> None:
