@@ -451,7 +451,7 @@ async def _browser_workers(
         policing=policing,
     )
     if near is not None:
-        near.serve(actions, queues[0])
+        near.serve(actions, queues[0], host_name())
         exits.callback(near.serve, None)
     effects = EffectActivities(attachments, store, secrets, policing)
     skipping = Skipping(actions, attachments)
@@ -473,6 +473,8 @@ async def _browser_workers(
         LookActivities(attachments, artifacts, secrets, pictures=settings.planner_pictures).look,
         FitActivities(attachments, artifacts, secrets).fits,
         people.look,
+        sessions.open_session,
+        sessions.recover_session,
         sessions.close_session,
         lending.lend,
         lending.take_back,

@@ -269,7 +269,7 @@ class SessionActivities:
             ApplicationError: of type `NoPlace`: this host is full at the moment; nothing was started.
         """
         async with heartbeats("opening"):
-            opened = await self._open(request.epoch, request.instead_of, request.network)
+            opened = await self._open(request.epoch, request.instead_of, request.network, at_once=request.at_once)
             hit_run("opening")
         _log.info("session %s opened for %s", opened.session.session_id, request.run_id)
         return opened
@@ -319,15 +319,16 @@ class SessionActivities:
             return ()
         return most_refused(seen.refused)
 
-    async def _open(self, epoch: int, instead_of: str, network: NetworkPolicy | None) -> SessionOpened:
+    async def _open(
+        self, epoch: int, instead_of: str, network: NetworkPolicy | None, *, at_once: bool = False
+    ) -> SessionOpened:
         """A new browser; when the activity is cancelled on the way, it is given back before that is told."""
-        opening = asyncio.create_task(
-            self._opened(epoch, instead_of, self._policing.network(network or unrestricted()))
-        )
+        policy = self._policing.network(network or unrestricted())
+        opening = asyncio.create_task(self._opened(epoch, instead_of, policy, at_once))
         try:
             return await asyncio.shield(opening)
         except NoPlace as exc:
-            if time.monotonic() - self._told_full_at >= TELL_EVERY_S:
+            if not at_once and time.monotonic() - self._told_full_at >= TELL_EVERY_S:
                 self._told_full_at = time.monotonic()
                 _log.warning("runs wait for a browser: %s", exc)
             raise ApplicationError(str(exc), type="NoPlace", category=ApplicationErrorCategory.BENIGN) from exc
@@ -338,8 +339,9 @@ class SessionActivities:
                 await self._give_back((await opening).session)
             raise
 
-    async def _opened(self, epoch: int, instead_of: str, network: NetworkPolicy) -> SessionOpened:
-        ref = self._mine(await self._keepers.launch(uuid.uuid4().hex[:12], network, instead_of), epoch)
+    async def _opened(self, epoch: int, instead_of: str, network: NetworkPolicy, at_once: bool) -> SessionOpened:
+        launched = await self._keepers.launch(uuid.uuid4().hex[:12], network, instead_of, at_once=at_once)
+        ref = self._mine(launched, epoch)
         try:
             held = await self._attachments.hold(ref, epoch)
         except SessionLost:

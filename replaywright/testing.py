@@ -1104,6 +1104,7 @@ class FakeKeepers:
         self.worn = Wear()
         """What is told of every browser."""
         self.full = ""
+        self.starting = ""
         """Why there is no place for another browser; empty while there is."""
         self.policies: dict[str, NetworkPolicy] = {}
         """What each session may reach."""
@@ -1118,10 +1119,12 @@ class FakeKeepers:
         self.left: tuple[str, ...] = ()
         """What left a browser meanwhile."""
 
-    async def launch(self, session_id: str, network: NetworkPolicy, instead_of: str = "") -> SessionRef:
-        """A session of this host, unless it is full."""
-        if self.full:
-            raise NoPlace(self.full)
+    async def launch(
+        self, session_id: str, network: NetworkPolicy, instead_of: str = "", *, at_once: bool = False
+    ) -> SessionRef:
+        """A session of this host, unless it is full, or starts others and this one was not to wait for them."""
+        if self.full or (at_once and self.starting):
+            raise NoPlace(self.full or self.starting)
         self.launched.append((session_id, instead_of))
         self.policies[session_id] = network
         self.epochs[session_id] = 0

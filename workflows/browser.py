@@ -6,7 +6,7 @@ from typing import TypeVar
 
 from temporalio import workflow
 from temporalio.common import RetryPolicy
-from temporalio.exceptions import ActivityError, FailureError
+from temporalio.exceptions import ActivityError, FailureError, is_cancelled_exception
 
 from workflows import policies
 from workflows.meter import Meter
@@ -19,6 +19,7 @@ with workflow.unsafe.imports_passed_through():
     from replaywright.domain.runs import ActionRequest, NearOutcome
     from replaywright.domain.sessions import (
         CloseSession,
+        Here,
         OpenSession,
         RecoverSession,
         Recycling,
@@ -43,10 +44,11 @@ class Browser:
         show: Callable[[str], None],
         waited: Callable[[float], None],
         network: NetworkPolicy,
+        prefers_here: bool,
     ) -> None:
         """`show` tells what is done; `waited` is told how many seconds the run has waited for a place.
 
-        Every browser that is opened gets the policy `network`.
+        Every browser that is opened gets the policy `network`; with `prefers_here` it is this process's, if it can be.
         """
         self._show = show
         self._waited = waited
@@ -55,6 +57,7 @@ class Browser:
         self._tenant = tenant
         self._base_queue = base_queue
         self._network = network
+        self._prefers_here = prefers_here
         self.refused: tuple[RefusedHost, ...] = ()
         """Hosts that pages asked for and did not get, in the sessions that were given back."""
         self.session: SessionRef | None = None
@@ -88,8 +91,7 @@ class Browser:
         """Get a browser, waiting for a worker with a free place if need be."""
         if self.session is not None:
             return
-        opened = await self._anywhere("session.open", self._wanted(self.epoch), "session-open", "open a browser")
-        self.session = opened.session
+        self.session = await self._opened("session-open", "open a browser")
 
     async def recover(self) -> bool:
         """Find the browser again, or get a new one; returns whether the live page was adopted."""
@@ -99,19 +101,16 @@ class Browser:
             run_id=self._run_id, tenant=self._tenant, lost=self.ref, epoch=self.epoch, network=self._network
         )
         activity_id = f"session-recover-e{self.epoch}"
+        here = await self._here(activity_id)
         try:
-            opened: SessionOpened = await workflow.execute_activity(
+            opened = await self._asked(
                 "session.recover",
                 request,
-                result_type=SessionOpened,
-                activity_id=f"{activity_id}-host",
-                summary="find the browser again",
-                task_queue=self.ref.host_queue,
-                schedule_to_start_timeout=policies.ADOPT_TO_START,
-                start_to_close_timeout=policies.OPEN_LIMIT,
-                heartbeat_timeout=policies.HEARTBEAT,
-                retry_policy=policies.ONCE,
-                cancellation_type=workflow.ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
+                f"{activity_id}-host",
+                "find the browser again",
+                policies.ONCE,
+                queue=here.queue if here.queue and here.host == self.ref.host else self.ref.host_queue,
+                to_start=policies.ADOPT_TO_START,
             )
         except ActivityError as error:
             if not (policies.is_loss(error) or policies.has_no_place(error)):
@@ -138,8 +137,10 @@ class Browser:
             ActivityError: none is to be had at the moment; nothing has changed.
         """
         old, epoch = self.ref, self.epoch + 1
-        request = self._wanted(epoch, instead_of=old.session_id)
-        opened = await self._asked("session.open", request, name, "open another browser", policies.ONCE)
+        request, summary = self._wanted(epoch, instead_of=old.session_id), "open another browser"
+        opened = await self._opened_here(request, name, summary)
+        if opened is None:
+            opened = await self._asked("session.open", request, name, summary, policies.ONCE)
         self.raise_epoch()
         self.session, self.adopted, self.is_near = opened.session, False, True
         return old
@@ -160,9 +161,8 @@ class Browser:
             await self.close()
         self.session = None
         self.raise_epoch()
-        request = self._wanted(self.epoch)
-        opened = await self._anywhere("session.open", request, f"session-open-e{self.epoch}", "open another browser")
-        self.session, self.adopted, self.is_asleep, self.is_near = opened.session, False, False, True
+        session = await self._opened(f"session-open-e{self.epoch}", "open another browser")
+        self.session, self.adopted, self.is_asleep, self.is_near = session, False, False, True
 
     def _wanted(self, epoch: int, instead_of: str = "") -> OpenSession:
         return OpenSession(
@@ -276,6 +276,47 @@ class Browser:
         else:
             self.refused = most_refused((*self.refused, *(() if closed is None else closed.refused)))
 
+    async def _opened(self, activity_id: str, summary: str) -> SessionRef:
+        """A new browser, from this process if it has one to give at once, else from any worker."""
+        request = self._wanted(self.epoch)
+        opened = await self._opened_here(request, activity_id, summary)
+        if opened is None:
+            opened = await self._anywhere("session.open", request, activity_id, summary)
+        return opened.session
+
+    async def _opened_here(self, request: OpenSession, activity_id: str, summary: str) -> SessionOpened | None:
+        """A browser of the process that runs this workflow; None where it has none, or none to give at once."""
+        here = await self._here(activity_id)
+        if not here.queue:
+            return None
+        try:
+            return await self._asked(
+                "session.open",
+                request.model_copy(update={"at_once": True}),
+                f"{activity_id}-here",
+                f"{summary}, here",
+                policies.ONCE,
+                queue=here.queue,
+                to_start=policies.TO_START,
+            )
+        except ActivityError as error:
+            if is_cancelled_exception(error):
+                raise
+            return None
+
+    async def _here(self, activity_id: str) -> Here:
+        """Where the process that runs this workflow has its browsers; nowhere, if that makes no difference."""
+        if not (self._prefers_here and workflow.patched("open-here")):
+            return Here()
+        here: Here = await workflow.execute_local_activity(
+            "session.here",
+            result_type=Here,
+            activity_id=f"{activity_id}-where",
+            summary="where this process has its browsers",
+            start_to_close_timeout=policies.TO_START,
+        )
+        return here
+
     async def _anywhere(self, name: str, request: Record, activity_id: str, summary: str) -> SessionOpened:
         """Get a browser from any worker; where every place is taken the run says so, and waits."""
         try:
@@ -294,15 +335,25 @@ class Browser:
         return opened
 
     async def _asked(
-        self, name: str, request: Record, activity_id: str, summary: str, retry_policy: RetryPolicy
+        self,
+        name: str,
+        request: Record,
+        activity_id: str,
+        summary: str,
+        retry_policy: RetryPolicy,
+        *,
+        queue: str = "",
+        to_start: timedelta | None = None,
     ) -> SessionOpened:
+        """Ask the workers on `queue`, or any, for a browser."""
         opened: SessionOpened = await workflow.execute_activity(
             name,
             request,
             result_type=SessionOpened,
             activity_id=activity_id,
             summary=summary,
-            task_queue=policies.browser_queue(self._base_queue),
+            task_queue=queue or policies.browser_queue(self._base_queue),
+            schedule_to_start_timeout=to_start,
             start_to_close_timeout=policies.OPEN_LIMIT,
             heartbeat_timeout=policies.HEARTBEAT,
             retry_policy=retry_policy,

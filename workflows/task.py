@@ -140,6 +140,7 @@ class BrowserTask(SteeringUpdates, Views):
             show=self._show_doing,
             waited=self._planning.leave_out,
             network=network_of(run),
+            prefers_here=run.local_steps,
         )
         self._browser.session, self._browser.epoch = state.session, state.epoch
         self._browser.witness = state.witness

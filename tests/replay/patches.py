@@ -144,6 +144,7 @@ RUNS: dict[str, tuple[Callable[[], Script], RunInput]] = {
     "done-elsewhere": (recorded_too_late, run_of(GOTO, FILL)),
     "near-once": (without_a_store, run_of(GOTO, FILL, local_steps=True)),
     "near-recorded": (lambda: Script(near=True), run_of(GOTO, FILL, local_steps=True)),
+    "open-here": (lambda: Script(near=True, here="h"), run_of(GOTO, FILL, local_steps=True)),
     "policy": (Script, run_of(GOTO)),
     "questions": (closed_at_first, run_of(GOTO, FILL, on_failure="ask", mode="replay")),
     "approve-irreversible": (Script, run_of(GOTO, PAY)),

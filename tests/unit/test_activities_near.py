@@ -12,6 +12,7 @@ from activities.near import NearActions
 from replaywright.domain.actions import Action
 from replaywright.domain.outcomes import Status, StepOutcome
 from replaywright.domain.runs import ELSEWHERE, GOES_ON, ActionRequest, NearOutcome
+from replaywright.domain.sessions import Here
 from replaywright.ports import Known
 from replaywright.testing import FakeStepStore
 from tests.unit.staged import CLICK_HELP, HELP, SESSION, Stage, request, run_activity
@@ -61,6 +62,18 @@ async def test_a_quick_step_tells_what_it_was_asked_and_what_became_of_it(stage:
 
     assert answer.asked == ASKED
     assert answer.outcome.status is Status.DONE
+
+
+async def test_a_process_says_where_its_browsers_are_as_long_as_it_has_them(stage: Stage) -> None:
+    served = NearActions()
+    before = await run_activity(served.here)
+
+    served.serve(stage.actions, "mine", "a-host")
+    serving = await run_activity(served.here)
+    served.serve(None)
+
+    assert (before, serving) == (Here(), Here(queue="mine", host="a-host"))
+    assert await run_activity(served.here) == Here()
 
 
 async def test_a_process_takes_no_step_of_another_ones_sessions(stage: Stage) -> None:

@@ -4,12 +4,12 @@ import asyncio
 import contextlib
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable
+from typing import Any
 
 import pytest
 from temporalio.exceptions import ApplicationError
 
 from replaywright.domain.host_rules import unrestricted
-from replaywright.domain.network_policy import NetworkPolicy
 from replaywright.domain.sessions import (
     CloseSession,
     OpenSession,
@@ -143,6 +143,22 @@ async def test_a_full_host_refuses_a_browser_in_a_way_that_the_run_can_tell(
     assert {(error.type, error.message) for error in refused} == {("NoPlace", "all places are taken")}
     assert caplog.text.count("runs wait for a browser: all places are taken") == 1
     assert stage.keepers.dead == {"s1"}
+
+
+async def test_a_browser_that_is_wanted_at_once_is_not_waited_for_while_others_start(
+    stage: Stage, caplog: pytest.LogCaptureFixture
+) -> None:
+    stage.keepers.starting = "starting other browsers"
+    wanted = OpenSession(run_id="r1", lineage="l1", tenant="acme")
+
+    with pytest.raises(ApplicationError) as refused:
+        await run_activity(stage.sessions.open_session, wanted.model_copy(update={"at_once": True}))
+    opened = await run_activity(stage.sessions.open_session, wanted)
+
+    assert (refused.value.type, refused.value.message) == ("NoPlace", "starting other browsers")
+    assert caplog.text.count("runs wait for a browser") == 0
+    assert len(stage.keepers.launched) == 1
+    assert opened.session.session_id
 
 
 async def test_a_browser_that_comes_instead_of_another_takes_its_place(stage: Stage) -> None:
@@ -423,10 +439,10 @@ async def test_an_opening_that_is_cancelled_on_the_way_gives_its_browser_back(
     launched, go_on = asyncio.Event(), asyncio.Event()
     launch = stage.keepers.launch
 
-    async def slow(session_id: str, network: NetworkPolicy, instead_of: str = "") -> SessionRef:
+    async def slow(*given: Any, **options: Any) -> SessionRef:
         launched.set()
         await go_on.wait()
-        return await launch(session_id, network, instead_of)
+        return await launch(*given, **options)
 
     monkeypatch.setattr(stage.keepers, "launch", slow)
     request = OpenSession(run_id="r1", lineage="r1", tenant="acme")

@@ -57,7 +57,15 @@ from replaywright.domain.runs import (
     TryProbeRequest,
     Usage,
 )
-from replaywright.domain.sessions import CloseSession, OpenSession, RecoverSession, SessionOpened, SessionRef, Wear
+from replaywright.domain.sessions import (
+    CloseSession,
+    Here,
+    OpenSession,
+    RecoverSession,
+    SessionOpened,
+    SessionRef,
+    Wear,
+)
 from replaywright.domain.skill_runs import NewestRequest, NoteSkillRun
 from replaywright.domain.skills import Skill
 from replaywright.domain.steering import HandedBack, LendSession, Lent, NoteSteering, TakeBack
@@ -154,6 +162,8 @@ class Script:
     opened: list[OpenSession] = field(default_factory=list)
     near: bool = False
     """Whether the workflow's own process holds the browser."""
+    here: str | None = None
+    """The host of that process, if it has browsers of its own to give; they are on the session's queue."""
     local_ids: list[str] = field(default_factory=list)
     """Of the local activities that were tried."""
     full: Callable[[str], bool] = lambda _name: False
@@ -419,8 +429,8 @@ def _of_goals(script: Script) -> list[Callable[..., object]]:
     return [recall, claim, release, judge, learn, label, plan]
 
 
-def _near(script: Script) -> list[Callable[..., object]]:
-    """The browser actions as local activities, in the workflow's own process."""
+def _near(script: Script, queue: str) -> list[Callable[..., object]]:
+    """What the workflow's own process does, as local activities."""
 
     def named(action: Action) -> Callable[..., object]:
         @activity.defn(name=f"browser.{action}")
@@ -432,11 +442,15 @@ def _near(script: Script) -> list[Callable[..., object]]:
 
         return perform
 
-    return [named(action) for action in Action]
+    @activity.defn(name="session.here")
+    async def here() -> Here:
+        return Here() if script.here is None else Here(queue=f"{queue}-own", host=script.here)
+
+    return [*(named(action) for action in Action), here]
 
 
 def _activities(script: Script, queue: str) -> tuple[list[Callable[..., object]], ...]:
-    session = SessionRef(session_id="s1", queue=f"{queue}-own", host_queue=f"{queue}-own", host="h")
+    session = SessionRef(session_id="s1", queue=f"{queue}-own", host_queue=f"{queue}-host", host="h")
 
     def named(action: Action) -> Callable[..., object]:
         @activity.defn(name=f"browser.{action}")
@@ -496,7 +510,19 @@ def _activities(script: Script, queue: str) -> tuple[list[Callable[..., object]]
     decide, leave_out = _skipping(script)
     seen, notify, key = _people(script)
     actions = [named(action) for action in Action]
-    own = [*actions, decide, recover, close, verify, finish, try_probe, seen, *_looking(script), *_checkpoints(script)]
+    own = [
+        *actions,
+        decide,
+        opened,
+        recover,
+        close,
+        verify,
+        finish,
+        try_probe,
+        seen,
+        *_looking(script),
+        *_checkpoints(script),
+    ]
     own += _lending(script)
     of_models: list[Callable[..., object]] = [propose, revise, propose_probe, *_of_goals(script)]
     shared: list[Callable[..., object]] = [
@@ -528,11 +554,12 @@ async def scripted(client: Client, script: Script, queue: str = "", *, cached: i
         Worker(
             client,
             task_queue=queue,
-            activities=_near(script),
+            activities=_near(script, queue),
             no_remote_activities=True,
             max_cached_workflows=cached,
         ),
         Worker(client, task_queue=f"{queue}-own", activities=own, workflows=[]),
+        Worker(client, task_queue=f"{queue}-host", activities=own, workflows=[]),
         Worker(client, task_queue=browser_queue(queue), activities=shared),
         Worker(client, task_queue=model_queue(queue), activities=of_models),
     ):

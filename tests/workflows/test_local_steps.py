@@ -101,6 +101,83 @@ async def test_where_another_process_holds_the_browser_only_the_first_step_tries
     assert [request.sequence for request in script.performed] == [0, 1, 2]
 
 
+async def test_the_browser_is_opened_in_the_process_that_runs_the_workflow(client: Client) -> None:
+    script = Script(near=True, here="h", perform=known)
+
+    async with scripted(client, script) as queue:
+        handle = await start(client, queue, run_of(GOTO, FILL, local_steps=True))
+        await handle.result()
+
+    assert script.asked_for == ["session-open-here"]
+    assert [request.at_once for request in script.opened] == [True]
+    assert await scheduled(handle) == []
+    assert (await replay(await history_of(client, handle))).differences == ()
+
+
+async def test_where_that_process_has_no_place_at_once_any_other_opens_it(client: Client) -> None:
+    script = Script(here="h", perform=known)
+    script.full = lambda _name: len(script.asked_for) == 1
+
+    async with scripted(client, script) as queue:
+        handle = await start(client, queue, run_of(GOTO, FILL, local_steps=True))
+        result = await handle.result()
+
+    assert result.succeeded
+    assert script.asked_for == ["session-open-here", "session-open"]
+    assert [request.at_once for request in script.opened] == [False]
+
+
+async def test_where_that_process_cannot_start_a_browser_any_other_opens_it(client: Client) -> None:
+    script = Script(here="h", perform=known)
+
+    def breaks(_name: str) -> bool:
+        if len(script.asked_for) == 1:
+            raise ApplicationError("Chromium does not come up", type="StackFailed")
+        return False
+
+    script.full = breaks
+    async with scripted(client, script) as queue:
+        handle = await start(client, queue, run_of(GOTO, FILL, local_steps=True))
+        await handle.result()
+
+    assert script.asked_for == ["session-open-here", "session-open"]
+
+
+async def test_without_local_steps_the_browser_is_opened_by_any_process(client: Client) -> None:
+    script = Script(here="h")
+
+    async with scripted(client, script) as queue:
+        handle = await start(client, queue, run_of(GOTO, FILL))
+        await handle.result()
+
+    assert script.asked_for == ["session-open"]
+
+
+@pytest.mark.parametrize(("here", "on"), [("h", "-own"), ("another", "-host")])
+async def test_a_lost_browser_is_found_again_by_the_workflows_own_process_where_that_is_on_its_host(
+    client: Client, here: str, on: str
+) -> None:
+    def perform(request, call):  # type: ignore[no-untyped-def]
+        if request.sequence == 1 and call == 0:
+            raise lost()
+        return known(request)
+
+    script = Script(near=True, here=here, perform=perform)
+
+    async with scripted(client, script) as queue:
+        handle = await start(client, queue, run_of(GOTO, FILL, local_steps=True))
+        result = await handle.result()
+    history = await handle.fetch_history()
+    queues = {
+        event.activity_task_scheduled_event_attributes.activity_id: event.activity_task_scheduled_event_attributes
+        for event in history.events
+        if event.event_type == EventType.EVENT_TYPE_ACTIVITY_TASK_SCHEDULED
+    }
+
+    assert result.totals.recoveries == 1
+    assert queues["session-recover-e2-host"].task_queue.name == f"{queue}{on}"
+
+
 async def test_a_browser_that_a_local_step_loses_is_found_again(client: Client) -> None:
     def perform(request, call):  # type: ignore[no-untyped-def]
         if request.sequence == 1 and call == 0:
