@@ -21,6 +21,7 @@ _RECOVERY = "tests/workflows/test_recovery.py::"
 _BATCH = "tests/workflows/test_batch.py::"
 _FINISHING = "tests/workflows/test_finishing.py::"
 _KNOWLEDGE = "tests/unit/test_activities_knowledge.py::"
+_LOCAL = "tests/workflows/test_local_steps.py::"
 _CHECKPOINTS = "tests/unit/test_activities_checkpoints.py::"
 _PAGES_READ = "tests/adapters/test_checkpoints.py::"
 _EVERY = "test_every_operation_in_every_state_leads_where_the_protocol_says"
@@ -110,9 +111,7 @@ WORKFLOW = (
         "workflows",
         "        if not (self._run.local_steps and self.may_repeat):",
         "        if not self._run.local_steps:",
-        (
-            "tests/workflows/test_local_steps.py::test_what_may_be_repeated_is_local_and_a_press_with_consequences_never",
-        ),
+        (_LOCAL + "test_what_may_be_repeated_is_local_and_a_press_with_consequences_never",),
     ),
     Mutant(
         "verified before the end",
@@ -259,6 +258,22 @@ ACTIVITIES = (
         "        return self._aborted or workflow.cancellation_reason() is not None",
         "        return self._aborted",
         ("tests/workflows/test_people.py::test_a_run_that_is_cancelled_while_it_prepares_to_wait_ends",),
+    ),
+    Mutant(
+        "a browser waited for where others start",
+        "a run goes to another worker rather than wait for its own",
+        "replaywright/keeper/local.py",
+        "            async with self._places.turn(at_once=at_once):",
+        "            async with self._places.turn():",
+        ("tests/adapters/test_keeper.py::test_a_browser_that_is_wanted_at_once_waits_for_no_turn",),
+    ),
+    Mutant(
+        "a browser sought by another host's worker",
+        "only a worker of its host can adopt a browser",
+        "workflows/browser.py",
+        "here.queue if here.queue and here.host == self.ref.host else self.ref.host_queue",
+        "here.queue or self.ref.host_queue",
+        (_LOCAL + "test_a_lost_browser_is_found_again_by_the_workflows_own_process_where_that_is_on_its_host",),
     ),
     Mutant(
         "page believed after the black box",
