@@ -67,6 +67,6 @@ def limit(rows: Sequence[Row]) -> str:
     return (
         f"{row['browsers']} browsers: at most {row['steps_per_s']} steps/s, with {row['runs']} runs on "
         f"{row['workers']} worker(s). With its share of a run's start and end a step takes {whole:.0f} ms of processor "
-        f"time, most of it ({most_ms:.0f} ms) in {most}: {cores} cores have room for {room:.0f} a second. These parts had {row['busy']} of {cores} cores; "
-        f"the load of the machine was {row['load']}."
+        f"time, most of it ({most_ms:.0f} ms) in {most}: {cores} cores have room for {room:.0f} a second. These parts "
+        f"had {row['busy']} of {cores} cores; the load of the machine was {row['load']}."
     )
