@@ -1104,8 +1104,9 @@ class FakeKeepers:
         self.worn = Wear()
         """What is told of every browser."""
         self.full = ""
-        self.starting = ""
         """Why there is no place for another browser; empty while there is."""
+        self.starting = ""
+        """Why there is none at once; empty while there is."""
         self.policies: dict[str, NetworkPolicy] = {}
         """What each session may reach."""
         self.refused: tuple[RefusedHost, ...] = ()
