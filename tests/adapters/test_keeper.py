@@ -258,7 +258,8 @@ async def test_a_browser_that_is_wanted_at_once_waits_for_no_turn(
 
     async with places.Places(sessions, None).turn():
         with pytest.raises(NoPlace, match="is starting other browsers"):
-            await keepers.launch("s1", LOOPBACK, at_once=True)
+            async with asyncio.timeout(10):  # of the 600 s that others wait for their turn
+                await keepers.launch("s1", LOOPBACK, at_once=True)
 
     assert list_live(sessions) == []
 
