@@ -7,6 +7,7 @@ way.
 """
 
 import asyncio
+import contextlib
 from collections import deque
 from collections.abc import Coroutine
 from datetime import timedelta
@@ -307,7 +308,7 @@ class BrowserBatch:
         while True:
             await workflow.wait_condition(lambda: bool(self._open))
             if not self._foreign:
-                await workflow.sleep(policies.ROWS_LOOK_EVERY)
+                await self._until_a_look()
             since = workflow.now().timestamp() - policies.ROWS_LOOK_EVERY.total_seconds() / 2
             rows = [each for each in self._open.values() if each.number in self._foreign or each.began < since]
             if not rows:
@@ -322,6 +323,14 @@ class BrowserBatch:
             for end in seen.ended:
                 if end.number in self._foreign:
                     self._end(end)
+
+    async def _until_a_look(self) -> None:
+        """Return when it is time to see who waits for a person, or at once when a run is found that is no child."""
+        if not workflow.patched("found-at-once"):
+            await workflow.sleep(policies.ROWS_LOOK_EVERY)
+            return
+        with contextlib.suppress(TimeoutError):
+            await workflow.wait_condition(lambda: bool(self._foreign), timeout=policies.ROWS_LOOK_EVERY)
 
     async def _drain(self) -> None:
         """Give the rows under way a while to end before this history does, so that few have to be watched."""

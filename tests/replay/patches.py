@@ -4,6 +4,7 @@ The activities are scripted, the server is real. `hibernate` and `look-again` ha
 stack.
 """
 
+import asyncio
 import contextlib
 import uuid
 from collections.abc import Callable
@@ -31,6 +32,7 @@ from replaywright.domain.runs import (
 )
 from replaywright.settings import Settings
 from replaywright.stack.temporal import provide_temporal, start_temporal
+from tests.e2e.lab import until
 from tests.workflows.batches import bench, rows, third_fails
 from tests.workflows.scripted import Script, done, known, lost, missed, run_of, scripted, waiting
 from workflows.plugin import WorkflowPlugin
@@ -223,20 +225,54 @@ async def recorded(
     return history
 
 
-async def record_batch(folder: Path, scratch: Path, as_text: Callable[[WorkflowHistory], str]) -> None:
-    """Write, if they are missing, the two histories of a batch that continued as new, and has a row that failed."""
-    paths = [folder / f"{part}.json" for part in ("first", "last")]
-    if all(path.exists() for path in paths):
+async def record_batches(folder: Path, scratch: Path, as_text: Callable[[WorkflowHistory], str]) -> None:
+    """Write what is missing: a batch that continued as new, and has a row that failed, as `first` and `last`; and one
+    that finds the runs it had begun before, as workers decided before and after the patch `found-at-once`.
+    """
+    continued = [folder / f"{part}.json" for part in ("first", "last")]
+    begun_again = [folder / f"found-at-once-{side}.json" for side in ("before", "after")]
+    if all(path.exists() for path in (*continued, *begun_again)):
         return
     binary = await provide_temporal(scratch)
     server = await start_temporal(binary.path, log=scratch / "batch.log", database=scratch / "batch.db")
     try:
         client = await Client.connect(server.address, plugins=[WorkflowPlugin(sandboxed=True)])
-        async with bench(client, Script(perform=third_fails)) as made:
-            handle = await made.start(rows(5), f"batch-{uuid.uuid4().hex}", parallel=2, rows_per_history=3)
-            await handle.result()
-        first = client.get_workflow_handle(handle.id, run_id=handle.first_execution_run_id)
-        for path, execution in zip(paths, (first, client.get_workflow_handle(handle.id)), strict=True):
-            path.write_text(as_text(await execution.fetch_history()), encoding="utf-8")
+        if not all(path.exists() for path in continued):
+            for path, history in zip(continued, await batch_that_continued(client), strict=True):
+                path.write_text(as_text(history), encoding="utf-8")
+        for path in begun_again:
+            if not path.exists():
+                before = patch.object(workflow, "patched", lambda _name: False)
+                with before if path.stem.endswith("before") else contextlib.nullcontext():
+                    path.write_text(as_text(await batch_begun_again(client)), encoding="utf-8")
     finally:
         await server.child.stop()
+
+
+async def batch_that_continued(client: Client) -> tuple[WorkflowHistory, WorkflowHistory]:
+    """Its first history and its last."""
+    async with bench(client, Script(perform=third_fails)) as made:
+        handle = await made.start(rows(5), f"batch-{uuid.uuid4().hex}", parallel=2, rows_per_history=3)
+        await handle.result()
+    first = client.get_workflow_handle(handle.id, run_id=handle.first_execution_run_id)
+    return await first.fetch_history(), await client.get_workflow_handle(handle.id).fetch_history()
+
+
+async def batch_begun_again(client: Client) -> WorkflowHistory:
+    """Of one that was terminated with two rows under way."""
+    held = asyncio.Event()
+
+    async def performing(request: ActionRequest, _call: int) -> StepOutcome:
+        await held.wait()
+        return done(request)
+
+    async with bench(client, Script(performing=performing)) as made:
+        given = rows(2)
+        handle = await made.start(given, f"batch-{uuid.uuid4().hex}", parallel=2)
+        await until("both rows are under way", lambda: len({one.run_id for one in made.script.opened}) == len(given))
+        await handle.terminate("recorded")
+        again = await made.start(given, handle.id, parallel=2)
+        held.set()
+        await again.result()
+        history: WorkflowHistory = await again.fetch_history()
+    return history

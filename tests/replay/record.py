@@ -29,7 +29,7 @@ from replaywright.domain.tasks import Task
 from replaywright.settings import load_settings
 from tests.e2e.lab import FREEZE, Lab, until
 from tests.replay.bakery import Bakery, pressed
-from tests.replay.patches import record_batch, record_patches, record_searchable
+from tests.replay.patches import record_batches, record_patches, record_searchable
 
 FOLDER = Path(__file__).parent / "histories"
 PATCHES = FOLDER / "patches"
@@ -90,7 +90,7 @@ async def record() -> None:
         cleaned = lambda history: without_places(history, {socket.gethostname(): "host"})  # noqa: E731 - one line
         await record_patches(PATCHES, Path(folder), cleaned)
         await record_searchable(FOLDER / "searchable.json", Path(folder), cleaned)
-        await record_batch(FOLDER / "batches", Path(folder), cleaned)
+        await record_batches(FOLDER / "batches", Path(folder), cleaned)
         if missing("learned", "replayed", "recovered", "waited-for-a-person", "healed-with-fallback"):
             await record_on(Stage(load_settings(), tell=tell))
         if missing("revised", "came-late", "rebuilt-from-a-checkpoint", "hibernated", "resumed-after-an-edit"):

@@ -87,7 +87,7 @@ async def test_both_sides_of_a_change_of_the_workflow_replay(path: Path) -> None
 def test_a_change_that_histories_know_of_stays_in_the_workflow() -> None:
     sources = (Path(__file__).parents[2] / "workflows").glob("*.py")
     known = {name for path in sources for name in re.findall(r'patched\("([^"]+)"\)', path.read_text("utf-8"))}
-    files = [*HISTORIES, *PATCHES]
+    files = [*HISTORIES, *PATCHES, *BATCHES]
 
     histories = [WorkflowHistory.from_json(path.stem, path.read_text(encoding="utf-8")) for path in files]
 
@@ -107,8 +107,15 @@ async def test_a_recorded_history_replays_against_the_code_of_today(path: Path) 
     assert result.replay_failure is None
 
 
-def test_there_are_histories_of_a_batch_that_continued_as_new() -> None:
-    assert [path.stem for path in BATCHES] == ["first", "last"]
+def test_there_are_histories_of_batches_that_continued_as_new_and_of_before_and_after_a_change() -> None:
+    known = {path.stem: patches_in(WorkflowHistory.from_json(path.stem, path.read_text("utf-8"))) for path in BATCHES}
+
+    assert known == {
+        "first": set(),
+        "last": set(),
+        "found-at-once-before": set(),
+        "found-at-once-after": {"found-at-once"},
+    }
 
 
 @pytest.mark.parametrize("path", BATCHES, ids=lambda path: path.stem)

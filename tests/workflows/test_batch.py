@@ -83,8 +83,10 @@ async def test_a_batch_that_was_terminated_finds_the_runs_it_had_begun_when_it_i
         held.set()
         result = await again.result()
         ends = made.ended(handle.id)
+        history = await again.fetch_history()
 
     assert result.ended == {"done": 4}
+    assert not any(event.HasField("timer_fired_event_attributes") for event in history.events), "it waited for a look"
     assert Counter(made.greeted()) == dict.fromkeys((row.values["who"] for row in given), 1)
     assert [ends[row.number].run_id for row in given] == [run_id_of(handle.id, row) for row in given]
 
