@@ -61,11 +61,18 @@ async def browser(chromium_path: Path) -> AsyncIterator[Browser]:
         yield browser
 
 
-@pytest.fixture
-async def agent(browser: Browser) -> AsyncIterator[AgentPage]:
-    """A page with the page agent in it, in a context of its own."""
+@pytest.fixture(scope="module")
+async def agent_of_module(browser: Browser) -> AsyncIterator[AgentPage]:
+    """One page for all tests of a module: a context for each would take five times as long as what is done in it."""
     async with agent_page(browser) as agent:
         yield agent
+
+
+@pytest.fixture
+async def agent(agent_of_module: AgentPage) -> AgentPage:
+    """A page with the page agent in it, which is blank."""
+    await agent_of_module.leave()
+    return agent_of_module
 
 
 @pytest.fixture

@@ -74,6 +74,12 @@ class AgentPage:
         self.messages.clear()
         await self.page.goto(f"{ORIGIN}/{name}")
 
+    async def leave(self) -> None:
+        """Show nothing, with the pointer on nothing."""
+        await self.page.mouse.move(0, 0)
+        await self.page.goto("about:blank")
+        self.messages.clear()
+
     async def show(self, body: str) -> None:
         self._markup = body if "<!doctype" in body.lower() else f"<!doctype html><title>Shown</title>{body}"
         await self.open("shown")
