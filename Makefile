@@ -25,7 +25,7 @@ demo: setup ## run the main job: learn, replay, heal, fall back, survive a kill
 test: setup ## run the tests
 	$(BIN)/pytest $(SIDE_BY_SIDE) $(ARGS)
 
-test-long: setup ## run the long forms: every kill point, fault, answer of a model and channel of the gate, 2,000 ledger sequences
+test-long: setup ## run the long forms: every kill point, fault, answer of a model and channel of the gate, tutorial, examples
 	$(BIN)/pytest -m "long or slow" $(SIDE_BY_SIDE) $(ARGS)
 
 leaks: setup ## try 129 channels and 212 hostile addresses against the network policy; what got through, about five minutes

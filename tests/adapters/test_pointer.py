@@ -208,7 +208,11 @@ async def test_an_element_that_captures_the_pointer_is_dragged_by_a_distance(
 
 @pytest.mark.parametrize(
     ("what", "to", "reason"),
-    [("Write", "Closed", "not_dropped"), ("Write", "Nowhere", "no_destination"), ("One", "Nowhere", "no_destination")],
+    [
+        ("Write", "Closed", "not_dropped"),
+        pytest.param("Write", "Nowhere", "no_destination", marks=pytest.mark.long),
+        ("One", "Nowhere", "no_destination"),
+    ],
 )
 async def test_a_drag_that_cannot_land_fails_with_the_reason(
     session: ChromiumSession, site: Site, what: str, to: str, reason: str
@@ -528,7 +532,10 @@ async def test_a_page_that_takes_the_value_of_a_native_slider_when_a_key_is_let_
     assert await session.tabs[0].page.evaluate("taken.value") == "75"
 
 
-@pytest.mark.parametrize(("name", "value", "nearest"), [("Lowest price", "52", "50"), ("Highest price", "10", "20")])
+@pytest.mark.parametrize(
+    ("name", "value", "nearest"),
+    [("Lowest price", "52", "50"), pytest.param("Highest price", "10", "20", marks=pytest.mark.long)],
+)
 async def test_a_value_that_a_slider_does_not_have_is_refused_with_the_nearest(
     session: ChromiumSession, site: Site, name: str, value: str, nearest: str
 ) -> None:

@@ -41,6 +41,7 @@ def assert_as_told(typed: Typed) -> None:
     assert missing == [], f"{typed.command}\n{typed.said}"
 
 
+@pytest.mark.long
 def test_the_tutorial_can_be_followed_as_it_is_written(terminal: Terminal) -> None:
     for typed in terminal.follow(TUTORIAL):
         assert_as_told(typed)

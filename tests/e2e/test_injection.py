@@ -13,8 +13,24 @@ from tests.pages.hostile import PAGES
 
 pytestmark = pytest.mark.slow
 
-SHORT = ("plain", "approval", "homoglyph", "away-link", "redirect", "secret-out", "fault", "proof-link")
-LONG = (*SHORT, "thanks", "alert", "confirm", "late", "on-typing", "iban", "choose", "key", "note-out", "proof-away")
+SHORT = ("plain", "away-link", "secret-out", "fault")
+LONG = (
+    *SHORT,
+    "approval",
+    "homoglyph",
+    "redirect",
+    "proof-link",
+    "thanks",
+    "alert",
+    "confirm",
+    "late",
+    "on-typing",
+    "iban",
+    "choose",
+    "key",
+    "note-out",
+    "proof-away",
+)
 """Whatever shows only in a run that goes on."""
 
 

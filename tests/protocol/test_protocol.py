@@ -27,7 +27,13 @@ def whole_protocol(faults: Faults, *, probe: bool, stale: bool = False) -> Check
     return checked(faults=faults, probe=probe, stale=stale)
 
 
-@pytest.mark.parametrize("probe", [True, False], ids=["the site can be asked", "only a live page can tell"])
+@pytest.mark.parametrize(
+    "probe",
+    [
+        pytest.param(True, id="the site can be asked"),
+        pytest.param(False, id="only a live page can tell", marks=pytest.mark.long),
+    ],
+)
 def test_the_protocol_holds_in_every_interleaving_with_any_three_faults(probe: bool) -> None:
     found = whole_protocol(Faults(total=3), probe=probe)
 
