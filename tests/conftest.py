@@ -7,6 +7,7 @@ from datetime import timedelta
 from pathlib import Path
 
 import pytest
+import pytest_timeout  # type: ignore[import-untyped]
 from hypothesis import settings
 from temporalio.testing import WorkflowEnvironment
 
@@ -30,6 +31,18 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if item.get_closest_marker("long") is not None:
             item.add_marker(pytest.mark.timeout(_LONG_S))
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_exception_interact(node: pytest.Item | pytest.Collector) -> None:
+    """Time what comes after a failure, too: pytest-timeout stops its timer there, for a debugger.
+
+    What is torn down may hang, and so may the test that is run again.
+    """
+    if isinstance(node, pytest.Item):
+        settings = pytest_timeout._get_item_settings(node)
+        if settings.timeout:
+            node.config.pluginmanager.hook.pytest_timeout_set_timer(item=node, settings=settings)
 
 
 @pytest.fixture(scope="session")

@@ -195,6 +195,11 @@ class Lab:
         await self.stage.worker_ended()
         await self.stage.start_worker(**variables)
 
+    async def served(self) -> None:
+        """See to it that a worker serves: the test before, or this one when it is run again, may have ended it."""
+        if self.stage.worker.exit_status() is not None:
+            await self.stage.start_worker()
+
     async def learn(self) -> None:
         """Run once, so that later runs are replays."""
         ending = await self.run(self.order(mode=Mode.LEARN))

@@ -70,6 +70,8 @@ def shape(view: RunView) -> list[object]:
 async def test_report_progress_trace_and_spans_say_the_same_of_local_steps_as_of_regular_ones(
     lab: Lab, collector: Collector
 ) -> None:
+    await lab.served()
+
     orders = [await performed(lab, local_steps=near) for near in (False, True)]
 
     client, shapes, kinds, lines = lab.place.client, [], [], []
@@ -87,6 +89,7 @@ async def test_report_progress_trace_and_spans_say_the_same_of_local_steps_as_of
         assert (await replay(history)).differences == ()
         lab.assert_one_right_mail(order)
     await stop_worker(lab.stage.worker)
+    end_command_telemetry()
     spans = [Counter((span.name, span.failed) for span in of_run(collector, order)) for order in orders]
 
     assert kinds == [{False: STEPS}, {False: 1, True: STEPS - 1}]

@@ -70,6 +70,7 @@ async def test_a_replay_is_traced_from_the_client_to_the_browser_and_counted_by_
     lab: Lab, collector: Collector
 ) -> None:
     order = lab.order(mode=Mode.REPLAY)
+    await lab.served()
 
     await lab.run(order)
     told = families(lab.stage.worker_logs[-1])
@@ -113,7 +114,7 @@ async def test_no_secret_is_in_spans_metrics_or_logs(lab: Lab, collector: Collec
 @pytest.mark.long
 async def test_a_run_that_survives_its_worker_is_one_trace(lab: Lab, collector: Collector) -> None:
     order = lab.order(mode=Mode.REPLAY)
-    await lab.stage.start_worker()
+    await lab.served()
 
     await lab.killed_at("acted", 3, order)
     await lab.follow(order)
