@@ -497,7 +497,7 @@ class Attempt {
       if (!control) return null;
       // What was chosen may have led on to where the list is no more.
       if (!isConnected(control)) return true;
-      return this.choosing ? this.choosing.isDone(reading) : holdsOptions(control, wantedOptions(this.spec));
+      return this.choosing ? this.choosing.isDone(reading) : holdsChosen(control, wantedOptions(this.spec), reading);
     }
     if (!TEXT_NEEDS.has(need) || !control || !given(text)) return null;
     if (need === "paste" && this.isTakenOver()) return true;

@@ -271,6 +271,11 @@ function holdsOptions(select, wanted) {
   return Boolean(options) && Array.from(optionsOf(select)).every((option) => optionSelectedOf(option) === options.includes(option));
 }
 
+/** The same, also of a list that the page draws. */
+function holdsChosen(control, wanted, reading) {
+  return control instanceof HTMLSelectElement ? holdsOptions(control, wanted) : isChosenAlready(control, wanted, reading);
+}
+
 // --------------------------------------------------------------------------------------- state and change
 
 /** What a control holds, as Python is told. */
@@ -296,8 +301,7 @@ function isAsWanted(control, spec, reading) {
     case "check":
       return given(wanted) && checkedOf(control) === wanted && !isMixed(control);
     case "select":
-      return control instanceof HTMLSelectElement ? holdsOptions(control, wantedOptions(spec))
-        : isChosenAlready(control, wantedOptions(spec), reading);
+      return holdsChosen(control, wantedOptions(spec), reading);
     case "fill":
       return given(text) && (isEditable(control) || isSlider(control) || timeParts(control, reading)) && holdsText(control, text, reading);
   }
