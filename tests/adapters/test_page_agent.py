@@ -249,6 +249,18 @@ async def test_a_value_that_the_page_rejects_is_not_ok(agent: AgentPage) -> None
     assert (await agent.message("observed"))["valueOk"] is False
 
 
+async def test_a_drawn_list_that_shows_what_is_wanted_is_observed_as_it_is(agent: AgentPage) -> None:
+    await agent.show(
+        "<div role=listbox aria-label=Prio tabindex=0>"
+        "<div role=option aria-selected=false>Low</div><div role=option aria-selected=true>High</div></div>"
+    )
+
+    await agent.begin(query={"role": "listbox"}, need="select", options=["High"])
+
+    assert (await agent.message("ready"))["state"]["already"] is True
+    assert (await agent.message("observed"))["valueOk"] is True
+
+
 async def test_choosing_an_option_tells_the_page(agent: AgentPage) -> None:
     await agent.show(
         '<select aria-label=Prio onchange="document.title = this.value">'
