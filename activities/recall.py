@@ -10,7 +10,7 @@ from temporalio import activity
 
 from activities.heartbeats import heartbeats
 from activities.model import passing_on
-from replaywright.domain.recall import Recalled, RecallRecord, RecallRequest, masked, origin_of
+from replaywright.domain.recall import Recalled, RecallRecord, RecallRequest, masked, site_of
 from replaywright.domain.recalling import Candidate, Recaller, decided
 from replaywright.domain.similarity import SkillIndex, patterns_of
 from replaywright.domain.skills import Considered, Recall, Skill, SkillContext
@@ -106,7 +106,7 @@ class RecallActivities:
 
     async def _recaller(self, request: RecallRequest) -> tuple[Recaller, list[float] | None]:
         """For the skills of the site and those of none, and where the sentence lies if there is an embedding."""
-        site = origin_of(request.url)
+        site = site_of(request.url)
         skills = (*await self._skills.all(request.tenant, site), *await self._skills.all(request.tenant, ""))
         key = request.tenant, site
         kept = self._recallers.get(key)
@@ -160,7 +160,7 @@ class RecallActivities:
         record = RecallRecord(
             run_id=request.run_id,
             at=time.time(),
-            site=origin_of(request.url),
+            site=site_of(request.url),
             sentence=masked(request.goal),
             decision=recalled.decision,
             reason=recalled.reason,

@@ -6,7 +6,7 @@ from activities.heartbeats import heartbeats
 from replaywright.domain.goal_runs import CLAIM_S, ClaimRequest, JudgeRequest, Learned, LearnRequest, SkillUse
 from replaywright.domain.personalising import refusal, settled
 from replaywright.domain.predicates import Exists, Predicate
-from replaywright.domain.recall import origin_of
+from replaywright.domain.recall import site_of
 from replaywright.domain.recalling import other_context
 from replaywright.domain.skills import Skill, SkillContext, SkillStatus
 from replaywright.domain.targets import ElementQuery, Target
@@ -98,7 +98,7 @@ class SkillActivities:
             name=name,
             label=labels.label if known is None else known.label,
             description=labels.description if known is None else known.description,
-            site=origin_of(fill(task.url, request.values)),
+            site=site_of(fill(task.url, request.values)),
             verbs=labels.verbs if known is None else known.verbs,
             objects=labels.objects if known is None else known.objects,
             task=task.model_copy(update={"task": name}),
@@ -134,7 +134,7 @@ class SkillActivities:
             other = await self._skills.get(request.tenant, name)
             if other is None or other.run_id == request.run_id:
                 return name
-            is_same = other.site == origin_of(fill(task.url, request.values)) and task.goal in other.patterns
+            is_same = other.site == site_of(fill(task.url, request.values)) and task.goal in other.patterns
             if is_same and not other_context(other.context, context)[0]:
                 return name
         return f"{wanted}-{request.run_id[-8:].lower()}"

@@ -143,7 +143,7 @@ async def _round(number: int, task: Path, site: _Site, environment: dict[str, st
     settings = load_settings(home=Path(environment[f"{PREFIX}HOME"]))
     async with place(settings, tell=lambda _text: None) as here:
         events = (await here.client.get_workflow_handle(run_id).fetch_history()).to_json_dict()["events"]
-    [opened] = [call for call in calls_of(events) if call.activity_type == "session.open"]
+    *_, opened = [call for call in calls_of(events) if call.activity_type == "session.open"]
     asked = site.asked[f"/{number}"]
     at = (begun, time_of(events[0]), opened.began_at, opened.ended_at, asked)
     parts = {name: at[index + 1] - at[index] for index, name in enumerate(PARTS)}

@@ -78,7 +78,7 @@ with workflow.unsafe.imports_passed_through():
     from replaywright.domain.steps import Expand, Goto, Hover, Step, TakeOver, names_element
     from replaywright.domain.tasks import bind_parameters
     from replaywright.domain.weak_steps import WEAK_STEP
-    from replaywright.errors import InputInvalid
+    from replaywright.errors import InputInvalid, ReplaywrightError
 
 WARNINGS_KEPT = 20
 """Warnings that a run's result holds at most."""
@@ -227,9 +227,7 @@ class BrowserTask(SteeringUpdates, Views):
         except TaskFailed as failure:
             kept = {"artifacts": failure.artifacts, "rule": failure.rule}
             result = self._failed(failure.reason, str(failure), at_step=failure.at_step).model_copy(update=kept)
-        except ActivityError as error:
-            result = await self._broken_off(error)
-        except asyncio.CancelledError as error:
+        except (ActivityError, ReplaywrightError, asyncio.CancelledError) as error:
             result = await self._broken_off(error)
         self._steering.is_over = True
         result = await self._goals.ended(result, self._lists.course.rolled)
@@ -296,8 +294,12 @@ class BrowserTask(SteeringUpdates, Views):
             raise TaskBlocked(rule, policies.said(error), at_step=False) from error
         self._planning.cap(answer.caps)
 
-    async def _broken_off(self, error: ActivityError | asyncio.CancelledError) -> RunResult:
-        """The result of a run that an activity, or a person, has ended; a cancelled one gives back what it has."""
+    async def _broken_off(self, error: ActivityError | ReplaywrightError | asyncio.CancelledError) -> RunResult:
+        """The result of a run that an activity, a refusal or a person ended; a cancelled one gives back what it has."""
+        if isinstance(error, ReplaywrightError):
+            if self._browser.session is None or not workflow.patched("refused-open"):
+                raise error
+            return self._failed(type(error).__name__, str(error))
         if isinstance(error, ActivityError) and not isinstance(error.cause, CancelledError):
             kind = error.cause.type if isinstance(error.cause, ApplicationError) else None
             rule = rule_behind(error)

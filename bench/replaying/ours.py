@@ -45,7 +45,7 @@ class Shares:
 
     def add(self, spans: Mapping[str, list["Span"]]) -> None:
         """The steps of one run."""
-        before = spans["session.open"][0].ended
+        before = spans["session.open"][-1].ended
         for span in sorted(_steps(spans), key=lambda span: span.ended):
             costs = span.costs
             known = {name: getattr(costs, f"{name}_ms") for name in PARTS}
@@ -108,7 +108,7 @@ async def run_once(flow: Flow, *, mode: Mode = Mode.AUTO, local_steps: bool = Tr
     if not result.succeeded:
         raise Failed(f"{result.reason}: {result.message}")
     spans = await _activity_spans(flow.stage, await handle.fetch_history())
-    window = Window(spans["session.open"][0].ended, min(span.ended for span in _all(spans) if span.verified))
+    window = Window(spans["session.open"][-1].ended, min(span.ended for span in _all(spans) if span.verified))
     return Ran(window, result.totals.usage, spans)
 
 

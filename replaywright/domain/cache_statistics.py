@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from replaywright.domain.entries import ActionCacheEntry, EntryInfo, EntryStatus
-from replaywright.domain.recall import origin_of
+from replaywright.domain.recall import site_of
 
 
 @dataclass(frozen=True)
@@ -69,7 +69,7 @@ def counts_of(entries: Iterable[EntryInfo], held: int = 0) -> Counts:
 
 def _site_of(info: EntryInfo) -> str:
     """Origin of the pages that the entry is for; what it says itself, where that is no address."""
-    return origin_of(info.entry.site) or info.entry.site
+    return site_of(info.entry.site) or info.entry.site
 
 
 def cache_statistics(entries: Sequence[EntryInfo], held: Sequence[EntryInfo]) -> CacheStatistics:

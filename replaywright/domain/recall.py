@@ -9,9 +9,8 @@ from replaywright.domain.fitting import PassedOver
 from replaywright.domain.goals import tokens_of
 from replaywright.domain.runs import Usage
 from replaywright.domain.skills import Recall, SkillContext
-from replaywright.domain.urls import DEFAULT_PORTS, web_address
+from replaywright.domain.urls import origin_of, without_usual_port
 from replaywright.domain.words import VALUES, Kind
-from replaywright.errors import InputInvalid
 
 LEAST_SCORE = 0.2
 LEAST_SCORE_BOUNDS = (0.15, 0.7)
@@ -70,13 +69,9 @@ class Recalled(Recall):
 
 
 @lru_cache(maxsize=1024)
-def origin_of(url: str) -> str:
-    """Scheme, host and port of a URL, in small letters and without a port that goes without saying; else empty."""
-    try:
-        address = web_address(url)
-    except InputInvalid:
-        return ""
-    return address.origin.removesuffix(f":{DEFAULT_PORTS[address.scheme]}")
+def site_of(url: str) -> str:
+    """The site that skills and recalls are kept under: a URL's origin as browsers write it; empty for what is none."""
+    return without_usual_port(origin_of(url))
 
 
 def masked(goal: str) -> str:

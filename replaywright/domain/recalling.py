@@ -14,7 +14,7 @@ from replaywright.domain.frames import Frame, frame_of
 from replaywright.domain.goals import has_type
 from replaywright.domain.patterns import places_of
 from replaywright.domain.reading import Reading, read
-from replaywright.domain.recall import RecallRecord, RecallRequest, least_score, origin_of
+from replaywright.domain.recall import RecallRecord, RecallRequest, least_score, site_of
 from replaywright.domain.similarity import Ranked, SkillIndex
 from replaywright.domain.skills import Considered, Recall, Skill, SkillContext, SkillStatus
 from replaywright.domain.tasks import Parameter
@@ -62,7 +62,7 @@ class Recaller:
         explain: bool = False,
     ) -> list[Candidate]:
         """The most similar skills, best first, each with what speaks against it; `explain` takes other sites along."""
-        site = origin_of(request.url)
+        site = site_of(request.url)
         ranked = self.index.rank(request.goal, None if explain else site, LOOKED_AT, embedding)
         if explain:
             of_site = self.index.rank(request.goal, site, LOOKED_AT, embedding)
@@ -121,7 +121,7 @@ class Recaller:
 
 def _barred(request: RecallRequest, skill: Skill) -> tuple[str, str]:
     """What speaks against a skill whatever the sentence says; empty if nothing does."""
-    if skill.site and origin_of(skill.site) != origin_of(request.url):
+    if skill.site and site_of(skill.site) != site_of(request.url):
         return "other_site", skill.site
     if skill.status is not SkillStatus.ACTIVE:
         return "not_active", skill.status.value

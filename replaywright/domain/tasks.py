@@ -12,7 +12,7 @@ from replaywright.domain.base import Authored
 from replaywright.domain.budgets import Budget
 from replaywright.domain.lists import list_of, list_value
 from replaywright.domain.policy import Wishes
-from replaywright.domain.predicates import KINDS, Predicate
+from replaywright.domain.predicates import KINDS, Predicate, fill_predicate
 from replaywright.domain.steps import Extract, Fill, ForEach, Goto, Paste, Step, Type, Upload
 from replaywright.domain.templates import lone_parameter, malformed_in, parameters_in, secrets_in, texts_of
 from replaywright.errors import InputInvalid
@@ -320,7 +320,8 @@ def bind_parameters(task: Task, given: Mapping[str, str], *, place: str = "--par
     """All parameters' values: given, else default. `place` and a name is where the caller gives one.
 
     Raises:
-        InputInvalid: unknown name, missing value, or a value that is not of the declared type.
+        InputInvalid: unknown name, missing value, a value that is not of the declared type, or nothing is left of what
+            the task is verified by.
     """
     for name in given:
         if name not in task.parameters:
@@ -334,7 +335,17 @@ def bind_parameters(task: Task, given: Mapping[str, str], *, place: str = "--par
             raise InputInvalid(f"parameter {name!r} of task {task.task!r} has no value; pass {place}{name}=…{hint}")
         values[name] = checked_value(name, parameter, value)
     _check_size(task, values)
+    _check_verify(task, values)
     return values
+
+
+def _check_verify(task: Task, values: Mapping[str, str]) -> None:
+    for index, predicate in enumerate(task.verify):
+        try:
+            fill_predicate(predicate, values)
+        except InputInvalid as exc:
+            said = f"verify[{index}] of task {task.task!r}: {exc}; give one a value, or verify by something else"
+            raise InputInvalid(said) from exc
 
 
 def _check_size(task: Task, values: Mapping[str, str]) -> None:

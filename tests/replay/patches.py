@@ -20,6 +20,8 @@ from replaywright.cli.connect import Place
 from replaywright.cli.searchable import start_attributes
 from replaywright.domain.actions import Effect
 from replaywright.domain.outcomes import Status, StepOutcome
+from replaywright.domain.predicates import Exists
+from replaywright.domain.recall import Recalled
 from replaywright.domain.runs import (
     NOTHING_LEFT,
     RESOLVED,
@@ -30,11 +32,14 @@ from replaywright.domain.runs import (
     RunInput,
     Totals,
 )
+from replaywright.domain.skills import Skill, SkillStatus
+from replaywright.domain.targets import ElementQuery
+from replaywright.domain.tasks import parse_task
 from replaywright.settings import Settings
 from replaywright.stack.temporal import provide_temporal, start_temporal
 from tests.e2e.lab import until
 from tests.workflows.batches import bench, rows, third_fails
-from tests.workflows.scripted import Script, done, known, lost, missed, run_of, scripted, waiting
+from tests.workflows.scripted import Script, done, known, lost, missed, run_from, run_of, scripted, waiting
 from workflows.plugin import WorkflowPlugin
 from workflows.task import BrowserTask
 
@@ -130,6 +135,14 @@ def closed_at_first() -> Script:
     return Script(perform=perform)
 
 
+def recalled_for_nobody() -> Script:
+    """The recalled skill's start page must show nothing but the value of a parameter, which is empty."""
+    task = {"task": "send", "goal": "Send it", "parameters": {"to": {}}, "steps": [GOTO, FILL]}
+    field = Exists(exists=ElementQuery(name="{{to}}"))
+    skill = Skill(name="send", status=SkillStatus.ACTIVE, task=parse_task(task, "skill"), precondition=(field,))
+    return Script(recall=lambda _: Recalled(decision="accept", reason="accepted", skill=skill, values={"to": ""}))
+
+
 RUNS: dict[str, tuple[Callable[[], Script], RunInput]] = {
     "doubt-on-error": (
         lambda: in_the_send_step(ApplicationError("the answer did not come", type="RuntimeError")),
@@ -150,6 +163,7 @@ RUNS: dict[str, tuple[Callable[[], Script], RunInput]] = {
     "policy": (Script, run_of(GOTO)),
     "questions": (closed_at_first, run_of(GOTO, FILL, on_failure="ask", mode="replay")),
     "approve-irreversible": (Script, run_of(GOTO, PAY)),
+    "refused-open": (recalled_for_nobody, run_from("Send it")),
 }
 """By the name of the patch."""
 

@@ -16,7 +16,7 @@ from replaywright.domain.recall import (
     RecallRequest,
     least_score,
     masked,
-    origin_of,
+    site_of,
 )
 from replaywright.domain.recalling import Recaller, decided
 from replaywright.domain.similarity import SkillIndex
@@ -183,8 +183,8 @@ def test_what_is_kept_of_a_sentence_has_no_values() -> None:
 
 
 def test_a_site_is_scheme_host_and_port() -> None:
-    assert origin_of("HTTPS://Mail.Example.com:443/inbox?x=1") == MAIL
-    assert origin_of("http://127.0.0.1:8025/") == "http://127.0.0.1:8025"
+    assert site_of("HTTPS://Mail.Example.com:443/inbox?x=1") == MAIL
+    assert site_of("http://127.0.0.1:8025/") == "http://127.0.0.1:8025"
 
 
 def records(*outcomes: str, score: float = 0.5) -> list[RecallRecord]:

@@ -265,6 +265,15 @@ def test_a_wrong_value_names_parameter_and_expectation(given_values: dict[str, s
     assert str(caught.value) == message
 
 
+def test_values_that_leave_nothing_of_what_the_task_is_verified_by_are_refused_before_it_begins() -> None:
+    verify = [{"url_contains": "/"}, {"exists": {"name": "{{note}}"}}]
+    wanted = parse_task(task(parameters={"note": {"default": ""}}, verify=verify), "f")
+
+    assert bind_parameters(wanted, {"note": "Tea"}) == {"note": "Tea"}
+    with pytest.raises(InputInvalid, match=r"^verify\[1\] of task 'send-mail'.*all empty; give one a value"):
+        bind_parameters(wanted, {})
+
+
 def test_values_that_are_too_large_for_every_step_to_be_told_are_refused_with_the_largest() -> None:
     data = {"task": "t", "url": "http://x/", "parameters": {"to": {}, "body": {}}, "steps": [{"action": "go_back"}]}
     wanted = parse_task(data, "test")

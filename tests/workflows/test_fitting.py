@@ -30,6 +30,11 @@ def careful_skill() -> Skill:
     return skill().model_copy(update={"precondition": (field,), "context": context})
 
 
+def bare_skill() -> Skill:
+    """What its start page must show consists of nothing but a parameter's value."""
+    return skill().model_copy(update={"precondition": (Exists(exists=ElementQuery(name="{{subject}}")),)})
+
+
 def recalls_once() -> Callable[[RecallRequest], Recalled]:
     """As recall does: nothing that the run says it has passed over."""
 
@@ -111,3 +116,21 @@ async def test_in_mode_replay_a_skill_that_does_not_fit_ends_the_run_with_the_re
     assert bool(script.counted) == fit.own_page
     assert [one.step.action for one in script.performed] == ["goto"]
     assert len(script.closed) == 1
+
+
+async def test_what_cannot_be_asked_of_an_open_browser_ends_the_run_with_the_reason_and_closes_it(
+    client: Client,
+) -> None:
+    nobody = Recalled(decision="accept", reason="accepted", skill=bare_skill(), values={**VALUES, "subject": ""})
+    script = Script(recall=lambda _: nobody)
+
+    async with scripted(client, script) as queue:
+        handle = await start(client, queue, run_from(GOAL))
+        with pytest.raises(WorkflowFailureError) as failure:
+            await handle.result()
+        history = await handle.fetch_history()
+
+    result = failed(failure.value)
+    assert (result.reason, "its parameters are all empty" in result.message) == ("InputInvalid", True)
+    assert (len(script.opened), len(script.closed), len(script.performed)) == (1, 1, 1)
+    await Replayer(workflows=[], plugins=[WorkflowPlugin(sandboxed=True)]).replay_workflow(history)
