@@ -10,7 +10,8 @@ import worker
 from bench.scale.site import scripted
 from replaywright.domain.sessions import SessionRef
 from replaywright.keeper.identity import boot_id, host_name
-from replaywright.testing import FakeBrowsers, FakeBrowserSession, FakeKeepers
+from replaywright.testing.browser import FakeBrowsers, FakeBrowserSession
+from replaywright.testing.keepers import FakeKeepers
 
 KEPT = 1_000
 """Sessions that are known at most: more than any measurement has at a time."""

@@ -9,7 +9,7 @@ from typing import Any
 from replaywright.domain.steps import BODY_LIMIT, ITEMS_LIMIT
 from replaywright.domain.targets import Target
 from replaywright.domain.tasks import Task, parse_task
-from replaywright.testing import FakeElement, FakePage, FakeSite
+from replaywright.testing.browser import FakeElement, FakePage, FakeSite
 
 SCRIPTED_URL = "http://127.0.0.1/form"
 FIELDS = ("Name", "City", "Note")

@@ -9,7 +9,9 @@ from replaywright.browser.session import ChromiumSession
 from replaywright.domain.entries import ActionCacheEntry
 from replaywright.domain.outcomes import StepOutcome
 from replaywright.domain.runs import ActionRequest, Resolution, ResolveRequest
-from replaywright.testing import FakeArtifacts, FakeKeepers, FakeSecrets, FakeStepStore
+from replaywright.testing.keepers import FakeKeepers
+from replaywright.testing.steps import FakeStepStore
+from replaywright.testing.stores import FakeArtifacts, FakeSecrets
 from tests.adapters.networks import LOOPBACK
 from tests.unit.staged import SESSION, request, run_activity, step
 

@@ -17,7 +17,9 @@ from replaywright.errors import ModelMisconfigured, ModelRateLimited, ModelRefus
 from replaywright.llm.labeller import ModelLabeller
 from replaywright.llm.planner import ModelPlanner
 from replaywright.ports import Labelled
-from replaywright.testing import FakeArtifacts, FakeLabeller, FakePlanner, FakeSecrets, FakeStepStore
+from replaywright.testing.models import FakeLabeller, FakePlanner
+from replaywright.testing.steps import FakeStepStore
+from replaywright.testing.stores import FakeArtifacts, FakeSecrets
 from tests.adapters.test_llm import Reply, Scripted, called, completion, failed, scripted, stand_in
 from tests.unit.staged import run_activity
 

@@ -26,7 +26,8 @@ from replaywright.domain.urls import origin_of
 from replaywright.llm.executor import ModelExecutor
 from replaywright.llm.planner import ModelPlanner
 from replaywright.llm.prober import ModelProber
-from replaywright.testing import FakeArtifacts, FakeLabeller, FakeSecrets
+from replaywright.testing.models import FakeLabeller
+from replaywright.testing.stores import FakeArtifacts, FakeSecrets
 from tests.adapters.steps import work
 from tests.pages.hostile import PAGES, PLANTED, HostilePage, HostileSite, consequences, hostile_site
 from tests.pages.obedient import Obedient, obedient

@@ -11,7 +11,7 @@ from replaywright.browser.attach import ChromiumBrowsers
 from replaywright.browser.session import ChromiumSession
 from replaywright.domain.sessions import RecoverSession, SessionOpened, SessionRef
 from replaywright.errors import ActionFailed, SessionLost
-from replaywright.testing import FakeKeepers
+from replaywright.testing.keepers import FakeKeepers
 from tests.adapters.browser_site import Site
 from tests.adapters.chromium import Chromium
 from tests.adapters.gate_site import authority

@@ -14,7 +14,7 @@ from replaywright.errors import ModelFailed, ModelMisconfigured, ModelRateLimite
 from replaywright.llm.embedder import HttpEmbedder
 from replaywright.llm.reader import ModelParameterReader
 from replaywright.ports import Recalls
-from replaywright.testing_recall import FakeRecalls
+from replaywright.testing.recall import FakeRecalls
 from tests.adapters.test_llm import Reply, called, scripted
 
 T = "recalls"

@@ -10,7 +10,7 @@ from cache.row_ends import RedisRowEnds
 from replaywright.domain.batches import RowEnd
 from replaywright.errors import StoreUnavailable
 from replaywright.ports import RowEnds
-from replaywright.testing_batches import FakeRowEnds
+from replaywright.testing.batches import FakeRowEnds
 
 
 @pytest.fixture(params=["fake", "redis"])

@@ -13,7 +13,7 @@ from cache.connection import open_redis
 from cache.skills import RedisSkills
 from replaywright.domain.skills import SkillStatus
 from replaywright.ports import Skills
-from replaywright.testing_skills import FakeSkills
+from replaywright.testing.skills import FakeSkills
 from tests.unit.skills import SITE, run, skill
 
 Change: TypeAlias = Callable[[Skills, str], Awaitable[object]]

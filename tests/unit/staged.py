@@ -20,20 +20,10 @@ from replaywright.domain.runs import ActionRequest
 from replaywright.domain.sessions import SessionRef
 from replaywright.domain.steps import Step
 from replaywright.domain.targets import Target
-from replaywright.testing import (
-    Dispatch,
-    FakeArtifacts,
-    FakeBrowsers,
-    FakeBrowserSession,
-    FakeCodes,
-    FakeElement,
-    FakeKeepers,
-    FakeOverrides,
-    FakePage,
-    FakeSecrets,
-    FakeSite,
-    FakeStepStore,
-)
+from replaywright.testing.browser import Dispatch, FakeBrowsers, FakeBrowserSession, FakeElement, FakePage, FakeSite
+from replaywright.testing.keepers import FakeKeepers
+from replaywright.testing.steps import FakeStepStore
+from replaywright.testing.stores import FakeArtifacts, FakeCodes, FakeOverrides, FakeSecrets
 
 COMPOSE = "https://mail.example/compose"
 SENT = "https://mail.example/sent"

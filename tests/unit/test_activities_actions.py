@@ -27,7 +27,9 @@ from replaywright.errors import (
     StoreUnavailable,
 )
 from replaywright.ports import Known, Report
-from replaywright.testing import Dispatch, FakeElement, FakePage, FakeSecrets, FakeStepStore
+from replaywright.testing.browser import Dispatch, FakeElement, FakePage
+from replaywright.testing.steps import FakeStepStore
+from replaywright.testing.stores import FakeSecrets
 from tests.unit.staged import (
     CLICK_HELP,
     CLICK_SEND,

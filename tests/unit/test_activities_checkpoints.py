@@ -17,7 +17,7 @@ from replaywright.domain.outlines import Outline
 from replaywright.domain.predicates import TextContains
 from replaywright.domain.sessions import OpenSession, Wear
 from replaywright.errors import ActionFailed
-from replaywright.testing import FakeElement, FakePage
+from replaywright.testing.browser import FakeElement, FakePage
 from tests.unit.staged import (
     CLICK_HELP,
     CLICK_SEND,

@@ -5,7 +5,8 @@ from pathlib import Path
 from activities.downloads import FILES_TOLD, keep_downloads, not_kept
 from replaywright.domain.outcomes import DownloadedFile, Lookup
 from replaywright.ports import Download, Report
-from replaywright.testing import FakeArtifacts, FakeBrowserSession, FakeSite
+from replaywright.testing.browser import FakeBrowserSession, FakeSite
+from replaywright.testing.stores import FakeArtifacts
 
 
 def _download(folder: Path, name: str, state: str = "saved") -> Download:

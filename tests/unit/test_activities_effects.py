@@ -15,7 +15,7 @@ from replaywright.domain.outcomes import Status, StepOutcome
 from replaywright.domain.runs import ActionRequest, PersonVerdict, Resolution, ResolveRequest, SettleRequest
 from replaywright.errors import Fenced, ReplaywrightError, SessionLost, StoreUnavailable
 from replaywright.ports import SiteAnswer
-from replaywright.testing import FakePage
+from replaywright.testing.browser import FakePage
 from tests.unit.staged import (
     CLICK_SEND,
     COMPOSE,

@@ -10,7 +10,7 @@ from replaywright.domain.runs import ActionRequest, Mode, Usage
 from replaywright.domain.snapshots import Element, Snapshot
 from replaywright.errors import ActionFailed, SessionLost
 from replaywright.ports import Capture
-from replaywright.testing import FakeBrowserSession, FakeElement
+from replaywright.testing.browser import FakeBrowserSession, FakeElement
 from tests.unit.staged import CLICK_HELP, CLICK_SEND, COMPOSE, HELP, PASSWORD, SEND, TO, Stage, request, step
 
 NEVER = step("click", "the help button", expect=[{"text_contains": "no page says this"}, {"url_contains": "/compose"}])

@@ -13,7 +13,7 @@ from replaywright.keeper.client import KeeperClient
 from replaywright.keeper.commit_gate import LocalCommitGate
 from replaywright.keeper.gate import Gate
 from replaywright.keeper.protocol import GatePhase, OperationRecord
-from replaywright.testing_gate import FakeCommitGate, FakeGate
+from replaywright.testing.gate import FakeCommitGate, FakeGate
 
 
 async def armed(*, held: bool = False, armed_for_s: float = 60.0) -> tuple[FakeGate, FakeCommitGate]:

@@ -18,7 +18,8 @@ from replaywright.domain.snapshots import Snapshot
 from replaywright.domain.steps import Step
 from replaywright.domain.tasks import parse_task
 from replaywright.ports import Choice, PlanQuestion
-from replaywright.testing import FakeArtifacts, FakePlanner, FakeProposer
+from replaywright.testing.models import FakePlanner, FakeProposer
+from replaywright.testing.stores import FakeArtifacts
 from workflows import policies
 
 Check = Callable[[Sequence[Mapping[str, Any]]], tuple[Step, ...]]

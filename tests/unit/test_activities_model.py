@@ -20,7 +20,8 @@ from replaywright.errors import (
     ModelRefused,
     ModelUnavailable,
 )
-from replaywright.testing import FakeArtifacts, FakeOverrides, FakeProposer
+from replaywright.testing.models import FakeProposer
+from replaywright.testing.stores import FakeArtifacts, FakeOverrides
 from tests.unit.staged import SEND, TO, run_activity
 
 PAGE = Snapshot(

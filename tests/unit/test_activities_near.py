@@ -14,7 +14,7 @@ from replaywright.domain.outcomes import Status, StepOutcome
 from replaywright.domain.runs import ELSEWHERE, GOES_ON, ActionRequest, NearOutcome
 from replaywright.domain.sessions import Here
 from replaywright.ports import Known
-from replaywright.testing import FakeStepStore
+from replaywright.testing.steps import FakeStepStore
 from tests.unit.staged import CLICK_HELP, HELP, SESSION, Stage, request, run_activity
 
 ASKED = request(CLICK_HELP, proposed=HELP)

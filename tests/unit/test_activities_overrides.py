@@ -8,7 +8,8 @@ from replaywright.domain.actions import Effect
 from replaywright.domain.outcomes import Status
 from replaywright.domain.overrides import OverrideRule, parse_rules
 from replaywright.errors import ActionFailed
-from replaywright.testing import FakeElement, FakeOverrides
+from replaywright.testing.browser import FakeElement
+from replaywright.testing.stores import FakeOverrides
 from tests.unit.staged import CLICK_HELP, CLICK_SEND, FILL_TO, HELP, SEND, TO, Stage, request, step
 
 CLOSE_HELP = {"action": "click", "instruction": "help", "target": {"role": "button", "name": "Help"}}

@@ -12,7 +12,8 @@ from replaywright.domain.questions import Ask, LookForPerson, Notice, QuestionKi
 from replaywright.domain.targets import Target
 from replaywright.errors import NoticeFailed
 from replaywright.notices import CommandNotices
-from replaywright.testing import FakeCodes, FakeElement, FakePage
+from replaywright.testing.browser import FakeElement, FakePage
+from replaywright.testing.stores import FakeCodes
 from tests.unit.staged import COMPOSE, PASSWORD, SESSION, Stage, run_activity
 
 ASK = Ask(kind=QuestionKind.APPROVE, text="may it be sent?", sequence=2, answers=("approve", "refuse"))

@@ -11,13 +11,10 @@ from replaywright.domain.runs import Mode
 from replaywright.domain.snapshots import Snapshot
 from replaywright.domain.tasks import parse_task
 from replaywright.ports import Look, PlanQuestion
-from replaywright.testing import (
-    FakeBrowserSession,
-    FakeLabeller,
-    FakePlanner,
-    FakeSecrets,
-    FakeStepStore,
-)
+from replaywright.testing.browser import FakeBrowserSession
+from replaywright.testing.models import FakeLabeller, FakePlanner
+from replaywright.testing.steps import FakeStepStore
+from replaywright.testing.stores import FakeSecrets
 from tests.unit.staged import CLICK_SEND, COMPOSE, HELP, PASSWORD, SESSION, Stage, request, run_activity, step
 from workflows.planning import seen_of
 

@@ -12,7 +12,9 @@ from replaywright.domain.snapshots import Element, Snapshot
 from replaywright.domain.targets import Target
 from replaywright.domain.tasks import parse_task
 from replaywright.errors import ModelRateLimited
-from replaywright.testing import FakeArtifacts, FakePlanner, FakeStepStore
+from replaywright.testing.models import FakePlanner
+from replaywright.testing.steps import FakeStepStore
+from replaywright.testing.stores import FakeArtifacts
 from tests.unit.staged import run_activity
 
 PAGE = Snapshot(

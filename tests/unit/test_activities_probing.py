@@ -11,7 +11,8 @@ from replaywright.domain.runs import ActionRequest, ProposeProbeRequest, Resolut
 from replaywright.domain.targets import Target
 from replaywright.errors import ModelUnavailable
 from replaywright.ports import SiteAnswer
-from replaywright.testing import FakeElement, FakePage, FakeProber
+from replaywright.testing.browser import FakeElement, FakePage
+from replaywright.testing.models import FakeProber
 from tests.unit.staged import COMPOSE, SEND, SENT, Stage, of_run, request, run_activity, step
 
 SEARCH = "https://mail.example/search"

@@ -11,9 +11,9 @@ from replaywright.domain.skills import Skill, SkillStatus
 from replaywright.domain.steps import Goto
 from replaywright.domain.tasks import Parameter, Task
 from replaywright.errors import ModelRateLimited, ModelUnavailable
-from replaywright.testing import FakeStepStore
-from replaywright.testing_recall import FakeEmbedder, FakeParameterReader, FakeRecalls
-from replaywright.testing_skills import FakeSkills
+from replaywright.testing.recall import FakeEmbedder, FakeParameterReader, FakeRecalls
+from replaywright.testing.skills import FakeSkills
+from replaywright.testing.steps import FakeStepStore
 from tests.unit.staged import run_activity
 
 SITE = "https://files.example.com"

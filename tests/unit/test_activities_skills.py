@@ -11,8 +11,8 @@ from replaywright.domain.personalising import PERSONALISED, refusal
 from replaywright.domain.skills import SkillRef, SkillStatus
 from replaywright.domain.targets import Target
 from replaywright.domain.tasks import Task, parse_task
-from replaywright.testing import FakeSecrets
-from replaywright.testing_skills import FakeSkills
+from replaywright.testing.skills import FakeSkills
+from replaywright.testing.stores import FakeSecrets
 
 GOTO = {"action": "goto", "url": "http://site/"}
 FILL = {"action": "fill", "instruction": "the To field", "value": "{{to}}"}

@@ -11,7 +11,7 @@ from replaywright.domain.pictures import Pictures
 from replaywright.domain.runs import Mode
 from replaywright.errors import ArtifactsUnavailable
 from replaywright.ports import Shown
-from replaywright.testing import FakeBrowserSession
+from replaywright.testing.browser import FakeBrowserSession
 from tests.unit.staged import CLICK_HELP, COMPOSE, FILL_TO, SESSION, TO, Stage, request, step
 
 

@@ -9,7 +9,7 @@ from replaywright.domain.outcomes import Evidence, Status, StepOutcome, UnsafeRe
 from replaywright.domain.redacted import redacted_outcome, redacted_snapshot, redacted_target
 from replaywright.domain.snapshots import Element, Snapshot
 from replaywright.domain.targets import Box, FrameStep, Target
-from replaywright.testing import FakeSecrets
+from replaywright.testing.stores import FakeSecrets
 
 SECRET = "hunter2!"
 GONE = "{{secret:P}}"

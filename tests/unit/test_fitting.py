@@ -9,9 +9,9 @@ from replaywright.domain.recall import RecallRecord, least_score
 from replaywright.domain.skills import SkillContext, SkillRef
 from replaywright.domain.snapshots import Element, Snapshot
 from replaywright.domain.targets import Target
-from replaywright.testing import FakeSecrets
-from replaywright.testing_recall import FakeRecalls
-from replaywright.testing_skills import FakeSkills
+from replaywright.testing.recall import FakeRecalls
+from replaywright.testing.skills import FakeSkills
+from replaywright.testing.stores import FakeSecrets
 from tests.unit.test_activities_skills import VALUES, task
 from tests.unit.test_domain_recall import MAIL, SENTENCE, recalled, skill
 

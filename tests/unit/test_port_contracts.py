@@ -28,16 +28,11 @@ from replaywright.ports import (
     StepStore,
     TargetProposer,
 )
-from replaywright.testing import (
-    FakeArtifacts,
-    FakeBrowsers,
-    FakeBrowserSession,
-    FakeKeepers,
-    FakeOverrides,
-    FakeProposer,
-    FakeSecrets,
-    FakeStepStore,
-)
+from replaywright.testing.browser import FakeBrowsers, FakeBrowserSession
+from replaywright.testing.keepers import FakeKeepers
+from replaywright.testing.models import FakeProposer
+from replaywright.testing.steps import FakeStepStore
+from replaywright.testing.stores import FakeArtifacts, FakeOverrides, FakeSecrets
 from replaywright.vault.environment import EnvironmentSecrets
 
 if TYPE_CHECKING:  # the type checker compares signatures

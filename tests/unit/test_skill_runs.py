@@ -8,7 +8,7 @@ from replaywright.domain.runs import RunResult
 from replaywright.domain.skill_runs import NewestRequest, NoteSkillRun, is_outside, skill_run
 from replaywright.domain.skills import SkillStatus
 from replaywright.errors import InputInvalid
-from replaywright.testing_skills import FakeSkills
+from replaywright.testing.skills import FakeSkills
 from tests.unit.skills import run, skill
 
 DONE = RunResult(succeeded=True)

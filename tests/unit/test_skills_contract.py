@@ -9,7 +9,7 @@ from cache.connection import open_redis
 from cache.skills import RedisSkills
 from replaywright.domain.skills import HISTORY_KEPT, RECENT_RUNS, Rate, Skill, SkillStatus
 from replaywright.ports import Skills
-from replaywright.testing_skills import FakeSkills
+from replaywright.testing.skills import FakeSkills
 from tests.unit.skills import SITE, run, skill
 
 ACTIVE, CANDIDATE, SUSPECT, RETIRED = (

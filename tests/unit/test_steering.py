@@ -15,14 +15,10 @@ from replaywright.domain.steering import LendSession, Lent, NoteSteering, Said, 
 from replaywright.domain.tasks import Task, parse_task
 from replaywright.errors import InputInvalid, SessionLost
 from replaywright.keeper.identity import boot_id, host_name
-from replaywright.testing import (
-    FakeArtifacts,
-    FakeBrowsers,
-    FakeKeepers,
-    FakeSecrets,
-    FakeSite,
-    FakeStepStore,
-)
+from replaywright.testing.browser import FakeBrowsers, FakeSite
+from replaywright.testing.keepers import FakeKeepers
+from replaywright.testing.steps import FakeStepStore
+from replaywright.testing.stores import FakeArtifacts, FakeSecrets
 
 FILL = {"action": "fill", "instruction": "the name field", "value": "{{who}}"}
 

@@ -22,18 +22,11 @@ from replaywright.errors import (
     StoreUnavailable,
 )
 from replaywright.ports import Recording, Work
-from replaywright.testing import (
-    Dispatch,
-    FakeArtifacts,
-    FakeBrowsers,
-    FakeBrowserSession,
-    FakeElement,
-    FakeKeepers,
-    FakePage,
-    FakeProposer,
-    FakeSite,
-    FakeStepStore,
-)
+from replaywright.testing.browser import Dispatch, FakeBrowsers, FakeBrowserSession, FakeElement, FakePage, FakeSite
+from replaywright.testing.keepers import FakeKeepers
+from replaywright.testing.models import FakeProposer
+from replaywright.testing.steps import FakeStepStore
+from replaywright.testing.stores import FakeArtifacts
 
 COMPOSE = "https://mail.example/compose"
 SENT = "https://mail.example/sent"

@@ -14,7 +14,7 @@ from replaywright.domain.fingerprints import fingerprint
 from replaywright.domain.tasks import parse_task
 from replaywright.domain.totp import Totp, totp_of
 from replaywright.errors import InputInvalid, SecretMissing
-from replaywright.testing import FakeSecrets
+from replaywright.testing.stores import FakeSecrets
 from tests.unit.staged import TO, Stage, request, step
 
 SEEDS = {"SHA1": 20, "SHA256": 32, "SHA512": 64}

@@ -21,8 +21,8 @@ from replaywright.domain.batches import (
 from replaywright.domain.outcomes import StepOutcome
 from replaywright.domain.runs import ActionRequest, Mode, RunInput
 from replaywright.domain.tasks import parse_task
-from replaywright.testing import FakeArtifacts
-from replaywright.testing_batches import FakeRowEnds
+from replaywright.testing.batches import FakeRowEnds
+from replaywright.testing.stores import FakeArtifacts
 from tests.workflows.scripted import Script, done, missed, scripted
 from workflows.batch import BrowserBatch
 from workflows.policies import batch_queue

@@ -1,0 +1,493 @@
+"""A browser of scripted pages, without a browser."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from replaywright.domain.actions import Action, Cause
+from replaywright.domain.checkpoints import PageState
+from replaywright.domain.evaluation import evaluate, failing, text_matches
+from replaywright.domain.loops import items_of
+from replaywright.domain.matching import Candidate, Decision, decide_identified, decide_similar
+from replaywright.domain.observed import (
+    AssertionContext,
+    ElementProbe,
+    ElementState,
+    PredicateResult,
+    Probe,
+    ProbeResult,
+)
+from replaywright.domain.outcomes import Evidence, Lookup, UnsafeRequest
+from replaywright.domain.outlines import Outline
+from replaywright.domain.overrides import OverrideRule
+from replaywright.domain.pictures import Box
+from replaywright.domain.predicates import Predicate, probes_of
+from replaywright.domain.proof import needs_proof, proof_of
+from replaywright.domain.secret_sites import RULE, refusal
+from replaywright.domain.snapshots import Element, Snapshot
+from replaywright.domain.steps import ITEMS_FIELD, Extract, ForEach, Goto, SelectOption, action_of, names_element
+from replaywright.domain.targets import ElementQuery, Target
+from replaywright.domain.templates import fill
+from replaywright.domain.text import normalise
+from replaywright.errors import (
+    ActionFailed,
+    ReplaywrightError,
+    SessionLost,
+)
+from replaywright.ports import (
+    BeforeDispatch,
+    Capture,
+    Download,
+    Look,
+    Report,
+    Shown,
+    SiteAnswer,
+    Work,
+)
+from replaywright.testing.faults import raise_next
+from replaywright.testing.gate import FakeGate
+
+
+@dataclass
+class FakeElement:
+    """One element of a scripted page, and what happens when it is clicked or gets a key."""
+
+    target: Target
+    value: str = ""
+    goes_to: str = ""
+    """URL of the page that opens."""
+    shows: str = ""
+    """Text that appears; `{{id}}` stands for the value of the page's element with that id."""
+    sends: tuple[UnsafeRequest, ...] = ()
+    visible: bool = True
+
+
+@dataclass
+class FakePage:
+    """A scripted page."""
+
+    elements: dict[str, FakeElement] = field(default_factory=dict)
+    """By id, as it stands in snapshots."""
+    title: str = ""
+    texts: tuple[str, ...] = ()
+    extracts: dict[str, Any] = field(default_factory=dict)
+    """What `extract` finds, by the name of the field."""
+
+
+@dataclass(frozen=True)
+class Dispatch:
+    """One input that reached a page."""
+
+    action: Action
+    element: str = ""
+    text: str = field(default="", repr=False)
+
+
+@dataclass
+class FakeSite:
+    """Scripted pages by URL, and everything that was done to them by all sessions."""
+
+    pages: dict[str, FakePage] = field(default_factory=dict)
+    dispatches: list[Dispatch] = field(default_factory=list)
+    fail_before: list[ReplaywrightError | None] = field(default_factory=list)
+    """For each action to come, an error to raise with nothing dispatched; None for none."""
+    fail_after: list[ReplaywrightError | None] = field(default_factory=list)
+    """For each action to come, an error to raise once the input has reached the page; None for none."""
+    fail_restore: list[ReplaywrightError | None] = field(default_factory=list)
+    """For each restoring to come, an error to raise; None for none."""
+    answers: list[SiteAnswer | ReplaywrightError] = field(default_factory=list)
+    """What `ask_site` answers the next times."""
+    asked: int = 0
+    """How often the site was asked."""
+    captures: list[Capture] = field(default_factory=list)
+    """What `capture` returns the next times."""
+    no_picture: str = ""
+    """Why `look` has no picture; empty while it has one."""
+    downloads: list[Download] = field(default_factory=list)
+    """What reports tell of, until it is released."""
+    gate: FakeGate | None = None
+    """What the requests of its pages have to pass."""
+
+    def page(self, url: str) -> FakePage:
+        """The page at `url`, with or without its query; an empty one when none is scripted."""
+        return self.pages.get(url) or self.pages.get(url.partition("?")[0]) or FakePage()
+
+
+class FakeBrowserSession:
+    """A `BrowserSession` on a `FakeSite`. It finds elements with the domain's own decisions."""
+
+    def __init__(self, site: FakeSite, url: str = "about:blank") -> None:
+        self.site = site
+        self.is_lost = False
+        """While set, everything raises `SessionLost`."""
+        self.detached = 0
+        """How often it was let go of."""
+        self.works: list[Work] = []
+        """What it was asked to do, oldest first."""
+        self.stored: list[dict[str, Any]] = []
+        """What its origins have stored."""
+        self._opened = 0
+        self._history = [url]
+        self._values: dict[str, str] = {}
+        self._shown: list[str] = []
+
+    @property
+    def url(self) -> str:
+        """URL of the current page."""
+        return self._history[-1]
+
+    @property
+    def wanted_url(self) -> str:
+        """URL of the current page."""
+        return self.url
+
+    @property
+    def last_evidence(self) -> Evidence:
+        """Nothing: a scripted page asks nobody anything."""
+        return Evidence()
+
+    async def perform(self, work: Work, before_dispatch: BeforeDispatch | None = None) -> Report:
+        """Find the element, act once, evaluate what is expected."""
+        self.works.append(work)
+        self._must_live()
+        decision = self._find(work)
+        element_id = self._id_of(decision)
+        if names_element(work.step) and element_id is None:
+            return self._report(decision.lookup, snapshot=self._read())
+        before, shown = self._evaluate(work.expect), len(self._shown)
+        target = None if element_id is None else self._elements[element_id].target
+        held_before = work.skip_if_holds and failing(before) is None
+        if held_before or self._is_there_already(work, element_id):
+            after = self._evaluate(work.expect)
+            return self._report(decision.lookup, target=target, before=before, after=after)
+        raise_next(self.site.fail_before)
+        if before_dispatch is not None:
+            await before_dispatch(target, before)
+        if why := refusal(work.secrets, (self.url,)):
+            raise ActionFailed(RULE, why, dispatched=False)
+        evidence = await self._sent(work, element_id)
+        raise_next(self.site.fail_after)
+        after = self._evaluate(work.expect)
+        held = failing(after) is None
+        changed = len(self._shown) != shown
+        proof = proof_of(before, after, evidence, changed=changed, url=self.url) if needs_proof(work.step) else None
+        return self._report(
+            decision.lookup,
+            target=target,
+            acted=True,
+            proof=proof,
+            before=before,
+            after=after,
+            evidence=evidence,
+            extracted=self._extracted(work),
+            snapshot=None if held else self._read(),
+        )
+
+    async def release(self, downloads: Sequence[Download]) -> None:
+        """Report them no more."""
+        self.site.downloads = [kept for kept in self.site.downloads if kept not in downloads]
+
+    async def check(self, expect: Sequence[Predicate], timeout_ms: int) -> tuple[PredicateResult, ...]:
+        """Evaluate predicates at once: nothing changes on a scripted page by waiting."""
+        del timeout_ms
+        self._must_live()
+        return self._evaluate(expect)
+
+    async def ask_site(self, works: Sequence[Work], expect: Sequence[Predicate]) -> SiteAnswer:
+        """The next of the site's scripted answers; else what the page says that the last goto leads to."""
+        self._must_live()
+        self.site.asked += 1
+        if self.site.answers:
+            answer = self.site.answers.pop(0)
+            if isinstance(answer, ReplaywrightError):
+                raise answer
+            return answer
+        tab = FakeBrowserSession(self.site)
+        for work in works:
+            if isinstance(work.step, Goto):
+                tab._open(work.step.url)
+        return SiteAnswer(tab._evaluate(expect), tab.url)
+
+    async def due(self, rules: Sequence[OverrideRule]) -> tuple[OverrideRule, ...]:
+        """Those whose `when` holds."""
+        self._must_live()
+        asked = [rule for rule in rules if rule.when is not None]
+        verdicts = self._evaluate([rule.when for rule in asked if rule.when is not None])
+        return tuple(rule for rule, verdict in zip(asked, verdicts, strict=True) if verdict.passed)
+
+    async def snapshot(self) -> Snapshot:
+        """The current page."""
+        self._must_live()
+        return self._read()
+
+    async def look(self, wanted: Callable[[Snapshot], Sequence[str]], redact: Callable[[str], str]) -> Look:
+        """The current page, and a picture that names what it marks; none where the site has none."""
+        self._must_live()
+        snapshot = self._read()
+        if self.site.no_picture:
+            return Look(snapshot, missing=redact(self.site.no_picture))
+        return Look(snapshot, f"a picture of {','.join(wanted(snapshot))}".encode())
+
+    async def picture(self, redact: Callable[[str], str]) -> Shown:
+        """A picture that names the page; none where the site has none."""
+        self._must_live()
+        if self.site.no_picture:
+            return Shown(missing=redact(self.site.no_picture))
+        return Shown(f"a picture of {self.url}".encode(), Box(x=0, y=0, width=1280, height=720))
+
+    async def capture(self, redact: Callable[[str], str]) -> Capture:
+        """The texts of the page as its document; a picture that is none; or what `captures` says."""
+        self._must_live()
+        if self.site.captures:
+            return self.site.captures.pop(0)
+        texts = [*self.site.page(self.url).texts, *self._shown, *self._values.values()]
+        return Capture(b"a picture", redact("\n".join(texts)), ("console",), ("network",))
+
+    @property
+    def document(self) -> str:
+        """Another one for each page that was opened."""
+        return str(self._opened)
+
+    async def outline(self) -> Outline:
+        """The elements of the page."""
+        self._must_live()
+        elements = self._read().elements
+        return Outline(elements=tuple((e.target.role, e.target.name, e.value) for e in elements if e.visible))
+
+    async def state(self) -> tuple[PageState, Outline]:
+        """The page, with what is stored: what `stored` says."""
+        self._must_live()
+        return PageState(url=self.url, storage={"cookies": [], "origins": list(self.stored)}), await self.outline()
+
+    async def restore(self, state: PageState) -> None:
+        """Open its page."""
+        self._must_live()
+        raise_next(self.site.fail_restore)
+        self.stored = list(state.storage.get("origins", []))
+        self._open(state.url)
+
+    async def detach(self) -> None:
+        """The page stays as it is."""
+        self.detached += 1
+
+    @property
+    def _elements(self) -> dict[str, FakeElement]:
+        return self.site.page(self.url).elements
+
+    def _must_live(self) -> None:
+        if self.is_lost:
+            raise SessionLost("the fake browser is gone")
+
+    def _find(self, work: Work) -> Decision:
+        visible = {key: element for key, element in self._elements.items() if element.visible}
+        if work.target is None:
+            if work.query is None:
+                return Decision(Lookup(reason="no_entry"))
+            found = [key for key, element in visible.items() if self._matches(work.query, key, element)]
+            if len(found) != 1:
+                return Decision(Lookup(reason="ambiguous" if found else "not_found", candidates=len(found)))
+            index = list(visible).index(found[0])
+            chosen = Candidate(index=index, tier="query", target=visible[found[0]].target)
+            return Decision(Lookup(hit=True, tier="query", candidates=1, score=1.0), chosen)
+        everything = [
+            Candidate(index=index, tier=_tier(work.target, element.target), target=element.target)
+            for index, element in enumerate(visible.values())
+        ]
+        identified = [candidate for candidate in everything if candidate.tier != "similarity"]
+        decision = decide_identified(work.target, identified, work.entry_version)
+        if not decision.lookup.hit and decision.lookup.reason != "ambiguous":
+            similar = decide_similar(work.target, everything, work.entry_version)
+            decision = similar if similar.lookup.hit or not identified else decision
+        if decision.lookup.healed and not work.heal:
+            return Decision(decision.lookup.model_copy(update={"hit": False, "healed": False, "reason": "heal_off"}))
+        return decision
+
+    def _id_of(self, decision: Decision) -> str | None:
+        if decision.chosen is None:
+            return None
+        return [key for key, element in self._elements.items() if element.visible][decision.chosen.index]
+
+    def _matches(self, query: ElementQuery, key: str, element: FakeElement) -> bool:
+        target = element.target
+        equal = {
+            (query.role, target.role),
+            (query.test_id, target.attributes.get("data-testid", "")),
+            (query.css, target.css),
+        }
+        same_text = {
+            (query.name, target.name),
+            (query.label, target.label),
+            (query.placeholder, target.attributes.get("placeholder", "")),
+        }
+        text = target.text or self._value(key)
+        contained = {(query.name_contains, target.name), (query.text, text)}
+        return (
+            (query.name_in is None or normalise(target.name) in map(normalise, query.name_in))
+            and (query.text_in is None or any(text_matches(wanted, text) for wanted in query.text_in))
+            and (query.within is None or _stands_in(query.within, target))
+            and all(wanted is None or wanted == seen for wanted, seen in equal)
+            and all(wanted is None or normalise(wanted) == normalise(seen) for wanted, seen in same_text)
+            and all(wanted is None or text_matches(wanted, seen) for wanted, seen in contained)
+        )
+
+    def _value(self, key: str) -> str:
+        return self._values.get(key, self._elements[key].value)
+
+    def _is_there_already(self, work: Work, element_id: str | None) -> bool:
+        if element_id is None:
+            return False
+        match action_of(work.step):
+            case Action.FILL | Action.TYPE | Action.PASTE:
+                return self._value(element_id) == work.text
+            case Action.SELECT_OPTION:
+                assert isinstance(work.step, SelectOption)
+                return self._value(element_id) == ", ".join(work.step.wanted)
+            case Action.CHECK:
+                return self._value(element_id) == "on"
+            case Action.UNCHECK:
+                return self._value(element_id) == ""
+            case _:
+                return False
+
+    async def _sent(self, work: Work, element_id: str | None) -> Evidence:
+        """Act; what the element sends has no consequences when the gate does not let it go."""
+        sends = () if element_id is None else self._elements[element_id].sends
+        if sends and self.site.gate is not None and not await self.site.gate.passes():
+            self.site.dispatches.append(Dispatch(action_of(work.step), element_id or "", work.text))
+            return Evidence(input_landed=True)
+        return self._act(work, element_id)
+
+    def _act(self, work: Work, element_id: str | None) -> Evidence:
+        action = action_of(work.step)
+        self.site.dispatches.append(Dispatch(action, element_id or "", work.text))
+        match action:
+            case Action.GOTO:
+                assert isinstance(work.step, Goto)
+                self._open(work.step.url)
+                return Evidence(causes=(Cause.NEW_DOCUMENT,))
+            case Action.GO_BACK if len(self._history) > 1:
+                self._history.pop()
+                self._opened += 1
+                self._values, self._shown = {}, []
+                return Evidence(causes=(Cause.NEW_DOCUMENT,))
+            case Action.CLICK | Action.DOUBLE_CLICK | Action.PRESS if element_id is not None:
+                return self._react(self._elements[element_id])
+            case _ if element_id is not None:
+                self._set(work, element_id)
+        return Evidence(input_landed=None if element_id is None else True)
+
+    def _set(self, work: Work, element_id: str) -> None:
+        match action_of(work.step):
+            case Action.FILL | Action.TYPE | Action.PASTE:
+                self._values[element_id] = work.text
+            case Action.SELECT_OPTION:
+                assert isinstance(work.step, SelectOption)
+                self._values[element_id] = ", ".join(work.step.wanted)
+            case Action.CHECK:
+                self._values[element_id] = "on"
+            case Action.UNCHECK:
+                self._values[element_id] = ""
+
+    def _react(self, element: FakeElement) -> Evidence:
+        text = fill(element.shows, {key: self._value(key) for key in self._elements})
+        if element.goes_to:
+            self._open(element.goes_to)
+        if text:
+            self._shown.append(text)
+        causes = (Cause.NEW_DOCUMENT,) if element.goes_to else ()
+        return Evidence(causes=causes, requests=element.sends, input_landed=True)
+
+    def _open(self, url: str) -> None:
+        self._opened += 1
+        self._history.append(url)
+        self._values, self._shown = {}, []
+
+    def _extracted(self, work: Work) -> dict[str, Any]:
+        found = self.site.page(self.url).extracts
+        if isinstance(work.step, ForEach):
+            return {ITEMS_FIELD: list(items_of(work.step, found))}
+        if not isinstance(work.step, Extract):
+            return {}
+        return {name: found.get(name) for name in work.step.fields}
+
+    def _evaluate(self, expect: Sequence[Predicate]) -> tuple[PredicateResult, ...]:
+        probes = tuple((probe, self._answer(probe)) for probe in probes_of(expect))
+        context = AssertionContext(url=self.url, title=self.site.page(self.url).title, probes=probes)
+        return tuple(evaluate(predicate, context) for predicate in expect)
+
+    def _answer(self, probe: Probe) -> ProbeResult:
+        visible = {key: element for key, element in self._elements.items() if element.visible}
+        if isinstance(probe, ElementProbe):
+            found = [key for key, element in visible.items() if self._matches(probe.query, key, element)]
+            return ProbeResult(count=len(found), elements=tuple(self._state(key) for key in found[:3]))
+        if probe.within is not None:
+            inside = [key for key, element in visible.items() if self._matches(probe.within, key, element)]
+            return ProbeResult(count=sum(text_matches(probe.text, visible[key].target.text) for key in inside))
+        texts = [*self.site.page(self.url).texts, *self._shown]
+        texts += [element.target.text or element.target.name for element in visible.values()]
+        return ProbeResult(count=sum(text_matches(probe.text, text) for text in texts))
+
+    def _state(self, key: str) -> ElementState:
+        target = self._elements[key].target
+        is_password = target.attributes.get("type") == "password"
+        value = "" if is_password else self._value(key)
+        return ElementState(role=target.role, name=target.name, text=target.text, value=value)
+
+    def _read(self) -> Snapshot:
+        page = self.site.page(self.url)
+        elements = tuple(
+            Element(id=key, target=element.target, visible=element.visible, value=self._state(key).value)
+            for key, element in page.elements.items()
+        )
+        return Snapshot(url=self.url, title=page.title, elements=elements, node_count=len(elements))
+
+    def _report(self, lookup: Lookup, **fields: Any) -> Report:
+        title, downloads = self.site.page(self.url).title, tuple(self.site.downloads)
+        return Report(lookup, url=self.url, title=title, downloads=downloads, evaluations=1, **fields)
+
+
+def _tier(recorded: Target, seen: Target) -> str:
+    """The first tier that would lead from the recording to `seen`; `similarity` when none does."""
+    identity = ("data-testid", "id", "name", "aria-label", "placeholder")
+    if recorded.xpath and recorded.xpath == seen.xpath:
+        return "xpath"
+    if any(recorded.attributes.get(key, "") == seen.attributes.get(key) for key in identity):
+        return "attributes"
+    if recorded.role == seen.role and recorded.name and normalise(recorded.name) == normalise(seen.name):
+        return "role_name"
+    if recorded.element_hash and recorded.element_hash == seen.element_hash:
+        return "hash"
+    return "similarity"
+
+
+def _stands_in(query: ElementQuery, target: Target) -> bool:
+    """Whether the container of a scripted element is meant: these are told by role and name alone."""
+    given = query.model_dump(exclude_none=True)
+    if not given.keys() <= {"role", "name"}:
+        raise ValueError(f"a scripted page tells containers by role and name, not by {', '.join(given)}")
+    role, _, name = target.container.partition(" ")
+    return query.role in (None, role) and (query.name is None or normalise(query.name) == normalise(name.strip('"')))
+
+
+class FakeBrowsers:
+    """`Browsers` on one `FakeSite`: attaching again to an endpoint finds the page as it was left."""
+
+    def __init__(self, site: FakeSite | None = None) -> None:
+        self.site = FakeSite() if site is None else site
+        self.sessions: dict[str, FakeBrowserSession] = {}
+        """By endpoint."""
+
+    async def attach(self, endpoint: str, directory: str = "") -> FakeBrowserSession:
+        """The session at `endpoint`, made when there is none."""
+        del directory
+        session = self.sessions.setdefault(endpoint, FakeBrowserSession(self.site))
+        if session.is_lost:
+            raise SessionLost(f"nothing answers at {endpoint}")
+        return session
+
+    async def stop_loading(self, endpoint: str) -> bool:
+        """Note it at the site's gate."""
+        del endpoint
+        if self.site.gate is not None:
+            self.site.gate.loads_stopped += 1
+        return True

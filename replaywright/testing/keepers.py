@@ -1,0 +1,115 @@
+"""Keepers of one host that start nothing."""
+
+from collections import defaultdict
+
+from replaywright.domain.host_rules import unrestricted
+from replaywright.domain.network_policy import NetworkPolicy, NetworkSeen, RefusedHost
+from replaywright.domain.sessions import SessionRef, Wear
+from replaywright.domain.steering import HandedBack, Lent
+from replaywright.errors import (
+    Fenced,
+    KeeperUnavailable,
+    NoPlace,
+)
+from replaywright.testing.gate import FakeCommitGate, FakeGate
+
+
+class FakeKeepers:
+    """`Keepers` of one host that start nothing; `dead` holds the ids of sessions whose keeper is gone."""
+
+    def __init__(self, host: str = "fake-host") -> None:
+        self.host = host
+        self.epochs: dict[str, int] = {}
+        """The highest epoch that has attached, by session."""
+        self.renewals: list[tuple[str, int]] = []
+        self.attached: list[tuple[str, int]] = []
+        """Session and epoch of every attachment that was granted."""
+        self.dead: set[str] = set()
+        self.worn = Wear()
+        """What is told of every browser."""
+        self.full = ""
+        """Why there is no place for another browser; empty while there is."""
+        self.starting = ""
+        """Why there is none at once; empty while there is."""
+        self.policies: dict[str, NetworkPolicy] = {}
+        """What each session may reach."""
+        self.refused: tuple[RefusedHost, ...] = ()
+        """What every session's keeper says that it has refused."""
+        self.launched: list[tuple[str, str]] = []
+        """Each session that was started, and instead of which."""
+        self.gates: defaultdict[str, FakeGate] = defaultdict(FakeGate)
+        """By session."""
+        self.lent: dict[str, str] = {}
+        """Which session a person has had, by the name of the lending."""
+        self.left: tuple[str, ...] = ()
+        """What left a browser meanwhile."""
+
+    async def launch(
+        self, session_id: str, network: NetworkPolicy, instead_of: str = "", *, at_once: bool = False
+    ) -> SessionRef:
+        """A session of this host, unless it is full, or starts others and this one was not to wait for them."""
+        if self.full or (at_once and self.starting):
+            raise NoPlace(self.full or self.starting)
+        self.launched.append((session_id, instead_of))
+        self.policies[session_id] = network
+        self.epochs[session_id] = 0
+        queue = f"host-{self.host}"
+        return SessionRef(session_id=session_id, queue=queue, host_queue=queue, host=self.host, boot_id="fake-boot")
+
+    async def attach(self, session: SessionRef, epoch: int) -> str:
+        """The endpoint, unless a higher epoch has attached."""
+        self._must_own(session, epoch)
+        self.epochs[session.session_id] = epoch
+        self.attached.append((session.session_id, epoch))
+        return f"fake://{session.session_id}"
+
+    async def gate(self, session: SessionRef, epoch: int) -> FakeCommitGate:
+        """The session's gate."""
+        self._must_own(session, epoch)
+        return FakeCommitGate(self.gates[session.session_id], epoch)
+
+    async def wear(self, session: SessionRef) -> Wear:
+        """What `worn` says."""
+        if session.session_id in self.dead:
+            raise KeeperUnavailable(f"no keeper answers for session {session.session_id!r}")
+        return self.worn.model_copy(update={"session_id": session.session_id})
+
+    async def network(self, session: SessionRef, since_monotonic_s: float | None = None) -> NetworkSeen:
+        """The policy that it was started with, and what `refused` says."""
+        del since_monotonic_s
+        if session.session_id in self.dead:
+            raise KeeperUnavailable(f"no keeper answers for session {session.session_id!r}")
+        return NetworkSeen(policy=self.policies.get(session.session_id, unrestricted()), refused=self.refused)
+
+    async def renew(self, session: SessionRef, epoch: int) -> None:
+        """Note the renewal."""
+        self._must_own(session, epoch)
+        self.renewals.append((session.session_id, epoch))
+
+    async def lend(self, session: SessionRef, epoch: int, lending: str, lasts_s: float) -> Lent:
+        """Note that a person has it."""
+        self._must_own(session, epoch)
+        self.lent[lending] = session.session_id
+        return Lent(host=self.host, boot_id="fake-boot", file=f"/{lending}", until=lasts_s)
+
+    async def take_back(self, session: SessionRef, epoch: int, lending: str) -> HandedBack:
+        """What `left` says, if it was lent."""
+        self._must_own(session, epoch)
+        known = self.lent.get(lending) == session.session_id
+        return HandedBack(known=known, requests=self.left if known else ())
+
+    async def close(self, session: SessionRef) -> None:
+        """The session is gone from now on, unless a newer epoch owns it."""
+        if session.epoch >= self.epochs.get(session.session_id, 0):
+            self.dead.add(session.session_id)
+
+    def is_local(self, session: SessionRef) -> bool:
+        """Whether it is a session of this host."""
+        return session.host == self.host
+
+    def _must_own(self, session: SessionRef, epoch: int) -> None:
+        highest = self.epochs.get(session.session_id)
+        if highest is None or session.session_id in self.dead:
+            raise KeeperUnavailable(f"no keeper answers for session {session.session_id!r}")
+        if epoch < highest:
+            raise Fenced(f"session {session.session_id!r} belongs to epoch {highest}; mine is {epoch}")

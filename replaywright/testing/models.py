@@ -1,0 +1,139 @@
+"""Models that answer from a script and keep what they were asked."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from replaywright.domain.goal_runs import Labels
+from replaywright.domain.probing import SiteProbe
+from replaywright.domain.runs import Revision, Usage
+from replaywright.domain.steps import Step
+from replaywright.errors import (
+    PlanRefused,
+    ProbeRefused,
+    ReplaywrightError,
+)
+from replaywright.ports import (
+    CheckGoalPlan,
+    Choice,
+    Labelled,
+    PlanQuestion,
+    ProbeQuestion,
+)
+
+
+@dataclass(frozen=True)
+class Asked:
+    """One question to the model."""
+
+    instruction: str
+    action: str
+    page: str
+    ids: frozenset[str]
+
+
+class FakeProposer:
+    """A `TargetProposer` by script: an element id, None, or an error to raise for each question; then `otherwise`."""
+
+    def __init__(
+        self,
+        script: Iterable[str | ReplaywrightError | None] = (),
+        otherwise: Callable[[Asked], str | None] = lambda _asked: None,
+    ) -> None:
+        self.asked: list[Asked] = []
+        self._script = list(script)
+        self._otherwise = otherwise
+
+    async def propose(self, *, instruction: str, action: str, page: str, ids: frozenset[str]) -> Choice:
+        """The next answer of the script."""
+        asked = Asked(instruction, action, page, ids)
+        self.asked.append(asked)
+        answer = self._script.pop(0) if self._script else self._otherwise(asked)
+        if isinstance(answer, ReplaywrightError):
+            raise answer
+        return Choice(element_id=answer, usage=Usage(calls=1, input_tokens=100, output_tokens=5, model="fake"))
+
+
+class FakeLabeller:
+    """A `Labeller` by script: what the model wrote, or an error to raise, for each goal."""
+
+    def __init__(self, script: Iterable[Mapping[str, Any] | ReplaywrightError]) -> None:
+        self.asked: list[str] = []
+        self._script = list(script)
+
+    async def label(self, goal: str, check: Callable[[Mapping[str, Any]], Labels]) -> Labelled:
+        """The next answer of the script."""
+        self.asked.append(goal)
+        answer = self._script.pop(0)
+        if isinstance(answer, ReplaywrightError):
+            raise answer
+        return Labelled(labels=check(answer), usage=Usage(calls=1, input_tokens=50, output_tokens=20, model="fake"))
+
+
+class FakePlanner:
+    """A `Planner` by script: the items of a plan, why it gives up, or an error to raise, for each question.
+
+    The plan of a goal is a mapping with `steps`, `complete` and `verify`.
+    """
+
+    def __init__(
+        self, script: Iterable[Sequence[Mapping[str, Any]] | Mapping[str, Any] | str | ReplaywrightError]
+    ) -> None:
+        self.asked: list[PlanQuestion] = []
+        self._script = list(script)
+
+    async def plan(self, question: PlanQuestion, check: CheckGoalPlan) -> Revision:
+        """The next answer of the script; a plan that is refused is not made again."""
+        self.asked.append(question)
+        answer = self._script.pop(0)
+        usage = Usage(calls=1, input_tokens=200, output_tokens=20, model="fake")
+        if isinstance(answer, ReplaywrightError):
+            raise answer
+        if not isinstance(answer, Mapping):
+            return Revision(gave_up=str(answer), complete=False, usage=usage)
+        try:
+            plan = check(answer.get("steps", ()), answer.get("complete", False), answer.get("verify", ()), True)
+        except PlanRefused as exc:
+            return Revision(gave_up=f"the plan was refused: {exc}", complete=False, usage=usage)
+        return Revision(steps=plan.steps, complete=plan.complete, verify=plan.verify, usage=usage)
+
+    async def revise(
+        self, question: PlanQuestion, check: Callable[[Sequence[Mapping[str, Any]]], tuple[Step, ...]]
+    ) -> Revision:
+        """The next answer of the script; a plan that is refused is not made again."""
+        self.asked.append(question)
+        answer = self._script.pop(0)
+        usage = Usage(calls=1, input_tokens=200, output_tokens=20, model="fake")
+        if isinstance(answer, ReplaywrightError):
+            raise answer
+        if isinstance(answer, str):
+            return Revision(gave_up=answer, usage=usage)
+        assert not isinstance(answer, Mapping), "a goal's plan is asked for with `plan`"
+        try:
+            return Revision(steps=check(answer), usage=usage)
+        except PlanRefused as exc:
+            return Revision(gave_up=f"the plan was refused: {exc}", usage=usage)
+
+
+class FakeProber:
+    """A `Prober` by script: an address and texts, why there is none, or an error to raise, for each question."""
+
+    def __init__(self, script: Iterable[tuple[str, Sequence[str]] | str | ReplaywrightError]) -> None:
+        self.asked: list[ProbeQuestion] = []
+        self._script = list(script)
+
+    async def propose(
+        self, question: ProbeQuestion, check: Callable[[str, Sequence[str]], SiteProbe]
+    ) -> tuple[SiteProbe | None, str, Usage]:
+        """The next answer of the script."""
+        self.asked.append(question)
+        answer = self._script.pop(0)
+        usage = Usage(calls=1, input_tokens=150, output_tokens=10, model="fake")
+        if isinstance(answer, ReplaywrightError):
+            raise answer
+        if isinstance(answer, str):
+            return None, answer, usage
+        try:
+            return check(*answer), "", usage
+        except ProbeRefused as exc:
+            return None, str(exc), usage
