@@ -10,16 +10,17 @@ from temporalio.client import WorkflowExecution, WorkflowExecutionDescription, W
 from replaywright import __version__
 from replaywright.cli.connect import Place, temporal_errors
 from replaywright.cli.follow import Ending, handle_of, progress_of
-from replaywright.cli.runs import QUICK, ending_of_run, executions, memo_of, scope_of, trace_of
+from replaywright.cli.runs import ENDED, QUICK, ending_of_run, executions, memo_of, scope_of, trace_of
 from replaywright.cli.taskfile import site_of
 from replaywright.cli.trace import histories_of
 from replaywright.domain.histories import first_value
 from replaywright.domain.lineages import beginning_of
 from replaywright.domain.run_history import history_events
 from replaywright.domain.run_reading import expectations, run_view
-from replaywright.domain.run_view import Expected, RunFacts, RunNumbers, RunStatus, RunView, numbers_of
+from replaywright.domain.run_view import Expected, RunFacts, RunNumbers, RunView, numbers_of
 from replaywright.domain.runs import Progress, RunInput, Totals
 from replaywright.domain.skills import SkillRef
+from replaywright.domain.standing import RunStatus, going
 from replaywright.domain.trace_file import History
 from replaywright.errors import InputInvalid, SealBroken, StackFailed, StoreUnavailable
 
@@ -28,15 +29,6 @@ EARLIER = 19
 LOOKED_AT = 60
 """Runs that are looked at for those of the same skill."""
 AT_ONCE = 8
-_STATUSES: dict[WorkflowExecutionStatus | None, RunStatus] = {
-    WorkflowExecutionStatus.RUNNING: "running",
-    WorkflowExecutionStatus.COMPLETED: "done",
-    WorkflowExecutionStatus.FAILED: "failed",
-    WorkflowExecutionStatus.CANCELED: "cancelled",
-    WorkflowExecutionStatus.TERMINATED: "terminated",
-    WorkflowExecutionStatus.TIMED_OUT: "timed_out",
-}
-_GOING: dict[str, RunStatus] = {"waiting": "waiting", "paused": "paused"}
 
 
 async def view_of(here: Place, execution: WorkflowExecutionDescription) -> RunView:
@@ -147,8 +139,8 @@ def _goal(given: RunInput) -> str:
 def status_of(status: WorkflowExecutionStatus | None, progress: Progress | None, ending: Ending | None) -> RunStatus:
     """How a run stands, by Temporal, by what it says of itself, and by how it ended."""
     if ending is None:
-        return _GOING.get(progress.status, "running") if progress is not None else "running"
-    return "blocked" if ending.status == "blocked" else _STATUSES.get(status, "failed")
+        return "running" if progress is None else going(progress.status)
+    return "blocked" if ending.status == "blocked" else ENDED.get(status, "failed")
 
 
 def skill_of(ending: Ending | None) -> SkillRef | None:

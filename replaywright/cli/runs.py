@@ -28,12 +28,12 @@ from replaywright.cli.updates import decide
 from replaywright.cli.watching import failure_lines, say_what_it_waits_for
 from replaywright.domain.questions import Verdict
 from replaywright.domain.runs import Mode, PersonVerdict, Progress, RunResult
-from replaywright.domain.standing import STATUS_WORDS, RunStatus
+from replaywright.domain.standing import STATUS_WORDS, RunStatus, going
 from replaywright.errors import InputInvalid, StoreUnavailable
 from replaywright.settings import DEFAULT_TENANT, load_settings
 from replaywright.stack.keyring import artifact_keys_of
 
-_ENDED: Mapping[WorkflowExecutionStatus, RunStatus] = {
+ENDED: Mapping[WorkflowExecutionStatus | None, RunStatus] = {
     WorkflowExecutionStatus.COMPLETED: "done",
     WorkflowExecutionStatus.FAILED: "failed",
     WorkflowExecutionStatus.CANCELED: "cancelled",
@@ -267,10 +267,10 @@ async def standing_of(here: Place, execution: WorkflowExecution) -> tuple[RunSta
             progress = None
         if progress is None:
             return "silent", None
-        return (progress.status if progress.status in ("waiting", "paused") else "running"), progress
+        return going(progress.status), progress
     if execution.status is WorkflowExecutionStatus.FAILED and await memo_of(execution, "status") == "blocked":
         return "blocked", None
-    return _ENDED.get(execution.status, "failed") if execution.status is not None else "failed", None
+    return ENDED.get(execution.status, "failed"), None
 
 
 async def is_ours(here: Place, execution: WorkflowExecution) -> bool:

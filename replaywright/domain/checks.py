@@ -8,9 +8,10 @@ from pydantic import Field
 
 from replaywright.domain.base import Record
 from replaywright.domain.outcomes import KEPT_KINDS, LEFT_OUT, Status
-from replaywright.domain.run_view import Expected, RunStatus, RunView, StepView
+from replaywright.domain.run_view import Expected, RunView, StepView
 from replaywright.domain.runs import step_title
 from replaywright.domain.skill_runs import is_outside
+from replaywright.domain.standing import RunStatus
 from replaywright.domain.steps import ForEach, Goto
 from replaywright.domain.tasks import Task
 

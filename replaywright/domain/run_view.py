@@ -17,11 +17,9 @@ from replaywright.domain.pictures import Box, StepPicture
 from replaywright.domain.questions import Question
 from replaywright.domain.runs import Totals, Usage
 from replaywright.domain.skills import SkillRef
+from replaywright.domain.standing import RunStatus
 from replaywright.domain.trace import Verdict
 
-RunStatus: TypeAlias = Literal[
-    "running", "waiting", "paused", "done", "failed", "blocked", "cancelled", "terminated", "timed_out"
-]
 Area: TypeAlias = Literal["model", "plan", "person", "recovery", "policy", "check", "note"]
 """What an event is about."""
 

@@ -20,3 +20,8 @@ STATUS_WORDS: Mapping[RunStatus, str] = {
     "terminated": "terminated",
     "timed_out": "timed out",
 }
+
+
+def going(said: str) -> RunStatus:
+    """How a run that is under way stands, by the status that it tells of itself."""
+    return "waiting" if said == "waiting" else "paused" if said == "paused" else "running"
