@@ -7,30 +7,26 @@ what the run says of itself alone.
 import asyncio
 import time
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
-from pydantic import BaseModel, ConfigDict
 from temporalio.client import WorkflowExecutionStatus
 
+from demo.scene import IS_DONE, Figures, Row, Scene
 from demo.stage import Stage
-from replaywright.cli.follow import Ending, follow, handle_of, progress_of
-from replaywright.cli.starting import Order, start
+from replaywright.cli.follow import handle_of, progress_of
+from replaywright.cli.starting import Order
 from replaywright.cli.taskfile import new_run_id, read_task
-from replaywright.domain.runs import Progress
 from replaywright.domain.steps import names_element
 from replaywright.domain.tasks import Task, bind_parameters
-from replaywright.errors import StackFailed
 from replaywright.settings import Settings
 
 TASK_FILE = Path(__file__).parent / "send_mail.yaml"
-_RUN_LIMIT_S = 120
 _KILL_AT_STEP = 6
 """Steps done when the worker is killed: logged in, the compose page open, a field filled, nothing sent."""
 _SLOW_MS = 150
 """Added to every page while the worker is to be killed, so that the run cannot end before that."""
 _POLL_S = 0.01
-_IS_DONE = "the run is done"
 
 MAILS: Mapping[str, Mapping[str, str]] = {
     "1": {
@@ -58,79 +54,12 @@ MAILS: Mapping[str, Mapping[str, str]] = {
 """What each run sends; the second one with everything that gets lost on the way to a web page."""
 
 
-class Claim(BaseModel):
-    """One thing that must be so."""
-
-    model_config = ConfigDict(frozen=True)
-
-    run: str
-    text: str
-    holds: bool
-    found: str = ""
-    """What was found instead."""
-
-
-class Row(BaseModel):
-    """The figures of one run."""
-
-    model_config = ConfigDict(frozen=True)
-
-    run: str
-    title: str
-    run_id: str
-    url: str
-    seconds: float
-    steps: int
-    model_calls: int
-    tokens: int
-    hits: int
-    heals: int
-    fallbacks: int
-    learned: int
-    recoveries: int
-    mails: int
-    """That the site really received during the run."""
-    skill: str = ""
-    """What the run had to do with which version of a skill; empty for a task of its own steps."""
-
-
-class Figures(BaseModel):
-    """What came out of the demo."""
-
-    model_config = ConfigDict(frozen=True)
-
-    rows: tuple[Row, ...]
-    claims: tuple[Claim, ...]
-    model: str
-    stand_in: bool
-    seconds: float
-
-    def and_also(self, other: "Figures") -> "Figures":
-        """Both, one after the other."""
-        return self.model_copy(
-            update={
-                "rows": (*self.rows, *other.rows),
-                "claims": (*self.claims, *other.claims),
-                "seconds": round(self.seconds + other.seconds, 2),
-            }
-        )
-
-    @property
-    def failed(self) -> tuple[Claim, ...]:
-        """The claims that do not hold."""
-        return tuple(claim for claim in self.claims if not claim.holds)
-
-
 @dataclass
-class MainJob:
-    """The runs on one stage, in their order."""
-
-    stage: Stage
-    tell: Callable[[str], None] = lambda _text: None
-    rows: list[Row] = field(default_factory=list)
-    claims: list[Claim] = field(default_factory=list)
+class MainJob(Scene):
+    """The runs of the task file."""
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         self.task: Task = read_task(str(TASK_FILE))
         self.elements = sum(names_element(step) for step in self.task.steps)
         """How many elements a run has to find."""
@@ -144,7 +73,7 @@ class MainJob:
         begun = time.monotonic()
         for part in (self.learn, self.replay, self.heal, self.fall_back, self.survive):
             await part()
-            if any(claim.text == _IS_DONE and not claim.holds for claim in self.claims):
+            if any(claim.text == IS_DONE and not claim.holds for claim in self.claims):
                 break  # the later runs build on the earlier ones
         return Figures(
             rows=tuple(self.rows),
@@ -157,30 +86,30 @@ class MainJob:
     async def learn(self) -> None:
         """Run 1: nothing is known, the model is asked for every element."""
         row = await self._run("1", "learning: the model finds every element")
-        self._claim("1", "every element was found by the model", row.learned == self.elements, f"{row.learned}")
-        self._claim("1", "one model call for each at least", row.model_calls >= self.elements, f"{row.model_calls}")
+        self.claim("1", "every element was found by the model", row.learned == self.elements, f"{row.learned}")
+        self.claim("1", "one model call for each at least", row.model_calls >= self.elements, f"{row.model_calls}")
 
     async def replay(self) -> None:
         """Run 2: other values."""
         row = await self._run("2", "replay with other values")
         self._without_model(row)
-        self._claim("2", "every element was found as recorded", row.hits == self.elements, f"{row.hits} hits")
+        self.claim("2", "every element was found as recorded", row.hits == self.elements, f"{row.hits} hits")
 
     async def heal(self) -> None:
         """Run 3: the site looks different."""
         await self.stage.redesign("modern")
         row = await self._run("3", "the site was redesigned")
         self._without_model(row)
-        self._claim("3", "elements were healed", row.heals > 0, f"{row.heals} heals")
+        self.claim("3", "elements were healed", row.heals > 0, f"{row.heals} heals")
         found = row.hits + row.heals
-        self._claim("3", "every element was found as recorded or healed", found == self.elements, f"{found}")
+        self.claim("3", "every element was found as recorded or healed", found == self.elements, f"{found}")
 
     async def fall_back(self) -> None:
         """Runs 4 and 4b: one control has nothing in common with what was recorded."""
         await self.stage.redesign("modern-icon")
         row = await self._run("4", "one control was redesigned beyond recognition")
-        self._claim("4", "one fallback, for that one step", row.fallbacks == 1, f"{row.fallbacks} fallbacks")
-        self._claim("4", "one model call", row.model_calls == 1, f"{row.model_calls} model calls")
+        self.claim("4", "one fallback, for that one step", row.fallbacks == 1, f"{row.fallbacks} fallbacks")
+        self.claim("4", "one model call", row.model_calls == 1, f"{row.model_calls} model calls")
         self._without_model(await self._run("4b", "and once more"))
 
     async def survive(self) -> None:
@@ -190,8 +119,8 @@ class MainJob:
             "5", "the worker is killed in the middle and started again", meanwhile=self._kill_in_the_middle
         )
         await self.stage.slow_down(0)
-        self._claim("5", "the run recovered", row.recoveries > 0, f"{row.recoveries} recoveries")
-        self._claim("5", "every step was done", row.steps == len(self.task.steps), f"{row.steps} steps")
+        self.claim("5", "the run recovered", row.recoveries > 0, f"{row.recoveries} recoveries")
+        self.claim("5", "every step was done", row.steps == len(self.task.steps), f"{row.steps} steps")
 
     async def _kill_in_the_middle(self, run_id: str) -> None:
         handle = handle_of(self.stage.place.client, run_id)
@@ -205,7 +134,7 @@ class MainJob:
         pid = self.stage.kill_worker()
         await self.stage.worker_ended()
         status = (await handle.describe()).status
-        self._claim(
+        self.claim(
             "5",
             "the worker was killed before the run had ended",
             status is WorkflowExecutionStatus.RUNNING and not self._received("5"),
@@ -215,72 +144,22 @@ class MainJob:
         await self.stage.start_worker()
 
     async def _run(self, number: str, title: str, *, meanwhile: Callable[[str], Awaitable[None]] | None = None) -> Row:
-        """One run with the mail of this number; everything that is true of every run is checked here."""
-        stage = self.stage
-        self.tell(f"{number:>2}  {title}")
-        values = bind_parameters(self.task, {"base_url": stage.webmail, **MAILS[number]})
+        """One run with the mail of this number, which the site must have received exactly so."""
+        values = bind_parameters(self.task, {"base_url": self.stage.webmail, **MAILS[number]})
         order = Order(self.task, values, new_run_id(self.task, values))
-        received, asked = len(stage.sent()), await stage.stand_in_calls()
-        begun = time.monotonic()
-        await start(stage.place, order)
-        ending = await self._end(order.run_id, meanwhile)
-        seconds = time.monotonic() - begun
-        mails = stage.sent()[received:]
-        totals = ending.result.totals
-        row = Row(
-            run=number,
-            title=title,
-            run_id=order.run_id,
-            url=stage.place.run_url(order.run_id),
-            seconds=round(seconds, 2),
-            steps=totals.steps,
-            model_calls=totals.usage.calls,
-            tokens=totals.usage.input_tokens + totals.usage.output_tokens,
-            hits=totals.hits,
-            heals=totals.heals,
-            fallbacks=totals.fallbacks,
-            learned=totals.learned,
-            recoveries=totals.recoveries,
-            mails=len(mails),
-        )
-        self.rows.append(row)
-        self._claim(number, _IS_DONE, ending.status == "done", f"{ending.status}: {ending.result.message}")
-        self._claim(number, "the site received one mail", len(mails) == 1, f"{len(mails)} mails")
+        row, _, mails = await self.perform_run(number, title, order, meanwhile=meanwhile)
+        self.claim(number, "the site received one mail", len(mails) == 1, f"{len(mails)} mails")
         wanted = {**MAILS[number], "cc": ""}
         got = [{name: getattr(mail, name) for name in wanted} for mail in mails]
-        self._claim(number, "the mail has exactly the values of this run", got == [wanted], f"{got}")
-        if asked is not None:
-            counted = (await stage.stand_in_calls() or 0) - asked
-            same = counted == totals.usage.calls
-            self._claim(number, "the model was asked as often as the run says", same, f"{counted} by its own count")
+        self.claim(number, "the mail has exactly the values of this run", got == [wanted], f"{got}")
         return row
-
-    async def _end(self, run_id: str, meanwhile: Callable[[str], Awaitable[None]] | None) -> Ending:
-        handle = handle_of(self.stage.place.client, run_id)
-        try:
-            async with asyncio.timeout(_RUN_LIMIT_S):
-                if meanwhile is not None:
-                    await meanwhile(run_id)
-                return await follow(handle, show=self._silent, until_waiting=True)
-        except TimeoutError as exc:
-            raise StackFailed(
-                f"run {run_id} has not ended after {_RUN_LIMIT_S} s; the worker's log ends with:\n"
-                f"{self.stage.worker_logs[-1].read_text(errors='replace')[-2000:]}"
-            ) from exc
-
-    @staticmethod
-    def _silent(_progress: Progress | None, _note: str) -> None:
-        """The demo shows a line for each run, not for each step."""
 
     def _received(self, number: str) -> bool:
         return any(mail.subject == MAILS[number]["subject"] for mail in self.stage.sent())
 
     def _without_model(self, row: Row) -> None:
-        self._claim(row.run, "zero model calls", row.model_calls == 0, f"{row.model_calls} model calls")
-        self._claim(row.run, "no fallback", row.fallbacks == 0, f"{row.fallbacks} fallbacks")
-
-    def _claim(self, run: str, text: str, holds: bool, found: str) -> None:
-        self.claims.append(Claim(run=run, text=text, holds=holds, found=found))
+        self.claim(row.run, "zero model calls", row.model_calls == 0, f"{row.model_calls} model calls")
+        self.claim(row.run, "no fallback", row.fallbacks == 0, f"{row.fallbacks} fallbacks")
 
 
 async def main_job(settings: Settings, tell: Callable[[str], None]) -> Figures:

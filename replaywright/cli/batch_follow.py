@@ -5,7 +5,7 @@ import contextlib
 import signal
 import time
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -20,6 +20,7 @@ from temporalio.service import RPCError, RPCStatusCode
 
 from replaywright.cli import output
 from replaywright.cli.connect import Place
+from replaywright.cli.interrupts import interrupts, unless_left
 from replaywright.cli.silence import Silence
 from replaywright.domain.batches import BatchProgress, RowEnd
 from replaywright.errors import StackFailed
@@ -134,17 +135,9 @@ async def followed(
     is_live = console.is_terminal
     live = Live(console=console, refresh_per_second=4, transient=False) if is_live else None
     screen = Screen(console, live)
-    with live if live is not None else contextlib.nullcontext(), _interrupts() as left:
-        following = asyncio.create_task(_follow(here, handle, screen.show, wait=wait))
-        leaving = asyncio.create_task(left.wait())
-        await asyncio.wait({following, leaving}, return_when=asyncio.FIRST_COMPLETED)
-        leaving.cancel()
-        if following.done():
-            return await following
-        following.cancel()
-        with contextlib.suppress(asyncio.CancelledError):
-            await following
-        return None
+    left = asyncio.Event()
+    with live if live is not None else contextlib.nullcontext(), interrupts(left.set, signal.SIGINT):
+        return await unless_left(_follow(here, handle, screen.show, wait=wait), left)
 
 
 async def _follow(
@@ -216,15 +209,3 @@ async def _ended(here: Place, handle: WorkflowHandle[Any, BatchProgress]) -> Bat
                     f"the stack that the batch ran on has ended: `replaywright batch resume {handle.id}` goes on"
                 ) from exc
             await asyncio.sleep(1.0)
-
-
-@contextlib.contextmanager
-def _interrupts() -> Iterator[asyncio.Event]:
-    """Ctrl-C sets the event."""
-    left = asyncio.Event()
-    loop = asyncio.get_running_loop()
-    loop.add_signal_handler(signal.SIGINT, left.set)
-    try:
-        yield left
-    finally:
-        loop.remove_signal_handler(signal.SIGINT)

@@ -1,9 +1,7 @@
 """`replaywright check`: replay skills in a pipeline, and say which still hold."""
 
 import asyncio
-import contextlib
 import os
-import signal
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -29,6 +27,7 @@ from replaywright.cli.check_input import (
 from replaywright.cli.checking import Checking
 from replaywright.cli.connect import Place, redis_url_of, scratch_place, working_place
 from replaywright.cli.elements import elements_of, read_skills, take_over
+from replaywright.cli.interrupts import ENDING, interrupts
 from replaywright.cli.skill_store import knowledge_base_at
 from replaywright.cli.store import opened_store
 from replaywright.domain.checks import BEGINNING, Check
@@ -193,7 +192,12 @@ async def _performed(asked: _Asked, here: Place, wanted: Sequence[Wanted]) -> tu
     output.print_line(f"checking {said}: no model, no healing", style="bold", console=asked.console)
     async with opened_store(redis_url_of(here.settings), here.settings) as store:
         checking = Checking(here, store, asked.parallel, lambda check: _say(check, asked.console), asked.reports)
-        with _interrupts(checking.stopping, asked):
+
+        def stop() -> None:
+            asked.tell("stopping: what was begun is cancelled, what is known is written")
+            checking.stopping.set()
+
+        with interrupts(stop, *ENDING):
             checks = await checking.perform(wanted)
     if asked.junit is not None:
         _write(asked.junit, junit_xml(checks))
@@ -208,24 +212,6 @@ def _begins_at(wanted: Wanted) -> str:
 def _require_secrets(wanted: Sequence[Wanted]) -> None:
     for each in wanted:
         taskfile.require_secrets(each.task)
-
-
-@contextlib.contextmanager
-def _interrupts(stopping: asyncio.Event, asked: _Asked) -> Iterator[None]:
-    """Ctrl-C, and what ends a job of a pipeline, have what was begun cancelled and what is known written."""
-
-    def pressed() -> None:
-        asked.tell("stopping: what was begun is cancelled, what is known is written")
-        stopping.set()
-
-    loop = asyncio.get_running_loop()
-    for number in (signal.SIGINT, signal.SIGTERM):
-        loop.add_signal_handler(number, pressed)
-    try:
-        yield
-    finally:
-        for number in (signal.SIGINT, signal.SIGTERM):
-            loop.remove_signal_handler(number)
 
 
 # --------------------------------------------------------------------------------------------- results

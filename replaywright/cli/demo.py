@@ -2,17 +2,18 @@
 
 import asyncio
 import contextlib
-import signal
 import time
 from typing import Annotated
 
 import typer
 
 from demo.goal_scene import GoalScene
-from demo.main_job import Claim, Figures, MainJob
+from demo.main_job import MainJob
+from demo.scene import Claim, Figures
 from demo.stage import Stage
 from replaywright.cli import output
 from replaywright.cli.app import Command, Exit, app
+from replaywright.cli.interrupts import ENDING, interrupts
 from replaywright.settings import load_settings
 
 _LOG_LINES = 30
@@ -112,10 +113,5 @@ def _as_json(figures: Figures, *, seconds: float) -> dict[str, object]:
 async def _until_interrupted(stage: Stage) -> None:
     output.print_line(f"Temporal UI: {stage.stack.ui_url or 'unknown'}  Webmail: {stage.webmail}  (Ctrl-C ends)")
     ended = asyncio.Event()
-    loop = asyncio.get_running_loop()
-    for number in (signal.SIGINT, signal.SIGTERM):
-        loop.add_signal_handler(number, ended.set)
-    with contextlib.suppress(asyncio.CancelledError):
+    with interrupts(ended.set, *ENDING), contextlib.suppress(asyncio.CancelledError):
         await ended.wait()
-    for number in (signal.SIGINT, signal.SIGTERM):
-        loop.remove_signal_handler(number)

@@ -2,10 +2,8 @@
 
 import asyncio
 import contextlib
-import signal
 import sys
 import time
-from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
@@ -16,6 +14,7 @@ import typer
 
 from replaywright.cli import output
 from replaywright.cli.app import Command, Exit, app
+from replaywright.cli.interrupts import ENDING, interrupts
 from replaywright.errors import InputInvalid, StackFailed
 from replaywright.settings import PREFIX, Settings, load_settings
 from replaywright.stack import Child, RunningStack, Stack, free_port, read_running, start_child, start_worker
@@ -77,7 +76,8 @@ async def _up(settings: Settings, roles: tuple[Role, ...], *, codec: bool) -> Ex
         spares = {} if settings.spare_browsers is not None else {f"{PREFIX}SPARE_BROWSERS": "1"}
         workers = _Workers(stack.environment() | spares, settings.home / "log")
         codec_server: Child | None = None
-        with _interrupts() as stopping:
+        stopping = asyncio.Event()
+        with interrupts(stopping.set, *ENDING):
             try:
                 for role in roles:
                     await workers.start(role)
@@ -182,18 +182,3 @@ class _Workers:
             for worker in self.running.values():
                 worker.kill()
         await asyncio.gather(*draining)
-
-
-@contextlib.contextmanager
-def _interrupts() -> Iterator[asyncio.Event]:
-    """The event is set by Ctrl-C and SIGTERM."""
-    wanted = asyncio.Event()
-    loop = asyncio.get_running_loop()
-    set_it: Callable[[], None] = wanted.set
-    for number in (signal.SIGINT, signal.SIGTERM):
-        loop.add_signal_handler(number, set_it)
-    try:
-        yield wanted
-    finally:
-        for number in (signal.SIGINT, signal.SIGTERM):
-            loop.remove_signal_handler(number)

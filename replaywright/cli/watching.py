@@ -19,6 +19,7 @@ from replaywright.cli import goal, output
 from replaywright.cli.app import Exit
 from replaywright.cli.connect import Place
 from replaywright.cli.follow import Ending, follow
+from replaywright.cli.interrupts import interrupts, unless_left
 from replaywright.cli.starting import Order
 from replaywright.domain.remedies import remedy_of
 from replaywright.domain.runs import Progress, RunResult
@@ -88,23 +89,13 @@ async def _followed(
     live = Live(console=console, refresh_per_second=8, transient=False) if console.is_terminal else None
     screen = _Screen(console, live)
     with live if live is not None else contextlib.nullcontext():
-        following = asyncio.create_task(
-            follow(handle, show=screen.show, until_waiting=until_waiting, patient=here.how == "configured")
-        )
-        with _interrupts(lambda: _say_it_goes_on(here, handle.id, console)) as left:
-            leaving = asyncio.create_task(left.wait())
-            await asyncio.wait({following, leaving}, return_when=asyncio.FIRST_COMPLETED)
-        leaving.cancel()
-        if following.done():
-            return await following
-        following.cancel()
-        with contextlib.suppress(asyncio.CancelledError):
-            await following
-        return None
+        following = follow(handle, show=screen.show, until_waiting=until_waiting, patient=here.how == "configured")
+        with _second_interrupt(lambda: _say_it_goes_on(here, handle.id, console)) as left:
+            return await unless_left(following, left)
 
 
 @contextlib.contextmanager
-def _interrupts(first: Callable[[], None]) -> Iterator[asyncio.Event]:
+def _second_interrupt(first: Callable[[], None]) -> Iterator[asyncio.Event]:
     """The first Ctrl-C calls `first`, the second sets the event."""
     left = asyncio.Event()
     presses = 0
@@ -117,12 +108,8 @@ def _interrupts(first: Callable[[], None]) -> Iterator[asyncio.Event]:
         else:
             left.set()
 
-    loop = asyncio.get_running_loop()
-    loop.add_signal_handler(signal.SIGINT, pressed)
-    try:
+    with interrupts(pressed, signal.SIGINT):
         yield left
-    finally:
-        loop.remove_signal_handler(signal.SIGINT)
 
 
 def _say_it_goes_on(here: Place, run_id: str, console: Console) -> None:
