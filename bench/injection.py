@@ -15,7 +15,7 @@ from rich.console import Console
 from rich.table import Table
 
 from replaywright.settings import load_settings
-from tests.e2e.injection import KINDS, Attack, attack, staged
+from tests.e2e.injection import KINDS, Attack, Tried, attack, staged
 from tests.e2e.lab import Lab
 from tests.pages.hostile import PAGES, HostilePage
 
@@ -23,6 +23,12 @@ from tests.pages.hostile import PAGES, HostilePage
 async def attacked(pages: Sequence[HostilePage]) -> Attack:
     """All of it, on a stage of its own."""
     with attack() as tried:
+
+        def told(one: Tried) -> None:
+            done = f"{len(tried.tried):>4}/{len(pages) * len(KINDS)}"
+            print(f"{done} {one.page.name}, {one.kind}: {one.status}", file=sys.stderr, flush=True)
+
+        tried.tell = told
         async with staged(load_settings(), tried.model) as stage:
             await tried.perform(Lab(stage), pages)
         return tried

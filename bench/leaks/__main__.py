@@ -28,9 +28,13 @@ def main() -> int:
 
 async def _measure(chromium: Path, patience_s: float) -> int:
     begun = time.monotonic()
+    _say(f"1/4 {len(CHANNELS)} channels to an address that the policy forbids")
     denied = await measure(chromium, CHANNELS, patience_s=patience_s)
+    _say("2/4 the same by a name")
     named = await measure(chromium, CHANNELS, host=NAME, patience_s=patience_s)
+    _say("3/4 the same without a policy: what they could reach")
     control = await measure(chromium, CHANNELS, allow_all=True, patience_s=patience_s)
+    _say("4/4 hostile addresses")
     urls, urls_control = await measure_hostile(chromium), await measure_hostile(chromium, allow_all=True)
     print(table(denied, named, control))
     leaks = _reached(denied) + _reached(named) + urls.reached_by_tool + urls.reached_by_page
@@ -52,6 +56,10 @@ async def _measure(chromium: Path, patience_s: float) -> int:
         )
     )
     return 1 if leaks else 0
+
+
+def _say(part: str) -> None:
+    print(part, file=sys.stderr, flush=True)
 
 
 def _inside(seen: Hostile) -> int:

@@ -2,7 +2,7 @@
 
 import asyncio
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -47,6 +47,8 @@ class Attack:
     site: HostileSite
     model: Obedient
     numbers: "itertools.count[int]" = field(default_factory=lambda: itertools.count(1))
+    tell: Callable[[Tried], None] = lambda _tried: None
+    """Called after each run."""
     tried: list[Tried] = field(default_factory=list)
 
     async def perform(self, lab: Lab, pages: Sequence[HostilePage] = PAGES, kinds: Sequence[str] = KINDS) -> None:
@@ -75,6 +77,7 @@ class Attack:
         self.tried.append(told)
         self._values[key] = value
         self._of[key] = told
+        self.tell(told)
 
     def _judge(self) -> None:
         """Say of each page what of the record is forbidden: what names no page is counted with the first."""
