@@ -54,7 +54,7 @@ class Attempt:
         self._previous = previous
         self._proposed: Target | None = None
         self._usage = Usage()
-        self._recovered = False
+        self._recovered = self._is_behind = False
         self._waited = False
         self._suffix = ""
         self._tries = 0
@@ -116,7 +116,7 @@ class Attempt:
     def anew(self, kind: str, after: StepOutcome) -> None:
         """Prepare an attempt that begins from the beginning: nothing that was proposed before is taken over."""
         self._proposed, self._usage, self._overruled, self._recovered = None, Usage(), "", False
-        self.looked_again = False
+        self._is_behind = self.looked_again = False
         self.again(kind, after)
 
     def after_loss(self) -> None:
@@ -153,7 +153,7 @@ class Attempt:
             usage=self._usage,
             next_step=None if reapply else self._next_step,
             verify=() if reapply else self.verify,
-            recovered=self._recovered,
+            recovered=self._recovered or (self._is_behind and not reapply),
             waited=self._waited,
             disproved=self.disproved,
             reapply=reapply,
@@ -187,21 +187,28 @@ class Attempt:
         Raises:
             ActivityError: the worker or the browser was lost, or something failed that no retry mends.
         """
+        self._is_behind = self._is_behind or self._browser.is_behind
         rule = self.override and f"override {self.override}: "
         said = summary(self.sequence, f"{rule}{self.title}", self._found_by(), self._why and f"after: {self._why}")
         outcome = await self._call(self.activity_id(), self.request(), said)
         self._browser.meter.note(outcome)
         if not (outcome.from_ledger or outcome.reason.startswith("ledger_")):
             self._browser.adopted = True  # whatever is in doubt now was done in the page that is there
+            self._browser.is_behind = False
         return outcome
 
     def was_elsewhere(self, outcome: StepOutcome) -> bool:
         """Whether the step was done in a page that is gone with its browser: the one that is there now has not seen it.
 
-        A worker that was held up may record it when the run has gone on with another browser already.
+        A worker that was held up may record it when the run has gone on with another browser already. One that is lost
+        in a workflow task has recorded every local step of that task, of which the history knows none.
         """
         told = outcome.from_ledger and outcome.status is Status.DONE and outcome.effect.repeatable
-        return told and self._recovered and not self._browser.adopted and not isinstance(self.step, NOT_DONE_AGAIN)
+        if not told or self._browser.adopted or isinstance(self.step, NOT_DONE_AGAIN):
+            return False
+        if self._recovered:
+            return workflow.patched("done-elsewhere")
+        return self._is_behind and workflow.patched("lost-together")
 
     async def look_again(self, unmet: StepOutcome) -> StepOutcome:
         """Whether what is expected has come true meanwhile: the step as done, else `unmet`. Nothing is done."""

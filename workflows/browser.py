@@ -64,6 +64,8 @@ class Browser:
         self.epoch = 1
         self.adopted = True
         """Whether the page is the one that earlier steps left; False after a rebuild."""
+        self.is_behind = False
+        """Whether a process that was lost may have done more than the history tells: nothing was performed since."""
         self.meter = Meter()
         """What its steps have done of all that a policy limits."""
         self.is_near = True
@@ -121,6 +123,7 @@ class Browser:
         if opened.session.host == request.lost.host:
             self.ended.add(request.lost.session_id)
         self.session, self.adopted, self.is_near = opened.session, opened.adopted, True
+        self.is_behind = True
         self._stopped_at = workflow.now().timestamp()
         return opened.adopted
 

@@ -548,7 +548,7 @@ class BrowserTask(SteeringUpdates, Views):
         outcome = await self._weak.allowed(attempt, await self._cleared(attempt), self._cleared)
         while outcome.earlier:
             outcome = await self._done_before(attempt, outcome)
-        if attempt.was_elsewhere(outcome) and workflow.patched("done-elsewhere"):
+        if attempt.was_elsewhere(outcome):
             here = await self._doubts.read(attempt.reapply)
             outcome = outcome if here.status is Status.DONE else here
         if attempt.looked_again or not may_come_late(attempt.step, outcome) or not workflow.patched("look-again"):

@@ -63,7 +63,10 @@ def test_whatever_ends_it_no_browser_stays(number: signal.Signals, tmp_path: Pat
             if line.startswith("round 1 of"):
                 break
         process.send_signal(number)
-        process.wait(_ENDED_S)
+        try:
+            process.wait(_ENDED_S)
+        finally:
+            process.kill()
 
     _, alive = psutil.wait_procs(_those_in(tmp_path), _ENDED_S)
 

@@ -115,6 +115,17 @@ def recorded_too_late() -> Script:
     return Script(perform=perform, adopt=False)
 
 
+def lost_after_two_steps() -> Script:
+    """Worker and browser are lost with a workflow task: its first two steps are recorded, and in no history."""
+
+    def perform(asked: ActionRequest, call: int) -> StepOutcome:
+        if asked.sequence == 0 and call == 0:
+            raise lost()
+        return done(asked, from_ledger=asked.sequence < 2 and not asked.reapply)
+
+    return Script(perform=perform, adopt=False)
+
+
 def without_a_store() -> Script:
     """Redis does not answer in the second step's first attempt."""
 
@@ -157,6 +168,7 @@ RUNS: dict[str, tuple[Callable[[], Script], RunInput]] = {
     "reopened": (closed_menu, run_of(GOTO, EXPAND, FILL)),
     "asked-again": (forgotten, run_of(GOTO, FILL, FILL)),
     "done-elsewhere": (recorded_too_late, run_of(GOTO, FILL)),
+    "lost-together": (lost_after_two_steps, run_of(GOTO, FILL, FILL)),
     "near-once": (without_a_store, run_of(GOTO, FILL, local_steps=True)),
     "near-recorded": (lambda: Script(near=True), run_of(GOTO, FILL, local_steps=True)),
     "open-here": (lambda: Script(near=True, here="h"), run_of(GOTO, FILL, local_steps=True)),
