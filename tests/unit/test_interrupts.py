@@ -28,10 +28,10 @@ async def test_an_error_of_what_is_waited_for_is_raised() -> None:
 async def test_a_signal_lets_go_of_what_is_waited_for(number: signal.Signals) -> None:
     left, ended = asyncio.Event(), asyncio.Event()
 
-    async def waiting() -> None:
+    async def waiting() -> bool:
         try:
             os.kill(os.getpid(), number)
-            await asyncio.Event().wait()
+            return await asyncio.Event().wait()
         finally:
             ended.set()
 
