@@ -125,12 +125,20 @@ WORKFLOW = (
         "done in a browser that is gone",
         "a step that was recorded in another browser is done in the one that is there",
         "workflows/task.py",
-        '        if attempt.was_elsewhere(outcome) and workflow.patched("done-elsewhere"):',
-        '        if attempt.looked_again and workflow.patched("done-elsewhere"):',
+        "        if attempt.was_elsewhere(outcome):",
+        "        if attempt.looked_again:",
         (
             _RECOVERY + "test_a_step_that_was_recorded_in_a_browser_that_is_gone_is_done_in_the_new_one",
             _RECOVERY + "test_a_step_that_cannot_be_done_in_the_new_browser_is_not_taken_for_done",
         ),
+    ),
+    Mutant(
+        "local steps lost with their browser",
+        "what local steps did in a browser that is gone is done in the one that is there",
+        "workflows/attempts.py",
+        '        return self._is_behind and workflow.patched("lost-together")',
+        "        return False",
+        (_RECOVERY + "test_steps_that_were_lost_with_their_browser_are_done_again_in_the_new_one",),
     ),
     Mutant(
         "row begun twice",
