@@ -57,7 +57,7 @@ lock: $(INSTALLED) ## resolve the newest allowed versions into requirements.lock
 chaos: setup ## stop, kill and cut off every part at every point, about ten minutes; the site says what it was sent
 	$(BIN)/python -m bench.chaos $(ARGS)
 
-chaos-long: setup ## the same, every point under every fault five times: 630 runs
+chaos-long: setup ## the same, every point under every fault five times: 765 runs, about an hour
 	$(BIN)/python -m bench.chaos --long $(ARGS)
 
 injection: setup ## hostile pages, a model that obeys them, and what nobody asked for that was done: none, about half an hour

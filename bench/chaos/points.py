@@ -72,21 +72,14 @@ POINTS = {
             sequence=None,
             before=("keeper@start:1", f"keeper@acted:{FILL}", "keeper@start:3"),
         ),
+        Point("fill_begun", "start", "in a step that may be repeated, nothing done", sequence=FILL),
+        Point("fill_acted", "acted", "in a step that may be repeated, after its input", sequence=FILL),
+        Point("fill_returned", "returned", "after a step that may be repeated, before it is told", sequence=FILL),
         Point("promoting", "promoting", "making active what was learned", sequence=None),
         Point("proposing", "proposing", "a model call was paid", sequence=FILL, learns=True),
     )
 }
-
-
-REPEATABLE = {
-    point.name: point
-    for point in (
-        Point("fill_begun", "start", "in a step that may be repeated, nothing done", sequence=FILL),
-        Point("fill_acted", "acted", "in a step that may be repeated, after its input", sequence=FILL),
-        Point("fill_returned", "returned", "after a step that may be repeated, before Temporal has it", sequence=FILL),
-    )
-}
-"""Points of a local step: a worker that stops there has its workflow task with it."""
+"""A worker that stops in a step that may be repeated has its workflow task with it, where that step is local."""
 
 
 @dataclass(frozen=True)
@@ -146,4 +139,3 @@ def known(kind: str, given: str, choices: Sequence[str]) -> tuple[str, ...]:
 
 
 ALL_POINTS, ALL_FAULTS = tuple(POINTS), tuple(FAULTS)
-EVERY_POINT = {**POINTS, **REPEATABLE}

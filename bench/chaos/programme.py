@@ -12,7 +12,7 @@ from pathlib import Path
 
 from bench.chaos.judge import Log
 from bench.chaos.lane import TOGETHER, Lane, serve
-from bench.chaos.points import EVERY_POINT, Cell
+from bench.chaos.points import POINTS, Cell
 from bench.chaos.runs import ChaosFailed, Site, Told, Trial, learn
 from replaywright.settings import Settings
 
@@ -77,7 +77,7 @@ class Programme:
 
     async def _served(self, lane: Lane, site: Site, queue: "Iterator[tuple[int, Cell]]", begun: float) -> None:
         for number, cell in queue:
-            await lane.fill_up(spare=int(bool(EVERY_POINT[cell.point].before)))
+            await lane.fill_up(spare=int(bool(POINTS[cell.point].before)))
             trial = Trial(lane, site, cell, f"n-{number}-{uuid.uuid4().hex[:8]}")
             told = await trial.run()
             lane.end_browsers()

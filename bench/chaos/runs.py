@@ -16,7 +16,7 @@ from temporalio.service import RPCError
 from bench.chaos.faults import FAULTS
 from bench.chaos.judge import Log
 from bench.chaos.lane import Lane, Served
-from bench.chaos.points import EVERY_POINT, Cell, Point
+from bench.chaos.points import POINTS, Cell, Point
 from replaywright.cli.follow import Ending, follow, handle_of
 from replaywright.cli.starting import Order, start
 from replaywright.cli.taskfile import read_task
@@ -122,7 +122,7 @@ class Trial:
         self._lane = lane
         self._site = site
         self._cell = cell
-        self._point: Point = EVERY_POINT[cell.point]
+        self._point: Point = POINTS[cell.point]
         self._drawn = cell.drawn
         self._struck_at = 0.0
         self._living: frozenset[str] = frozenset()

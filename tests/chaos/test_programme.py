@@ -30,18 +30,18 @@ def told(status: Status, sends: int, *, fired: bool = True, waited_in_vain: bool
     return one
 
 
-def test_the_whole_matrix_is_630_runs_each_pair_five_times() -> None:
-    cells = programme(7, ALL_POINTS, ALL_FAULTS, 630)
+def test_the_whole_matrix_is_765_runs_each_pair_five_times() -> None:
+    cells = programme(7, ALL_POINTS, ALL_FAULTS, 765)
 
     pairs = [(cell.point, cell.fault) for cell in cells]
-    assert len(ALL_POINTS) * len(ALL_FAULTS) == 126
+    assert len(ALL_POINTS) * len(ALL_FAULTS) == 153
     assert {pairs.count(pair) for pair in set(pairs)} == {5}
-    assert len(set(cells)) == 630
+    assert len(set(cells)) == 765
 
 
 @pytest.mark.parametrize("seed", range(20))
-def test_fourteen_runs_touch_every_point_and_every_fault(seed: int) -> None:
-    cells = programme(seed, ALL_POINTS, ALL_FAULTS, 14)
+def test_seventeen_runs_touch_every_point_and_every_fault(seed: int) -> None:
+    cells = programme(seed, ALL_POINTS, ALL_FAULTS, 17)
 
     assert {cell.point for cell in cells} == set(ALL_POINTS)
     assert {cell.fault for cell in cells} == set(ALL_FAULTS)

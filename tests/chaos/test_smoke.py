@@ -7,7 +7,7 @@ from bench.chaos.programme import Programme
 from replaywright.settings import load_settings
 
 SEED = 5
-RUNS = 14
+RUNS = 17
 LANES = 4
 LAST = ("zombie", "partition", "redis_hung")
 """Faults that take long by themselves: begun first, so that nothing waits for them in the end."""
