@@ -476,6 +476,7 @@ async def _browser_workers(
         sessions.open_session,
         sessions.recover_session,
         sessions.close_session,
+        sessions.hear,
         lending.lend,
         lending.take_back,
         TakeOverActivities(actions, attachments).handed_back,

@@ -309,6 +309,10 @@ class SessionActivities:
             await traced(self._store, tenant=told.tenant, lineage=told.lineage, line=line)
         return SessionClosed(refused=refused)
 
+    @activity.defn(name="session.hear")
+    async def hear(self, _session: SessionRef) -> None:
+        """Nothing: after it a run that did local steps knows what it was asked meanwhile."""
+
     async def _refused_in(self, ref: SessionRef) -> tuple[RefusedHost, ...]:
         """The hosts that were asked for most and refused; nothing of a session that is gone."""
         if not self._keepers.is_local(ref):

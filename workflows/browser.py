@@ -70,6 +70,8 @@ class Browser:
         """What its steps have done of all that a policy limits."""
         self.is_near = True
         """Whether the browser may be in this process: until a local activity found that it is not."""
+        self.is_unheard = False
+        """Whether a local step was the last activity: the run has heard of nothing since its workflow task began."""
         self.recoveries = 0
         self.is_asleep = False
         """Whether it was given back, and is to be had again by `replace`."""
@@ -217,7 +219,23 @@ class Browser:
             retry_policy=retry_policy,
             cancellation_type=workflow.ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
         )
+        self.is_unheard = False
         return result
+
+    async def hear(self, sequence: int) -> None:
+        """End the workflow task: a cancel or a pause that was asked for in it is known before this step, not after."""
+        try:
+            await self.call(
+                "session.hear",
+                self.ref,
+                type(None),
+                activity_id=f"session-hear-{sequence}",
+                summary="what was asked meanwhile",
+                limit=policies.TO_START,
+                retry_policy=policies.ONCE,
+            )
+        except ActivityError:
+            self.is_unheard = False  # heard all the same; if its worker is lost, the step will tell
 
     async def near(
         self, name: str, request: ActionRequest, *, activity_id: str, summary: str, limit: timedelta
@@ -234,6 +252,7 @@ class Browser:
         """
         if not self.is_near:
             return None
+        self.is_unheard = True
         try:
             answer: NearOutcome = await workflow.execute_local_activity(
                 name,

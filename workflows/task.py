@@ -334,7 +334,7 @@ class BrowserTask(SteeringUpdates, Views):
         self._take_over(found)
         was_doubtful = found.is_doubtful
         if was_doubtful:
-            attempt = self._attempt(self._position, self._previous, self._previous_outcome)
+            attempt = self._attempt_here()
             await self._doubts.resolved(attempt, "" if is_live else EARLIER_RUN)
             found = await self._resuming.ask(self._lists.course.rolled)
             self._take_over(found)
@@ -352,7 +352,7 @@ class BrowserTask(SteeringUpdates, Views):
     def _take_over(self, found: Resumption) -> None:
         """Pass the steps that the ledger answers: for these nothing is done."""
         for answered in found.answered[self._position :]:
-            attempt = self._attempt(self._position, self._previous, self._previous_outcome)
+            attempt = self._attempt_here()
             self._note(attempt, answered.outcome)
             self._passed(attempt, answered.outcome)
 
@@ -390,7 +390,7 @@ class BrowserTask(SteeringUpdates, Views):
         due, self._due = self._due, ()
         await self._override(due, self._position)
         await self._recycler.between_steps(self._place)
-        attempt = self._attempt(self._position, self._previous, self._previous_outcome)
+        attempt = self._attempt_here()
         attempt.ahead = self._ahead
         if self._position + 1 == len(self._plan) and not self._goals.is_unfinished:
             attempt.verify = self._final
@@ -420,13 +420,15 @@ class BrowserTask(SteeringUpdates, Views):
 
     async def _steered(self) -> bool:
         """Do what people have asked for meanwhile; whether the step at the current position is over thereby."""
+        if self._browser.is_unheard and not self._attempt_here().may_repeat and workflow.patched("heard-first"):
+            await self._browser.hear(self._position)
         if self._board.stops:  # what was under way ended all the same, and has swallowed the request
             raise asyncio.CancelledError
         await self._steering.paused(self._place)
         skip = self._steering.skip_at(self._position)
         if skip is None:
             return False
-        attempt = self._attempt(self._position, self._previous, self._previous_outcome)
+        attempt = self._attempt_here()
         outcome = await self._lists.leave_out(attempt, SKIPPED_AHEAD, f"left out by {skip.said}")
         outcome = outcome.model_copy(update={"warnings": (f"{SKIPPED_AHEAD}: left out by {skip.said}",)})
         self._note(attempt, outcome)
@@ -463,6 +465,9 @@ class BrowserTask(SteeringUpdates, Views):
         self._ahead, self._verification = outcome.ahead, outcome.verification
         self._probing.note(attempt, outcome)
         self._position += 1
+
+    def _attempt_here(self) -> Attempt:
+        return self._attempt(self._position, self._previous, self._previous_outcome)
 
     def _attempt(self, position: int, previous: str, previous_outcome: str) -> Attempt:
         course = self._lists.course

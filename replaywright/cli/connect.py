@@ -162,7 +162,7 @@ async def why_unserved(here: Place) -> str:
         StackFailed: the server refuses the question.
     """
     with temporal_errors(here.settings):
-        return (await served(here.client, here.queue)).why_not
+        return (await served(here.client, here.queue, is_own=here.how != "configured")).why_not
 
 
 @contextlib.contextmanager

@@ -68,6 +68,8 @@ from replaywright.keeper.protocol import (
 TIMEOUT_S = 5.0
 """A keeper answers within milliseconds; only a machine out of breath needs longer."""
 MAX_SOCKET_PATH_BYTES = 100
+MAX_TEMP_BYTES = MAX_SOCKET_PATH_BYTES - len("/org.chromium.Chromium.XXXXXX/SingletonSocket")
+"""Chromium puts a socket into the folder for temporary files, and ends at once where its path is too long for one."""
 UNRECORDED_TTL_S = 120.0
 """A session directory without a record is somebody's start in progress for so long."""
 INHERITED = frozenset(
@@ -413,6 +415,8 @@ def _spawn(
 ) -> subprocess.Popen[bytes]:
     """The process that starts the keeper; `ready_fd` is closed here."""
     kept = {name: value for name, value in environment.items() if name in INHERITED}
+    if len(os.fsencode(kept.get("TMPDIR", ""))) > MAX_TEMP_BYTES:
+        del kept["TMPDIR"]
     package_root = str(Path(replaywright.__file__).parent.parent)
     kept["PYTHONPATH"] = os.pathsep.join(filter(None, [package_root, environment.get("PYTHONPATH", "")]))
     command = [sys.executable, "-m", "replaywright.keeper", "--detach", "--dir", str(directory)]

@@ -31,6 +31,7 @@ from temporalio.common import VersioningBehavior, WorkerDeploymentVersion
 from temporalio.service import RPCError, RPCStatusCode
 
 from replaywright.errors import InputInvalid, StackFailed
+from replaywright.keeper.identity import host_name, identify
 from replaywright.settings import UNVERSIONED, Settings
 
 if TYPE_CHECKING:
@@ -144,8 +145,10 @@ def pinned(config: "WorkerDeploymentConfig") -> "WorkerDeploymentConfig":
     return dataclasses.replace(config, default_versioning_behavior=VersioningBehavior.PINNED)
 
 
-async def served(client: Client, queue: str) -> Served:
+async def served(client: Client, queue: str, *, is_own: bool = False) -> Served:
     """Who asks for the workflows of this queue now.
+
+    Temporal lists workers for minutes after they have ended; where it is this machine's own, their processes tell.
 
     Raises:
         RPCError: Temporal refuses the question.
@@ -158,10 +161,17 @@ async def served(client: Client, queue: str) -> Served:
         )
     )
     now = datetime.now(UTC)
-    fresh = [poller for poller in answer.pollers if now - poller.last_access_time.ToDatetime(UTC) < _FRESH]
+    heard = (poller for poller in answer.pollers if now - poller.last_access_time.ToDatetime(UTC) < _FRESH)
+    fresh = [poller for poller in heard if not (is_own and _has_ended(poller.identity))]
     routed = answer.versioning_info
     current, ramping = routed.current_deployment_version.build_id, routed.ramping_deployment_version.build_id
     return Served(queue, dict(Counter(map(_build_of, fresh))), current or UNVERSIONED, ramping)
+
+
+def _has_ended(identity: str) -> bool:
+    """Whether a poller was a process of this host, and is gone."""
+    pid, _, host = identity.partition("@")
+    return host == host_name() and pid.isdecimal() and identify(int(pid)) is None
 
 
 def _build_of(poller: PollerInfo) -> str:

@@ -309,6 +309,20 @@ async def test_close_leaves_no_process_and_no_file(sessions: Path) -> None:
     assert left == []
 
 
+async def test_a_folder_for_temporary_files_with_too_long_a_path_for_a_socket_is_none_for_chromium(
+    sessions: Path, tmp_path: Path
+) -> None:
+    folder = tmp_path / ("long" * 20)
+    folder.mkdir()
+
+    handle = await launch_keeper(sessions, options(), environment={**os.environ, "TMPDIR": str(folder)})
+    async with await handle.connect() as keeper:
+        await keeper.close(0)
+        await keeper.wait_until_gone()
+
+    assert list(folder.iterdir()) == []
+
+
 async def test_a_terminated_keeper_ends_its_browser_and_deletes_the_profile(sessions: Path) -> None:
     handle = await launch_keeper(sessions, options())
     processes = processes_of(handle)

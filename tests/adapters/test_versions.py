@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import os
 import uuid
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -10,7 +11,7 @@ from typing import Any
 
 import pytest
 from temporalio import activity, workflow
-from temporalio.client import WorkflowHandle
+from temporalio.client import Client, WorkflowHandle
 from temporalio.common import VersioningBehavior, WorkerDeploymentVersion
 from temporalio.testing import WorkflowEnvironment
 from temporalio.worker import UnsandboxedWorkflowRunner, Worker, WorkerConfig, WorkerDeploymentConfig
@@ -19,6 +20,7 @@ from typer.testing import CliRunner
 from replaywright.cli.commands import app
 from replaywright.cli.connect import working_place
 from replaywright.errors import InputInvalid, SettingsInvalid
+from replaywright.keeper.identity import host_name
 from replaywright.settings import UNVERSIONED, Settings, load_settings
 from replaywright.stack.doctor import Finding, Health, diagnose
 from replaywright.stack.versions import Version, VersionState, deployment_of, promote, served, versions_of
@@ -209,6 +211,31 @@ async def test_doctor_and_run_say_when_the_workers_are_of_no_version_that_gets_r
     assert (current.health, current.advice) == (Health.OK, "")
     assert other is not None
     assert "'c' is that of no worker yet" in other.advice
+
+
+async def test_a_worker_of_this_host_whose_process_is_gone_serves_nobody_though_temporal_lists_it(
+    temporal_env: WorkflowEnvironment, settings: Settings
+) -> None:
+    address = temporal_env.client.service_client.config.target_host
+    process = await asyncio.create_subprocess_exec("true")
+    await process.wait()
+
+    async def serving(identity: str) -> tuple[dict[str, int], dict[str, int]]:
+        queue = f"v.{uuid.uuid4().hex[:8]}"
+        client = await Client.connect(address, identity=identity)
+        async with Worker(
+            client, task_queue=queue, workflows=[TellsVersion], workflow_runner=UnsandboxedWorkflowRunner()
+        ):
+
+            async def is_listed() -> bool:
+                return bool((await served(client, queue)).workers)
+
+            await until("Temporal lists the worker", is_listed)
+            return (await served(client, queue)).workers, (await served(client, queue, is_own=True)).workers
+
+    assert await serving(f"{process.pid}@{host_name()}") == ({UNVERSIONED: 1}, {})
+    for identity in (f"{os.getpid()}@{host_name()}", f"{process.pid}@elsewhere", "of its own"):
+        assert await serving(identity) == ({UNVERSIONED: 1}, {UNVERSIONED: 1})
 
 
 def test_runs_whose_workers_are_gone_are_told() -> None:

@@ -5,6 +5,7 @@ import os
 import signal
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import psutil
@@ -47,7 +48,16 @@ def test_a_peer_learns_once_and_replays_without_a_model(peer: str) -> None:
     assert len(told["peers"]) == 1  # type: ignore[arg-type]  # a name and its ratio
 
 
+@pytest.fixture
+def _interruptible() -> Iterator[None]:
+    """What is started hears Ctrl-C, also where this process was begun in a shell's background, which ignores it."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
 @pytest.mark.long
+@pytest.mark.usefixtures("_interruptible")
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
 def test_whatever_ends_it_no_browser_stays(number: signal.Signals, tmp_path: Path) -> None:
     with subprocess.Popen(

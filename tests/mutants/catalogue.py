@@ -17,11 +17,11 @@ _PROXY = "tests/adapters/test_keeper_proxy.py::"
 _KEEPER = "tests/adapters/test_keeper.py::"
 _ARTIFACTS = "tests/adapters/test_artifacts.py::"
 _SIGNED = "tests/adapters/test_signed_records.py::"
+_LOCAL = "tests/workflows/test_local_steps.py::"
 _RECOVERY = "tests/workflows/test_recovery.py::"
 _BATCH = "tests/workflows/test_batch.py::"
 _FINISHING = "tests/workflows/test_finishing.py::"
 _KNOWLEDGE = "tests/unit/test_activities_knowledge.py::"
-_LOCAL = "tests/workflows/test_local_steps.py::"
 _CHECKPOINTS = "tests/unit/test_activities_checkpoints.py::"
 _PAGES_READ = "tests/adapters/test_checkpoints.py::"
 _EVERY = "test_every_operation_in_every_state_leads_where_the_protocol_says"
@@ -139,6 +139,14 @@ WORKFLOW = (
         '        return self._is_behind and workflow.patched("lost-together")',
         "        return False",
         (_RECOVERY + "test_steps_that_were_lost_with_their_browser_are_done_again_in_the_new_one",),
+    ),
+    Mutant(
+        "local steps with a deaf run",
+        "a run hears what it was asked while it did local steps before it begins a step with consequences",
+        "workflows/task.py",
+        "        if self._browser.is_unheard and not self._attempt_here().may_repeat",
+        "        if not self._browser.is_unheard and not self._attempt_here().may_repeat",
+        (_LOCAL + "test_a_cancel_that_comes_in_a_local_step_is_heard_before_a_press_with_consequences",),
     ),
     Mutant(
         "row begun twice",

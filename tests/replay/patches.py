@@ -169,6 +169,7 @@ RUNS: dict[str, tuple[Callable[[], Script], RunInput]] = {
     "asked-again": (forgotten, run_of(GOTO, FILL, FILL)),
     "done-elsewhere": (recorded_too_late, run_of(GOTO, FILL)),
     "lost-together": (lost_after_two_steps, run_of(GOTO, FILL, FILL)),
+    "heard-first": (lambda: Script(near=True, perform=known), run_of(GOTO, FILL, SEND, local_steps=True)),
     "near-once": (without_a_store, run_of(GOTO, FILL, local_steps=True)),
     "near-recorded": (lambda: Script(near=True), run_of(GOTO, FILL, local_steps=True)),
     "open-here": (lambda: Script(near=True, here="h"), run_of(GOTO, FILL, local_steps=True)),

@@ -166,6 +166,10 @@ class Script:
     """The host of that process, if it has browsers of its own to give; they are on the session's queue."""
     local_ids: list[str] = field(default_factory=list)
     """Of the local activities that were tried."""
+    heard: list[str] = field(default_factory=list)
+    """Activities whose end tells a run with local steps what it was asked."""
+    hear: ApplicationError | None = None
+    """What becomes of these."""
     full: Callable[[str], bool] = lambda _name: False
     """Whether no place is free when this activity asks for a browser."""
     asked_for: list[str] = field(default_factory=list)
@@ -265,6 +269,16 @@ def _checkpoints(script: Script) -> list[Callable[..., object]]:
         return script.checks(request)
 
     return [checkpoint, restore, check]
+
+
+def _hearing(script: Script) -> Callable[..., object]:
+    @activity.defn(name="session.hear")
+    async def hear(_session: SessionRef) -> None:
+        script.heard.append(activity.info().activity_id)
+        if script.hear is not None:
+            raise script.hear
+
+    return hear
 
 
 def _people(script: Script) -> tuple[Callable[..., object], ...]:
@@ -516,6 +530,7 @@ def _activities(script: Script, queue: str) -> tuple[list[Callable[..., object]]
         opened,
         recover,
         close,
+        _hearing(script),
         verify,
         finish,
         try_probe,

@@ -3,12 +3,13 @@
 import pytest
 from temporalio.api.enums.v1 import EventType
 from temporalio.client import Client, WorkflowFailureError, WorkflowHandle
-from temporalio.exceptions import ApplicationError
+from temporalio.exceptions import ApplicationError, CancelledError
 from temporalio.testing import WorkflowEnvironment
 from temporalio.worker import Replayer
 
 from replaywright.cli.offline import replay
-from replaywright.domain.runs import GOES_ON, RunResult
+from replaywright.domain.outcomes import StepOutcome
+from replaywright.domain.runs import GOES_ON, ActionRequest, RunResult
 from tests.workflows.scripted import Script, history_of, known, lost, missed, run_of, scripted, start
 from workflows.plugin import WorkflowPlugin
 from workflows.task import BrowserTask
@@ -48,6 +49,52 @@ async def test_what_may_be_repeated_is_local_and_a_press_with_consequences_never
     assert script.local_ids == script.activity_ids[:2]
     assert await scheduled(handle) == ["browser.click", "browser.click"]
     await Replayer(workflows=[], plugins=[WorkflowPlugin(sandboxed=True)]).replay_workflow(await handle.fetch_history())
+
+
+@pytest.mark.parametrize("last", [0, 1], ids=["opened", "filled"])
+async def test_a_cancel_that_comes_in_a_local_step_is_heard_before_a_press_with_consequences(
+    client: Client, last: int
+) -> None:
+    async def performing(request: ActionRequest, _call: int) -> StepOutcome:
+        if request.sequence == last:
+            await client.get_workflow_handle(request.run_id).cancel()
+        return known(request)
+
+    script = Script(near=True, performing=performing)
+
+    async with scripted(client, script) as queue:
+        handle = await start(client, queue, run_of(*(GOTO, FILL)[: last + 1], SEND, local_steps=True))
+        with pytest.raises(WorkflowFailureError) as raised:
+            await handle.result()
+
+    assert isinstance(raised.value.cause, CancelledError)
+    assert [request.sequence for request in script.performed] == list(range(last + 1))
+    assert len(script.closed) == 1
+    await Replayer(workflows=[], plugins=[WorkflowPlugin(sandboxed=True)]).replay_workflow(await handle.fetch_history())
+
+
+async def test_a_run_hears_what_it_was_asked_once_before_each_press_that_follows_a_local_step(client: Client) -> None:
+    script = Script(near=True, perform=known)
+
+    async with scripted(client, script) as queue:
+        handle = await start(client, queue, run_of(GOTO, FILL, FILL, SEND, OPEN, FILL, SEND, local_steps=True))
+        await handle.result()
+
+    assert script.heard == ["session-hear-3", "session-hear-6"]
+    assert len(script.performed) == 7
+
+
+async def test_where_its_worker_is_lost_as_the_run_listens_the_step_goes_on_in_the_browser_that_lives(
+    client: Client,
+) -> None:
+    script = Script(near=True, perform=known, hear=lost())
+
+    async with scripted(client, script) as queue:
+        handle = await start(client, queue, run_of(GOTO, FILL, SEND, local_steps=True))
+        result = await handle.result()
+
+    assert result.totals.steps == 3
+    assert [request.sequence for request in script.performed] == [0, 1, 2]
 
 
 async def test_a_step_that_waits_is_no_local_activity(client: Client) -> None:
