@@ -13,7 +13,7 @@ from temporalio.client import Client, WorkflowFailureError, WorkflowHandle, Work
 from temporalio.service import RPCError, RPCStatusCode
 
 from activities.endings import ended_badly, ended_well
-from replaywright.cli.silence import Silence
+from replaywright.cli.silence import Silence, Vain
 from replaywright.domain.runs import End, Progress, RunResult, Totals
 from replaywright.errors import InputInvalid, StackFailed
 
@@ -23,7 +23,7 @@ WORKFLOW = "BrowserTask"
 _QUERY_EVERY_S = 0.3
 _QUERY_LIMIT = timedelta(seconds=5)
 _SILENCE_S = 3.0
-"""Nothing is said about a worker that does not answer before it has been silent for this long."""
+"""Nothing is said about a worker that does not answer, or a run that stands still, before it has lasted so long."""
 _AWAY_S = 10.0
 """A server that could not be reached for this long counts as gone."""
 _PASSING = frozenset({RPCStatusCode.UNAVAILABLE, RPCStatusCode.DEADLINE_EXCEEDED, RPCStatusCode.CANCELLED})
@@ -90,7 +90,8 @@ async def follow(
     last: Progress | None = None
     heard = time.monotonic()
     reached = heard
-    silence = Silence(handle)
+    moved = heard
+    silence, vain = Silence(handle), Vain(handle)
     waiting = asyncio.create_task(_ending(handle))
     try:
         while True:
@@ -114,8 +115,10 @@ async def follow(
                 if reached - heard > _SILENCE_S:
                     show(last, await silence.why())
                 continue
+            if progress != last or progress.status != "running":
+                moved = reached
             last, heard = progress, reached
-            show(progress, "")
+            show(progress, await vain.why() if reached - moved > _SILENCE_S else "")
             if until_waiting and progress.status == "waiting":
                 return Ending("waiting", _unfinished(progress), progress)
     finally:

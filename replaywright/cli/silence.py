@@ -1,10 +1,11 @@
-"""Why a run says nothing of itself: no worker is there, or the workflow's own code fails on it."""
+"""Why a run says nothing new: no worker is there, the workflow's own code fails on it, or an activity always fails."""
 
 import logging
+import time
 from typing import Any
 
 from temporalio.api.enums.v1 import EventType
-from temporalio.client import WorkflowHandle
+from temporalio.client import WorkflowExecutionDescription, WorkflowHandle
 from temporalio.service import RPCError
 
 from replaywright.domain.text import shorten
@@ -20,6 +21,9 @@ _ENDS = frozenset(
     }
 )
 _MESSAGE_LIMIT = 200
+_OFTEN = 4
+"""An activity at its fourth try is told of; one or two may fail as a worker ends, or a server is begun again."""
+_ASKED_EVERY_S = 3.0
 
 
 class Silence:
@@ -51,6 +55,38 @@ class Silence:
             if event.event_type == EventType.EVENT_TYPE_WORKFLOW_TASK_FAILED:
                 said = event.workflow_task_failed_event_attributes.failure.message or "no message"
         return said
+
+
+class Vain:
+    """Tells what one run tries in vain: Temporal repeats it without limit, as it may be mended meanwhile."""
+
+    def __init__(self, handle: WorkflowHandle[Any, Any]) -> None:
+        self._handle = handle
+        self._asked = 0.0
+        self._told = ""
+
+    async def why(self) -> str:
+        """One sentence; empty where nothing fails again and again. Asked often, it is what was said before."""
+        if time.monotonic() - self._asked < _ASKED_EVERY_S:
+            return self._told
+        try:
+            self._told = await _repeated(await self._handle.describe())
+        except RPCError as exc:
+            _log.debug("Temporal does not tell what %s tries: %s", self._handle.id, exc)
+        self._asked = time.monotonic()
+        return self._told
+
+
+async def _repeated(described: WorkflowExecutionDescription) -> str:
+    for pending in described.raw_description.pending_activities:
+        if pending.attempt >= _OFTEN and pending.HasField("last_failure"):
+            failure = await described.data_converter.decode_failure(pending.last_failure)
+            said = shorten(str(failure), _MESSAGE_LIMIT)
+            return (
+                f"{pending.activity_type.name} fails each time: {said}; it is tried again until that is mended "
+                "(`replaywright doctor`) or the run is cancelled"
+            )
+    return ""
 
 
 def _broken(failure: str) -> str:

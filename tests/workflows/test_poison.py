@@ -2,14 +2,17 @@
 
 import pytest
 from temporalio.client import Client, WorkflowHandle
+from temporalio.exceptions import ApplicationError
 from temporalio.testing import WorkflowEnvironment
 
+from replaywright.cli.follow import follow
 from replaywright.cli.silence import NO_WORKER, Silence
 from replaywright.domain import fingerprints
-from replaywright.domain.runs import RunResult
+from replaywright.domain.outcomes import StepOutcome
+from replaywright.domain.runs import ActionRequest, Progress, RunResult
 from replaywright.domain.steps import Step
 from tests.e2e.lab import until
-from tests.workflows.scripted import Script, run_of, scripted, start
+from tests.workflows.scripted import Script, done, run_of, scripted, start
 from tests.workflows.test_browser_task import FILL, GOTO
 from workflows.plugin import WorkflowPlugin
 from workflows.task import BrowserTask
@@ -84,6 +87,32 @@ async def test_it_goes_on_where_it_was_when_the_code_is_mended(
     assert [request.sequence for request in script.performed] == [0, 1]
     assert len(script.opened) == 1
     assert len(tries) == IMMEDIATE
+
+
+async def test_what_is_tried_in_vain_is_told_to_whoever_follows_the_run(client: Client) -> None:
+    is_mended = False
+    notes: list[str] = []
+
+    def perform(request: ActionRequest, _call: int) -> StepOutcome:
+        if not is_mended:
+            raise ApplicationError("Redis does not answer", type="StoreUnavailable")
+        return done(request)
+
+    def show(_progress: Progress | None, note: str) -> None:
+        nonlocal is_mended
+        notes.append(note)
+        is_mended = is_mended or bool(note)
+
+    async with scripted(client, Script(perform=perform)) as queue:
+        handle = await start(client, queue, run_of(GOTO))
+        ending = await follow(handle, show=show, until_waiting=False)
+
+    assert ending.status == "done"
+    [said] = set(filter(None, notes))
+    assert said.startswith("browser.goto fails each time: ")
+    assert "Redis does not answer" in said
+    assert "`replaywright doctor`" in said
+    assert notes[0] == notes[-1] == ""
 
 
 async def test_a_run_without_a_worker_is_not_told_to_be_broken(client: Client) -> None:
