@@ -5,6 +5,7 @@ import time
 from typing import Any
 
 from temporalio.api.enums.v1 import EventType
+from temporalio.api.workflow.v1 import PendingActivityInfo
 from temporalio.client import WorkflowExecutionDescription, WorkflowHandle
 from temporalio.service import RPCError
 
@@ -20,7 +21,7 @@ _ENDS = frozenset(
         EventType.EVENT_TYPE_WORKFLOW_TASK_TIMED_OUT,
     }
 )
-_MESSAGE_LIMIT = 200
+_MESSAGE_LIMIT, _FAILURE_LIMIT = 200, 400
 _OFTEN = 4
 """An activity at its fourth try is told of; one or two may fail as a worker ends, or a server is begun again."""
 _ASKED_EVERY_S = 3.0
@@ -63,30 +64,40 @@ class Vain:
     def __init__(self, handle: WorkflowHandle[Any, Any]) -> None:
         self._handle = handle
         self._asked = 0.0
-        self._told = ""
+        self._tried = self._told = ""
 
     async def why(self) -> str:
-        """One sentence; empty where nothing fails again and again. Asked often, it is what was said before."""
+        """One sentence; empty where nothing fails again and again. Of one activity it stays the same."""
         if time.monotonic() - self._asked < _ASKED_EVERY_S:
             return self._told
         try:
-            self._told = await _repeated(await self._handle.describe())
+            described = await self._handle.describe()
         except RPCError as exc:
             _log.debug("Temporal does not tell what %s tries: %s", self._handle.id, exc)
+        else:
+            await self._tell(described)
         self._asked = time.monotonic()
         return self._told
 
+    async def _tell(self, described: WorkflowExecutionDescription) -> None:
+        pending = next(filter(_is_in_vain, described.raw_description.pending_activities), None)
+        tried = "" if pending is None else pending.activity_id
+        if tried != self._tried:
+            self._tried, self._told = tried, ""
+            if pending is not None:
+                failure = await described.data_converter.decode_failure(pending.last_failure)
+                self._told = _repeated(pending.activity_type.name, getattr(failure, "message", str(failure)))
 
-async def _repeated(described: WorkflowExecutionDescription) -> str:
-    for pending in described.raw_description.pending_activities:
-        if pending.attempt >= _OFTEN and pending.HasField("last_failure"):
-            failure = await described.data_converter.decode_failure(pending.last_failure)
-            said = shorten(str(failure), _MESSAGE_LIMIT)
-            return (
-                f"{pending.activity_type.name} fails each time: {said}; it is tried again until that is mended "
-                "(`replaywright doctor`) or the run is cancelled"
-            )
-    return ""
+
+def _is_in_vain(pending: PendingActivityInfo) -> bool:
+    return bool(pending.attempt >= _OFTEN and pending.HasField("last_failure"))
+
+
+def _repeated(name: str, failure: str) -> str:
+    return (
+        f"{name} fails each time ({shorten(failure, _FAILURE_LIMIT)}); it is tried again until that is mended "
+        "(`replaywright doctor`) or the run is cancelled"
+    )
 
 
 def _broken(failure: str) -> str:
