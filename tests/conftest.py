@@ -2,7 +2,8 @@
 
 import asyncio
 import os
-from collections.abc import AsyncIterator
+import tempfile
+from collections.abc import AsyncIterator, Iterator
 from datetime import timedelta
 from pathlib import Path
 
@@ -43,6 +44,17 @@ def pytest_exception_interact(node: pytest.Item | pytest.Collector) -> None:
         settings = pytest_timeout._get_item_settings(node)
         if settings.timeout:
             node.config.pluginmanager.hook.pytest_timeout_set_timer(item=node, settings=settings)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _own_state() -> Iterator[None]:
+    """What Replaywright keeps on this machine, keys and a stack that runs, is neither read nor changed."""
+    with (
+        tempfile.TemporaryDirectory(prefix="rw-state-", ignore_cleanup_errors=True) as folder,
+        pytest.MonkeyPatch.context() as environment,
+    ):
+        environment.setenv("XDG_STATE_HOME", folder)
+        yield
 
 
 @pytest.fixture(scope="session")
