@@ -230,7 +230,7 @@ class Browser:
                 self.ref,
                 type(None),
                 activity_id=f"session-hear-{sequence}",
-                summary="what was asked meanwhile",
+                summary="was it asked to stop or to pause meanwhile?",
                 limit=policies.TO_START,
                 retry_policy=policies.ONCE,
             )
