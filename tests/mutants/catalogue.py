@@ -18,6 +18,7 @@ _KEEPER = "tests/adapters/test_keeper.py::"
 _ARTIFACTS = "tests/adapters/test_artifacts.py::"
 _SIGNED = "tests/adapters/test_signed_records.py::"
 _LOCAL = "tests/workflows/test_local_steps.py::"
+_STEERING = "tests/workflows/test_steering.py::"
 _RECOVERY = "tests/workflows/test_recovery.py::"
 _BATCH = "tests/workflows/test_batch.py::"
 _FINISHING = "tests/workflows/test_finishing.py::"
@@ -146,7 +147,10 @@ WORKFLOW = (
         "workflows/task.py",
         "        if self._browser.is_unheard and not self._attempt_here().may_repeat",
         "        if not self._browser.is_unheard and not self._attempt_here().may_repeat",
-        (_LOCAL + "test_a_cancel_that_comes_in_a_local_step_is_heard_before_a_press_with_consequences",),
+        (
+            _LOCAL + "test_a_cancel_that_comes_in_a_local_step_is_heard_before_a_press_with_consequences",
+            _STEERING + "test_a_pause_asked_for_in_a_local_step_comes_before_a_press_with_consequences",
+        ),
     ),
     Mutant(
         "row begun twice",

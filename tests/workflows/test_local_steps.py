@@ -93,6 +93,7 @@ async def test_where_its_worker_is_lost_as_the_run_listens_the_step_goes_on_in_t
         handle = await start(client, queue, run_of(GOTO, FILL, SEND, local_steps=True))
         result = await handle.result()
 
+    assert script.heard == ["session-hear-2"]
     assert result.totals.steps == 3
     assert [request.sequence for request in script.performed] == [0, 1, 2]
 

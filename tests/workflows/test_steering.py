@@ -5,8 +5,12 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from temporalio.api.common.v1 import WorkflowExecution
+from temporalio.api.update.v1 import UpdateRef
+from temporalio.api.workflowservice.v1 import PollWorkflowExecutionUpdateRequest
 from temporalio.client import Client, WorkflowFailureError, WorkflowHandle, WorkflowUpdateFailedError
 from temporalio.exceptions import ApplicationError
+from temporalio.service import RPCError, RPCStatusCode
 from temporalio.testing import WorkflowEnvironment
 from temporalio.worker import Replayer
 
@@ -17,7 +21,7 @@ from replaywright.domain.outcomes import Status, StepOutcome
 from replaywright.domain.runs import ActionRequest, PersonVerdict, Progress, RunResult
 from replaywright.domain.steering import EditStep, HandedBack, Said, SkipStep, TakeBack, TakeOverRequest
 from replaywright.domain.views import PlanView
-from tests.workflows.scripted import Script, done, lost, run_of, scripted, start, waiting
+from tests.workflows.scripted import Script, done, known, lost, run_of, scripted, start, waiting
 from workflows.plugin import WorkflowPlugin
 from workflows.task import BrowserTask
 
@@ -115,6 +119,47 @@ async def test_a_run_pauses_between_two_steps_gives_its_browser_back_and_goes_on
     assert shown.startswith("### Paused · step 3 of 3")
     assert "> paused before step 3 by ada: the shop is being counted" in shown
     assert await replays(handle)
+
+
+async def is_taken(handle: Handle, client: Client, update: str) -> bool:
+    """Whether the server knows of an update, which may wait for a workflow task to end."""
+    asked = UpdateRef(workflow_execution=WorkflowExecution(workflow_id=handle.id), update_id=update)
+    try:
+        await client.workflow_service.poll_workflow_execution_update(
+            PollWorkflowExecutionUpdateRequest(namespace=client.namespace, update_ref=asked)
+        )
+    except RPCError as error:
+        if error.status is not RPCStatusCode.NOT_FOUND:
+            raise
+        return False
+    return True
+
+
+async def test_a_pause_asked_for_in_a_local_step_comes_before_a_press_with_consequences(client: Client) -> None:
+    asking: list[asyncio.Task[str]] = []
+
+    async def performing(request: ActionRequest, _call: int) -> StepOutcome:
+        if request.sequence == 1:
+            handle: Handle = client.get_workflow_handle_for(BrowserTask.run, request.run_id)
+            asking.append(asyncio.create_task(handle.execute_update(BrowserTask.pause, ADA, id="pause")))
+            while not await is_taken(handle, client, "pause"):
+                pass
+        return known(request)
+
+    script = Script(near=True, performing=performing)
+
+    async with scripted(client, script) as queue:
+        handle = await start(client, queue, run_of(GOTO, FILL, CLICK, local_steps=True))
+        await status(handle, "paused")
+        said = await asking[0]
+        done_meanwhile = [request.sequence for request in script.performed]
+        await handle.execute_update(BrowserTask.go_on, ADA)
+        result = await handle.result()
+
+    assert said == "pauses before the next step"
+    assert (done_meanwhile, len(script.local_ids)) == ([0, 1], 2)
+    assert [request.sequence for request in script.performed] == [0, 1, 2]
+    assert result.succeeded
 
 
 async def test_a_pause_asked_for_twice_is_one_and_survives_worker_and_continue_as_new(client: Client) -> None:
