@@ -2,7 +2,7 @@
 
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
-.PHONY: help setup demo docs leaks test test-long mutants check format lock record-histories clean
+.PHONY: help setup demo docs doors leaks test test-long mutants check format lock record-histories clean
 .PHONY: bench bench-batch bench-first-action bench-hosts bench-inbox bench-locate bench-miniwob bench-recall bench-recovery bench-scale bench-snapshot bench-telemetry bench-verify bench-widgets chaos chaos-long injection
 
 BIN := .venv/bin
@@ -30,6 +30,9 @@ test-long: setup ## run the long forms: every kill point, fault, answer of a mod
 
 leaks: setup ## try 129 channels and 212 hostile addresses against the network policy; what got through, about five minutes
 	$(BIN)/python -m bench.leaks $(ARGS)
+
+doors: setup ## knock at everything that a running stack listens on, as another user, as a page, with files: what got through
+	$(BIN)/python -m bench.doors $(ARGS)
 
 mutants: setup ## leave each guard out in a copy of the source, and see that the tests named for it fail
 	$(BIN)/python -m tests.mutants.run $(ARGS)

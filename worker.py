@@ -47,8 +47,10 @@ from activities.skills import SkillActivities
 from activities.skipping import Skipping
 from activities.steering import LendActivities, SteerActivities
 from activities.taking_over import TakeOverActivities
+from activities.vault import Vault
 from cache.codes import RedisCodes
 from cache.connection import nodes_of, open_redis, ping
+from cache.first_starts import RedisFirstStarts
 from cache.overrides import CachedOverrides, RedisOverrides
 from cache.recalls import RedisRecalls
 from cache.row_ends import RedisRowEnds
@@ -57,13 +59,16 @@ from cache.steps import RedisStepStore
 from cache.watch import StoreWatch
 from replaywright.artifacts.store import ArtifactStore
 from replaywright.browser.attach import ChromiumBrowsers
+from replaywright.children import write_no_core_files
 from replaywright.domain.base import build_schemas
 from replaywright.domain.skills import SkillContext
 from replaywright.errors import ReplaywrightError, StackFailed
 from replaywright.extensions import custom_predicates
+from replaywright.grants import granted_hosts
 from replaywright.keeper.client import reap
 from replaywright.keeper.identity import host_name
 from replaywright.keeper.local import LocalKeepers
+from replaywright.keeper.own_processes import entered
 from replaywright.keeper.places import most_places
 from replaywright.keeper.protocol import KeeperOptions, RemoteBrowser
 from replaywright.llm.embedder import HttpEmbedder
@@ -82,10 +87,12 @@ from replaywright.stack.keyring import artifact_keys_of, codec_keys_of, signer_o
 from replaywright.stack.own_services import own_services
 from replaywright.stack.processes import leave
 from replaywright.stack.retention import keep_within_limits
+from replaywright.stack.starts import TemporalStarts
 from replaywright.stack.telemetry import measuring, open_telemetry
 from replaywright.stack.temporal_client import connect_client
+from replaywright.stack.update_guard import update_guards
 from replaywright.stack.versions import deployment_of, pinned
-from replaywright.stack.workers import announce_ready
+from replaywright.stack.workers import announce_ready, owner_in
 from replaywright.telemetry.logs import JsonFormatter
 from replaywright.value_files import take_provider_keys
 from replaywright.vault.environment import EnvironmentSecrets
@@ -161,11 +168,12 @@ class ReplaywrightPlugin(WorkflowPlugin):
         if (version := config.get("deployment_config") or deployment_of(self._settings or load_settings())) is not None:
             config["deployment_config"] = pinned(version)
         if self._secrets is None:
-            self._secrets = EnvironmentSecrets(os.environ)
             settings = self._settings or load_settings()
+            self._secrets = EnvironmentSecrets(os.environ, settings.home)
             self._telemetry = open_telemetry(settings, self._secrets.redact, is_worker=True)
+        config["interceptors"] = [*config.get("interceptors", ()), *update_guards(self._settings or load_settings())]
         if self._telemetry is not None:
-            config["interceptors"] = [*config.get("interceptors", ()), self._telemetry.interceptor]
+            config["interceptors"] = [*config["interceptors"], self._telemetry.interceptor]
         return config
 
     async def run_worker(self, worker: Worker, next: Callable[[Worker], Awaitable[None]]) -> None:  # noqa: A002 - Temporal's name
@@ -207,6 +215,7 @@ async def workers(
             client,
             task_queue=settings.queue,
             plugins=[WorkflowPlugin()],
+            interceptors=update_guards(settings),
             activities=near.activities(),
             max_cached_workflows=500,
             sticky_queue_schedule_to_start_timeout=timedelta(seconds=1),
@@ -236,12 +245,12 @@ async def activity_workers(
     build_schemas()
     async with contextlib.AsyncExitStack() as exits:
         queue = queue or settings.queue
-        secrets = secrets or EnvironmentSecrets(os.environ)
+        secrets = secrets or EnvironmentSecrets(os.environ, settings.home)
         await asyncio.to_thread(secrets.learn)
         artifacts = ArtifactStore(settings.artifacts, artifact_keys_of(settings))
         built: list[Worker] = []
         overrides = _overrides(settings, exits) if role != "workflow" else None
-        policing = Policing(operators_policy(settings.policy))
+        policing = Policing(operators_policy(settings.policy), lambda: granted_hosts(settings.home))
         if role in ("all", "browser"):
             built += await _browser_workers(
                 settings,
@@ -416,8 +425,10 @@ async def _browser_workers(
         lease_s=settings.lease_s,
         limit=settings.max_browsers,
         own=own_services(settings, nodes_of(redis)),
+        own_networks=settings.networks_of_own,
         remote=_remote(settings),
         spares=settings.spare_browsers or 0,
+        owner=owner_in(os.environ),
     )
     exits.push_async_callback(keepers.spares.close)
     sparing = asyncio.create_task(keepers.spares.keep())
@@ -439,11 +450,13 @@ async def _browser_workers(
     )
     sessions = SessionActivities(keepers, attachments, store, queue=queues[0], host_queue=queues[1], policing=policing)
     codes = RedisCodes(redis)
+    starts = TemporalStarts(client, signer, RedisFirstStarts(redis))
+    vault = Vault(secrets, starts, settings.starts_rule)
     actions = Actions(
         attachments,
         store,
         artifacts,
-        secrets,
+        vault,
         overrides,
         pictures=settings.planner_pictures,
         checkpoint_pause_s=settings.checkpoint_pause_s,
@@ -489,13 +502,13 @@ async def _browser_workers(
         people.notify,
         skipping.leave_out,
         knowledge.finish_run,
-        PolicyActivities(policing, store).check_policy,
+        PolicyActivities(policing, vault, store).check_policy,
         ResumeActivities(store).resume_run,
         of_skills.newest_version,
         of_skills.note_skill_run,
         SteerActivities(store).note,
     ]
-    batches = BatchActivities(artifacts, RedisRowEnds(redis))
+    batches = BatchActivities(artifacts, RedisRowEnds(redis), starts)
     most = settings.max_browsers or most_places()
     # Only the queues that all workers share are polled as a version: on the others, named for one worker, or for host
     # and build, nobody else asks, and a version keeps every queue that it was ever polled on (docs/adr/0007).
@@ -550,7 +563,7 @@ async def _serve(role: str) -> None:
     settings = load_settings()
     take_provider_keys(os.environ)
     logging.basicConfig(level=settings.log_level, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
-    secrets = EnvironmentSecrets(os.environ)
+    secrets = EnvironmentSecrets(os.environ, settings.home)
     for handler in logging.getLogger().handlers:
         handler.addFilter(RedactingFilter(secrets))
         if settings.log_format == "json":
@@ -558,13 +571,27 @@ async def _serve(role: str) -> None:
     stop = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, stop.set)
+    write_no_core_files()
     os.umask(0o077)  # artifacts, profiles and logs are for their owner only
     if not settings.chromium_sandbox and role in ("all", "browser"):
         _log.warning("Chromium runs without its sandbox (%s)", settings.why_no_sandbox)
     if signer_of(settings).is_unsigned:
         _log.warning("UNSIGNED: whoever can write to Redis can make runs act (REPLAYWRIGHT_UNSIGNED is set)")
-    telemetry = open_telemetry(settings, secrets.redact, is_worker=True)
-    client = await connect(settings, telemetry)
+    with entered(settings.home):
+        telemetry = open_telemetry(settings, secrets.redact, is_worker=True)
+        client = await connect(settings, telemetry)
+        await _poll(settings, client, role, secrets, telemetry, stop)
+
+
+async def _poll(  # noqa: PLR0917 - parts of one process
+    settings: Settings,
+    client: Client,
+    role: str,
+    secrets: EnvironmentSecrets,
+    telemetry: "Telemetry | None",
+    stop: asyncio.Event,
+) -> None:
+    """Serve until `stop`, then drain."""
     async with measuring(telemetry), workers(settings, client, role, secrets, telemetry):
         _log.info("polling %r as %s, version %r", settings.queue, role, settings.build_id or UNVERSIONED)
         gc.collect()

@@ -19,6 +19,7 @@ from activities.policing import Policing, as_failure
 from activities.records import answered_line, from_ledger, standing_of
 from activities.sessions import Attachment, Attachments
 from activities.step_pictures import StepPictures
+from activities.vault import Vault
 from replaywright.domain.actions import Action
 from replaywright.domain.outcomes import StepOutcome
 from replaywright.domain.overrides import OverrideRule, host_of
@@ -84,7 +85,7 @@ class Actions:
         attachments: Attachments,
         store: StepStore,
         artifacts: Artifacts,
-        secrets: Secrets,
+        vault: Vault,
         overrides: Overrides | None = None,
         *,
         pictures: bool = False,
@@ -101,12 +102,13 @@ class Actions:
         self._attachments = attachments
         self._store = store
         self._artifacts = artifacts
-        self._secrets = secrets
+        self._vault = vault
+        secrets = self._secrets = vault.secrets
         self._codes = codes
         self._under_way: dict[tuple[str, str], asyncio.Task[StepOutcome]] = {}
         """What local activities have left to the regular ones that follow them."""
         self.failures = FailureEvidence(artifacts, secrets, pictures=pictures)
-        self.checkpoints = Checkpoints(artifacts, secrets, pause_s=checkpoint_pause_s)
+        self.checkpoints = Checkpoints(artifacts, vault, pause_s=checkpoint_pause_s)
         self.pictures = StepPictures(store, artifacts, secrets)
 
     def activities(self) -> list[Callable[..., Awaitable[Any]]]:
@@ -324,13 +326,14 @@ class Actions:
         """What the step enters, secrets resolved, and where these may be entered.
 
         Raises:
+            PolicyBlocked: the run's start is not signed: it gets no secret.
             SecretMissing: one has no value here, or nobody can tell where it belongs.
         """
         step = request.step
         text = step.value if isinstance(step, Fill | Type | Paste) else ""
         prompt = step.dialog_text
-        bound = {name: self._bound(name, request) for name in secrets_in(text) | secrets_in(prompt or "")}
-        values = {name: await asyncio.to_thread(self._secrets.resolve, name) for name in sorted(bound)}
+        bound = {name: self._bound(name) for name in secrets_in(text) | secrets_in(prompt or "")}
+        values = {name: await self._vault.value(name) for name in sorted(bound)}
         codes = {name: await self._one_time(name, values[name]) for name in totps_in(text) | totps_in(prompt or "")}
         given = (request.values, values.__getitem__, codes.__getitem__)
         return Entered(
@@ -348,21 +351,26 @@ class Actions:
         self._secrets.remember(name, code)
         return code
 
-    def _bound(self, name: str, request: ActionRequest) -> BoundSecret:
-        sites = self._secrets.domains(name)
-        return BoundSecret(name, own_site(request.site) if sites is None else sites, declared=sites is not None)
+    def _bound(self, name: str) -> BoundSecret:
+        return BoundSecret(name, self._secrets.domains(name))
+
+    def _bound_code(self, request: ActionRequest) -> BoundSecret:
+        """A code is bound by the person who gives it: to the site that the task begins at, unless hosts are named."""
+        return BoundSecret(CODE_NAME, self._secrets.domains(CODE_NAME) or own_site(request.site))
 
     async def coded(self, request: ActionRequest, work: Work) -> Work:
         """The work with the code that a person gave for the step, if one did: redacted from now on.
 
         Raises:
             ActionFailed: it cannot be read any more; nothing was done.
+            PolicyBlocked: the run's start is not signed: it gets no code.
             StoreUnavailable: it cannot be read at the moment.
         """
         if request.code is None:
             return work
         if self._codes is None:
             raise ActionFailed(CODE_LOST, "this worker has no keys of codes", dispatched=False)
+        await self._vault.require_signed()
         try:
             text = await self._codes.read(
                 tenant=request.tenant, run_id=request.run_id, question=request.code.question, sealed=request.code.sealed
@@ -370,7 +378,7 @@ class Actions:
         except CodeLost as exc:
             raise ActionFailed(CODE_LOST, str(exc), dispatched=False) from exc
         self._secrets.remember(CODE_NAME, text)
-        return replace(work, text=text, sensitive=True, secrets=(self._bound(CODE_NAME, request),))
+        return replace(work, text=text, sensitive=True, secrets=(self._bound_code(request),))
 
     async def forget_code(self, request: ActionRequest) -> None:
         """The code is entered: nobody needs it any more. Without a store its key goes when its time is over."""

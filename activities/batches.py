@@ -33,7 +33,7 @@ from replaywright.domain.batches import (
 from replaywright.domain.questions import WAITS
 from replaywright.domain.runs import End, RunResult
 from replaywright.errors import ArtifactMissing
-from replaywright.ports import Artifacts, RowEnds
+from replaywright.ports import Artifacts, RowEnds, Starts
 
 _LOOK_EVERY_S = 0.5
 _LOOKED_AT_ONCE = 16
@@ -47,9 +47,10 @@ GONE = "run_gone"
 class BatchActivities:
     """Activities `batch.rows`, `batch.watch` and `batch.note`."""
 
-    def __init__(self, artifacts: Artifacts, ends: RowEnds) -> None:
+    def __init__(self, artifacts: Artifacts, ends: RowEnds, starts: Starts) -> None:
         self._artifacts = artifacts
         self._ends = ends
+        self._starts = starts
 
     @activity.defn(name="batch.rows")
     async def read_rows(self, request: ReadRows) -> RowsToDo:
@@ -59,9 +60,11 @@ class BatchActivities:
             ArtifactMissing: the chunk is not in this worker's store, or was altered.
         """
         async with heartbeats("reading rows"):
+            info = activity.info()
+            admitted = (await self._starts.of(info.workflow_id or "", info.workflow_run_id or "")).admitted
             index = await read_index(self._artifacts, request.index)
             if request.chunk >= len(index.chunks):
-                return RowsToDo(chunks=len(index.chunks))
+                return RowsToDo(chunks=len(index.chunks), admitted=admitted)
             rows = await read_chunk(self._artifacts, index.chunks[request.chunk].digest)
             numbers = [row.number for row in rows.rows]
             known = await self._ends.ends(request.tenant, request.batch, numbers)
@@ -71,7 +74,7 @@ class BatchActivities:
         for number, end in known.items():
             if number not in begun:
                 ended[end.status] = ended.get(end.status, 0) + 1
-        return RowsToDo(rows=to_do, ended=ended, chunks=len(index.chunks))
+        return RowsToDo(rows=to_do, ended=ended, chunks=len(index.chunks), admitted=admitted)
 
     @activity.defn(name="batch.note")
     async def note_rows(self, request: NoteRows) -> None:

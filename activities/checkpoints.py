@@ -4,6 +4,8 @@ import asyncio
 import json
 import logging
 import time
+from collections.abc import Mapping
+from typing import Any
 from urllib.parse import quote
 
 from pydantic import ValidationError
@@ -11,6 +13,7 @@ from temporalio import activity
 
 from activities.heartbeats import heartbeats
 from activities.sessions import Attachment, Attachments, Taking
+from activities.vault import Vault
 from replaywright.domain.checkpoints import (
     CheckCheckpoint,
     Checkpoint,
@@ -32,6 +35,7 @@ from replaywright.errors import (
     ArtifactMissing,
     ArtifactsUnavailable,
     InputInvalid,
+    PolicyBlocked,
     SecretMissing,
     SessionLost,
 )
@@ -44,15 +48,17 @@ CHECK_MS = 5_000
 LOOKS = 4
 """How often a restored page is read that is not what it was yet: what it loads may come late."""
 LOOK_PAUSE_S = 0.5
+_UNREADABLE = (ActionFailed, ArtifactMissing, PolicyBlocked, SecretMissing)
 
 
 class Checkpoints:
     """Takes checkpoints; what is taken while nobody waits is told with the next step."""
 
-    def __init__(self, artifacts: Artifacts, secrets: Secrets, *, pause_s: float = 0) -> None:
+    def __init__(self, artifacts: Artifacts, vault: Vault, *, pause_s: float = 0) -> None:
         """For `pause_s` seconds after one, or after the browser was opened, a new page comes with none."""
         self._artifacts = artifacts
-        self._secrets = secrets
+        self._vault = vault
+        self._secrets = vault.secrets
         self._pause_s = pause_s
 
     async def taken(self, held: Attachment) -> Checkpoint | None:
@@ -109,7 +115,7 @@ class Checkpoints:
             try:
                 if (told := await reading) is not None:
                     return await self._stored(held, *told, position=position, expect=expect, begun=begun)
-            except (ActionFailed, ArtifactMissing, ArtifactsUnavailable, InputInvalid, SecretMissing) as exc:
+            except (*_UNREADABLE, ArtifactsUnavailable, InputInvalid) as exc:
                 _log.warning("no checkpoint before step %d of session %s: %s", position + 1, held.ref.session_id, exc)
             held.kept_at = float("-inf")
             return None
@@ -159,11 +165,15 @@ class Checkpoints:
         Raises:
             ArtifactMissing: it is gone, or cannot be read.
             ArtifactsUnavailable: the store cannot be reached.
+            PolicyBlocked: it holds a secret, and the start of the run is not signed.
             SecretMissing: it holds one that this worker does not know.
         """
         try:
-            return await asyncio.to_thread(self._read, await self._artifacts.get(digest))
-        except ValidationError as exc:
+            told = await asyncio.to_thread(json.loads, await self._artifacts.get(digest))
+            names = sorted({name for text in texts_of(told) for name in secrets_in(text)})
+            values = {name: await self._vault.value(name) for name in names}
+            return await asyncio.to_thread(_read, told, values)
+        except (ValidationError, json.JSONDecodeError) as exc:
             raise ArtifactMissing(f"artifact {digest} is no checkpoint of this version") from exc
 
     def _shown(self, shown: Outline) -> bytes:
@@ -176,12 +186,6 @@ class Checkpoints:
             # Whoever wrote that into the site's storage would be given the secret's value.
             raise InputInvalid("the site stores the name of a secret in our notation")
         return json.dumps(self._secrets.redact_data(data), ensure_ascii=False).encode()
-
-    def _read(self, data: bytes) -> PageState:
-        told = json.loads(data)
-        if isinstance(told, dict) and isinstance(told.get("url"), str):
-            told["url"] = with_secrets(told["url"], lambda name: quote(self._secrets.resolve(name), safe=""))
-        return PageState.model_validate(with_secrets(told, self._secrets.resolve))
 
     async def shown(self, state: PageState) -> Outline:
         """The page as it was."""
@@ -221,7 +225,7 @@ class CheckpointActivities:
                 state = await self._checkpoints.load(request.state)
                 page = state if request.page in ("", request.state) else await self._checkpoints.load(request.page)
                 await held.browser.restore(page.model_copy(update={"storage": state.storage}))
-            except (ActionFailed, ArtifactMissing, SecretMissing) as exc:
+            except _UNREADABLE as exc:
                 return Restored(held=False, why=self._said(exc))
             held.kept = state
             if not same_page(held.browser.url, page.url):
@@ -240,7 +244,7 @@ class CheckpointActivities:
                 if lacking is not None:
                     return Restored(held=False, why=self._said(f"{lacking.reason}: {lacking.details}"))
                 return await self._alike(held, before)
-            except (ActionFailed, ArtifactMissing, SecretMissing) as exc:
+            except _UNREADABLE as exc:
                 return Restored(held=False, why=self._said(exc))
 
     async def _alike(self, held: Attachment, before: Outline) -> Restored:
@@ -255,6 +259,13 @@ class CheckpointActivities:
 
     def _said(self, what: object) -> str:
         return self._secrets.redact(str(what))[:300]
+
+
+def _read(told: Any, values: Mapping[str, str]) -> PageState:
+    """State of a page with the values of the secrets that it names."""
+    if isinstance(told, dict) and isinstance(told.get("url"), str):
+        told["url"] = with_secrets(told["url"], lambda name: quote(values[name], safe=""))
+    return PageState.model_validate(with_secrets(told, values.__getitem__))
 
 
 def with_checkpoint(outcome: StepOutcome, taken: Checkpoint | None) -> StepOutcome:

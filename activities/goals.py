@@ -10,7 +10,7 @@ from activities.heartbeats import heartbeats
 from activities.model import passing_on, traced
 from activities.pictures import picture_line, picture_of
 from activities.policing import Policing
-from replaywright.domain.goal_plans import GoalPlan, GoalRules, checked_goal_plan
+from replaywright.domain.goal_plans import GoalPlan, checked_goal_plan
 from replaywright.domain.goal_runs import LabelRequest, Labels, PlanRequest
 from replaywright.domain.labels import checked_labels
 from replaywright.domain.plans import PlanRules
@@ -18,7 +18,6 @@ from replaywright.domain.runs import Revision, step_title
 from replaywright.domain.snapshots import Snapshot
 from replaywright.domain.templates import fill
 from replaywright.domain.token_count import count_tokens
-from replaywright.domain.weighty import deeds_asked, order_in
 from replaywright.errors import ArtifactMissing, ArtifactsUnavailable
 from replaywright.ports import Artifacts, Labelled, Labeller, Planner, PlanQuestion, Secrets, StepStore
 
@@ -102,17 +101,14 @@ class GoalActivities:
                 page=page,
                 picture=picture,
             )
-            rules = GoalRules(
-                plan=PlanRules(
-                    task=request.task,
-                    values=request.values,
-                    plan=request.plan,
-                    position=request.position,
-                    commits=request.commits,
-                    url=snapshot.url,
-                    page=page,
-                ),
-                asked=deeds_asked(order_in(request.task.goal, request.values), request.verbs),
+            rules = PlanRules(
+                task=request.task,
+                values=request.values,
+                plan=request.plan,
+                position=request.position,
+                commits=request.commits,
+                url=snapshot.url,
+                page=page,
             )
 
             def check(

@@ -10,6 +10,7 @@ from replaywright.domain.filling import general_target, unseen_parameters
 from replaywright.domain.fingerprints import digest, entered_parameters, instruction_parameters, naming_parameters
 from replaywright.domain.observed import PredicateResult
 from replaywright.domain.predicates import Predicate, meaning_of
+from replaywright.domain.press_grants import AUTHOR, GRANTS_KEPT, Grant, kind_of
 from replaywright.domain.redacted import redacted_snapshot, redacted_target
 from replaywright.domain.runs import ActionRequest, Heal
 from replaywright.domain.steps import action_of, arguments_of, names_element
@@ -28,11 +29,13 @@ class Lesson:
     site: str
     secrets: Secrets
 
-    def entry(self, report: Report, soft: Sequence[PredicateResult], good_snapshot: str) -> ActionCacheEntry | None:
+    def entry(
+        self, report: Report, soft: Sequence[PredicateResult], good_snapshot: str, granted: Sequence[Grant] = ()
+    ) -> ActionCacheEntry | None:
         """A new version of the cache entry when this step taught something, else None.
 
         `soft` are the verdicts on what was expected of the old one beside the step's own expectation, `good_snapshot`
-        the digest of the page after the step.
+        the digest of the page after the step, `granted` what the step was let send.
         """
         request, step, old = self.request, self.request.step, self.old
         if request.override:  # a rule's element is always looked for as the rule describes it
@@ -65,11 +68,22 @@ class Lesson:
             derived=self._derived_now(report, soft),
             probe=None if old is None else old.probe,
             good_snapshot=good_snapshot or ("" if old is None else old.good_snapshot),
+            granted=self._grants(report, granted),
             run_id=request.run_id,
             origin="model" if request.proposed is not None else "heal" if healed else "declared",
             bound={name: digest(request.values.get(name, "")) for name in unseen_parameters(target, naming)},
             hold=healed and request.heal is Heal.PROPOSE,
         )
+
+    def _grants(self, report: Report, granted: Sequence[Grant]) -> tuple[Grant, ...]:
+        """What the step may send: what it was let send now or before; all of it is the author's where nobody had to."""
+        found = {grant.kind: grant for grant in (() if self.old is None else self.old.granted)}
+        for request in report.evidence.requests if report.acted else ():
+            redact = self.secrets.redact
+            kind = kind_of(request.method, redact(request.url), map(redact, request.fields))
+            found.setdefault(kind, Grant(kind=kind, by=AUTHOR))
+        found |= {grant.kind: grant for grant in granted}
+        return tuple(found.values())[-GRANTS_KEPT:]
 
     def _derived_now(self, report: Report, soft: Sequence[PredicateResult]) -> tuple[Predicate, ...]:
         """What may be expected from now on: derived anew if learned or healed now, else what held as before."""

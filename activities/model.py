@@ -11,7 +11,7 @@ from temporalio import activity
 from temporalio.exceptions import ApplicationError
 
 from activities.heartbeats import heartbeats
-from replaywright.domain.asked import refuses
+from replaywright.domain.model_limits import refuses
 from replaywright.domain.overrides import host_of
 from replaywright.domain.preferences import Overruling, overruled
 from replaywright.domain.runs import Proposal, ProposeRequest
@@ -61,8 +61,8 @@ class ModelActivities:
             changed = None if element is None else await self._overruled(request.tenant, snapshot, element.id)
             chosen = element if changed is None else changed.element
             refused = ""
-            if chosen is not None and request.asked is not None:
-                refused = refuses(chosen, request.action, request.asked, page=snapshot)
+            if chosen is not None:
+                refused = refuses(chosen, request.action, request.trusted, page=snapshot)
             if refused:
                 chosen = None
             line = {

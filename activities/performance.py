@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from activities.commit import Commit
 from activities.conditions import unmet
+from activities.consent import Consenting
 from activities.judging import Judge
 from activities.learning import Lesson
 from activities.policing import blocked_by
@@ -17,7 +18,7 @@ from activities.sessions import Attachment
 from replaywright.domain.actions import Effect, effect_of, stronger
 from replaywright.domain.deriving import todays
 from replaywright.domain.details import element_said
-from replaywright.domain.entries import ActionCacheEntry
+from replaywright.domain.entries import ActionCacheEntry, EntryStatus
 from replaywright.domain.evaluation import failing
 from replaywright.domain.filling import filled_step, filled_target
 from replaywright.domain.fingerprints import (
@@ -47,6 +48,7 @@ from replaywright.domain.outcomes import (
 from replaywright.domain.overrides import Due
 from replaywright.domain.pictures import Pictures
 from replaywright.domain.predicates import Predicate, named_parameters
+from replaywright.domain.press_grants import UNGRANTED
 from replaywright.domain.proof import is_open, refused_by
 from replaywright.domain.redacted import redacted_outcome, redacted_results
 from replaywright.domain.runs import (
@@ -100,6 +102,10 @@ class _AlreadyCommitted(Exception):
         self.outcome = outcome
 
 
+class _Ungranted(Exception):
+    """A request was thrown away that nobody had granted."""
+
+
 class Performance:
     """One step on its way through resolve, run and record."""
 
@@ -127,6 +133,7 @@ class Performance:
         self._effect = Effect.COMMIT
         self._derived: tuple[Predicate, ...] = ()
         self._report: Report | None = None
+        self._refused_event = asyncio.Event()
         self._following = ("", "")
         """Fingerprint and content key of the next step, once this one is done; empty where there is none."""
 
@@ -139,6 +146,8 @@ class Performance:
         """What came of it; see `Actions.perform_action`."""
         try:
             return await self._outcome()
+        except _Ungranted:
+            return await self._ungranted(None)
         finally:
             if self._commit is not None:
                 await self._commit.leave()
@@ -251,7 +260,7 @@ class Performance:
         entered = await self._actions.entered(self._request)
         work = await self._actions.coded(self._request, replace(self._work(entered), overrides=rules))
         begun = time.perf_counter()
-        report = await self._held.browser.perform(work, self._gate())
+        report = await self._given(work)
         declared = getattr(self._step, "target", None)
         replayed = work.target is not None and self._request.proposed is None
         left_ms = work.timeout_ms - int(_ms_since(begun))
@@ -260,7 +269,7 @@ class Performance:
         if declared is None or work.target is None or not (declared.says_what_it_is or _is_nameless(work.target)):
             return report
         again = replace(work, target=None, query=declared, causes=None, timeout_ms=left_ms)
-        second = await self._held.browser.perform(again, self._gate())
+        second = await self._given(again)
         if not second.lookup.hit:
             return report
         return replace(
@@ -269,6 +278,24 @@ class Performance:
             evaluations=report.evaluations + second.evaluations,
             locating_ms=report.locating_ms + second.locating_ms,
         )
+
+    async def _given(self, work: Work) -> Report:
+        """Perform in the browser; broken off as soon as a request was thrown away that nobody had granted.
+
+        Raises:
+            _Ungranted: one was.
+        """
+        performing = asyncio.create_task(self._held.browser.perform(work, self._gate()))
+        refused = asyncio.create_task(self._refused_event.wait())
+        try:
+            await asyncio.wait({performing, refused}, return_when=asyncio.FIRST_COMPLETED)
+            if not performing.done():
+                raise _Ungranted
+            return await performing
+        finally:
+            refused.cancel()
+            performing.cancel()
+            await asyncio.gather(performing, refused, return_exceptions=True)  # told above, or moot
 
     async def _known(self) -> Known:
         begun = time.perf_counter()
@@ -282,11 +309,42 @@ class Performance:
 
     def _gate(self) -> BeforeDispatch | None:
         """What has to be done between finding and acting: for a commit step, writing its intent."""
-        return None if self._effect.repeatable or self._request.reapply else self._write_intent
+        if not (self._effect.repeatable or self._request.reapply):
+            return self._write_intent
+        return self._watch if self._needs_grant else None
 
-    async def _write_intent(self, _target: Target | None, before: tuple[PredicateResult, ...]) -> None:
+    @property
+    def _needs_grant(self) -> bool:
+        """Whether a model chose what is pressed, and no signed recording of it is replayed."""
+        replays = self._entry is not None and self._entry.status is EntryStatus.ACTIVE and not self._request.proposed
+        return self._request.consent is not None and not replays
+
+    def _commit_on(self, target: Target | None, *, has_intent: bool = True) -> Commit:
+        consent, consenting = self._request.consent, None
+        if consent is not None and self._needs_grant:
+            recorded = () if self._entry is None else self._entry.granted
+            consenting = Consenting(
+                consent,
+                target,
+                recorded,
+                policing=self._actions.policing,
+                browser=self._held.browser,
+                secrets=self._actions.secrets,
+            )
+        commit = Commit(self._actions, self._request, self._held, consenting, has_intent=has_intent)
+        commit.is_refused = self._refused_event
+        return commit
+
+    async def _watch(self, target: Target | None, _before: tuple[PredicateResult, ...]) -> None:
+        """Hold what a repeatable step would send that nobody has granted; the ledger need not know of it."""
+        commit = self._commit_on(target, has_intent=False)
+        await commit.arm(None)
+        self._commit = commit
+        commit.begin()
+
+    async def _write_intent(self, target: Target | None, before: tuple[PredicateResult, ...]) -> None:
         hit("located", self._request.sequence)
-        commit = Commit(self._actions, self._request, self._held)
+        commit = self._commit_on(target)
         held = held_of(before, len(self._step.expect))
         await commit.arm(held)
         hit("armed", self._request.sequence)
@@ -310,7 +368,7 @@ class Performance:
             return False
         self._trips += bool(self._commit.redis_s)
         self._redis_s += self._commit.redis_s
-        if self._commit.is_permitted:
+        if self._commit.is_past:
             return False
         await self._note_departure()
         return self._departure is not None and self._departure.cut
@@ -387,9 +445,7 @@ class Performance:
     async def _failed(self, exc: ActionFailed) -> StepOutcome:
         message, seen = str(exc), self._held.browser.last_evidence
         if not exc.dispatched:
-            if self._commit is not None:
-                await self._open_gate()
-                await self._actions.release(self._request, f"refused: {exc.reason}")
+            await self._taken_back(f"refused: {exc.reason}")
             return await self._traced(self._ended(Status.REFUSED, exc.reason, message, seen=seen))
         await self._note_departure()
         status = Status.UNMET if self._effect.repeatable else Status.IN_DOUBT
@@ -403,9 +459,8 @@ class Performance:
         resumes the run. Nothing is looked at and kept but the trace's line: the page is not what is wrong.
         """
         seen = self._held.browser.last_evidence if exc.dispatched else _NOTHING_SEEN
-        if not exc.dispatched and self._commit is not None:
-            await self._open_gate()
-            await self._actions.release(self._request, f"blocked: {exc.rule}")
+        if not exc.dispatched:
+            await self._taken_back(f"blocked: {exc.rule}")
         left = exc.dispatched and not self._effect.repeatable
         if left:
             await self._note_departure()
@@ -416,7 +471,10 @@ class Performance:
         return outcome
 
     async def _recorded(self, report: Report) -> StepOutcome:
-        if await self._is_cut():
+        is_cut = await self._is_cut()
+        if self._refused_event.is_set():
+            return await self._ungranted(report)
+        if is_cut:
             return await self._traced(self._ended(Status.IN_DOUBT, GATE_CUT, self._refusal, report))
         if names_element(self._step) and not report.lookup.hit:
             if await self._seen_after_loss():
@@ -430,23 +488,43 @@ class Performance:
         fault = self._judge().fault(report)
         if fault is None:
             await self._open_gate()
-            return await self._done(report)
+            return await (self._ungranted(report) if self._refused_event.is_set() else self._done(report))
         reason, message = fault
         sent = report.evidence.observed_effect is not Effect.READ
         refused = refused_by(report.evidence, report.url)
         doubtful = not self._effect.repeatable and sent and (refused is None or is_open(refused))
         if doubtful:
             await self._note_departure()
-        elif self._commit is not None:
-            await self._open_gate()
-            why = "the page sent nothing that changes anything" if refused is None else "the site refused it"
-            await self._actions.release(self._request, why)
+        else:
+            await self._taken_back(
+                "the page sent nothing that changes anything" if refused is None else "the site refused it"
+            )
         outcome = self._ended(Status.IN_DOUBT if doubtful else Status.UNMET, reason, message, report)
         # A step that was taken for repeatable and sent something is not performed a second time either.
         raised = {"effect": stronger(self._effect, self._learned_effect(report))} if sent else {}
         kept = {"snapshot": await self._actions.keep_snapshot(report.snapshot)}
         self._report, self._held.unmet = report, self
         return await self._traced(outcome.model_copy(update={**raised, **kept}))
+
+    async def _ungranted(self, report: Report | None) -> StepOutcome:
+        """Refused: what it would have sent was thrown away, and nothing of it has left."""
+        commit = self._commit
+        assert commit is not None
+        await self._held.stop_loading()  # Chromium repeats by itself what was cut
+        wanted = commit.wanted
+        assert wanted is not None
+        await self._taken_back(f"{UNGRANTED}: {wanted.kind}")
+        message = f"a model chose this press, and nobody has granted what it would send: {wanted.kind}"
+        outcome = self._ended(Status.REFUSED, UNGRANTED, message, report, self._held.browser.last_evidence)
+        return await self._traced(outcome.model_copy(update={"consequence": wanted}))
+
+    async def _taken_back(self, why: str) -> None:
+        """Open the gate, and take the intent back if there is one: nothing came of it."""
+        if self._commit is None:
+            return
+        await self._open_gate()
+        if self._commit.has_intent:
+            await self._actions.release(self._request, why)
 
     def _is_marked(self, status: Status) -> bool:
         """Whether there may be a picture to mark the element in."""
@@ -493,7 +571,9 @@ class Performance:
         begun = time.perf_counter()
         lesson = Lesson(self._request, self._entry, self._key, self._site, self._actions.secrets)
         good_snapshot = "" if report.seen is None else await self._actions.keep_snapshot(report.seen.after)
-        entry = lesson.entry(report, self._judge().on_derived(report), good_snapshot)
+        granted = () if self._commit is None else self._commit.granted
+        entry = lesson.entry(report, self._judge().on_derived(report), good_snapshot, granted)
+        outcome = outcome.model_copy(update={"granted": granted})
         known, (due, verification) = await asyncio.gather(self._write(outcome, entry), self._afterwards())
         spent = {"recording_ms": _ms_since(begun), "total_ms": _ms_since(self._started)}
         self._keep_ahead(known)

@@ -9,7 +9,6 @@ from activities.heartbeats import heartbeats
 from activities.model import as_read, passing_on, traced
 from activities.pictures import picture_line, picture_of
 from activities.policing import Policing
-from replaywright.domain.asked import deeds_of_task
 from replaywright.domain.plans import PlanRules, checked_plan
 from replaywright.domain.runs import ReviseRequest, Revision, step_title
 from replaywright.domain.steps import Step
@@ -68,7 +67,6 @@ class PlanActivities:
                 commits=request.commits,
                 url=snapshot.url,
                 page=page,
-                asked=deeds_of_task(request.task, request.values),
             )
 
             def check(items: Sequence[Mapping[str, Any]]) -> tuple[Step, ...]:

@@ -1,6 +1,6 @@
 """The policy where things are done: what it forbids is told with the rule that forbids it."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import NoReturn
 
 from temporalio import activity
@@ -8,15 +8,21 @@ from temporalio.exceptions import ApplicationError
 
 from activities.heartbeats import heartbeats
 from activities.model import traced
+from activities.vault import Vault, no_secret, not_signed
 from replaywright.domain.effective import Effective, before_start, effective
 from replaywright.domain.guard import Refusal
-from replaywright.domain.network_policy import NetworkPolicy
+from replaywright.domain.network_policy import HostRule, NetworkPolicy
 from replaywright.domain.policy import Policy, Wishes
-from replaywright.domain.policy_hosts import named, narrowed, on_goto
+from replaywright.domain.policy_hosts import named, narrowed, on_goto, trusting
 from replaywright.domain.policy_runs import CheckPolicy, Granted
 from replaywright.domain.runs import ActionRequest, step_title
+from replaywright.domain.secret_sites import RULE as SECRET_RULE
+from replaywright.domain.secret_sites import unbound
+from replaywright.domain.starts import RULE as START_RULE
+from replaywright.domain.starts import StartMark, UnsignedStarts
 from replaywright.domain.steps import ProbeStep, Step
-from replaywright.errors import PlanRefused, PolicyBlocked
+from replaywright.domain.tasks import begins_at
+from replaywright.errors import PlanRefused, PolicyBlocked, SettingsInvalid
 from replaywright.ports import StepStore
 
 
@@ -33,9 +39,13 @@ def blocked_by(refusal: Refusal, what: str = "") -> PolicyBlocked:
 class Policing:
     """The operator's policy of this worker, joined with what each task asks for."""
 
-    def __init__(self, operator: Policy | None = None) -> None:
-        """Without an operator's policy, what the task says counts alone."""
+    def __init__(self, operator: Policy | None = None, granted: Callable[[], Sequence[HostRule]] = lambda: ()) -> None:
+        """Without an operator's policy, what the task says counts, but for addresses that are not public.
+
+        `granted` reads those that the operator granted on this machine: it is asked anew for each decision.
+        """
         self._operator = operator
+        self._granted = granted
 
     def of(self, wishes: Wishes | None) -> Effective:
         """What holds for a run of a task with these wishes."""
@@ -44,12 +54,33 @@ class Policing:
     def on_request(self, request: ActionRequest) -> Refusal | None:
         """Why a step may not be performed now; a step that is only done again uses up nothing."""
         policy = self.of(request.policy)
-        refusal = policy.on_step(request.step, request.values) or on_goto(self._operator, request.step, request.values)
+        refusal = policy.on_step(request.step, request.values) or on_goto(
+            self._operator, request.step, request.values, self.granted
+        )
         return refusal or (None if request.reapply else policy.over(request.used, request.step))
 
+    def trusts(self, origin: str) -> str:
+        """The rule of the operator by which nobody is asked while a task is learned on this site; empty for none."""
+        return trusting(self._operator, origin)
+
     def network(self, asked: NetworkPolicy) -> NetworkPolicy:
-        """Where a session may connect to that was asked for so."""
-        return narrowed(asked, self._operator)
+        """Where a session may connect to that was asked for so.
+
+        Raises:
+            PolicyBlocked: as `granted`.
+        """
+        return narrowed(asked, self._operator, self.granted())
+
+    def granted(self) -> Sequence[HostRule]:
+        """Return the addresses that are not public and that the operator granted on this machine.
+
+        Raises:
+            PolicyBlocked: nobody can tell, as the file of grants cannot be used.
+        """
+        try:
+            return self._granted()
+        except SettingsInvalid as exc:
+            raise PolicyBlocked(str(exc), rule="addresses") from exc
 
     def on_steps(self, wishes: Wishes | None, steps: Iterable[Step | ProbeStep]) -> Refusal | None:
         """Why some of these steps may not be performed."""
@@ -70,9 +101,10 @@ class Policing:
 class PolicyActivities:
     """Activity `policy.check`."""
 
-    def __init__(self, policing: Policing, store: StepStore | None = None) -> None:
+    def __init__(self, policing: Policing, vault: Vault, store: StepStore | None = None) -> None:
         """Without a `store` nothing is traced."""
         self._policing = policing
+        self._vault = vault
         self._store = store
 
     @activity.defn(name="policy.check")
@@ -80,21 +112,52 @@ class PolicyActivities:
         """Decide whether a run may begin, before a browser is opened and anything is done.
 
         Raises:
-            ApplicationError: of type `PolicyBlocked`: a rule forbids a step of the plan.
+            ApplicationError: of type `PolicyBlocked`: a rule forbids a step of the plan; a secret that the task names
+                is bound to no host; or the start is not signed, and the task names a secret or such runs are refused.
         """
         async with heartbeats("asking the policy"):
+            admission = await self._vault.admission()
+            if (refused := self._refused_start(request, admission.fault) or self._unbound(request)) is not None:
+                await self._refuse(request, 0, refused, "")
             policy = self._policing.of(request.task.policy)
             found = before_start(policy, request.plan, request.values, request.used)
             if found is not None:
                 index, refusal = found
                 await self._refuse(request, index, refusal, repr(step_title(request.plan[index])))
-            for address in named(policy, request.task, request.plan, request.values):
+            try:
+                granted = self._policing.granted()
+            except PolicyBlocked as exc:
+                raise as_failure(exc) from exc
+            for address in named(policy, request.task, request.plan, request.values, granted):
                 if address.refusal is not None:
                     await self._refuse(request, 0, address.refusal, f"{address.place} {address.host}".strip())
-            return Granted(caps=policy.caps)
+            return Granted(
+                caps=policy.caps,
+                start=self._mark(admission.fault),
+                fault=admission.fault,
+                admitted=admission.admitted,
+            )
+
+    def _mark(self, fault: str) -> StartMark:
+        if not fault:
+            return "signed"
+        return "trusted" if self._vault.unsigned is UnsignedStarts.TRUST else "unsigned"
+
+    def _refused_start(self, request: CheckPolicy, fault: str) -> Refusal | None:
+        if self._mark(fault) != "unsigned":
+            return None
+        if self._vault.unsigned is UnsignedStarts.REFUSE:
+            return Refusal(rule=START_RULE, reason=not_signed(fault))
+        return Refusal(rule=START_RULE, reason=no_secret(fault)) if request.task.secrets else None
+
+    def _unbound(self, request: CheckPolicy) -> Refusal | None:
+        for name in request.task.secrets:
+            if not self._vault.domains(name):
+                return Refusal(rule=SECRET_RULE, reason=unbound(name, begins_at(request.task, request.values)))
+        return None
 
     async def _refuse(self, request: CheckPolicy, index: int, refusal: Refusal, what: str) -> NoReturn:
         told = {"rule": refusal.rule, "reason": refusal.reason, "runId": request.run_id}
         line = {"kind": "policy", "sequence": index, **told}
         await traced(self._store, tenant=request.tenant, lineage=request.lineage, line=line)
-        raise as_failure(blocked_by(refusal, f"before anything was done, {what}"))
+        raise as_failure(blocked_by(refusal, f"before anything was done, {what}".rstrip(", ")))

@@ -13,7 +13,7 @@ from activities.model import passing_on
 from replaywright.domain.recall import Recalled, RecallRecord, RecallRequest, masked, site_of
 from replaywright.domain.recalling import Candidate, Recaller, decided
 from replaywright.domain.similarity import SkillIndex, patterns_of
-from replaywright.domain.skills import Considered, Recall, Skill, SkillContext
+from replaywright.domain.skills import Considered, Recall, Skill, SkillContext, SkillStatus
 from replaywright.errors import ModelFailed, StoreUnavailable, ValueTooLarge
 from replaywright.ports import Embedder, ParameterReader, ReadValues, Recalls, Skills, StepStore
 
@@ -75,6 +75,7 @@ class RecallActivities:
             request = request.model_copy(update={"context": context})
         async with heartbeats("recalling"):
             recalled, candidates = await self._recalled(request)
+            recalled = await self._confirmed(request.tenant, recalled)
             await self._note(request, recalled, candidates)
             return recalled
 
@@ -85,6 +86,21 @@ class RecallActivities:
         records = await self._recalls.recent(request.tenant)
         candidates = recaller.consider(request, records=records, explain=True)
         return _answer(decided(candidates, has_skills=bool(skills)))
+
+    async def _confirmed(self, tenant: str, recalled: Recalled) -> Recalled:
+        """The same, if the skill is still active in the store: a list from memory is as good as its stamps."""
+        if recalled.skill is None:
+            return recalled
+        now = await self._skills.get(tenant, recalled.skill.name, recalled.skill.version)
+        if now is not None and now.status is SkillStatus.ACTIVE:
+            return recalled
+        return Recalled(
+            decision="abstain",
+            reason="not_active",
+            considered=recalled.considered,
+            usage=recalled.usage,
+            stand_in=recalled.stand_in,
+        )
 
     async def _recalled(self, request: RecallRequest) -> tuple[Recalled, list[Candidate]]:
         recaller, embedding = await self._recaller(request)

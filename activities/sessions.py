@@ -327,7 +327,10 @@ class SessionActivities:
         self, epoch: int, instead_of: str, network: NetworkPolicy | None, *, at_once: bool = False
     ) -> SessionOpened:
         """A new browser; when the activity is cancelled on the way, it is given back before that is told."""
-        policy = self._policing.network(network or unrestricted())
+        try:
+            policy = self._policing.network(network or unrestricted())
+        except PolicyBlocked as exc:
+            raise as_failure(exc) from exc
         opening = asyncio.create_task(self._opened(epoch, instead_of, policy, at_once))
         try:
             return await asyncio.shield(opening)

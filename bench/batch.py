@@ -32,6 +32,8 @@ from replaywright.domain.tasks import parse_task
 from replaywright.errors import StackFailed
 from replaywright.settings import load_settings
 from replaywright.stack import Stack
+from replaywright.testing.grants import allow_loopback
+from replaywright.testing.stores import FakeStarts
 from tests.workflows.scripted import Script, scripted
 from workflows.plugin import WorkflowPlugin
 from workflows.policies import batch_queue
@@ -69,6 +71,7 @@ async def histories(here: Place, batch: str) -> list[tuple[int, int]]:
 async def measure(rows: int, parallel: int, console: Console) -> dict[str, float | int]:
     """Do so many rows, and see that each was done once."""
     with tempfile.TemporaryDirectory(prefix="replaywright-bench-") as folder:
+        allow_loopback(Path(folder))
         settings = load_settings().model_copy(update={"home": Path(folder), "temporal_address": None})
         async with Stack(settings, persistent=False, tell=lambda text: console.print(text, style="dim")) as stack:
             client = await Client.connect(stack.settings.temporal_address or "", plugins=[WorkflowPlugin()])
@@ -76,7 +79,7 @@ async def measure(rows: int, parallel: int, console: Console) -> dict[str, float
             async with scripted(client, script) as queue:
                 here = Place(client, stack.settings, "started", served_by=queue)
                 async with batch_store(here) as store:
-                    batches = BatchActivities(store.artifacts, store.ends)
+                    batches = BatchActivities(store.artifacts, store.ends, FakeStarts())
                     own: list[Callable[..., object]] = [batches.read_rows, batches.note_rows, batches.watch_rows]
                     async with Worker(client, task_queue=batch_queue(queue), activities=own, workflows=[]):
                         given = [Row(number=at, values={"who": f"guest {at}"}) for at in range(1, rows + 1)]

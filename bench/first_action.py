@@ -37,6 +37,7 @@ from replaywright.keeper.client import list_live
 from replaywright.keeper.protocol import SessionState
 from replaywright.settings import PREFIX, load_settings
 from replaywright.stack import start_child
+from replaywright.testing.grants import allow_loopback
 
 TARGET_S = 1.0
 TASK = {
@@ -91,6 +92,7 @@ async def measure(rounds: int, spares: int, console: Console) -> dict[str, float
     """Medians of all parts, in seconds."""
     with tempfile.TemporaryDirectory(prefix="replaywright-bench-", ignore_cleanup_errors=True) as folder:
         home, site = Path(folder), _Site()
+        allow_loopback(home)
         task = home / "task.json"
         task.write_text(json.dumps(TASK))
         environment = {f"{PREFIX}HOME": str(home), "PYTHONUNBUFFERED": "1", "NO_PROXY": "127.0.0.1,localhost"}

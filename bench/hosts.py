@@ -41,12 +41,14 @@ from replaywright.cli.follow import follow, handle_of
 from replaywright.cli.starting import Order, start
 from replaywright.cli.taskfile import new_run_id, read_task
 from replaywright.domain.runs import Mode, RunResult
+from replaywright.domain.secret_sites import pattern_at
 from replaywright.domain.sessions import SessionOpened
 from replaywright.domain.signing import written_key
 from replaywright.domain.tasks import bind_parameters
 from replaywright.errors import StackFailed
+from replaywright.grants import change_grants
 from replaywright.settings import READY_FILE_VARIABLE, Settings, load_settings
-from replaywright.stack import Child, start_child
+from replaywright.stack import Child, free_port, start_child
 from replaywright.stack.chromium import find_chromium
 from replaywright.stack.keyring import new_key
 from replaywright.stack.processes import leave
@@ -93,10 +95,11 @@ class Estate:
         temporal = await start_temporal(
             (await provide_temporal(services)).path,
             log=services / "temporal.log",
-            extra_arguments=("--ip", EVERYWHERE),
+            ip=EVERYWHERE,
         )
         self.exits.push_async_callback(temporal.child.stop)
-        redis = await start_redis(provide_redis().path, folder=services / "redis", log=services / "redis.log")
+        log, port = services / "redis.log", free_port()
+        redis = await start_redis(provide_redis().path, folder=services / "redis", log=log, port=port)
         self.exits.push_async_callback(redis.child.stop)
         await ask_redis(redis.url, ("CONFIG", "SET", "protected-mode", "no"), ("CONFIG", "SET", "bind", EVERYWHERE))
         self.site = await self._serve("webmail", services, "--store", str(services / "webmail"))
@@ -150,6 +153,7 @@ class Estate:
             READY_FILE_VARIABLE: str(ready),
             "REPLAYWRIGHT_INTERNAL_FREEZE": str(host.folder / "freeze"),
             "REPLAYWRIGHT_SECRET_PASSWORD": PASSWORD,
+            "REPLAYWRIGHT_SECRET_PASSWORD_DOMAINS": pattern_at(self.site),
             "OPENAI_API_KEY": "stand-in",
         }
         command = [sys.executable, "-P", "-m", "worker"]
@@ -163,6 +167,7 @@ class Estate:
     def environment(self, host: Host) -> dict[str, str]:
         """Variables for our programs on that host; what it keeps for itself is in a folder of its own."""
         own = self.settings.model_copy(update={"home": host.folder / "home"})
+        change_grants(own.home, lambda grants: grants.allowed((f"{SERVICES}:*",)))
         return {**settings_environment(own), "NO_PROXY": "*", "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
 
     async def _serve(self, name: str, folder: Path, *arguments: str) -> str:

@@ -28,6 +28,7 @@ from replaywright.domain.runs import ActionRequest
 from replaywright.errors import StackFailed
 from replaywright.settings import load_settings
 from replaywright.stack import Stack
+from replaywright.testing.grants import allow_loopback
 from tests.workflows.scripted import Script, done, run_of, scripted, start
 from workflows.plugin import WorkflowPlugin
 
@@ -59,6 +60,7 @@ async def seconds(call: Callable[[], Awaitable[int]], expected: int) -> list[flo
 async def measure(runs: int, console: Console) -> dict[str, float | int]:
     """Start the runs, wait until all ask, and list them both ways."""
     with tempfile.TemporaryDirectory(prefix="replaywright-bench-") as folder:
+        allow_loopback(Path(folder))
         settings = load_settings().model_copy(update={"home": Path(folder), "temporal_address": None})
         async with Stack(settings, persistent=False, tell=lambda text: console.print(text, style="dim")) as stack:
             address = stack.settings.temporal_address or ""

@@ -171,6 +171,7 @@ async def bench() -> AsyncIterator[Bench]:
         model = await exits.enter_async_context(serving(oracle.app()))
         given = load_settings().model_copy(update={"model": "openai:oracle", "model_base_url": f"{model}/v1"})
         stage = await exits.enter_async_context(Stage(given, tell=lambda _text: None))
+        stage.allow(site)
         settings = stage.place.settings
         playwright = await exits.enter_async_context(async_playwright())
         browser = await playwright.chromium.launch(

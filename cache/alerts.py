@@ -1,10 +1,10 @@
 """What was found in Redis and not acted on: said once, and counted where every command can see it."""
 
 import logging
+from enum import StrEnum
 
 from cache.connection import Client, translated
 from cache.keys import alerts_key
-from replaywright.domain.signing import Fault
 from replaywright.errors import StoreUnavailable
 
 _log = logging.getLogger("replaywright.integrity")
@@ -21,7 +21,7 @@ class Alerts:
         self._reported: set[tuple[str, str, str]] = set()
         self._pending: list[tuple[str, str, str]] = []
 
-    def report(self, tenant: str, kind: str, name: str, fault: Fault) -> str:
+    def report(self, tenant: str, kind: str, name: str, fault: StrEnum) -> str:
         """Say that the record of this name is not used; returns the sentence."""
         said = f"{kind} {name!r} is refused: {fault.value}"
         told = (tenant, name, fault.name)

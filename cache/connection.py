@@ -1,5 +1,6 @@
 """Clients, what their errors mean, and whether a server is fit to keep a ledger."""
 
+import asyncio
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -8,7 +9,7 @@ from urllib.parse import parse_qsl, urlsplit
 from uuid import uuid4
 
 from pydantic import BaseModel, ConfigDict
-from redis.asyncio import BlockingConnectionPool, Redis, RedisCluster
+from redis.asyncio import BlockingConnectionPool, Redis, RedisCluster, UnixDomainSocketConnection
 from redis.asyncio.retry import Retry
 from redis.backoff import ExponentialBackoff
 from redis.exceptions import (
@@ -46,6 +47,14 @@ CONNECTIONS_OF_NODE = 1_000
 """Of one client to a node of a cluster, where nobody waits."""
 OLDEST = (6, 2)
 """The oldest Redis that is tested for; every Valkey is newer."""
+
+
+class _UnixConnection(UnixDomainSocketConnection):
+    """The library's own greets the server twice, and takes one that is late or refuses for a broken connection."""
+
+    async def _connect(self) -> None:
+        async with asyncio.timeout(self.socket_connect_timeout):
+            self._reader, self._writer = await asyncio.open_unix_connection(self.path)
 
 
 def open_redis(
@@ -95,6 +104,8 @@ def open_redis(
             f"the address of Redis cannot be read: expected {scheme}://user:password@host:port/0, with /, @, : and # "
             "in user and password percent-encoded"
         ) from None
+    if scheme == "unix":
+        pool.connection_class = _UnixConnection
     client: Redis = Redis.from_pool(pool)
     return client
 

@@ -63,6 +63,11 @@ def skill_key(tenant: str, name: str) -> str:
     return _skills_key(tenant, "skill", name)
 
 
+def skill_statuses_key(tenant: str, name: str) -> str:
+    """Text: what was signed last of a skill's statuses; it outlives the skill."""
+    return _skills_key(tenant, "skill-statuses", name)
+
+
 def skill_statistics_key(tenant: str, name: str) -> str:
     """Hash: how a skill and its steps went."""
     return _skills_key(tenant, "skill-statistics", name)
@@ -96,6 +101,11 @@ def claim_key(tenant: str, claimed: str) -> str:
 def answer_key_key(tenant: str, run_id: str, question: str) -> str:
     """String that expires: the private key with which a code for a question is read."""
     return _key((tenant, run_id), "answer-key", _escaped(question))
+
+
+def first_start_key(tenant: str, run_id: str) -> str:
+    """Text: the first execution of the run with this id."""
+    return _key((tenant, run_id), "first-start")
 
 
 def row_ends_key(tenant: str, batch: str, part: int) -> str:

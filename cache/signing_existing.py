@@ -12,7 +12,7 @@ from urllib.parse import unquote
 
 from cache import signed_entries, signed_skills
 from cache.connection import Client, translated
-from cache.keys import entry_key, overrides_key, skill_key, trace_key
+from cache.keys import entry_key, overrides_key, skill_key, skill_statuses_key, trace_key
 from cache.overrides import signed_rule
 from cache.replies import WrongType, pipelined, send
 from cache.scripts import FIND, FIND_SKILL, SIGN_ENTRY, SIGN_LINE, SIGN_SKILL, Command
@@ -22,6 +22,7 @@ from replaywright.domain.skills import SkillStatus
 from replaywright.domain.trace import content_digest, line_fault, line_signature
 
 _SCANNED_AT_ONCE = 1_000
+_STATUSES = frozenset(status.value for status in SkillStatus)
 
 
 @dataclass
@@ -116,23 +117,35 @@ class Existing:
         return commands
 
     async def _skill(self, survey: Survey, name: str) -> list[tuple[str, Command]]:
-        key = skill_key(self._tenant, name)
-        [(_, numbers, *_)] = await self._send([Command(FIND_SKILL, key, ("",))])
-        commands: list[tuple[str, Command]] = []
+        key, beside = skill_key(self._tenant, name), (skill_statuses_key(self._tenant, name),)
+        [(_, numbers, *places)] = await self._send([Command(FIND_SKILL, key, ("",), beside)])
+        own, register = places[:2]
+        known = signed_skills.statuses_before(self._signer, self._tenant, name, own, register)
+        found: list[tuple[str, tuple[str | bytes | int, ...]]] = []
+        statuses = dict(known.versions)
         for version in map(int, numbers.split()):
-            [(_, _, *rows)] = await self._send([Command(FIND_SKILL, key, (version,))])
-            for _, status, text, run, _, unique, signature, seal in rows:
+            [(*_, row)] = await self._send([Command(FIND_SKILL, key, (version,), beside)])
+            for _, status, text, run, _, unique, signature in [row] if isinstance(row, list) else []:
                 id_ = _text(unique)
                 written = signed_skills.written(
                     self._tenant, name, text, run_id=_text(run), unique=id_, version=version
                 )
-                activated = signed_skills.activated(self._tenant, name, id_, version)
-                active = status == SkillStatus.ACTIVE.value.encode()
-                fault, current = self._state((written, signature), (activated, seal) if active else None)
+                said, _, by = register.partition(b"\n")
+                by = by if version in known.versions else b""
+                fault, current = self._state(
+                    (written, signature), (signed_skills.statuses_signed(self._tenant, name, said), by)
+                )
+                if (
+                    own != register
+                    or _text(status) not in _STATUSES
+                    or (by and known.versions[version] != (id_, _text(status)))
+                ):
+                    fault = Fault.ALTERED
                 if survey.add("skill", told_as := f"{key} version {version}", fault, current=current):
-                    told = (version, text, self._signer.sign(written), self._signer.sign(activated) if active else "")
-                    commands.append((told_as, Command(SIGN_SKILL, key, told)))
-        return commands
+                    statuses[version] = (id_, SkillStatus(_text(status)))
+                    found.append((told_as, (version, text, self._signer.sign(written), own, register)))
+        after = signed_skills.Statuses(known.generation + 1, statuses).signed(self._signer, self._tenant, name)
+        return [(told_as, Command(SIGN_SKILL, key, (*told, after), beside)) for told_as, told in found]
 
     async def _overrides(self, survey: Survey) -> list[tuple[str, Command]]:
         key = overrides_key(self._tenant)

@@ -7,10 +7,10 @@ Nothing here expires but the claims: keep it in a server that does not evict.
 import hashlib
 import json
 import secrets
-from collections import OrderedDict
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
 
 from pydantic import ValidationError
 
@@ -23,6 +23,7 @@ from cache.keys import (
     skill_history_key,
     skill_key,
     skill_statistics_key,
+    skill_statuses_key,
     skills_key,
 )
 from cache.replies import DamageReports, WrongType, first_fault, pipelined, send, text_of
@@ -38,6 +39,8 @@ from cache.scripts import (
     Command,
     Script,
 )
+from cache.signed_skills import Statuses
+from cache.skill_memory import SkillMemory
 from replaywright.domain.signing import UNSIGNED, Signer
 from replaywright.domain.skills import (
     HISTORY_KEPT,
@@ -54,12 +57,10 @@ from replaywright.errors import StoreUnavailable, ValueTooLarge
 
 SKILL_LIMIT = 256 * 1024
 """Bytes of one version as JSON."""
-SAVES_TRIED = 50
-"""How often a version is signed anew because another took its number."""
+SAVES_TRIED = CHANGES_TRIED = 50
+"""How often a version is signed anew because another took its number, and statuses because another changed them."""
 READ_AT_ONCE = 500
 """Skills that one pipeline reads."""
-KEPT_IN_MEMORY = 10_000
-"""Skills that are kept as they were read, over all tenants; about 10 KB each. A longer list is read anew every time."""
 
 _BESIDE = {"version", "status", "run_id", "created"}
 """Fields of a skill that are not in its JSON."""
@@ -71,33 +72,17 @@ _SAVED_AS = {
 }
 """What adding a version is called in the history, by its origin: of the first, and of a later one."""
 
-_Key = TypeVar("_Key")
-_Value = TypeVar("_Value")
 
+@dataclass(frozen=True)
+class Change:
+    """One change of a skill, as its script is told."""
 
-@dataclass
-class _Memory:
-    """What was read, by the stamps that it had."""
-
-    skills: OrderedDict[tuple[str, str], tuple[str, Skill | None]] = field(default_factory=OrderedDict)
-    """By tenant and name, the longest unused first."""
-    lists: OrderedDict[tuple[str, str | None], tuple[str, tuple[Skill, ...]]] = field(default_factory=OrderedDict)
-    """By tenant and site; all together no longer than `KEPT_IN_MEMORY`."""
-
-    def keep(self, tenant: str, name: str, stamp: str, skill: Skill | None) -> None:
-        """Remember one skill."""
-        _put_last(self.skills, (tenant, name), (stamp, skill))
-        while len(self.skills) > KEPT_IN_MEMORY:
-            self.skills.popitem(last=False)
-
-    def keep_list(self, tenant: str, site: str | None, stamp: str, skills: tuple[Skill, ...]) -> None:
-        """Remember what was answered for a site."""
-        self.lists.pop((tenant, site), None)
-        if len(skills) > KEPT_IN_MEMORY:
-            return
-        _put_last(self.lists, (tenant, site), (stamp, skills))
-        while sum(1 + len(kept) for _, kept in self.lists.values()) > KEPT_IN_MEMORY + 1:
-            self.lists.popitem(last=False)
+    script: Script
+    tenant: str
+    name: str
+    who: str
+    reason: str
+    given: tuple[Argument, ...] = ()
 
 
 class RedisSkills:
@@ -112,7 +97,7 @@ class RedisSkills:
         self._signer = signer
         self._alerts = Alerts(client)
         self._reports = DamageReports()
-        self._memory = _Memory()
+        self._memory = SkillMemory()
 
     # ---------------------------------------------------------------------------------------- changing
 
@@ -129,8 +114,10 @@ class RedisSkills:
         number = 1
         for _ in range(SAVES_TRIED):  # the number is signed too, and another may be faster in taking it
             signed = signed_skills.written(tenant, skill.name, text, run_id=skill.run_id, unique=unique, version=number)
-            told = (number, self._signer.sign(signed), self._seal(tenant, skill.name, skill.status, unique, number))
-            saved = await self._change(SAVE_SKILL, tenant, skill.name, who, reason, *given, *told)
+            saved = await self._change_status(
+                Change(SAVE_SKILL, tenant, skill.name, who, reason, (*given, number, self._signer.sign(signed))),
+                partial(Statuses.having, version=number, unique=unique, status=skill.status),
+            )
             if saved[0]:
                 break
             number = int(saved[1])
@@ -143,32 +130,35 @@ class RedisSkills:
     async def set_status(
         self, tenant: str, name: str, version: int, status: SkillStatus, *, who: str, reason: str
     ) -> bool:
-        """Change a version's status; see the port. One that is not what was signed does not become active."""
-        seal = ""
-        if status is SkillStatus.ACTIVE and not self._signer.is_unsigned:
+        """Change a version's status; see the port. One that is not what was signed gets none."""
+        unique = ""
+        if not self._signer.is_unsigned:
             [found] = await self._send(_finding(tenant, name, version))
             if self._skill(tenant, name, found) is None:
                 await self._alerts.flush()
                 return False
-            seal = self._seal(tenant, name, status, text_of(found[2][5]), version)
-        return bool(await self._change(SET_SKILL_STATUS, tenant, name, who, reason, version, status.value, seal))
+            unique = text_of(found[4][5])
+        return bool(
+            await self._change_status(
+                Change(SET_SKILL_STATUS, tenant, name, who, reason, (version, status.value)),
+                partial(Statuses.having, version=version, unique=unique, status=status),
+            )
+        )
 
     async def note_run(self, tenant: str, name: str, run: SkillRun) -> None:
         """Count a run; see the port."""
-        await self._change(
-            NOTE_SKILL_RUN,
-            tenant,
-            name,
-            run.run_id,
-            run.why,
-            *(run.run_id, run.version, "1" if run.succeeded else "", run.steps_done),
-            "" if run.failed_step is None else run.failed_step,
-            "1" if run.outside else "",
-        )
+        given = (run.run_id, run.version, "1" if run.succeeded else "", run.steps_done)
+        failed = "" if run.failed_step is None else run.failed_step
+        told = (*given, failed, "1" if run.outside else "")
+        change = Change(NOTE_SKILL_RUN, tenant, name, run.run_id, run.why, told)
+        if run.succeeded or run.outside:  # no status depends on it
+            await self._change(change)
+        else:
+            await self._change_status(change, partial(_suspected, version=run.version))
 
     async def delete(self, tenant: str, name: str, *, who: str) -> bool:
         """Remove all versions; see the port."""
-        return bool(await self._change(DELETE_SKILL, tenant, name, who, ""))
+        return bool(await self._change_status(Change(DELETE_SKILL, tenant, name, who, ""), Statuses.emptied))
 
     async def claim(self, tenant: str, key: str, run_id: str, ttl_s: float) -> str:
         """Who learns what `key` stands for; see the port. The server's clock counts."""
@@ -271,15 +261,16 @@ class RedisSkills:
     def _skill(self, tenant: str, name: str, reply: Sequence[Any]) -> Skill | None:
         """The version that FIND_SKILL answered with, if it can be read."""
         key = skill_key(tenant, name)
-        kind, _, *rows = reply
+        kind, _, own, beside, *rows = reply
         if kind not in {b"none", b"hash"}:
             self._reports.report(key, f"its type is {text_of(kind)}")
         if not rows:
             return None
-        version, status, text, run, at, *_ = rows[0]
-        fault = signed_skills.fault_of(self._signer, tenant, name, rows[0])
+        version, _, text, run, at, *_ = rows[0]
+        status, fault = signed_skills.counted(self._signer, tenant, name, (own, beside), rows[0])
         if fault is not None:
             self._alerts.report(tenant, "skill", f"{key} version {text_of(version)}", fault)
+        if not status:
             return None
         try:
             skill = Skill.model_validate_json(text)
@@ -297,12 +288,6 @@ class RedisSkills:
             self._reports.report(key, f"version {text_of(version)} cannot be used ({first_fault(exc)})")
             return None
         return skill.model_copy(update=beside)
-
-    def _seal(self, tenant: str, name: str, status: SkillStatus, unique: str, version: int) -> str:
-        """What allows a version to be active; empty for another status."""
-        if status is not SkillStatus.ACTIVE:
-            return ""
-        return self._signer.sign(signed_skills.activated(tenant, name, unique, version))
 
     def _statistics(self, key: str, reply: Mapping[bytes, bytes] | WrongType, version: int) -> SkillStatistics:
         if self._is_damaged(key, reply) or isinstance(reply, WrongType):
@@ -345,15 +330,33 @@ class RedisSkills:
 
     # --------------------------------------------------------------------------------------- sending
 
-    async def _change(self, script: Script, tenant: str, name: str, who: str, reason: str, *arguments: Argument) -> Any:
+    async def _change_status(self, change: Change, following: Callable[[Statuses], Statuses | None]) -> Any:
+        """Make a change that may give versions other statuses: `following` says which, None if the same ones."""
+        if self._signer.is_unsigned:
+            return await self._change(change)
+        tenant, name = change.tenant, change.name
+        for _ in range(CHANGES_TRIED):  # the statuses are signed together, and another may be faster in changing them
+            [(_, _, own, beside, *_)] = await self._send(_finding(tenant, name))
+            before = signed_skills.statuses_before(self._signer, tenant, name, own, beside)
+            after = following(before)
+            signed = "" if after is None else after.signed(self._signer, tenant, name)
+            reply = await self._change(change, ("1", own, beside, before.said, signed))
+            if reply != [b"again"]:
+                return reply
+        raise StoreUnavailable(f"skill {name!r} is changed by others all the time: try it again later")
+
+    async def _change(self, change: Change, statuses: Sequence[Argument] = ("", "", "", "", "")) -> Any:
+        tenant, name = change.tenant, change.name
         key = skill_key(tenant, name)
         beside = (
             skill_statistics_key(tenant, name),
             skill_history_key(tenant, name),
             skills_key(tenant),
             skill_changes_key(tenant),
+            skill_statuses_key(tenant, name),
         )
-        [reply] = await self._send(Command(script, key, (name, _clean(who), _clean(reason), *arguments), beside))
+        told = (name, _clean(change.who), _clean(change.reason), *statuses, *change.given)
+        [reply] = await self._send(Command(change.script, key, told, beside))
         if isinstance(reply, list) and reply[0] == b"damaged":
             raise StoreUnavailable(
                 f"the list of skills is damaged: the key {text_of(reply[1])!r} is of another type; find out what "
@@ -366,7 +369,13 @@ class RedisSkills:
 
 
 def _finding(tenant: str, name: str, version: int | None = None) -> Command:
-    return Command(FIND_SKILL, skill_key(tenant, name), ("" if version is None else version,))
+    wanted = "" if version is None else version
+    return Command(FIND_SKILL, skill_key(tenant, name), (wanted,), (skill_statuses_key(tenant, name),))
+
+
+def _suspected(before: Statuses, version: int) -> Statuses | None:
+    unique, status = before.versions.get(version, ("", SkillStatus.RETIRED))
+    return before.having(version, unique, SkillStatus.SUSPECT) if status is SkillStatus.ACTIVE else None
 
 
 def _as_json(skill: Skill) -> str:
@@ -385,8 +394,3 @@ def _rate(text: str) -> Rate:
 def _clean(text: str) -> str:
     """What a terminal gave may hold half characters."""
     return text.encode("utf-8", "replace").decode()
-
-
-def _put_last(kept: OrderedDict[_Key, _Value], key: _Key, value: _Value) -> None:
-    kept[key] = value
-    kept.move_to_end(key)

@@ -7,10 +7,11 @@ from dataclasses import dataclass, field
 
 from pydantic import BaseModel, ConfigDict
 
+from demo.person import followed
 from demo.stage import Stage
 from demo.webmail.store import SentMessage
 from replaywright.cli.connect import Place
-from replaywright.cli.follow import Ending, follow, handle_of
+from replaywright.cli.follow import Ending
 from replaywright.cli.goal import told
 from replaywright.cli.starting import Order, start
 from replaywright.errors import StackFailed
@@ -91,6 +92,8 @@ class Scene:
     tell: Callable[[str], None] = lambda _text: None
     rows: list[Row] = field(default_factory=list)
     claims: list[Claim] = field(default_factory=list)
+    questions: int = 0
+    """Asked about what a press may send."""
 
     def __post_init__(self) -> None:
         self.place: Place = self.stage.place
@@ -142,8 +145,9 @@ class Scene:
             async with asyncio.timeout(_RUN_LIMIT_S):
                 if meanwhile is not None:
                     await meanwhile(run_id)
-                handle = handle_of(self.place.client, run_id)
-                return await follow(handle, show=lambda _progress, _note: None, until_waiting=True)
+                ending, asked = await followed(self.place, run_id, self.tell)
+                self.questions += asked
+                return ending
         except TimeoutError as exc:
             raise StackFailed(
                 f"run {run_id} has not ended after {_RUN_LIMIT_S} s; the worker's log ends with:\n"

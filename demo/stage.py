@@ -6,24 +6,27 @@ import json
 import os
 import secrets
 import sys
-import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from types import TracebackType
 from typing import Self
+from urllib.parse import urlsplit
 
 import httpx
 from pydantic import TypeAdapter
 
 from demo.webmail.store import SentMessage
 from replaywright.cli.connect import Place, connect
+from replaywright.domain.secret_sites import pattern_at
 from replaywright.errors import StackFailed
-from replaywright.keeper.client import kill_all
+from replaywright.grants import change_grants, read_grants
 from replaywright.settings import Settings
-from replaywright.stack import Child, Stack, start_child, start_worker, stop_worker
+from replaywright.stack import Child, Stack, start_child, start_worker
+from replaywright.temporary import temporary_folder
 
 PASSWORD_SECRET = "PASSWORD"  # noqa: S105  the name of the secret in the task file, not its value
 _READY_TIMEOUT_S = 30
+_DRAIN_S = 5
 _STAND_IN = "openai:stand-in"
 
 
@@ -73,15 +76,15 @@ class Stage:
         await self._exits.aclose()
 
     async def _start(self) -> None:
-        self.home = Path(
-            self._exits.enter_context(
-                tempfile.TemporaryDirectory(prefix="replaywright-demo-", ignore_cleanup_errors=True)
-            )
-        )
-        self._exits.callback(kill_all, self.home / "sessions")
+        self.home = self._exits.enter_context(temporary_folder("replaywright-demo-"))
         name = f"demo-{secrets.token_hex(4)}"
-        webmail = self._serve("webmail", "demo.webmail", "--store", str(self.home / "webmail"))
+        store = str(self.home / "webmail")
+        webmail = self._serve("webmail", "demo.webmail", "--store", store, WEBMAIL_PASSWORD=self.password)
         model, self.webmail = await asyncio.gather(self._model(), webmail)
+        self.bind(PASSWORD_SECRET, self.webmail)
+        self.allow(self.webmail)
+        present = read_grants(self._given.home).hosts
+        change_grants(self.home, lambda grants: grants.allowed(present))
         settings = self._given.model_copy(
             update={"home": self.home, "artifacts_url": None, "tenant": name, "task_queue": name, **model}
         )
@@ -91,6 +94,14 @@ class Stage:
         self.place = Place(await connect(self.stack.settings), self.stack.settings, "started")
         self._exits.push_async_callback(self._end_workers)
         await self.start_worker()
+
+    def bind(self, secret: str, url: str) -> None:
+        """Let the site at `url` get the secret, as `replaywright secrets bind` does in this home."""
+        change_grants(self.home, lambda grants: grants.bound(secret, (pattern_at(url),)))
+
+    def allow(self, url: str) -> None:
+        """Let pages at `url` be opened, as `replaywright hosts allow` does in this home."""
+        change_grants(self.home, lambda grants: grants.allowed((urlsplit(url).netloc,)))
 
     async def _model(self) -> dict[str, str | None]:
         """Settings of the model: the configured one if it has a key, else the stand-in."""
@@ -110,14 +121,14 @@ class Stage:
             model |= {"planner_model": _STAND_IN, "planner_model_base_url": f"{self.stand_in}/v1"}
         return model
 
-    async def _serve(self, name: str, module: str, *arguments: str) -> str:
-        """Start one of the demo's servers on a free port and return its address."""
+    async def _serve(self, name: str, module: str, *arguments: str, **variables: str) -> str:
+        """Start one of the demo's servers on a free port, with these variables, and return its address."""
         log = self.home / "log" / f"{module}.log"
         child = start_child(
             name,
             [sys.executable, "-P", "-m", module, "--port", "0", *arguments],
             log=log,
-            environment={"WEBMAIL_PASSWORD": self.password, "PYTHONUNBUFFERED": "1"},
+            environment={**variables, "PYTHONUNBUFFERED": "1"},
         )
         self._exits.push_async_callback(child.stop)
 
@@ -164,9 +175,7 @@ class Stage:
             raise StackFailed(f"the worker still runs after {limit_s:g} s\n{self.worker.log_tail()}")
 
     async def _end_workers(self) -> None:
-        for worker in self.workers:
-            with contextlib.suppress(StackFailed):
-                await stop_worker(worker)
+        await asyncio.gather(*(worker.stop(_DRAIN_S) for worker in self.workers))
 
     # --- what the site and the model saw --------------------------------------------------------------------------
 

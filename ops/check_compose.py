@@ -27,7 +27,19 @@ DATABASE_SERVICES = {"postgresql", "temporal-schema", "temporal"}
 """The only ones that PostgreSQL can be reached from."""
 BROWSER_NETWORKS = {"temporal", "ledger", "telemetry", "web"}
 """The only ones that browser workers are in."""
-KEPT_OUT_OF_WEB = {"postgresql", "redis-ledger", "temporal", "prometheus", "grafana", "jaeger"}
+PAGES = "web"
+"""The network of the pages that browsers open."""
+OWN_NETWORKS = "REPLAYWRIGHT_OWN_NETWORKS"
+KEPT_OUT_OF_WEB = {
+    "postgresql",
+    "redis-ledger",
+    "temporal",
+    "temporal-ui",
+    "otel-collector",
+    "prometheus",
+    "grafana",
+    "jaeger",
+}
 """What shares no network with the pages that browsers open."""
 
 _PINNED = re.compile(r"[^:@\s]+(?:/[^:@\s]+)*:v?\d+\.\d+(?:\.\d+)?[\w.-]*(?:@sha256:[0-9a-f]{64})?")
@@ -255,9 +267,25 @@ def _network_findings(data: Data) -> Iterator[str]:
             yield f"networks.{name}: expected internal: true, nothing in it needs the outside"
     if exposed := within.get("web", set()) & KEPT_OUT_OF_WEB:
         yield f"networks.web: the pages that browsers open could reach {', '.join(sorted(exposed))}"
+    yield from _subnet_findings(data, networks)
     browser = data["services"].get("worker-browser", {}).get("networks", [])
     if extra := set(browser) - BROWSER_NETWORKS:
         yield f"worker-browser: networks: it does not need {', '.join(sorted(extra))}"
+
+
+def _subnet_findings(data: Data, networks: Mapping[str, Data]) -> Iterator[str]:
+    """Find networks that the keepers would not know as ours, by their fixed subnets."""
+    environment = data["services"].get("worker-browser", {}).get("environment", {})
+    own = {ipaddress.ip_network(each) for each in str(environment.get(OWN_NETWORKS, "")).split(",") if each}
+    for name, declared in networks.items():
+        subnets = {ipaddress.ip_network(block["subnet"]) for block in declared.get("ipam", {}).get("config", [])}
+        if not subnets:
+            yield f"networks.{name}: without a subnet of its own the keepers do not know which addresses it has"
+        elif name == PAGES and subnets & own:
+            yield f"networks.{name}: {OWN_NETWORKS} of worker-browser names it, and no page could be opened there"
+        elif name != PAGES and subnets - own:
+            missing = ", ".join(map(str, subnets - own))
+            yield f"networks.{name}: {OWN_NETWORKS} of worker-browser does not name {missing}"
 
 
 def _addresses(name: str, attached: Data, networks: Mapping[str, Data]) -> Iterator[str]:

@@ -2,7 +2,8 @@
 # The secrets of docker-compose.yml, one file for each, in ./secrets; what is there is kept.
 #
 #   ops/secrets.sh                        makes those that are missing
-#   ops/secrets.sh site NAME [DOMAINS]    reads the value of the secret NAME from standard input, for {{secret:NAME}}
+#   ops/secrets.sh site NAME DOMAINS      reads the value of the secret NAME from standard input, for {{secret:NAME}} on
+#                                         these hosts (shop.example,login.shop.example)
 #
 # The folder is for its owner alone. The files in it can be read by everybody, as the users in the containers, who are not
 # its owner, have to read those that are mounted for them.
@@ -33,7 +34,7 @@ key() {
     printf 'k%s:%s' "$(random 3)" "$(head -c 32 /dev/urandom | base64)"
 }
 
-add_site() { # NAME [DOMAINS]
+add_site() { # NAME DOMAINS
     case $1 in
         '' | *[!A-Z0-9_]*) echo "secrets.sh: $1: a name has capital letters, digits and underscores" >&2; exit 2 ;;
     esac
@@ -42,7 +43,7 @@ add_site() { # NAME [DOMAINS]
     chmod 600 "$folder/sites.env"
     grep -v "^REPLAYWRIGHT_SECRET_$1_\(FILE\|DOMAINS\)=" "$folder/sites.env" >"$folder/.sites" || true
     echo "REPLAYWRIGHT_SECRET_$1_FILE=/run/site-secrets/$1" >>"$folder/.sites"
-    [ -z "${2:-}" ] || echo "REPLAYWRIGHT_SECRET_$1_DOMAINS=$2" >>"$folder/.sites"
+    echo "REPLAYWRIGHT_SECRET_$1_DOMAINS=$2" >>"$folder/.sites"
     mv -f "$folder/.sites" "$folder/sites.env"
 }
 
@@ -51,13 +52,13 @@ chmod 755 "$folder/sites"
 
 case ${1:-} in
     site)
-        [ $# -ge 2 ] || { echo "usage: ops/secrets.sh site NAME [DOMAINS] <VALUE" >&2; exit 2; }
-        add_site "$2" "${3:-}"
+        [ $# -eq 3 ] && [ -n "$3" ] || { echo "usage: ops/secrets.sh site NAME DOMAINS <VALUE" >&2; exit 2; }
+        add_site "$2" "$3"
         echo "docker compose up --detach worker-browser   # takes it"
         exit 0
         ;;
     '') ;;
-    *) sed -n '2,5s/^# \{0,1\}//p' "$0" >&2; exit 2 ;;
+    *) sed -n '2,6s/^# \{0,1\}//p' "$0" >&2; exit 2 ;;
 esac
 
 make postgres_password "$(random 24)"
@@ -80,4 +81,4 @@ for provider in openai anthropic; do
     [ -e "$folder/${provider}_api_key" ] || { keep "${provider}_api_key" </dev/null && chmod 644 "$folder/${provider}_api_key"; }
 done
 # The account of the demonstration's webmail, which everybody knows.
-[ -e "$folder/sites/PASSWORD" ] || echo "correct horse battery staple" | add_site PASSWORD
+[ -e "$folder/sites/PASSWORD" ] || echo "correct horse battery staple" | add_site PASSWORD http://10.213.77.10:8025

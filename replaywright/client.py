@@ -8,6 +8,7 @@ It is a thin layer over Temporal's own client: `run.handle` is Temporal's handle
 (`docs/reference/contracts.md`) can be sent with it. Workers, browsers and models are elsewhere.
 """
 
+import asyncio
 import dataclasses
 import logging
 from collections.abc import Callable, Mapping, Sequence
@@ -22,6 +23,7 @@ from temporalio.converter import DefaultPayloadConverter
 
 from replaywright.cli.connect import Place, place, require_somewhere, temporal_errors
 from replaywright.cli.follow import Ending, Status, follow, handle_of
+from replaywright.cli.macs import start_memo
 from replaywright.cli.starting import OnFailure, Order, start
 from replaywright.cli.taskfile import new_run_id, read_task
 from replaywright.cli.updates import ANSWER_LIMIT, decide, progress_or_fail, question_of, verdict_on
@@ -209,7 +211,7 @@ class Client:
             StackFailed: Temporal does not answer.
         """
         known = load_settings() if settings is None else settings
-        require_somewhere(known)
+        await asyncio.to_thread(require_somewhere, known)
         async with place(known, tell=_log.info) as here:  # what is joined stays when the block is left
             return cls(here.client, here.settings, task_queue=task_queue)
 
@@ -273,6 +275,19 @@ class Client:
             StackFailed: Temporal refuses it or cannot be reached.
         """
         return await (await self.start(task, values)).result()
+
+    def signed(self, workflow: str, run_id: str, given: object) -> dict[str, str]:
+        """Sign the start of a workflow of your own: the memo to start it with. Its runs are signed, too.
+
+        Args:
+            workflow: Its type.
+            run_id: The workflow id that it is started under.
+            given: Its one argument.
+
+        Raises:
+            SettingsInvalid: keys are configured and cannot be read.
+        """
+        return start_memo(self._here, workflow, run_id, given)
 
     def run_of(self, run_id: str) -> Run:
         """The run with this id; that there is one is not looked for."""

@@ -2,17 +2,15 @@
 
 import asyncio
 import contextlib
-import os
 import shlex
 
+from replaywright.children import for_command
 from replaywright.errors import NoticeFailed
 
 LIMIT_S = 30.0
 """For the command to end."""
 _SAID_LIMIT = 300
 """Characters of what it writes on standard error that are told."""
-_PASSED_ON = ("HOME", "LANG", "LC_ALL", "PATH", "TMPDIR", "TZ", "USER")
-"""The command gets these variables of ours and no other: no secret is meant for it."""
 
 
 class CommandNotices:
@@ -38,14 +36,13 @@ class CommandNotices:
             NoticeFailed: it cannot be started, takes longer than 30 s, or ends with another status than 0.
         """
         name = self._words[0]
-        environment = {variable: os.environ[variable] for variable in _PASSED_ON if variable in os.environ}
         try:
             process = await asyncio.create_subprocess_exec(
                 *self._words,
                 stdin=asyncio.subprocess.PIPE,
                 stdout=asyncio.subprocess.DEVNULL,
                 stderr=asyncio.subprocess.PIPE,
-                env=environment,
+                env=for_command(),
             )
         except OSError as exc:
             raise NoticeFailed(f"the notify command {name!r} cannot be started: {exc.strerror or exc}") from exc

@@ -19,7 +19,7 @@ from replaywright.domain.goal_runs import Labels
 from replaywright.domain.guard import Guard
 from replaywright.domain.network_policy import NetworkPolicy, NetworkSeen
 from replaywright.domain.observed import PredicateResult
-from replaywright.domain.outcomes import DownloadedFile, Evidence, Lookup, Proof, StepOutcome
+from replaywright.domain.outcomes import DownloadedFile, Evidence, Lookup, Proof, StepOutcome, UnsafeRequest
 from replaywright.domain.outlines import Outline
 from replaywright.domain.overrides import OverrideRule
 from replaywright.domain.pictures import Box
@@ -32,6 +32,7 @@ from replaywright.domain.secret_sites import BoundSecret, Site
 from replaywright.domain.sessions import SessionRef, Wear
 from replaywright.domain.skills import Skill, SkillRecord, SkillRun, SkillStatistics, SkillStatus
 from replaywright.domain.snapshots import Snapshot
+from replaywright.domain.starts import Admission
 from replaywright.domain.steering import HandedBack, Lent
 from replaywright.domain.steps import Step
 from replaywright.domain.targets import ElementQuery, Target
@@ -197,6 +198,10 @@ class BrowserSession(Protocol):
     def last_evidence(self) -> Evidence:
         """What was seen while the latest step acted: all there is to know of one that failed."""
 
+    @property
+    def unanswered(self) -> tuple[UnsafeRequest, ...]:
+        """What the step under way has sent that may change something, and that is not answered."""
+
     async def perform(self, work: Work, before_dispatch: BeforeDispatch | None = None) -> Report:
         """Find the element, act once, collect evidence, wait until the expectation holds or time is up.
 
@@ -313,6 +318,16 @@ class Browsers(Protocol):
 
 
 @dataclass(frozen=True)
+class HeldRequest:
+    """One request, or one tunnel, that waits at the gate."""
+
+    method: str
+    """Empty for a tunnel, of which nothing can be read."""
+    url: str
+    """Without a query."""
+
+
+@dataclass(frozen=True)
 class GateSeen:
     """One arming of the commit gate, as the keeper's black box knows it."""
 
@@ -332,6 +347,8 @@ class GateSeen:
     held_at: float | None = None
     """When something was first held, in seconds since 1970; None when nothing was."""
     permitted_at: float | None = None
+    waiting: tuple[HeldRequest, ...] = ()
+    """What waits at the gate, as far as the keeper can read it."""
     note: str = ""
     """As it came with `arm`."""
 
@@ -360,6 +377,9 @@ class CommitGate(Protocol):
 
     async def permit(self, op_id: str) -> GateSeen:
         """Let held bytes go, and those that follow."""
+
+    async def let_pass(self, op_id: str) -> GateSeen:
+        """Let go what is held now, and go on holding what follows."""
 
     async def cut(self, op_id: str) -> GateSeen:
         """Throw held bytes away; nothing passes until `disarm`."""
@@ -943,14 +963,32 @@ class Notices(Protocol):
         """
 
 
+class Starts(Protocol):
+    """How workflow executions were started."""
+
+    async def of(self, run_id: str, execution: str) -> Admission:
+        """How this execution of the workflow `run_id` was started, by the server's word."""
+
+
+class FirstStarts(Protocol):
+    """Run ids that have served."""
+
+    async def first(self, tenant: str, run_id: str, execution: str) -> str:
+        """The first execution that had this id: `execution`, unless there was one before. May be called again.
+
+        Raises:
+            StoreUnavailable: it cannot be asked at the moment.
+        """
+
+
 class Secrets(Protocol):
     """Values of secrets, by name, on this worker only."""
 
     def resolve(self, name: str) -> str:
         """The value, which a vault may take its time for. Raises `SecretMissing` with the name of the variable."""
 
-    def domains(self, name: str) -> tuple[Site, ...] | None:
-        """Where it may be entered; None where nobody bound it. Raises `SecretMissing` where that cannot be read."""
+    def domains(self, name: str) -> tuple[Site, ...]:
+        """Sites that it is bound to; none where nobody bound it. Raises `SecretMissing` where that cannot be read."""
 
     def redact(self, text: str) -> str:
         """`text` with every known secret, in any common encoding, replaced by `{{secret:NAME}}`."""

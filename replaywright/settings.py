@@ -10,6 +10,7 @@ import difflib
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
+from ipaddress import ip_network
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self, cast
 from urllib.parse import urlsplit
@@ -19,6 +20,7 @@ from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, Settings
 
 from replaywright.domain.budgets import Price
 from replaywright.domain.pictures import Pictures
+from replaywright.domain.starts import UnsignedStarts
 from replaywright.errors import SettingsInvalid
 from replaywright.telemetry.options import parse_address
 from replaywright.value_files import SUFFIX, values_in_files
@@ -30,8 +32,12 @@ READY_FILE_VARIABLE = "REPLAYWRIGHT_READY_FILE"
 """Where a worker writes `{"pid": …}` once it polls; whoever started it waits for that file. Not a setting: it differs
 for every process."""
 
+OWNER_VARIABLE = "REPLAYWRIGHT_STACK_OWNER"
+"""Tells a worker which process owns its servers: `pid:start`. Its browsers end with that process. Not a setting: it
+differs for every stack."""
+
 _REDIS_SCHEMES = ("redis://", "rediss://", "unix://", "redis+cluster://", "rediss+cluster://")
-_NOT_SETTINGS = (READY_FILE_VARIABLE,)
+_NOT_SETTINGS = (READY_FILE_VARIABLE, OWNER_VARIABLE)
 _NOT_SETTINGS_PREFIXES = ("REPLAYWRIGHT_SECRET_", "REPLAYWRIGHT_INTERNAL_")
 
 
@@ -54,6 +60,10 @@ def _collector(address: str) -> str:
     if not address.startswith(("http://", "https://")):
         raise ValueError("expected an address that begins with http:// or https://, such as http://localhost:4318")
     return address
+
+
+def _networks(text: str) -> str:
+    return ",".join(str(ip_network(each.strip())) for each in text.split(",") if each.strip())
 
 
 DEFAULT_TENANT = "default"
@@ -145,6 +155,12 @@ class Settings(BaseSettings):
 
     unsigned: bool = False
     """Take what is found in Redis as it is, without signatures. Whoever can write there can then make runs act."""
+
+    unsigned_starts: UnsignedStarts | None = None
+    """What becomes of a run that was started without a MAC of the signing key: `refuse` ends it before anything is
+    opened, `no-secrets` runs it without secrets, `trust` takes it for signed: for a Temporal that is itself guarded
+    (mTLS, authorizer). None: `refuse` for the Temporal of the local stack, `no-secrets` for a configured one, and
+    `trust` with `unsigned`."""
 
     codec_keys: str | None = Field(default=None, repr=False)
     """Keys as those for signing: the first encrypts the payloads that Temporal keeps, all of them decrypt. None: they
@@ -260,6 +276,10 @@ class Settings(BaseSettings):
     overrides: Annotated[Path, AfterValidator(_absolute)] | None = None
     """Folder with the YAML files of override rules. None: `overrides` in `home`, if it is there."""
 
+    worker_ready_s: Annotated[float, Field(gt=0, allow_inf_nan=False)] = 180
+    """How long a worker of the local stack may take until it is ready. One that takes longer is started again, with
+    twice the time; servers and runs stay."""
+
     max_browsers: Annotated[int, Field(ge=1)] | None = None
     """Browsers on this host at the same time, of all workers of one `home`; runs wait for a place. None: as many as
     the memory that is free at the moment has room for, and one at least."""
@@ -298,6 +318,10 @@ class Settings(BaseSettings):
     notify_command: str | None = None
     """What a worker runs when a run asks a person, reminds, or gives up waiting; JSON on its standard input."""
 
+    command_variables: str | None = None
+    """Names of environment variables, separated by commas, that the notify command and secret commands get besides
+    `PATH`, `HOME`, locale and the like, such as `VAULT_ADDR,VAULT_TOKEN`."""
+
     recycle_after_s: Annotated[float, Field(ge=0, allow_inf_nan=False)] = 7200
     """A browser that is so many seconds old is exchanged for a new one at the run's next checkpoint. 0: never."""
 
@@ -309,6 +333,10 @@ class Settings(BaseSettings):
 
     upload_roots: str | None = None
     """Folders whose files the step `upload` may give to a site, absolute, separated like those of PATH. None: none."""
+
+    own_networks: Annotated[str, AfterValidator(_networks)] | None = None
+    """Networks of Replaywright's own services, such as `10.213.70.0/24,fd00:1::/64`: no page reaches anything there,
+    whatever a policy allows. None: own services are known one by one."""
 
     lease_s: Seconds = 30
     """A session whose worker has not renewed its lease for this long closes its gate."""
@@ -389,6 +417,11 @@ class Settings(BaseSettings):
         return init_settings, env_settings
 
     @property
+    def starts_rule(self) -> UnsignedStarts:
+        """What becomes of a start without a MAC."""
+        return self.unsigned_starts or (UnsignedStarts.TRUST if self.unsigned else UnsignedStarts.NO_SECRETS)
+
+    @property
     def queue(self) -> str:
         """Queue of this tenant's workflows. No other tenant's can have its name: neither part may hold an `@`."""
         return self.task_queue if self.tenant == DEFAULT_TENANT else f"{self.task_queue}@{self.tenant}"
@@ -443,6 +476,11 @@ class Settings(BaseSettings):
     def upload_folders(self) -> tuple[Path, ...]:
         """Folders that files may be uploaded from."""
         return tuple(Path(root).expanduser() for root in (self.upload_roots or "").split(os.pathsep) if root)
+
+    @property
+    def networks_of_own(self) -> tuple[str, ...]:
+        """Networks of which everything is ours."""
+        return tuple(filter(None, (self.own_networks or "").split(",")))
 
     @property
     def chromium_sandbox(self) -> bool:

@@ -43,9 +43,9 @@ class Composed:
 
     def __init__(self, folder: Path, places: Mapping[str, str], environ: Mapping[str, str]) -> None:
         """`places`: what is written in the file → what is there; `environ`: what fills in its variables."""
-        self.services: dict[str, Any] = read((ROOT / "docker-compose.yml").read_text(encoding="utf-8"), environ)[
-            "services"
-        ]
+        data: dict[str, Any] = read((ROOT / "docker-compose.yml").read_text(encoding="utf-8"), environ)
+        self.services: dict[str, Any] = data["services"]
+        self.networks: dict[str, Any] = data["networks"]
         self.folder = folder
         self._places = dict(places)
 

@@ -12,10 +12,12 @@ import pytest_timeout  # type: ignore[import-untyped]
 from hypothesis import settings
 from temporalio.testing import WorkflowEnvironment
 
-from replaywright.settings import load_settings
+from replaywright.settings import default_home, load_settings
 from replaywright.stack.chromium import find_chromium
+from replaywright.stack.processes import free_port
 from replaywright.stack.redis import ask_redis, provide_redis, start_redis
 from replaywright.stack.temporal import dev_server_arguments, provide_temporal
+from replaywright.testing.grants import allow_loopback
 from tests.cluster import cluster_of_three
 
 settings.register_profile("any-machine", deadline=None)
@@ -54,6 +56,7 @@ def _own_state() -> Iterator[None]:
         pytest.MonkeyPatch.context() as environment,
     ):
         environment.setenv("XDG_STATE_HOME", folder)
+        allow_loopback(default_home({"XDG_STATE_HOME": folder}))
         yield
 
 
@@ -81,7 +84,7 @@ async def temporal_env(temporal_binary: Path) -> AsyncIterator[WorkflowEnvironme
 async def redis_server_url(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[str]:
     """A server as the ledger needs it; `redis_url` is the same one, empty."""
     folder = tmp_path_factory.mktemp("redis")
-    server = await start_redis(provide_redis().path, folder=folder / "data", log=folder / "redis.log")
+    server = await start_redis(provide_redis().path, folder=folder / "data", log=folder / "redis.log", port=free_port())
     yield server.url
     await server.child.stop()
 

@@ -7,28 +7,32 @@ over spaces, tags, invisible characters, or the members of a JSON document.
 """
 
 import base64
-import gzip
+import contextlib
 import hashlib
 import html
 import json
 import re
 import sqlite3
-import zlib
+import sys
 from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
-from urllib.parse import unquote_to_bytes
+from urllib.parse import quote, unquote_to_bytes
 
+import psutil
 from redis.asyncio import Redis
 from temporalio.client import Client
 
 from replaywright.artifacts.store import ArtifactStore
+from tests.unpacking import encoded_files, parts
 
 DEPTH = 3
 """Layers of clothes that are taken off."""
 LARGE = 500_000
 """Bytes from which on only one is: of databases, which are searched row by row as well."""
+WITHIN = 4
+"""Files in files that are opened, one in another."""
 _BASE64 = re.compile(rb"[A-Za-z0-9+/_-]{8,}={0,2}")
 _PERCENT = re.compile(rb"%[0-9A-Fa-f]{2}")
 _JSON_ESCAPE = re.compile(rb"\\+(?:u([0-9A-Fa-f]{4})|x([0-9A-Fa-f]{2})|([\"\\/bfnrt]))")
@@ -37,6 +41,8 @@ _NO_WORD = re.compile(r"[\W_]+")
 _READABLE = re.compile(r"[\t\n\r\x20-\x7e\xa0-\u024f]{8,}")
 """What is decoded and is not this is noise: most runs of letters are no Base64."""
 _TAG = re.compile(r"<[^<>]{0,400}>")
+_SQLITE = b"SQLite format 3\0"
+_ET_CORE = 4
 _HEX = re.compile(rb"(?:[0-9A-Fa-f]{2}){6,}")
 
 
@@ -100,7 +106,7 @@ def _around(value: str, text: str, form: str) -> tuple[str, str] | None:
 
 def _found(data: bytes, sought: Mapping[str, _Sought]) -> dict[str, tuple[str, str]]:
     found: dict[str, tuple[str, str]] = {}
-    for clothes, layer in _layers(data, DEPTH if len(data) < LARGE else 1):
+    for clothes, layer in _layers(data, "", set()):
         text = layer.decode(errors="ignore")
         for name, one in sought.items():
             if name not in found and (seen := one.found_in(text)):
@@ -116,14 +122,33 @@ def _bare(text: str) -> str:
     return _NO_WORD.sub("", text.casefold())
 
 
-def _layers(data: bytes, depth: int, clothes: str = "") -> Iterator[tuple[str, bytes]]:
+def _layers(data: bytes, clothes: str, known: set[bytes], within: int = WITHIN) -> Iterator[tuple[str, bytes]]:
+    """Every layer of a file, and of the files that are packed in it, none of them twice."""
+    digest = hashlib.sha256(data).digest()
+    if digest in known:
+        return
+    known.add(digest)
+    for name, layer in _bared(data, DEPTH if len(data) < LARGE else 1, clothes):
+        yield name, layer
+        if not within:
+            continue
+        for packing, inner in (*encoded_files(layer), *(parts(layer) if layer is data else ())):
+            if inner:
+                yield from _layers(inner, _in(packing, name), known, within - 1)
+
+
+def _bared(data: bytes, depth: int, clothes: str) -> Iterator[tuple[str, bytes]]:
     """The data as it is, and without one layer of clothes after the other."""
     yield clothes, data
     if not depth:
         return
-    for name, inner in (*_undressed(data), *(() if clothes else _unpacked(data))):
+    for name, inner in _undressed(data):
         if inner and inner != data:
-            yield from _layers(inner, depth - 1, f"{name} in {clothes}" if clothes else name)
+            yield from _bared(inner, depth - 1, _in(name, clothes))
+
+
+def _in(name: str, clothes: str) -> str:
+    return f"{name} in {clothes}" if clothes else name
 
 
 def _undressed(data: bytes) -> Iterator[tuple[str, bytes]]:
@@ -135,17 +160,6 @@ def _undressed(data: bytes) -> Iterator[tuple[str, bytes]]:
         yield "HTML", html.unescape(data.decode(errors="replace")).encode(errors="replace")
     yield "Base64", b"\n".join(_decoded(data))
     yield "hexadecimal", b"\n".join(bytes.fromhex(run.decode()) for run in _HEX.findall(data))
-
-
-def _unpacked(data: bytes) -> Iterator[tuple[str, bytes]]:
-    if b"\x00" in data:
-        wide = "\n".join(data[at:].decode("utf-16-le", errors="ignore") for at in (0, 1))
-        yield "UTF-16", "\n".join(_READABLE.findall(wide)).encode()
-    for name, unpack in (("gzip", gzip.decompress), ("zlib", zlib.decompress)):
-        try:
-            yield name, unpack(data)
-        except (OSError, EOFError, zlib.error):
-            continue
 
 
 def _unescaped(match: "re.Match[bytes]") -> bytes:
@@ -193,15 +207,50 @@ def _collect(value: Any, key: str, columns: dict[str, list[str]]) -> None:
 
 
 def files(folder: Path, *, without: Iterable[str] = ("profile",)) -> Iterator[Place]:
-    """All files below `folder` with their names; none in a folder of one of the names `without`. SQLite also by row."""
+    """All files below `folder` with their names; none in a folder of one of the names `without`. SQLite also by row.
+
+    Files that go meanwhile are no error: a browser that runs replaces its own.
+    """
     left_out = set(without)
     for path in sorted(folder.rglob("*")):
         name = path.relative_to(folder)
         if left_out & set(name.parts) or not path.is_file() or path.is_symlink():
             continue
-        yield Place(f"file {name}", name.as_posix().encode() + b"\n" + path.read_bytes())
-        if path.suffix == ".db":
-            yield from rows(path)
+        with contextlib.suppress(FileNotFoundError):
+            data = path.read_bytes()
+            yield Place(f"file {name}", name.as_posix().encode())
+            yield Place(f"file {name}", data)
+            if data.startswith(_SQLITE):
+                yield from rows(path)
+
+
+def processes(of: Iterable[psutil.Process]) -> Iterator[tuple[psutil.Process, Place]]:
+    """Environment and command line of each process and of all below it, each process once."""
+    seen: set[int] = set()
+    for root in of:
+        with contextlib.suppress(psutil.NoSuchProcess):
+            for process in (root, *root.children(recursive=True)):
+                if process.pid in seen:
+                    continue
+                seen.add(process.pid)
+                for file in ("environ", "cmdline"):
+                    with contextlib.suppress(FileNotFoundError, ProcessLookupError):
+                        held = Path(f"/proc/{process.pid}/{file}").read_bytes().replace(b"\0", b"\n")
+                        yield process, Place(f"{file} of {process.pid}", held)
+
+
+def dumps(folder: Path) -> list[str]:
+    """Names of all files below `folder` that hold the memory of a process: core files and minidumps."""
+    found = []
+    for path in sorted(folder.rglob("*")):
+        with contextlib.suppress(OSError):
+            if path.is_file() and not path.is_symlink():
+                with path.open("rb") as file:
+                    head = file.read(18)
+                is_core = head[:4] == b"\x7fELF" and int.from_bytes(head[16:18], sys.byteorder) == _ET_CORE
+                if is_core or head.startswith(b"MDMP"):
+                    found.append(str(path))
+    return found
 
 
 async def artifacts(store: ArtifactStore) -> AsyncIterator[Place]:
@@ -213,16 +262,26 @@ async def artifacts(store: ArtifactStore) -> AsyncIterator[Place]:
 
 
 def rows(database: Path) -> Iterator[Place]:
-    """Every row of a SQLite database: values that lie on several pages of the file are whole here."""
-    connection = sqlite3.connect(f"file:{database}?mode=ro", uri=True)
-    try:
-        tables = [name for (name,) in connection.execute("select name from sqlite_master where type = 'table'")]
-        for table in tables:
-            for row in connection.execute(f'select * from "{table}"'):
-                cells = [cell if isinstance(cell, bytes) else str(cell).encode() for cell in row]
-                yield Place(f"row of {database.name} {table}", b"\n".join(cells))
-    finally:
-        connection.close()
+    """Every row of a SQLite database: values that lie on several pages of the file are whole here.
+
+    One that its program keeps locked, as Chromium does, is read as it lies there; what of it cannot be read so is in
+    its bytes all the same.
+    """
+    for how in ("mode=ro", "immutable=1"):
+        connection = sqlite3.connect(f"file:{quote(str(database))}?{how}", uri=True, timeout=0)
+        connection.text_factory = bytes
+        try:
+            tables = connection.execute("select name from sqlite_master where type = 'table'").fetchall()
+            for (table,) in tables:
+                named = table.decode()
+                for row in connection.execute(f'select * from "{named}"'):
+                    cells = [cell if isinstance(cell, bytes) else str(cell).encode() for cell in row]
+                    yield Place(f"row of {database.name} {named}", b"\n".join(cells))
+            return
+        except sqlite3.DatabaseError:
+            continue
+        finally:
+            connection.close()
 
 
 async def histories(client: Client) -> AsyncIterator[Place]:

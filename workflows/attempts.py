@@ -14,6 +14,7 @@ with workflow.unsafe.imports_passed_through():
     from replaywright.domain.details import element_said, summary
     from replaywright.domain.outcomes import Status, StepOutcome
     from replaywright.domain.predicates import Predicate
+    from replaywright.domain.press_grants import Consent
     from replaywright.domain.runs import ActionRequest, Mode, Proposal, RunInput, SealedCode, Usage, step_title
     from replaywright.domain.steps import Approve, Extract, ForEach, Goto, Step, action_of, names_element
     from replaywright.domain.targets import Target
@@ -83,6 +84,8 @@ class Attempt:
         """Under which fingerprint the lineage did the same, when a person wants it done again."""
         self.code: SealedCode | None = None
         """What a person gave for the step."""
+        self.consent: Consent | None = None
+        """What stands behind the step, if a model may choose what is pressed."""
         self.checkpoint = False
         """Whether a checkpoint is due after the step."""
         self.verify: tuple[Predicate, ...] = ()
@@ -91,9 +94,7 @@ class Attempt:
         """Digest of the newest checkpoint."""
         self.came_to: StepOutcome | None = None
         """What was last known to have become of the step."""
-        self.sequence = sequence
-        self.step = step
-        self.mark = mark
+        self.sequence, self.step, self.mark = sequence, step, mark
         self.may_repeat = effect_of(action_of(step), step.effect, None).repeatable
         """Whether the step may simply be performed again when it was lost on the way."""
 
@@ -174,7 +175,14 @@ class Attempt:
             policy=self._run.task.policy,
             used=self._browser.meter.used,
             pictures=self._run.pictures,
+            consent=self._consent,
         )
+
+    @property
+    def _consent(self) -> Consent | None:
+        """What stands behind the step, if a model chose it or its element."""
+        chosen = self.consent is not None and (self.consent.is_planned or self._proposed is not None)
+        return self.consent if chosen else None
 
     @property
     def overruled(self) -> str:

@@ -65,6 +65,7 @@ class BrowserBatch:
         self._id = workflow.info().workflow_id
         self._queue = policies.batch_queue(workflow.info().task_queue)
         self._chunk = state.chunk
+        self._admitted = batch.admitted
         self._is_read = False
         self._ahead = deque(state.ahead)
         self._open = {each.number: each for each in state.begun}
@@ -102,7 +103,8 @@ class BrowserBatch:
             raise self._fault
         await workflow.wait_condition(workflow.all_handlers_finished)
         if not self._is_finished:
-            workflow.continue_as_new(self._batch.model_copy(update={"state": self._state()}))
+            batch = self._batch.model_copy(update={"state": self._state(), "admitted": self._admitted})
+            workflow.continue_as_new(batch)
         self._show()
         return self.progress()
 
@@ -291,6 +293,7 @@ class BrowserBatch:
             for end, number in found.ended.items():
                 self._ended[end] = self._ended.get(end, 0) + number
             self._is_read = self._chunk >= found.chunks
+            self._admitted = found.admitted
             self._show()
 
     async def _note_ends(self) -> None:

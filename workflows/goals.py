@@ -50,13 +50,11 @@ with workflow.unsafe.imports_passed_through():
     from replaywright.domain.steps import Goto, Step
     from replaywright.domain.tasks import Parameter, Task, bind_parameters
     from replaywright.domain.templates import fill
-    from replaywright.domain.weighty import deeds_asked, objection
     from replaywright.errors import InputInvalid
     from replaywright.ports import Labelled
 
 _Result = TypeVar("_Result")
 
-_PRESSING = frozenset({"click", "double_click", "press", "check", "expand"})
 _RECALLS = 3
 """How many skills a run begins with at most; where so many did not fit its start page, it learns."""
 _SAID = 500
@@ -343,7 +341,6 @@ class Goals:
             tenant=self._run.tenant,
             task=self._run.task.model_copy(update={"steps": ()}),
             values=self._run.values,
-            verbs=self._known.labels.verbs,
             plan=course.rolled,
             position=course.written(position),
             commits=course.commits_written(commits),
@@ -352,14 +349,10 @@ class Goals:
         )
 
     def allowed(self, attempt: Attempt, proposal: Proposal) -> Proposal:
-        """The model's choice, unless it does what the goal does not ask for; the first is what a recall looks for."""
+        """The model's choice, of which the first is what a recall looks for."""
         state, target = self.state, proposal.target
         if state is None or target is None:
             return proposal
-        if attempt.step.action in _PRESSING:
-            said = (target.name, target.text, target.label, target.attributes.get("value", ""))
-            if why := objection(said, deeds_asked(state.sentence, state.labels.verbs)):
-                return proposal.model_copy(update={"target": None, "overruled": f"refused: {why}"})
         if attempt.sequence == 1 and (self._run.skill is None or state.failed):
             self._change(first=target)  # of the start page, which the first step of all has opened
         return proposal

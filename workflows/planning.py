@@ -8,12 +8,11 @@ from workflows.attempts import Attempt, why_of
 from workflows.rulings import WITHOUT_PAGE
 
 with workflow.unsafe.imports_passed_through():
-    from replaywright.domain.asked import asked_of
-    from replaywright.domain.asked_for import Asked
     from replaywright.domain.budgets import Limits
     from replaywright.domain.details import spent_so_far, summary
     from replaywright.domain.effective import Caps
     from replaywright.domain.loops import Course
+    from replaywright.domain.model_limits import trusted_context
     from replaywright.domain.outcomes import MARKED, MARKED_SNAPSHOT, Status, StepOutcome
     from replaywright.domain.runs import (
         Mode,
@@ -29,8 +28,8 @@ with workflow.unsafe.imports_passed_through():
     from replaywright.domain.spending import Spent, plans_spent, spent
     from replaywright.domain.steps import Goto
     from replaywright.domain.templates import fill
+    from replaywright.domain.trusted_context import TrustedContext
     from replaywright.domain.urls import origin_of
-    from replaywright.domain.weighty import order_in
 
 
 class Planning:
@@ -108,7 +107,7 @@ class Planning:
                 snapshot=outcome.snapshot,
                 missed=outcome.lookup,
                 tenant=self._run.tenant,
-                asked=self._asked(attempt),
+                trusted=self._trusted(attempt),
             ),
             result_type=Proposal,
             activity_id=attempt.activity_id("propose"),
@@ -127,16 +126,14 @@ class Planning:
         values = {name: value if name in own else quoted(value) for name, value in attempt.values.items()}
         return fill(attempt.step.instruction, values)
 
-    def _asked(self, attempt: Attempt) -> Asked:
-        """What the element that a model chooses for the step is held against."""
-        run, goal = self._run, self._run.state.goal
-        learned = goal.labels.verbs if goal is not None else ()
+    def _trusted(self, attempt: Attempt) -> TrustedContext:
+        """What the element that a model chooses for the step is compared with."""
+        run = self._run
         starts = (run.task.url, *(step.url for step in run.task.steps[:1] if isinstance(step, Goto)))
-        return asked_of(
+        return trusted_context(
             attempt.step,
             own=run.task.steps,
-            goal=order_in(run.task.goal, run.values),
-            verbs=learned,
+            goal=run.task.goal,
             origins=filter(None, (origin_of(fill(url, run.values)) for url in starts)),
         )
 

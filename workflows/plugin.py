@@ -16,7 +16,7 @@ from workflows.admission import AdmittingRunner
 from workflows.batch import BrowserBatch
 from workflows.task import BrowserTask
 
-PURE = ("pydantic", "pydantic_core", "rfc8785", "rapidfuzz", "replaywright")
+PURE = ("pydantic", "pydantic_core", "rfc8785", "rapidfuzz", "re2", "replaywright")
 """Modules that the workflow sandbox takes from outside: pure, and slow to load again for every workflow."""
 OURS = ("workflows",)
 """The workflow's own. To load them anew for each run takes 60 to 90 ms: that is done in tests only."""

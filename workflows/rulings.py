@@ -7,6 +7,7 @@ from workflows.attempts import Attempt, why_of
 with workflow.unsafe.imports_passed_through():
     from replaywright.domain.evaluation import failing
     from replaywright.domain.outcomes import LEFT_OUT, SERVER_ERROR, Status, StepOutcome
+    from replaywright.domain.press_grants import UNGRANTED
     from replaywright.domain.questions import Ask, QuestionKind
     from replaywright.domain.runs import Totals
     from replaywright.domain.spending import BUDGET_SPENT, Spent
@@ -24,7 +25,8 @@ def is_out_of_sight(outcome: StepOutcome) -> bool:
 
 def may_repeat(outcome: StepOutcome) -> bool:
     """Whether a failed step is worth a second attempt as it is: it may be repeated, and the page may have moved on."""
-    return outcome.effect.repeatable and outcome.status in (Status.UNMET, Status.REFUSED)
+    failed = outcome.status in (Status.UNMET, Status.REFUSED)
+    return failed and outcome.effect.repeatable and outcome.reason != UNGRANTED
 
 
 def out_of_budget(outcome: StepOutcome, limit: Spent) -> StepOutcome:

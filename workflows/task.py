@@ -2,7 +2,7 @@
 
 import asyncio
 from functools import partial
-from typing import Literal
+from typing import Literal, NoReturn
 
 from temporalio import workflow
 from temporalio.exceptions import ActivityError, ApplicationError, CancelledError
@@ -12,6 +12,7 @@ from workflows.admission import refused
 from workflows.attempts import Attempt
 from workflows.board import Board
 from workflows.browser import Browser
+from workflows.consents import Consents
 from workflows.doubts import UNKNOWN_WARNINGS, Doubts
 from workflows.failures import TaskBlocked, TaskFailed, rule_behind
 from workflows.goals import Goals
@@ -74,6 +75,7 @@ with workflow.unsafe.imports_passed_through():
         RunState,
         SettleRequest,
     )
+    from replaywright.domain.starts import MARK, UNSIGNED
     from replaywright.domain.steering import ABORTED
     from replaywright.domain.steps import Expand, Goto, Hover, Step, TakeOver, names_element
     from replaywright.domain.tasks import bind_parameters
@@ -131,6 +133,7 @@ class BrowserTask(SteeringUpdates, Views):
         self._content_keys = dict.fromkeys(state.content_keys)
         self._files = state.files
         self._warnings = state.warnings
+        self._admitted = ""
         self._planning = Planning(run, self._lineage)
         self._browser = Browser(
             run_id=workflow.info().workflow_id,
@@ -186,6 +189,7 @@ class BrowserTask(SteeringUpdates, Views):
             wait=lambda answered: self._lending.wait(answered, self._place),
             wake=lambda verdict: self._recovery.wake(verdict, self._place),
         )
+        self._consents = Consents(run, self._person, self._leave_epoch)
         self._human = HumanSteps(run, self._lists, self._person, self._planning)
         self._weak = WeakSteps(run, self._lists, self._person)
         self._hands = TakingOver(self._browser, self._lists, self._person, self._lending, self._recover)
@@ -213,7 +217,7 @@ class BrowserTask(SteeringUpdates, Views):
             await self._named()
             await self._policed()
             if self._goals.is_undecided:
-                workflow.continue_as_new(await self._goals.decided(self._show_doing))
+                self._continue(await self._goals.decided(self._show_doing))
             if self._resuming.is_due:
                 await self._resume()
             await self._browser.open()
@@ -221,7 +225,7 @@ class BrowserTask(SteeringUpdates, Views):
             while self._position < len(self._plan) or await self._planned_on():
                 if self._position - begun_at >= run.steps_per_history:
                     await workflow.wait_condition(workflow.all_handlers_finished)
-                    workflow.continue_as_new(run.model_copy(update={"lineage": self._lineage, "state": self._state()}))
+                    self._continue(run.model_copy(update={"lineage": self._lineage, "state": self._state()}))
                 await self._advance()
             result = await self._finished()
         except TaskFailed as failure:
@@ -265,8 +269,13 @@ class BrowserTask(SteeringUpdates, Views):
         if run.schedule:  # who made it could not know the lineage, and continuing as new forgets what was told before
             workflow.upsert_memo({"lineage": self._lineage})
         if run.named:
+            await self._policed()
             self._show_doing(f"looking up the skill {run.named}")
-            workflow.continue_as_new(await newest(run, self._lineage))
+            self._continue(await newest(run, self._lineage))
+
+    def _continue(self, run: RunInput) -> NoReturn:
+        """Continue as new, with the proof that the first execution's start was signed."""
+        workflow.continue_as_new(run.model_copy(update={"admitted": self._admitted}))
 
     @staticmethod
     def _message(result: RunResult) -> str:
@@ -293,6 +302,11 @@ class BrowserTask(SteeringUpdates, Views):
                 raise
             raise TaskBlocked(rule, policies.said(error), at_step=False) from error
         self._planning.cap(answer.caps)
+        self._admitted = answer.admitted
+        if answer.start == UNSIGNED:
+            workflow.upsert_memo({MARK: UNSIGNED})
+            told = f"unsigned start, so no secrets: {answer.fault}"
+            self._warnings = tuple(dict.fromkeys((*self._warnings, told)))[:WARNINGS_KEPT]
 
     async def _broken_off(self, error: ActivityError | ReplaywrightError | asyncio.CancelledError) -> RunResult:
         """The result of a run that an activity, a refusal or a person ended; a cancelled one gives back what it has."""
@@ -487,7 +501,7 @@ class BrowserTask(SteeringUpdates, Views):
             values=values,
             item=course.said_at(position),
         )
-        attempt.weak = self._weak.wanted
+        attempt.weak, attempt.consent = self._weak.wanted, self._consents.behind(step)
         attempt.checkpoint, attempt.earlier = self._recovery.is_due(position), self._recovery.newest
         return attempt
 
@@ -595,7 +609,7 @@ class BrowserTask(SteeringUpdates, Views):
     async def _cleared(self, attempt: Attempt) -> StepOutcome:
         """Perform; where it came to nothing and override rules are due, perform these and the step again."""
         attempt.spent = self._overrides.spent
-        outcome = await self._doubts.decided(attempt)
+        outcome = await self._consents.decided(attempt, self._doubts.decided)
         while outcome.due and came_to_nothing(outcome):
             if not await self._override(outcome.due, attempt.sequence):
                 break
@@ -603,7 +617,7 @@ class BrowserTask(SteeringUpdates, Views):
                 self._leave_epoch(outcome)
             attempt.spent = (*attempt.spent, *self._overrides.spent, *(rule.name for rule in outcome.due))
             attempt.again("override", outcome)
-            outcome = await self._doubts.decided(attempt)
+            outcome = await self._consents.decided(attempt, self._doubts.decided)
         return outcome
 
     async def _override(self, due: tuple[Due, ...], position: int) -> bool:
@@ -809,6 +823,8 @@ class BrowserTask(SteeringUpdates, Views):
             questions=self._person.asked_so_far,
             approved=self._human.approved,
             answers=self._planning.answers,
+            grants=self._consents.grants,
+            denials=self._consents.denials,
             steering=self._steering.state,
             resumed=self._run.resume is not None,
             checkpoints=self._recovery.checkpoints,

@@ -24,11 +24,12 @@ from replaywright.errors import StackFailed
 from replaywright.keeper.client import kill_all, list_live, reap
 from replaywright.keeper.protocol import SessionRecord
 from replaywright.settings import Settings
-from replaywright.stack import Child, start_child, start_worker, stop_worker
+from replaywright.stack import Child, free_port, start_child, start_worker, stop_worker
 from replaywright.stack.keyring import new_key
 from replaywright.stack.redis import RedisServer, provide_redis, start_redis
 from replaywright.stack.services import settings_environment
 from replaywright.stack.temporal import TemporalServer, provide_temporal, start_temporal
+from replaywright.testing.grants import allow_loopback
 
 FREEZE = "REPLAYWRIGHT_INTERNAL_FREEZE"
 TOGETHER = ("all", "all")
@@ -124,6 +125,7 @@ class Lane:
 
     async def _start(self) -> None:
         self.home.mkdir(parents=True)
+        allow_loopback(self.home)
         self._temporal_binary = (await provide_temporal(self._given.home)).path
         await asyncio.gather(self.start_redis(), self.start_temporal(), self._start_model())
         self.settings = self._given.model_copy(
@@ -173,7 +175,7 @@ class Lane:
     async def start_redis(self) -> None:
         """Start it, or start it again from its file, where it was."""
         earlier: RedisServer | None = getattr(self, "redis", None)
-        port = None if earlier is None else urlsplit(earlier.url).port
+        port = free_port() if earlier is None else urlsplit(earlier.url).port
         log = self.home / "log" / "redis.log"
         self.redis = await start_redis(provide_redis().path, folder=self.home / "redis", log=log, port=port)
 

@@ -20,6 +20,7 @@ from bench.chaos.points import POINTS, Cell, Point
 from replaywright.cli.follow import Ending, follow, handle_of
 from replaywright.cli.starting import Order, start
 from replaywright.cli.taskfile import read_task
+from replaywright.cli.updates import decide
 from replaywright.domain.histories import calls_of
 from replaywright.domain.runs import Mode, PersonVerdict, RunResult
 from replaywright.domain.tasks import Task, bind_parameters
@@ -223,7 +224,7 @@ class Trial:
             who="the chaos programme",
             why="what the judge has",
         )
-        await handle.execute_update("resolve_step", verdict)
+        await decide(self._lane.place, handle.id, verdict)
         return await _ended(handle)
 
     async def _read(self, handle: WorkflowHandle[Any, RunResult]) -> None:

@@ -17,6 +17,7 @@ from playwright.async_api import Error as PlaywrightError
 
 from bench.leaks.channels import Channel
 from bench.leaks.sites import forbidden, own
+from replaywright.browser.endpoint import driver_url
 from replaywright.domain.host_rules import host_rules
 from replaywright.domain.network_policy import NetworkPolicy
 from replaywright.domain.policy import Hosts
@@ -49,7 +50,7 @@ class Rig:
 
 def only(*hosts: str) -> NetworkPolicy:
     """The policy that allows these hosts."""
-    return NetworkPolicy(rules=(host_rules("leaks", Hosts(allow=hosts)),))
+    return NetworkPolicy(rules=(host_rules("leaks", Hosts(allow=hosts), is_operators=True),))
 
 
 @asynccontextmanager
@@ -72,7 +73,8 @@ async def keeper(chromium: Path, network: NetworkPolicy, *arguments: str) -> Asy
         exits.push_async_callback(client.close, 1)
         driver = await exits.enter_async_context(async_playwright())
         endpoint = (await client.attach(1, "leaks")).endpoint_url
-        browser = await driver.chromium.connect_over_cdp(endpoint)
+        with driver_url(endpoint) as url:
+            browser = await driver.chromium.connect_over_cdp(url)
         exits.push_async_callback(browser.close)
         yield Rig(client, browser.contexts[0], endpoint)
 

@@ -34,7 +34,6 @@ from demo.stage import Stage
 from replaywright.domain.steps import names_element
 from replaywright.errors import StackFailed
 from replaywright.settings import load_settings
-from replaywright.stack import start_child
 
 _OURS: dict[str, Manner] = {
     "replaywright": "default",
@@ -49,11 +48,6 @@ NAMES = (_RAW, *_OURS, *PEERS)
 async def measure(rounds: int, names: Sequence[str], console: Console) -> list[Result]:
     """Let the contestants of these names learn, and take turns."""
     async with Stage(load_settings(), tell=console.print) as stage, async_playwright() as playwright:
-        start_child(
-            "sweeper",
-            [sys.executable, "-m", "bench.replaying.sweeper", stage.home, str(stage.worker.pid)],
-            log=stage.home / "log" / "sweeper.log",
-        )
         flow = flow_on(stage)
         try:
             first = await run_once(flow)

@@ -29,6 +29,7 @@ from replaywright.keeper.client import list_live
 from replaywright.settings import Settings, load_settings
 from replaywright.stack import Child, Stack, start_worker, stop_worker
 from replaywright.stack.keyring import signer_of
+from replaywright.testing.grants import allow_loopback
 
 LOOK_EVERY_S = 0.5
 READY_S = 180.0
@@ -115,6 +116,7 @@ class Fleet:
     async def _start(self) -> None:
         folder = tempfile.TemporaryDirectory(prefix="replaywright-scale-", ignore_cleanup_errors=True)
         self.home = Path(self._exits.enter_context(folder))
+        allow_loopback(self.home)
         name = f"scale-{secrets.token_hex(4)}"
         given = load_settings().model_copy(
             update={"home": self.home, "tenant": name, "task_queue": name, **self._given}

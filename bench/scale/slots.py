@@ -24,6 +24,7 @@ from temporalio.worker import ResourceBasedSlotConfig, UnsandboxedWorkflowRunner
 from bench.scale.fleet import MIB, p95
 from replaywright.settings import load_settings
 from replaywright.stack import Stack
+from replaywright.testing.grants import allow_loopback
 
 BROWSER_MIB = 150
 ROOM = 6
@@ -94,6 +95,7 @@ async def compared(*, tell: Callable[[str], None]) -> list[dict[str, object]]:
     """Places, then resource-based slots."""
     rows = []
     with tempfile.TemporaryDirectory(prefix="replaywright-scale-") as folder:
+        allow_loopback(Path(folder))
         settings = load_settings().model_copy(update={"home": Path(folder), "temporal_address": None})
         async with Stack(settings, persistent=False, tell=tell) as stack:
             client = await Client.connect(stack.temporal_address)

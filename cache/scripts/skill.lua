@@ -2,10 +2,12 @@
 --   versions        numbers of the versions kept, oldest first, separated by blanks
 --   last            the highest number ever given; it outlives the skill
 --   listed, shown   its member in the index, and which version stands there with which status
---   <n>:json <n>:status <n>:run <n>:id <n>:site <n>:at <n>:sig <n>:seal
--- The JSON never changes once it is written; what stands beside it is what counts. sig and seal: cache/signed_skills.py.
+--   <n>:json <n>:status <n>:run <n>:id <n>:site <n>:at <n>:sig
+--   statuses        what was signed last of all versions' statuses; it outlives the skill, and has a key of its own too
+-- The JSON never changes once it is written; what stands beside it is what counts. sig and statuses:
+-- cache/signed_skills.py.
 
-local FIELDS = { 'json', 'status', 'run', 'id', 'site', 'at', 'sig', 'seal' }
+local FIELDS = { 'json', 'status', 'run', 'id', 'site', 'at', 'sig' }
 
 local key = KEYS[1]
 local kind = redis.call('TYPE', key).ok

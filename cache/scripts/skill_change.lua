@@ -1,12 +1,17 @@
--- Prepended, after skill.lua, to every script that changes a skill. KEYS[2..5]: its statistics, its history, the
--- tenant's index of skills and its stamps. ARGV[1..3]: name of the skill, who changes it, why.
--- Answers {'damaged', key} and changes nothing if index or stamps are of another type.
+-- Prepended, after skill.lua, to every script that changes a skill. KEYS[2..6]: its statistics, its history, the
+-- tenant's index of skills, its stamps, and the key of the statuses. ARGV[1..3]: name of the skill, who changes it, why.
+-- ARGV[4..8]: 1 if statuses are signed, what is signed of them in the skill's key and in their own, that as
+-- <version>=<status> ..., and what is signed of them after this change, empty if it changes none. The rest is `given`.
+-- Answers {'damaged', key} and changes nothing if index or stamps are of another type; {'again'} if something else is
+-- signed by now.
 
 local KEPT = 20
 local HISTORY_KEPT = 200
 
-local statistics, history, index, stamps = KEYS[2], KEYS[3], KEYS[4], KEYS[5]
+local statistics, history, index, stamps, register = KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
 local name, who, reason = ARGV[1], ARGV[2], ARGV[3]
+local is_signed, before, after = ARGV[4] == '1', ARGV[7], ARGV[8]
+local given = { unpack(ARGV, 9) }
 
 local function is_of(where, wanted)
   local found = redis.call('TYPE', where).ok
@@ -18,6 +23,13 @@ if not is_of(index, 'zset') then
 end
 if not is_of(stamps, 'hash') then
   return { 'damaged', stamps }
+end
+if is_signed then
+  local own = damaged and '' or text('statuses')
+  local beside = redis.call('TYPE', register).ok == 'string' and redis.call('GET', register) or ''
+  if own ~= ARGV[5] or beside ~= ARGV[6] then
+    return { 'again' }
+  end
 end
 -- Nothing of use is in these if they are of another type.
 if not is_of(statistics, 'hash') then
@@ -34,6 +46,22 @@ local function put(version, field, value)
   redis.call('HSET', key, version .. ':' .. field, value)
 end
 
+-- What is signed counts, not what somebody wrote beside it.
+if is_signed and after ~= '' and not damaged then
+  if ARGV[5] == '' or ARGV[5] ~= ARGV[6] then
+    redis.call('HDEL', key, 'shown') -- whoever remembers it reads it anew
+  end
+  local signed = {}
+  for version, status in string.gmatch(before, '(%d+)=(%a+)') do
+    signed[version] = status
+  end
+  for _, version in ipairs(versions) do
+    if signed[version] or get(version, 'sig') ~= '' then
+      put(version, 'status', signed[version] or 'retired')
+    end
+  end
+end
+
 local function note(version, what, why)
   local line = { at = tonumber(now), version = tonumber(version), what = what, who = who, reason = why }
   redis.call('RPUSH', history, cjson.encode(line))
@@ -47,7 +75,6 @@ local function replace_with(version)
     local is_before = tonumber(other) < tonumber(version) and status ~= 'retired'
     if other ~= version and (is_before or status == 'active') then
       put(other, 'status', 'retired')
-      redis.call('HDEL', key, other .. ':seal')
       note(other, 'retired', 'version ' .. version .. ' took its place')
     end
   end
@@ -55,6 +82,14 @@ end
 
 local function site_of(member)
   return string.sub(member, 1, -(#name + 2))
+end
+
+-- Keeps what is signed of the statuses, in both places.
+local function keep_statuses()
+  if after ~= '' then
+    redis.call('HSET', key, 'statuses', after)
+    redis.call('SET', register, after)
+  end
 end
 
 -- Brings index and stamps up to what is chosen now; nothing is stamped if that is what stood there before.

@@ -1,6 +1,8 @@
--- Removes every version; a key of another type is deleted. Answers 1 if there was anything, else 0.
+-- Removes every version, and keeps what is signed of that; a key of another type is deleted. Answers 1 if there was
+-- anything, else 0.
 if damaged then
   redis.call('DEL', key)
+  keep_statuses()
   return 1
 end
 if #versions == 0 then
@@ -13,6 +15,7 @@ for _, version in ipairs(versions) do
   end
 end
 versions = {}
+keep_statuses()
 redis.call('HDEL', key, 'versions')
 redis.call('DEL', statistics)
 list()

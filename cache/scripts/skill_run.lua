@@ -1,4 +1,4 @@
--- ARGV[4..9]: run, version, succeeded (1 or empty), number of steps done, index of the step that failed or empty,
+-- given: run, version, succeeded (1 or empty), number of steps done, index of the step that failed or empty,
 -- outside (1 or empty: the skill is not to blame). Counts a run once, and makes an active version suspect that failed.
 -- Answers 1 if it was counted now. Statistics are a hash:
 --   runs, step:<version>:<index>   successes, failures, and the newest of them as 1 and 0, separated by blanks
@@ -6,8 +6,8 @@
 --   seen                           digests of the last runs
 local RECENT = 20
 local SEEN = 200
-local run, version, succeeded = ARGV[4], ARGV[5], ARGV[6] == '1'
-local done, failed, outside = tonumber(ARGV[7]), ARGV[8], ARGV[9] == '1'
+local run, version, succeeded = given[1], given[2], given[3] == '1'
+local done, failed, outside = tonumber(given[4]), given[5], given[6] == '1'
 if damaged or #versions == 0 then
   return 0
 end
@@ -50,7 +50,7 @@ if redis.call('HEXISTS', key, version .. ':json') == 1 then
   end
   if not succeeded and not outside and get(version, 'status') == 'active' then
     put(version, 'status', 'suspect')
-    redis.call('HDEL', key, version .. ':seal')
+    keep_statuses()
     note(version, 'suspected', reason)
     list()
   end

@@ -1,8 +1,8 @@
--- ARGV[4..10]: id of this version, json, status, run, site, and what the change is called: of the first version, of a
--- later one, and then the number that the signature is for, signature, seal. Adds a version; a key of another type is
+-- given: id of this version, json, status, run, site, and what the change is called: of the first version, of a
+-- later one, and then the number that the signature is for, signature. Adds a version; a key of another type is
 -- replaced. Answers {version, status, time}, or {'', version} if it would get another number; what was added under this
 -- id before is not added again.
-local id, json, status, run, site = ARGV[4], ARGV[5], ARGV[6], ARGV[7], ARGV[8]
+local id, json, status, run, site = unpack(given, 1, 5)
 if damaged then
   redis.call('DEL', key)
 end
@@ -15,14 +15,15 @@ end
 
 local last = math.max(tonumber(text('last')) or 0, tonumber(versions[#versions] or '0'))
 local new = string.format('%d', last + 1)
-if new ~= ARGV[11] then
+if new ~= given[8] then
   return { '', new }
 end
-note(new, #versions == 0 and ARGV[9] or ARGV[10], reason)
+note(new, #versions == 0 and given[6] or given[7], reason)
 versions[#versions + 1] = new
 redis.call('HSET', key, 'last', new, new .. ':json', json, new .. ':status', status, new .. ':run', run,
   new .. ':id', id, new .. ':site', site, new .. ':at', now,
-  new .. ':sig', ARGV[12], new .. ':seal', ARGV[13])
+  new .. ':sig', given[9])
+keep_statuses()
 if status == 'active' then
   note(new, 'activated', reason)
   replace_with(new)

@@ -1,7 +1,15 @@
--- ARGV: version, json, signature, seal. Signs a version that is there and still says this. Answers 1 if it does, else 0.
-local version = ARGV[1]
+-- KEYS[2]: what was signed last of the statuses. ARGV: version, json, signature, what was signed of the statuses (in the
+-- skill's key, in their own), what is signed of them now. Signs a version that is there and still says this, if nothing
+-- else was signed meanwhile. Answers 1 if it did, else 0.
+local version, now = ARGV[1], ARGV[6]
 if damaged or get(version, 'json') ~= ARGV[2] then
   return 0
 end
-redis.call('HSET', key, version .. ':sig', ARGV[3], version .. ':seal', ARGV[4])
+local own = text('statuses')
+local beside = redis.call('TYPE', KEYS[2]).ok == 'string' and redis.call('GET', KEYS[2]) or ''
+if (own ~= ARGV[4] or beside ~= ARGV[5]) and (own ~= now or beside ~= now) then
+  return 0
+end
+redis.call('HSET', key, version .. ':sig', ARGV[3], 'statuses', now)
+redis.call('SET', KEYS[2], now)
 return 1

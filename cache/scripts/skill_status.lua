@@ -1,10 +1,10 @@
--- ARGV[4..6]: version, status, seal (of the status active). Answers 1, or 0 if the version is not there.
-local version, status = ARGV[4], ARGV[5]
+-- given: version, status. Answers 1, or 0 if the version is not there.
+local version, status = given[1], given[2]
 if damaged or redis.call('HEXISTS', key, version .. ':json') == 0 then
   return 0
 end
 
-put(version, 'seal', ARGV[6])
+keep_statuses()
 local before = get(version, 'status')
 if before ~= status then
   put(version, 'status', status)

@@ -4,7 +4,7 @@
 //
 // What is sent and what comes back is told in docs/reference/contracts.md; nothing here is particular to Node.
 
-import { randomBytes } from 'node:crypto';
+import { createHmac, hkdfSync, randomBytes, randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { createInterface } from 'node:readline/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -15,6 +15,26 @@ const address = process.env.REPLAYWRIGHT_TEMPORAL_ADDRESS ?? 'localhost:7233';
 const namespace = process.env.REPLAYWRIGHT_TEMPORAL_NAMESPACE ?? 'default';
 const tenant = process.env.REPLAYWRIGHT_TENANT ?? 'default';
 const queue = process.env.REPLAYWRIGHT_TASK_QUEUE ?? 'replaywright';
+
+/** The canonical JSON of a value (RFC 8785): JSON.stringify with sorted keys. */
+function canonical(value) {
+  if (Array.isArray(value)) return `[${value.map((each) => canonical(each ?? null)).join(',')}]`;
+  if (value === null || typeof value !== 'object') return JSON.stringify(value);
+  const told = Object.keys(value).filter((key) => value[key] !== undefined).sort();
+  return `{${told.map((key) => `${JSON.stringify(key)}:${canonical(value[key])}`).join(',')}}`;
+}
+
+/** The MAC of a start or an update, with the first of the workers' signing keys; empty without one. */
+function mac(told) {
+  const file = process.env.REPLAYWRIGHT_SIGNING_KEYS_FILE;
+  const keys = process.env.REPLAYWRIGHT_SIGNING_KEYS ?? (file ? readFileSync(file, 'utf8') : '');
+  const [first] = keys.trim().split(/[\s,]+/);
+  if (!first) return '';
+  const at = first.indexOf(':');
+  const secret = Buffer.from(first.slice(at + 1), 'base64');
+  const key = hkdfSync('sha256', secret, 'replaywright', canonical({ purpose: 'start', tenant }), 32);
+  return `${first.slice(0, at)}:${createHmac('sha256', Buffer.from(key)).update(canonical(told)).digest('base64url')}`;
+}
 
 /** Task, values of its parameters, and the run's id, as the command line has them. */
 function asked(words) {
@@ -32,14 +52,18 @@ function asked(words) {
 
 /** Starts the run. An id serves once: what was done under it is in its ledger, and is not done again. */
 function start(client, { task, values, id }) {
+  const input = { task, values, tenant };
   return client.workflow.start('BrowserTask', {
     taskQueue: tenant === 'default' ? queue : `${queue}@${tenant}`,
     workflowId: id,
     workflowIdReusePolicy: 'REJECT_DUPLICATE',
     workflowIdConflictPolicy: 'FAIL',
     workflowTaskTimeout: '5s',
-    args: [{ task, values, tenant }],
-    memo: { task: task.task, tenant, lineage: id }, // by these `replaywright runs`, `show` and `inbox` know it
+    args: [input],
+    memo: {
+      ...{ task: task.task, tenant, lineage: id }, // by these `replaywright runs`, `show` and `inbox` know it
+      mac: mac({ id, input, kind: 'BrowserTask' }), // without it the run is refused, or gets no secret
+    },
   });
 }
 
@@ -78,9 +102,10 @@ async function answer(handle, question, lines) {
   const said = (await lines.next()).value ?? '';
   const verdict = question.answers.includes(said) ? said : 'answer';
   const value = verdict === 'answer' ? said : '';
-  await handle.executeUpdate('resolve_step', {
-    args: [{ sequence: question.sequence, question: question.id, verdict, value, who: 'run.mjs' }],
-  });
+  const input = { sequence: question.sequence, question: question.id, verdict, value, who: 'run.mjs' };
+  const update = randomUUID();
+  const signed = mac({ id: handle.workflowId, input, kind: 'resolve_step', update });
+  await handle.executeUpdate('resolve_step', { args: [input, signed], updateId: update });
 }
 
 const order = asked(process.argv.slice(2));

@@ -3,24 +3,46 @@
 import asyncio
 import contextlib
 from collections.abc import Mapping, Sequence
+from contextvars import ContextVar
 from pathlib import Path
 
+from playwright._impl import transport
+from playwright._impl._driver import get_driver_env
 from playwright.async_api import Browser, Playwright, async_playwright
 from playwright.async_api import Error as PlaywrightError
 
 from replaywright.browser.connection import connected
 from replaywright.browser.dialogs import dismiss_unattended
 from replaywright.browser.downloads import DOWNLOAD_LIMIT_BYTES
+from replaywright.browser.endpoint import driver_url, shown
 from replaywright.browser.session import ChromiumSession
 from replaywright.browser.stopping import stop_loading
 from replaywright.browser.wire import WireFailed
+from replaywright.children import for_browser
 from replaywright.domain.evaluation import CustomPredicate
 from replaywright.errors import SessionLost
+from replaywright.temporary import temporary_folder
 
 HELD_UP_S = 3.0
 """A browser that has not answered a new client by then may be held up by a dialog."""
 CONNECT_TIMEOUT_S = 20.0
 """Chromium answers a new client for a page only when a navigation that is under way there has been answered."""
+
+
+_driver_folder: ContextVar[str] = ContextVar("driver_folder", default="")
+"""For the temporary files of the driver that is being started: it leaves them there when its worker is killed.
+Empty for drivers that this process starts for something else."""
+
+
+def _driver_environment() -> dict[str, str]:
+    given = get_driver_env()
+    kept = {name: value for name, value in given.items() if name.startswith(("PW_", "PLAYWRIGHT_"))}
+    folder = _driver_folder.get()
+    return for_browser(given) | kept | ({"TMPDIR": folder} if folder else {})
+
+
+# Playwright starts its driver with a copy of this process's environment, secrets among it, and has no option for that.
+setattr(transport, "get_driver_env", _driver_environment)  # noqa: B010 - the module declares no such thing to export
 
 
 class ChromiumBrowsers:
@@ -40,11 +62,12 @@ class ChromiumBrowsers:
         self._upload_roots = tuple(upload_roots)
         self._custom = custom
         self._driver: Playwright | None = None
+        self._exits = contextlib.ExitStack()
         self._starting = asyncio.Lock()
         self._leaving: set[asyncio.Task[None]] = set()
 
     async def attach(self, endpoint: str, directory: str = "") -> ChromiumSession:
-        """A session on the Chromium at this DevTools endpoint (`http://127.0.0.1:port`), on its current page.
+        """A session on the Chromium at this DevTools endpoint, on its current page.
 
         A dialog that is open there since its worker was lost is dismissed first: nobody can attach past it.
 
@@ -58,7 +81,7 @@ class ChromiumBrowsers:
                 async with asyncio.timeout(self._connect_timeout_s):
                     connection = await connected(endpoint)
             except (OSError, TimeoutError) as exc:
-                raise SessionLost(f"no browser answers at {endpoint!r}") from exc
+                raise SessionLost(f"no browser answers at {shown(endpoint)!r}") from exc
             undo.callback(connection.close)
             session = ChromiumSession(
                 browser,
@@ -74,7 +97,7 @@ class ChromiumBrowsers:
             try:
                 await session.open()
             except (PlaywrightError, SessionLost, WireFailed) as exc:
-                raise SessionLost(f"the browser at {endpoint!r} shows no page that answers") from exc
+                raise SessionLost(f"the browser at {shown(endpoint)!r} shows no page that answers") from exc
             undo.pop_all()
         return session
 
@@ -88,7 +111,7 @@ class ChromiumBrowsers:
             except (PlaywrightError, TimeoutError) as exc:
                 left_s -= limit_s
                 if left_s <= 0:
-                    raise SessionLost(f"no browser answers at {endpoint!r}") from exc
+                    raise SessionLost(f"no browser answers at {shown(endpoint)!r}") from exc
                 freed = await dismiss_unattended(endpoint) or freed
                 limit_s *= 2
 
@@ -113,7 +136,7 @@ class ChromiumBrowsers:
         session of this driver.
         """
         # With its own limit the driver closes the connection: nobody may be attached when a page is freed.
-        connecting = asyncio.create_task(driver.chromium.connect_over_cdp(endpoint, timeout=timeout_s * 1000))
+        connecting = asyncio.create_task(_connect(driver, endpoint, timeout_s))
         try:
             async with asyncio.timeout(timeout_s + 1.0):
                 return await asyncio.shield(connecting)
@@ -134,7 +157,13 @@ class ChromiumBrowsers:
     async def _started(self) -> Playwright:
         async with self._starting:
             if self._driver is None:
-                self._driver = await async_playwright().start()
+                self._exits.close()
+                folder = self._exits.enter_context(temporary_folder("replaywright-driver-"))
+                before = _driver_folder.set(str(folder))
+                try:
+                    self._driver = await async_playwright().start()
+                finally:
+                    _driver_folder.reset(before)
             return self._driver
 
     async def close(self) -> None:
@@ -143,6 +172,12 @@ class ChromiumBrowsers:
             if self._driver is not None:
                 await self._driver.stop()
                 self._driver = None
+            self._exits.close()
+
+
+async def _connect(driver: Playwright, endpoint: str, timeout_s: float) -> Browser:
+    with driver_url(endpoint) as url:
+        return await driver.chromium.connect_over_cdp(url, timeout=timeout_s * 1000)
 
 
 async def _leave(connecting: asyncio.Task[Browser]) -> None:

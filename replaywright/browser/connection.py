@@ -20,6 +20,8 @@ from websockets.http11 import Response
 from websockets.protocol import OPEN, SEND_EOF
 from websockets.uri import parse_uri
 
+from replaywright.browser.endpoint import is_unix, reachable
+
 ANSWER_S = 20.0
 """How long the browser may take to say where its WebSocket is; those who connect have shorter limits of their own."""
 _silent = logging.getLogger("replaywright.browser.connection")
@@ -85,14 +87,17 @@ class Connection(asyncio.Protocol):
             self._transport.close()
         self._end()
 
-    async def open(self) -> None:
-        """Connect.
+    async def open(self, socket_path: str = "") -> None:
+        """Connect, to the unix socket at this path or else to the host of the URL.
 
         Raises:
             OSError: nobody answers there, or not with a WebSocket.
         """
-        address = self._websocket.uri
-        await asyncio.get_running_loop().create_connection(lambda: self, address.host, address.port)
+        loop, address = asyncio.get_running_loop(), self._websocket.uri
+        if socket_path:
+            await loop.create_unix_connection(lambda: self, socket_path)
+        else:
+            await loop.create_connection(lambda: self, address.host, address.port)
         try:
             await self._opened
         except BaseException:
@@ -178,11 +183,16 @@ class Connection(asyncio.Protocol):
 
 
 async def connected(endpoint: str) -> Connection:
-    """A connection to the browser at this DevTools endpoint (`http://127.0.0.1:port`).
+    """Connect to the browser at this DevTools endpoint (`replaywright.browser.endpoint`).
 
     Raises:
         OSError: no browser answers there.
     """
+    if is_unix(endpoint):
+        with reachable(endpoint) as (path, resource):
+            connection = Connection(f"ws://localhost{resource}")
+            await connection.open(path)
+        return connection
     unused = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)  # to read the authorities' certificates takes 20 ms
     async with httpx.AsyncClient(base_url=endpoint, trust_env=False, verify=unused, timeout=ANSWER_S) as http:
         try:

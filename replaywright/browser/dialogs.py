@@ -1,13 +1,15 @@
 """Dialogs: every one is answered at once, by the step that causes it or with no, and none goes unrecorded."""
 
+import asyncio
 import logging
 from typing import TYPE_CHECKING
 
-import httpx
 from playwright.async_api import Dialog
 from playwright.async_api import Error as PlaywrightError
 
+from replaywright.browser.connection import connected
 from replaywright.browser.evidence import DIALOG_LIMIT, TEXT_LIMIT, Recorder
+from replaywright.browser.wire import Counts, Wire, WireFailed
 from replaywright.domain.secret_sites import refusal
 from replaywright.domain.steps import Answer
 from replaywright.domain.text import shorten
@@ -19,7 +21,8 @@ if TYPE_CHECKING:
 _log = logging.getLogger("replaywright.dialogs")
 
 BEFORE_UNLOAD = "beforeunload"
-HTTP_TIMEOUT_S = 5.0
+CONNECT_S = 5.0
+"""For connecting, and for each answer of the browser."""
 
 
 async def dismiss_unattended(endpoint: str) -> bool:
@@ -29,20 +32,34 @@ async def dismiss_unattended(endpoint: str) -> bool:
     which waits for the dialog, which tells nobody but those who were attached when it opened. Chromium dismisses the
     dialogs of a tab by itself when another tab is brought to the front, and only while nobody is attached.
     """
-    async with httpx.AsyncClient(base_url=endpoint, timeout=HTTP_TIMEOUT_S, trust_env=False) as http:
-        try:
-            pages = [tab["id"] for tab in (await http.get("/json/list")).json() if tab["type"] == "page"]
-            for page in pages:
-                await http.get(f"/json/activate/{page}")
-            if not pages:
-                return False
-            aside = (await http.put("/json/new?about:blank")).json()["id"]
-            await http.get(f"/json/activate/{aside}")
-            await http.get(f"/json/activate/{pages[0]}")
-            await http.get(f"/json/close/{aside}")
-        except (httpx.HTTPError, ValueError, KeyError) as exc:
-            _log.warning("open dialogs could not be dismissed: %s", exc)
-            return False
+    try:
+        async with asyncio.timeout(CONNECT_S):
+            connection = await connected(endpoint)
+    except (OSError, TimeoutError) as exc:
+        _log.warning("open dialogs could not be dismissed: %r", exc)
+        return False
+    browser = Wire(connection, "", lambda *_: None, Counts())
+    try:
+        return await _brought_to_front(browser)
+    except WireFailed as exc:
+        _log.warning("open dialogs could not be dismissed: %s", exc)
+        return False
+    finally:
+        connection.close()
+
+
+async def _brought_to_front(browser: Wire) -> bool:
+    """Bring every page to the front, and behind another one; whether there was one."""
+    targets = (await browser.send("Target.getTargets", timeout_s=CONNECT_S))["targetInfos"]
+    pages = [target["targetId"] for target in targets if target["type"] == "page"]
+    if not pages:
+        return False
+    for page in pages:
+        await browser.send("Target.activateTarget", {"targetId": page}, timeout_s=CONNECT_S)
+    aside = (await browser.send("Target.createTarget", {"url": "about:blank"}, timeout_s=CONNECT_S))["targetId"]
+    await browser.send("Target.activateTarget", {"targetId": aside}, timeout_s=CONNECT_S)
+    await browser.send("Target.activateTarget", {"targetId": pages[0]}, timeout_s=CONNECT_S)
+    await browser.send("Target.closeTarget", {"targetId": aside}, timeout_s=CONNECT_S)
     return True
 
 

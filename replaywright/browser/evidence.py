@@ -10,6 +10,7 @@ from replaywright.domain.actions import Cause
 from replaywright.domain.files import safe_name
 from replaywright.domain.observed import SAFE_METHODS, Response
 from replaywright.domain.outcomes import Evidence, UnsafeRequest
+from replaywright.domain.press_grants import field_names
 from replaywright.domain.proof import is_same_site
 from replaywright.domain.text import shorten
 
@@ -221,7 +222,9 @@ class Recorder:
         if method not in SAFE_METHODS:
             kind = self._kind_of(params.get("type", ""))
             url = without_query(params["request"]["url"])
-            self._requests[request_id] = UnsafeRequest(method=method, url=url, kind=kind)
+            sent = params["request"]
+            fields = field_names(sent.get("postData", ""), sent.get("headers", {}))
+            self._requests[request_id] = UnsafeRequest(method=method, url=url, kind=kind, fields=fields)
 
     def _kind_of(self, type_: str) -> str:
         if type_ in ("Ping", "CSPViolationReport"):
@@ -249,6 +252,11 @@ class Recorder:
         self.answered_at = time.monotonic() if request is not None else self.answered_at
         if request is not None and not (request.status or given_up):
             self._requests[params["requestId"]] = request.model_copy(update={"broken": True})
+
+    @property
+    def unanswered(self) -> tuple[UnsafeRequest, ...]:
+        """Unsafe requests that have no answer yet: some of them may be held."""
+        return tuple(request for request in self._requests.values() if not (request.status or request.broken))
 
     def evidence(self) -> Evidence:
         """What was seen so far."""

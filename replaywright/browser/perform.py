@@ -138,9 +138,10 @@ class StepRun:
         context, step = self._context, self._context.step
         spec = self._spec()
         session = context.session
-        files = (
-            uploads.allowed(step.files, session.upload_roots, session.guard.uploads) if isinstance(step, Upload) else ()
-        )
+        files: Sequence[Path] = ()
+        if isinstance(step, Upload):
+            allowed = uploads.allowed(step.files, session.upload_roots, session.guard.uploads)
+            files = await asyncio.to_thread(session.copies.of, allowed)
         result = await self._find(spec)
         self._found_at = time.monotonic()
         if isinstance(result, Missed):

@@ -21,6 +21,7 @@ from replaywright.browser.downloads import DOWNLOAD_LIMIT_BYTES, Downloads
 from replaywright.browser.evidence import Recorder
 from replaywright.browser.journal import Journal
 from replaywright.browser.perform import StepRun
+from replaywright.browser.uploads import Copies
 from replaywright.browser.waiting import Deadline, Pulse
 from replaywright.browser.wire import Counts, Wire, WireFailed
 from replaywright.domain.checkpoints import PageState
@@ -28,7 +29,7 @@ from replaywright.domain.evaluation import CustomPredicate
 from replaywright.domain.eventually import Eventually
 from replaywright.domain.guard import Guard
 from replaywright.domain.observed import SAFE_METHODS, PredicateResult
-from replaywright.domain.outcomes import Evidence
+from replaywright.domain.outcomes import Evidence, UnsafeRequest
 from replaywright.domain.outlines import Outline
 from replaywright.domain.overrides import OverrideRule
 from replaywright.domain.predicates import Predicate
@@ -80,6 +81,8 @@ class ChromiumSession:
         self.attempt: Attempt | None = None
         self.dialogs = Dialogs(self)
         self.downloads = Downloads(self, directory, download_limit_bytes)
+        self.copies = Copies(directory)
+        """What pages are given of files to upload."""
         self.upload_roots = upload_roots
         """Folders that files may be uploaded from."""
         self.guard = Guard()
@@ -320,6 +323,11 @@ class ChromiumSession:
             self.recorder = None
             self.attempt = None
 
+    @property
+    def unanswered(self) -> tuple[UnsafeRequest, ...]:
+        """See `BrowserSession.unanswered`."""
+        return () if self.recorder is None else self.recorder.unanswered
+
     async def _with_its_list(self, work: Work) -> Work:
         """The work that is left when the list is there: what is expected of it holds before its items are read."""
         begun = time.monotonic()
@@ -506,6 +514,7 @@ class ChromiumSession:
             tab.detach()
         self.wire.close()
         self.wire.connection.close()
+        self.copies.close()
         try:
             async with asyncio.timeout(5):
                 await self._browser.close()  # of a browser attached over CDP: only the connection

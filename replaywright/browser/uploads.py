@@ -1,11 +1,18 @@
-"""Uploading: which files may leave this machine, and how a page is given them."""
+"""Uploading: which files may leave this machine, and how a page is given them.
+
+The browser gets a private copy, made of the descriptor that was checked: nothing that is exchanged on the disk between
+check and use reaches a page.
+"""
 
 import contextlib
 import os
+import secrets
+import shutil
 import stat
+import tempfile
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from replaywright.browser import hand
 from replaywright.browser.attempt import Attempt
@@ -17,8 +24,11 @@ from replaywright.errors import ActionFailed, PolicyBlocked
 
 CHOOSER_S = 3.0
 """How long a page may take to open its file chooser after the click; some ask their server first."""
+FOLDER = "uploads"
+"""In the session's directory: the copies, which go with the browser."""
 TAKEN_S = 1.0
 """How long the page's word on what it was given may take."""
+_BLOCK_BYTES = 1024 * 1024
 
 
 def allowed(files: Sequence[str], roots: Sequence[Path], rules: Sequence[UploadRoots] = ()) -> tuple[Path, ...]:
@@ -44,18 +54,91 @@ def _allowed(file: str, roots: Sequence[Path]) -> Path:
     try:
         path = next((path for path in tried if os.path.lexists(path)), tried[0]).resolve(strict=True)
         inside = any(path.is_relative_to(root.resolve(strict=True)) for root in roots if root.exists())
-        kind = path.stat().st_mode
+        status = path.stat()
     except (OSError, ValueError, RuntimeError) as exc:
         why = exc.strerror if isinstance(exc, OSError) and exc.strerror else "it is no usable path"
         raise _refused(f"{file!r} cannot be uploaded: {why.lower()}") from None
     if not inside:
         shown = ", ".join(str(root) for root in roots)
         raise _refused(f"{file!r} is outside the folders that REPLAYWRIGHT_UPLOAD_ROOTS allows: {shown}")
-    if not stat.S_ISREG(kind):
-        raise _refused(f"{file!r} is no plain file: only files are uploaded, each named by itself")
+    _require_plain(file, status)
     if not os.access(path, os.R_OK):
         raise _refused(f"{file!r} may not be read by this worker: change its permissions")
     return path
+
+
+def _require_plain(file: str, status: os.stat_result) -> None:
+    if not stat.S_ISREG(status.st_mode):
+        raise _refused(f"{file!r} is no plain file: only files are uploaded, each named by itself")
+    if status.st_nlink > 1:
+        raise _refused(
+            f"{file!r} has {status.st_nlink} names (hard links), and another may lie outside the allowed folders: "
+            "copy the file and name the copy"
+        )
+
+
+def private_copy(file: Path, folder: Path) -> Path:
+    """Copy a real path that was allowed into a new folder inside `folder`, following no link on the way.
+
+    Raises:
+        ActionFailed: `upload_refused`: it is no longer the plain file that was allowed, or it cannot be copied.
+    """
+    try:
+        with os.fdopen(_opened(file), "rb") as source:
+            status = os.fstat(source.fileno())
+            _require_plain(str(file), status)
+            copy = folder / secrets.token_hex(8) / file.name
+            copy.parent.mkdir(mode=0o700, parents=True)
+            with os.fdopen(os.open(copy, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as target:
+                _copy(source, target, status.st_size)
+            os.utime(copy, ns=(status.st_atime_ns, status.st_mtime_ns))
+    except OSError as exc:
+        why = (exc.strerror or "it cannot be read").lower()
+        raise _refused(f"{str(file)!r} cannot be uploaded: {why}; see that nothing changes it meanwhile") from None
+    return copy
+
+
+def _opened(file: Path) -> int:
+    """Open each folder of a real path inside the one before, and the file last; a link on the way is an error."""
+    folder = os.open(file.anchor, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        for name in file.parts[1:-1]:
+            inner = os.open(name, os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=folder)
+            os.close(folder)
+            folder = inner
+        # A pipe in the file's place is opened without waiting for its writer.
+        return os.open(file.name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=folder)
+    finally:
+        os.close(folder)
+
+
+def _copy(source: BinaryIO, target: BinaryIO, size: int) -> None:
+    """Copy at most the bytes that the file had when it was opened: one that grows has an end."""
+    while size > 0 and (block := source.read(min(size, _BLOCK_BYTES))):
+        target.write(block)
+        size -= len(block)
+
+
+class Copies:
+    """The private copies of one session; they stay while its browser lives, as a page may read them late."""
+
+    def __init__(self, directory: str) -> None:
+        self._folder = Path(directory) / FOLDER if directory else None
+        self._temporary: Path | None = None
+
+    def of(self, files: Sequence[Path]) -> tuple[Path, ...]:
+        """Copy these files. Raises like `private_copy`."""
+        if not files:
+            return ()
+        if self._folder is None:
+            self._folder = self._temporary = Path(tempfile.mkdtemp(prefix="replaywright-uploads-"))
+        self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        return tuple(private_copy(file, self._folder) for file in files)
+
+    def close(self) -> None:
+        """Delete copies that lie in no session's directory."""
+        if self._temporary is not None:
+            shutil.rmtree(self._temporary, ignore_errors=True)
 
 
 def _refused(message: str) -> ActionFailed:

@@ -20,9 +20,11 @@ def main() -> NoReturn:
     # Here and not above: the commands import the demo, and the demo imports parts of this package.
     import_module(_ALONE.get("".join(sys.argv[1:2]), "replaywright.cli.commands"))
     from replaywright.cli.app import app  # noqa: PLC0415
+    from replaywright.cli.interrupts import end_like_ctrl_c  # noqa: PLC0415
     from replaywright.stack.processes import leave  # noqa: PLC0415
     from replaywright.stack.telemetry import end_command_telemetry  # noqa: PLC0415
 
+    end_like_ctrl_c()
     gc.freeze()  # what was imported is never garbage
     gc.set_threshold(_OBJECTS)
     gc.enable()

@@ -9,10 +9,10 @@ import typer
 
 from replaywright.cli import output
 from replaywright.cli.app import Command, app
+from replaywright.cli.asking_here import lines_of
 from replaywright.cli.connect import place, require_somewhere
-from replaywright.cli.inbox import lines_of
-from replaywright.cli.runs import Run, find_run, tell, who_asks
-from replaywright.cli.updates import decide, question_of, verdict_on
+from replaywright.cli.runs import Run, find_run, tell
+from replaywright.cli.updates import decide, question_of, verdict_on, who_asks
 from replaywright.domain.questions import VALUE_LIMIT, Question, Verdict
 from replaywright.errors import InputInvalid
 from replaywright.settings import load_settings

@@ -30,11 +30,12 @@ from replaywright.cli.check import require_writable
 from replaywright.cli.check_input import is_file
 from replaywright.cli.connect import Place, place, redis_url_of, require_somewhere, working_place
 from replaywright.cli.run import checked_id
-from replaywright.cli.runs import memo_of, tell, who_asks
+from replaywright.cli.runs import memo_of, tell
 from replaywright.cli.skill_run import runnable
 from replaywright.cli.skill_store import knowledge_base_at
 from replaywright.cli.starting import Order, prepared, refuse_what_is_blocked
 from replaywright.cli.trace import write_whole
+from replaywright.cli.updates import who_asks
 from replaywright.domain.batches import (
     DEFAULT_PARALLEL,
     MOST_PARALLEL,
@@ -199,7 +200,7 @@ def start(
         sited = _with_sites(found, read, here.settings)
         _tell_repeated(read, asked)
         if here.how != "configured":
-            taskfile.require_secrets(found)
+            taskfile.require_secrets(found, read[0].values, here.settings.home)
         batch = wanted_id or _new_id(found, read[0])
         given = BatchInput(
             run=told.input.model_copy(update={"values": {}}),
@@ -504,7 +505,7 @@ def _with_sites(task: Task, rows: list[Row], settings: Settings) -> list[Row]:
     for row in rows:
         site = taskfile.site_of(task, row.values)
         if site not in seen:
-            refuse_what_is_blocked(settings.policy, task, row.values)
+            refuse_what_is_blocked(settings, task, row.values)
             seen.add(site)
         sited.append(row.model_copy(update={"site": site}))
     return sited

@@ -14,6 +14,7 @@ from cache.connection import open_redis
 from cache.row_ends import RedisRowEnds
 from replaywright.artifacts.store import ArtifactStore
 from replaywright.cli.connect import Place, redis_url_of, temporal_errors
+from replaywright.cli.macs import start_memo
 from replaywright.cli.runs import is_ours, memo_of
 from replaywright.cli.starting import TASK_TIMEOUT
 from replaywright.domain.batches import (
@@ -137,6 +138,7 @@ async def start_batch(here: Place, batch: str, given: BatchInput, *, again: bool
                     "tenant": here.settings.tenant,
                     ROWS: given.of_file,
                     ROWS_AGAIN: given.index if given.whole else "",
+                    **start_memo(here, BATCH, batch, given),
                 },
             )
     except WorkflowAlreadyStartedError as exc:

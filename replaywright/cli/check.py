@@ -164,7 +164,7 @@ async def _of_files(asked: _Asked, selection: Selection) -> tuple[list[Check], b
     found = [Wanted(each.skill.task, {}, each.elements, each.source) for each in read_skills(selection.files)]
     wanted = asked.wanted(found)
     if asked.settings.temporal_address is None:
-        _require_secrets(wanted)
+        _require_secrets(wanted, asked.settings)
     async with scratch_place(asked.settings, tell=asked.tell) as here:
         async with opened_store(redis_url_of(here.settings), here.settings) as store:
             tenant = here.settings.tenant
@@ -183,7 +183,7 @@ async def _of_store(asked: _Asked, selection: Selection) -> tuple[list[Check], b
             elements = await elements_of(store, here.settings.tenant, skills)
         wanted = asked.wanted([Wanted(skill.task, {}, tuple(elements[skill.name])) for skill in skills])
         if here.how != "configured":
-            _require_secrets(wanted)
+            _require_secrets(wanted, here.settings)
         return await _performed(asked, here, wanted)
 
 
@@ -209,9 +209,9 @@ def _begins_at(wanted: Wanted) -> str:
     return fill(wanted.task.url or (first.url if isinstance(first, Goto) else ""), wanted.values)
 
 
-def _require_secrets(wanted: Sequence[Wanted]) -> None:
+def _require_secrets(wanted: Sequence[Wanted], settings: Settings) -> None:
     for each in wanted:
-        taskfile.require_secrets(each.task)
+        taskfile.require_secrets(each.task, each.values, settings.home)
 
 
 # --------------------------------------------------------------------------------------------- results

@@ -79,7 +79,7 @@ class Checking:
         begun = time.time()
         run_id = taskfile.new_run_id(wanted.task, wanted.values)
         try:
-            refuse_what_is_blocked(self.here.settings.policy, wanted.task, wanted.values)
+            refuse_what_is_blocked(self.here.settings, wanted.task, wanted.values)
             order = Order(wanted.task, wanted.values, run_id, Mode.REPLAY, Heal.OFF, on_failure=OnFailure.FAIL)
             handle = await start(self.here, order)
             ending = await self._ended(handle)

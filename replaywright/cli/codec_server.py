@@ -2,6 +2,7 @@
 
 import logging
 from typing import Annotated
+from urllib.parse import urljoin
 
 import typer
 import uvicorn
@@ -9,10 +10,12 @@ import uvicorn
 from replaywright.cli import output
 from replaywright.cli.app import Command, app
 from replaywright.errors import InputInvalid, SettingsInvalid
+from replaywright.keeper.own_processes import entered
 from replaywright.sealing.codec_server import CodecServer, check_origin, is_loopback
 from replaywright.settings import load_settings
 from replaywright.stack import read_running
 from replaywright.stack.keyring import codec_keys_of
+from replaywright.stack.starting import wait_for_start
 
 
 @app.command("codec-server", cls=Command)
@@ -37,9 +40,10 @@ def codec_server(
         raise SettingsInvalid(
             "REPLAYWRIGHT_CODEC_KEYS is not set: payloads are clear text, there is nothing to decrypt"
         )
+    wait_for_start(settings.home, output.say_on_standard_error)
     running = read_running(settings.home)
     known = settings.temporal_ui_url or (running.temporal_ui_url if running else None)
-    origins = [check_origin(one) for one in ui or ([known] if known else [])]
+    origins = [check_origin(one) for one in ui or ([urljoin(known, "/")] if known else [])]
     if not origins:
         raise InputInvalid("which Temporal UI may ask? give its origin, such as --ui http://127.0.0.1:8233")
     token = settings.codec_token or ""
@@ -49,11 +53,12 @@ def codec_server(
     hosts = None if token else [f"{name}:{port}" for name in (host, "localhost", "127.0.0.1", "[::1]")]
     logging.basicConfig(level="INFO", format="%(asctime)s %(levelname)s %(name)s: %(message)s")
     output.print_line(f"codec server for {', '.join(origins)}: http://{host}:{port}", style="green")
-    uvicorn.run(
-        CodecServer(keys, origins=origins, hosts=hosts, token=token).app(),
-        host=host,
-        port=port,
-        log_level="warning",
-        access_log=False,
-        server_header=False,
-    )
+    with entered(settings.home):
+        uvicorn.run(
+            CodecServer(keys, origins=origins, hosts=hosts, token=token).app(),
+            host=host,
+            port=port,
+            log_level="warning",
+            access_log=False,
+            server_header=False,
+        )

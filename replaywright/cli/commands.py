@@ -11,6 +11,7 @@ from replaywright.cli import (
     demo,
     doctor,
     export,
+    hosts,
     importing,
     inbox,
     keys,
@@ -40,6 +41,20 @@ __all__ = ["COMMANDS", "app"]
 COMMANDS = (
     *(demo, doctor, up, versions, run, resume, runs, schedule, dashboard, inbox, answer, steer, takeover, recall),
     *(batch, check, skills, skill_run, skill_changes),
-    *(artifacts, report, cache, overrides, policy, keys, codec_server, trace, importing, export, schema, secrets),
+    *(
+        artifacts,
+        report,
+        cache,
+        overrides,
+        policy,
+        hosts,
+        keys,
+        codec_server,
+        trace,
+        importing,
+        export,
+        schema,
+        secrets,
+    ),
 )
 """Imported for what they register."""

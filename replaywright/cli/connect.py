@@ -1,12 +1,11 @@
 """Where the runs are: a configured Temporal, the stack that another command runs, or one of our own for a while."""
 
+import asyncio
 import contextlib
-import tempfile
+import time
 from collections.abc import AsyncIterator, Callable, Iterator
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Literal
-from urllib.parse import quote
 
 from temporalio.client import Client
 from temporalio.service import RPCError, RPCStatusCode
@@ -14,10 +13,15 @@ from temporalio.service import RPCError, RPCStatusCode
 from replaywright.errors import InputInvalid, StackFailed, StoreUnavailable
 from replaywright.settings import Settings
 from replaywright.stack import Child, Stack, read_running, start_worker
+from replaywright.stack.services import run_address
+from replaywright.stack.starting import is_starting, wait_for_start
 from replaywright.stack.telemetry import command_telemetry
 from replaywright.stack.temporal_client import connect_client
 from replaywright.stack.versions import served
+from replaywright.temporary import temporary_folder
 
+_LOOK_EVERY_S = 0.25
+_SAY_EVERY_S = 10
 _DRAIN_S = 5
 """What a step under way is given when the command that owns its worker leaves."""
 
@@ -45,25 +49,36 @@ class Place:
         base = self.settings.temporal_ui_url
         if base is None:
             return ""
-        return f"{base.rstrip('/')}/namespaces/{self.settings.temporal_namespace}/workflows/{quote(run_id, safe='')}"
+        return run_address(base, self.settings.temporal_namespace, run_id)
 
 
 def is_somewhere(settings: Settings) -> bool:
-    """Whether there is a Temporal without starting one: a configured address, or a running stack."""
-    return settings.temporal_address is not None or read_running(settings.home) is not None
+    """Whether there is a Temporal without starting one: a configured address, or a stack that runs or is starting."""
+    return (
+        settings.temporal_address is not None or is_starting(settings.home) or read_running(settings.home) is not None
+    )
 
 
 def require_somewhere(settings: Settings) -> None:
-    """Refuse to start servers for something that only makes sense with those that run.
+    """Refuse to start servers for something that only makes sense with those that run; wait for those that start.
 
     Raises:
         InputInvalid: nothing is configured and nothing runs.
+        StackFailed: another command has been starting them for too long.
     """
+    if settings.temporal_address is None:
+        wait_for_start(settings.home, _say)
     if not is_somewhere(settings):
         raise InputInvalid(
             "no Temporal is configured and no stack is running: start `replaywright up` in another terminal, "
             "or set REPLAYWRIGHT_TEMPORAL_ADDRESS"
         )
+
+
+def _say(text: str) -> None:
+    from replaywright.cli import output  # noqa: PLC0415 - what draws is loaded where something is said
+
+    output.say_on_standard_error(text)
 
 
 async def connect(settings: Settings) -> Client:
@@ -117,10 +132,16 @@ async def working_place(settings: Settings, *, tell: Callable[[str], None]) -> A
         tell("no stack is running: starting Temporal, Redis and a worker for the time of this run")
     async with Stack(settings, tell=tell) as stack:
         here = Place(await connect(stack.settings), stack.settings, "joined" if stack.joined else "started")
+        if stack.joined and stack.brings_workers:
+            await _wait_for_worker(here, tell)
+            yield here
+            return
         if not await why_unserved(here):
             yield here
             return
-        worker = await start_worker(stack.environment(), log=settings.home / "log" / "worker.log")
+        worker = await start_worker(
+            stack.environment(), log=settings.home / "log" / "worker.log", ready_timeout_s=settings.worker_ready_s
+        )
         async with _stopped(worker):
             yield here
 
@@ -141,10 +162,34 @@ async def scratch_place(settings: Settings, *, tell: Callable[[str], None]) -> A
     tell("starting Temporal, Redis and a worker that know nothing, for the time of this command")
     async with Stack(settings, persistent=False, tell=tell) as stack:
         here = Place(await connect(stack.settings), stack.settings, "started")
-        with tempfile.TemporaryDirectory(prefix="replaywright-", ignore_cleanup_errors=True) as folder:
-            worker = await start_worker(stack.environment(), log=Path(folder) / "worker.log")
+        with temporary_folder("replaywright-") as folder:
+            worker = await start_worker(
+                stack.environment(), log=folder / "worker.log", ready_timeout_s=settings.worker_ready_s
+            )
             async with _stopped(worker):
                 yield here
+
+
+async def _wait_for_worker(here: Place, tell: Callable[[str], None]) -> None:
+    """Return when a worker of the stack takes runs, or will not for so long that the run may as well wait in Temporal.
+
+    Raises:
+        StackFailed: the stack has ended meanwhile.
+    """
+    home, limit_s, begun = here.settings.home, here.settings.worker_ready_s, time.monotonic()
+    said = 0
+    while await why_unserved(here):
+        if read_running(home) is None:
+            raise StackFailed("the stack has ended: start `replaywright up` in another terminal, and repeat this")
+        waited_s = time.monotonic() - begun
+        if waited_s > limit_s:
+            tell(f"no worker is ready after {limit_s:g} s; the run waits until one is")
+            return
+        if waited_s >= said * _SAY_EVERY_S:
+            said += 1
+            so_far = f" ({waited_s:.0f} s; its log is in {home / 'log'})" if said > 1 else ""
+            tell(f"waiting for the worker of `replaywright up`{so_far}")
+        await asyncio.sleep(_LOOK_EVERY_S)
 
 
 @contextlib.asynccontextmanager

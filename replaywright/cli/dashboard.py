@@ -20,6 +20,7 @@ from replaywright.cli.dashboard_source import RunningSource
 from replaywright.dashboard.app import Dashboard
 from replaywright.dashboard.guard import Guard
 from replaywright.errors import InputInvalid
+from replaywright.keeper.own_processes import entered
 from replaywright.settings import Settings, load_settings
 
 _HOST = "127.0.0.1"
@@ -43,7 +44,7 @@ def dashboard(
     Example: `replaywright dashboard --open`
     """
     settings = load_settings()
-    with _listening(port) as listener:
+    with _listening(port) as listener, entered(settings.home):
         asyncio.run(_serve(settings, listener, opened=opened))
 
 

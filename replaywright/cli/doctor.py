@@ -10,6 +10,7 @@ from replaywright.cli import output
 from replaywright.cli.app import Command, Exit, app, options_of
 from replaywright.settings import load_settings
 from replaywright.stack.doctor import Finding, Health, diagnose
+from replaywright.stack.starting import wait_for_start
 
 _STYLES = {Health.OK: "green", Health.WARNING: "yellow", Health.FAILED: "red"}
 
@@ -26,7 +27,9 @@ def doctor(
     Example: `replaywright doctor`
     """
     options_of(ctx).json = json
-    findings = asyncio.run(diagnose(load_settings()))
+    settings = load_settings()
+    wait_for_start(settings.home, output.say_on_standard_error)
+    findings = asyncio.run(diagnose(settings))
     healthy = all(finding.health is not Health.FAILED for finding in findings)
     if json:
         output.print_json({"healthy": healthy, "findings": [finding.model_dump(mode="json") for finding in findings]})

@@ -167,7 +167,13 @@ def _tell(imported: Imported, written: str) -> None:
             shown = parameter.default if parameter.default is not None else parameter.example
             rows.add_row(*output.cells(name, parameter.type, shown + (" (default)" if parameter.default else "")))
         for secret in task.secrets:
-            rows.add_row(*output.cells(secret, "secret", f"not kept: set {SECRET_PREFIX}{secret}"))
+            rows.add_row(
+                *output.cells(
+                    secret,
+                    "secret",
+                    f"not kept: set {SECRET_PREFIX}{secret}, and bind it: `replaywright secrets bind {secret} HOST`",
+                )
+            )
         output.print_table(rows, console)
     if imported.notes:
         rows = output.table("", "where", "what", "why, and what to do")

@@ -17,6 +17,7 @@ from temporalio.client import WorkflowExecution
 from replaywright.artifacts.store import ArtifactStore
 from replaywright.cli import output
 from replaywright.cli.app import Command, app, options_of
+from replaywright.cli.asking_here import lines_of
 from replaywright.cli.connect import Place, place, require_somewhere, temporal_errors
 from replaywright.cli.follow import WORKFLOW, ServerGone, handle_of, progress_of
 from replaywright.cli.runs import tell
@@ -193,15 +194,6 @@ def _print_one(one: Waiting) -> None:
     elif one.picture_missing:
         output.print_line(f"  no picture: {one.picture_missing}", style="dim")
     output.print_line(f"  answer: {command_of(one.run_id, question)}", style="dim")
-
-
-def lines_of(question: Question) -> list[str]:
-    """What is asked, what will be done, and what the page says of itself, marked as its words."""
-    lines = [question.text, *(f"  {line}" for line in question.shows)]
-    if question.url:
-        lines.append(f"page: {question.url}")
-    lines += [f"the site says: “{said}”" for said in question.site_says]
-    return lines
 
 
 def command_of(run_id: str, question: Question) -> str:

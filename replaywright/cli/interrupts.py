@@ -1,31 +1,73 @@
-"""Ctrl-C, and what ends a job, while a command waits: the command decides what it means."""
+"""Signals that end a command: Ctrl-C, a request to end, a closed terminal. The command decides what they mean."""
 
 import asyncio
 import contextlib
 import signal
 from collections.abc import Callable, Coroutine, Iterator
+from types import FrameType
 from typing import Any, TypeVar
 
-ENDING = (signal.SIGINT, signal.SIGTERM)
+ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 _Result = TypeVar("_Result")
 
 
 @contextlib.contextmanager
 def interrupts(pressed: Callable[[], object], *signals: signal.Signals) -> Iterator[None]:
-    """`pressed` is called at each of these signals, of which Ctrl-C is one (SIGINT)."""
+    """Call `pressed` at each of these signals during the block; Ctrl-C is one (SIGINT).
+
+    A closed terminal (SIGHUP) is ignored where `nohup` says so.
+    """
     loop = asyncio.get_running_loop()
-    for number in signals:
+    heard = [one for one in signals if not _is_ignored_hangup(one)]
+    before = {number: signal.getsignal(number) for number in heard}
+    for number in heard:
         loop.add_signal_handler(number, pressed)
     try:
         yield
     finally:
-        for number in signals:
+        for number in heard:
             loop.remove_signal_handler(number)
+            signal.signal(number, before[number])
+
+
+class Ending:
+    """A command's end, as its user asks for it: the first signal asks, the second says at once."""
+
+    def __init__(self) -> None:
+        self.asked = asyncio.Event()
+        self.at_once = asyncio.Event()
+
+    @contextlib.contextmanager
+    def heard(self) -> Iterator[None]:
+        """Hear every signal that ends a command during the block; none of them interrupts it."""
+        with interrupts(self._pressed, *ENDING):
+            yield
+
+    def _pressed(self) -> None:
+        (self.at_once if self.asked.is_set() else self.asked).set()
+
+
+def end_like_ctrl_c() -> None:
+    """Let a request to end, or a closed terminal, end this process as Ctrl-C does: what it has started is stopped."""
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        if not _is_ignored_hangup(number):
+            signal.signal(number, _as_ctrl_c)
+
+
+def _as_ctrl_c(_number: int, _frame: FrameType | None) -> None:
+    if callable(signal.getsignal(signal.SIGINT)):
+        signal.raise_signal(signal.SIGINT)
+    else:  # a shell lets what it runs in the background ignore Ctrl-C
+        raise KeyboardInterrupt
+
+
+def _is_ignored_hangup(number: signal.Signals) -> bool:
+    return number is signal.SIGHUP and signal.getsignal(number) is signal.SIG_IGN
 
 
 async def unless_left(waiting: Coroutine[Any, Any, _Result], left: asyncio.Event) -> _Result | None:
-    """What comes of `waiting`; None where `left` is set before, which cancels it."""
+    """Return the result of `waiting`; None where `left` is set before, which cancels it."""
     following = asyncio.create_task(waiting)
     leaving = asyncio.create_task(left.wait())
     await asyncio.wait({following, leaving}, return_when=asyncio.FIRST_COMPLETED)

@@ -37,7 +37,6 @@ from replaywright.domain.actions import Effect, effect_of
 from replaywright.domain.filling import filled_step
 from replaywright.domain.histories import Call, End, How, calls_of, end_of
 from replaywright.domain.outcomes import LEFT_OUT, SERVER_ERROR, UNPROVEN, Status, StepOutcome
-from replaywright.domain.policy import Policy
 from replaywright.domain.runs import ActionRequest, step_title
 from replaywright.domain.steps import action_of
 from replaywright.domain.trace_file import History
@@ -86,10 +85,10 @@ class _Decided:
     """How it ended, and with what."""
 
 
-async def replay(history: History, operator: Policy | None = None) -> Replayed:
+async def replay(history: History, policing: Policing | None = None) -> Replayed:
     """Replay one execution, and judge its recorded outcomes, with the code of this installation.
 
-    What an `operator`'s policy of today would decide otherwise is told, too.
+    What the `policing` of today would decide otherwise is told, too.
     """
     recorded = calls_of(history.events)
     decided = _Decided()
@@ -109,7 +108,7 @@ async def replay(history: History, operator: Policy | None = None) -> Replayed:
     if not found:
         found += _on_end(end, decided.end)
     found += [difference for call in recorded for difference in _on_outcome(call)]
-    found += [difference for call in recorded for difference in _on_policy(call, operator)]
+    found += [difference for call in recorded for difference in _on_policy(call, policing or Policing())]
     return Replayed(history, len(recorded), tuple(found))
 
 
@@ -323,7 +322,7 @@ def _other_effect(request: ActionRequest, outcome: StepOutcome) -> str:
     return ""
 
 
-def _on_policy(call: Call, operator: Policy | None) -> Iterator[Difference]:
+def _on_policy(call: Call, policing: Policing) -> Iterator[Difference]:
     """Whether the policy of today lets a step be performed that was, or one that was blocked by a rule."""
     request = _request(call)
     if request is None or call.answer is None:
@@ -334,7 +333,7 @@ def _on_policy(call: Call, operator: Policy | None) -> Iterator[Difference]:
         return
     if outcome.from_ledger or outcome.reason in LEFT_OUT:
         return
-    refusal = Policing(operator).on_request(request)
+    refusal = policing.on_request(request)
     if refusal is not None and outcome.status is not Status.BLOCKED:
         what = f"recorded {outcome.status}; today blocked by {refusal.message}"
         yield Difference(call.activity_id, f"{_named(call)}: {what}")

@@ -58,6 +58,11 @@ def print_line_as_is(text: str, console: Console | None = None) -> None:
     (console or standard_output()).print(Text(text), soft_wrap=True)
 
 
+def say_on_standard_error(text: str) -> None:
+    """One line about what takes long, where it disturbs no program that reads standard output."""
+    print_line(text, style="dim", console=standard_error())
+
+
 def say_error(text: str) -> None:
     """One line on standard error."""
     print_line(text, style="red", console=standard_error())

@@ -18,6 +18,7 @@ from replaywright.domain.runs import SECRET_PREFIX, step_title
 from replaywright.domain.steps import Goto, Step, action_of
 from replaywright.domain.tasks import Task, checked_value
 from replaywright.errors import InputInvalid
+from replaywright.grants import granted_hosts
 from replaywright.policy_files import SETTING, operators_policy, read_policy
 from replaywright.settings import load_settings
 
@@ -168,7 +169,8 @@ def _rows(holds: Effective, task: Task, values: Mapping[str, str]) -> Iterator[_
 
 
 def _found(holds: Effective, task: Task, values: Mapping[str, str]) -> _Found:
-    rows, hosts = tuple(_rows(holds, task, values)), tuple(named(holds, task, task.steps, values))
+    granted = granted_hosts(load_settings().home)
+    rows, hosts = tuple(_rows(holds, task, values)), tuple(named(holds, task, task.steps, values, granted))
     beyond = None
     if all(row.refusal is None for row in rows):
         outer = [row.step for row in rows if "." not in row.place]

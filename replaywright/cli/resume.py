@@ -16,10 +16,11 @@ from replaywright.cli import output, taskfile
 from replaywright.cli.app import Command, app, options_of
 from replaywright.cli.connect import Place, place, redis_url_of, temporal_errors
 from replaywright.cli.run import carry_out
-from replaywright.cli.runs import Run, find_run, scope_of, tell, who_asks
+from replaywright.cli.runs import Run, find_run, scope_of, tell
 from replaywright.cli.starting import OnFailure, Order
 from replaywright.cli.store import opened_store
 from replaywright.cli.trace import histories_of
+from replaywright.cli.updates import who_asks
 from replaywright.domain.actions import effect_of
 from replaywright.domain.checkpoints import Checkpoint
 from replaywright.domain.histories import calls_of, first_value

@@ -1,7 +1,7 @@
 """`replaywright run`: start a run, show it, and end with a status that a script can act on."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Annotated, Any
 
 import typer
@@ -13,10 +13,10 @@ from replaywright.cli.follow import ServerGone
 from replaywright.cli.starting import OnFailure, Order, refuse_what_is_blocked, start
 from replaywright.domain.budgets import Budget
 from replaywright.domain.pictures import Pictures
-from replaywright.domain.runs import SECRET_PREFIX, Heal, Mode
+from replaywright.domain.runs import Heal, Mode
 from replaywright.domain.tasks import Task, bind_parameters
 from replaywright.domain.text import plain
-from replaywright.errors import InputInvalid, SecretMissing
+from replaywright.errors import InputInvalid
 from replaywright.settings import Settings, load_settings
 from replaywright.stack.redis import ask_redis
 
@@ -115,7 +115,7 @@ def run(
     wanted = goal.task_or_goal(task, url=url, secrets=secret or [])
     goal.refuse_for_steps(wanted, fresh=fresh, no_wait=no_wait)
     values = bind_parameters(wanted, taskfile.read_parameters(param or [], params))
-    refuse_what_is_blocked(settings.policy, wanted, values)
+    refuse_what_is_blocked(settings, wanted, values)
     given = Budget(calls=max_calls, tokens=max_tokens, money=max_money, seconds=max_seconds, plans=max_plans)
     name = checked_id(run_id) or taskfile.new_run_id(wanted, values)
     order = Order(
@@ -133,7 +133,7 @@ def run(
     if detach:
         require_somewhere(settings)
     if not is_somewhere(settings):
-        taskfile.require_secrets(wanted)
+        taskfile.require_secrets(wanted, values, settings.home)
 
     async def as_said(_here: Place) -> Order:
         return order
@@ -163,7 +163,7 @@ async def carry_out(
                     wanted = await begin(here)
                     if wanted is None:
                         return Exit.DONE
-                    mention_secrets(wanted.task, here, tell)
+                    mention_secrets(wanted.task, wanted.values, here, tell)
                     await start(here, wanted)
                     order = wanted
                 from replaywright.cli import watching  # noqa: PLC0415 - what draws is loaded while the run begins
@@ -180,16 +180,18 @@ async def carry_out(
     raise AssertionError("the last attempt returns or raises")
 
 
-def mention_secrets(task: Task, here: Place, tell: Callable[[str], None]) -> None:
-    """With a worker of somebody else's, what is set here says nothing for certain."""
-    if here.how == "started":
-        taskfile.require_secrets(task)
-        return
+def mention_secrets(task: Task, values: Mapping[str, str], here: Place, tell: Callable[[str], None]) -> None:
+    """Refuse secrets that our own worker will not enter; of another worker, say what is not known of it here.
+
+    Raises:
+        InputInvalid: a worker that this command starts has no value or no binding of a secret.
+    """
     try:
-        taskfile.require_secrets(task)
-    except (InputInvalid, SecretMissing):
-        names = ", ".join(SECRET_PREFIX + name for name in task.secrets)
-        tell(f"the worker needs {names}; it is not set here, which is well if it is set there")
+        taskfile.require_secrets(task, values, here.settings.home)
+    except InputInvalid as exc:
+        if here.how == "started":
+            raise
+        tell(f"from here, secrets of the worker cannot be seen; if it has no more than this: {exc}")
 
 
 def checked_id(run_id: str | None) -> str:

@@ -85,7 +85,7 @@ async def _facts(
         version=__version__,
         totals=totals,
         skill=skill,
-        url=here.run_url(execution.id),
+        url=here.run_url(execution.id).partition("?")[0],  # a report may be passed on, and a token may not
         lineage_runs=await _lineage_runs(here, lineage),
         earlier=await _earlier(here, execution, task, skill),
     )

@@ -1,7 +1,6 @@
 """`replaywright runs`, `show`, `resolve` and `cancel`: looking at runs and stepping in."""
 
 import asyncio
-import getpass
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -24,7 +23,7 @@ from replaywright.cli.evidence import print_report, report_of
 from replaywright.cli.follow import WORKFLOW, Ending, ServerGone, ending_of, handle_of, progress_of
 from replaywright.cli.searchable import SCHEDULED_BY, Filter, Wanted, refuse_unknown, schedule_id
 from replaywright.cli.store import StepRecord, opened_store, step_records
-from replaywright.cli.updates import decide
+from replaywright.cli.updates import decide, who_asks
 from replaywright.cli.watching import failure_lines, say_what_it_waits_for
 from replaywright.domain.questions import Verdict
 from replaywright.domain.runs import Mode, PersonVerdict, Progress, RunResult
@@ -492,14 +491,6 @@ async def find_run(here: Place, run: str) -> WorkflowExecutionDescription:
         raise InputInvalid(f"{run!r} is the beginning or end of {len(found)} runs, such as {found[0]} and {found[1]}")
     with temporal_errors(here.settings, found[0]):
         return await here.client.get_workflow_handle(found[0]).describe()
-
-
-def who_asks() -> str:
-    """Whose decision it is."""
-    try:
-        return getpass.getuser()
-    except (KeyError, OSError):  # no name for this user id, as in some containers
-        return "command line"
 
 
 def tell(text: str) -> None:

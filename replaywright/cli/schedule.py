@@ -15,7 +15,7 @@ from replaywright.cli import goal, output, taskfile
 from replaywright.cli.app import Command, app, options_of
 from replaywright.cli.connect import Place, place, redis_url_of, require_somewhere, temporal_errors, why_unserved
 from replaywright.cli.run import mention_secrets
-from replaywright.cli.runs import tell, who_asks
+from replaywright.cli.runs import tell
 from replaywright.cli.schedule_view import Fired, as_json, fired_by, print_list, print_schedule
 from replaywright.cli.scheduled import (
     Known,
@@ -31,6 +31,7 @@ from replaywright.cli.scheduled import (
 from replaywright.cli.skill_run import runnable
 from replaywright.cli.skill_store import knowledge_base_at
 from replaywright.cli.starting import OnFailure, Order, Prepared, prepared, refuse_what_is_blocked
+from replaywright.cli.updates import who_asks
 from replaywright.domain.pictures import Pictures
 from replaywright.domain.runs import Heal, Mode
 from replaywright.domain.skills import Skill, SkillRef
@@ -164,7 +165,7 @@ def create_schedule(
             wanted = from_file if skill is None else skill.task
             assert wanted is not None, "a file, or a skill"
             values = bind_parameters(wanted, given)
-            refuse_what_is_blocked(here.settings.policy, wanted, values)
+            refuse_what_is_blocked(here.settings, wanted, values)
             order = Order(
                 wanted,
                 values,
@@ -178,7 +179,7 @@ def create_schedule(
             told = _by_clock(await prepared(here, order), order, given, id_of(here, name))
             await create(here, name, schedule_of(here, name, told, times, rules, paused=paused, note=note))
             _, known = await found(here, name)
-            await _say_what_is_missing(here, wanted)
+            await _say_what_is_missing(here, wanted, values)
         return known
 
     known = asyncio.run(made())
@@ -391,9 +392,9 @@ async def _triggered(name: str, overlap: Overlap | None) -> tuple[str, str]:
 # ------------------------------------------------------------------------------------------------ what is said
 
 
-async def _say_what_is_missing(here: Place, task: Task) -> None:
+async def _say_what_is_missing(here: Place, task: Task, values: Mapping[str, str]) -> None:
     """What a run would want for, as far as it is known from here."""
-    mention_secrets(task, here, _warn)
+    mention_secrets(task, values, here, _warn)
     if why := await why_unserved(here):
         _warn(why)
 

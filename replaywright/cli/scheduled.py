@@ -24,10 +24,12 @@ from temporalio.service import RPCError, RPCStatusCode
 
 from replaywright.cli.connect import Place, temporal_errors
 from replaywright.cli.follow import WORKFLOW
+from replaywright.cli.macs import start_memo
 from replaywright.cli.searchable import schedule_id
 from replaywright.cli.starting import TASK_TIMEOUT, Prepared
 from replaywright.domain.durations import written_duration
 from replaywright.domain.runs import RunInput
+from replaywright.domain.starts import FIRED
 from replaywright.domain.timetable import Timetable
 from replaywright.errors import InputInvalid
 
@@ -103,7 +105,7 @@ def schedule_of(
         id=id_of(here, name),
         task_queue=here.queue,
         task_timeout=TASK_TIMEOUT,
-        memo=told.memo,
+        memo=told.memo | start_memo(here, WORKFLOW, id_of(here, name) + FIRED, told.input),
         typed_search_attributes=told.attributes,
         static_summary=told.summary,
         static_details=told.details,

@@ -1,6 +1,7 @@
-"""`replaywright secrets`: which secrets are configured here, where they come from, and where they may be entered."""
+"""`replaywright secrets`: list and check the secrets that are configured here, and bind them to hosts."""
 
 import os
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -8,17 +9,18 @@ import typer
 from replaywright.cli import output
 from replaywright.cli.app import Command, Exit, app, options_of
 from replaywright.errors import InputInvalid, SecretMissing
+from replaywright.grants import change_grants, grants_file, read_grants
+from replaywright.settings import load_settings
 from replaywright.vault.environment import EnvironmentSecrets
 
 secrets_app = typer.Typer(
-    help="Secrets that are configured in this environment. No command shows a value.",
+    help="List secrets, and bind them to the hosts whose pages may get them. No command shows a value.",
     epilog="Example: `replaywright secrets check`",
     no_args_is_help=True,
     rich_markup_mode="markdown",
 )
 app.add_typer(secrets_app, name="secrets")
 
-OWN_SITE = "the task's own site"
 _FAULTS = "fault"
 
 
@@ -34,8 +36,10 @@ def list_secrets(
     Example: `replaywright secrets list`
     """
     options_of(ctx).json = json
-    secrets = EnvironmentSecrets(os.environ)
-    _show([_told(secrets, name) for name in secrets.names], as_json=json)
+    home = load_settings().home
+    secrets = EnvironmentSecrets(os.environ, home)
+    names = sorted({*secrets.names, *read_grants(home).secrets})
+    _show([_told(secrets, name) for name in names], as_json=json)
 
 
 @secrets_app.command("check", cls=Command)
@@ -51,7 +55,7 @@ def check_secrets(
     Example: `replaywright secrets check PASSWORD`
     """
     options_of(ctx).json = json
-    secrets = EnvironmentSecrets(os.environ)
+    secrets = EnvironmentSecrets(os.environ, load_settings().home)
     if not names and not secrets.names:
         raise InputInvalid("no secret is configured here: set REPLAYWRIGHT_SECRET_NAME, or the same with _FILE")
     told = [_checked(secrets, name) for name in names or secrets.names]
@@ -59,9 +63,57 @@ def check_secrets(
     raise typer.Exit(Exit.BAD_INPUT if any(one[_FAULTS] for one in told) else Exit.DONE)
 
 
+@secrets_app.command("bind", cls=Command)
+def bind_secret(
+    ctx: typer.Context,
+    name: Annotated[str, typer.Argument(metavar="NAME", help="The secret, as tasks name it.")],
+    hosts: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="HOST...", help="`shop.example`, `*.shop.example`, with `:port`; `http://host` also without TLS."
+        ),
+    ],
+    json: Annotated[bool, typer.Option("--json", help="One JSON object.")] = False,
+) -> None:
+    """Let pages of these hosts get the secret, beside those that it is bound to already.
+
+    Workers of this home see it at once. A secret that is bound to no host is not entered anywhere.
+
+    Example: `replaywright secrets bind PASSWORD shop.example`
+    """
+    options_of(ctx).json = json
+    home = load_settings().home
+    bound = change_grants(home, lambda grants: grants.bound(name, tuple(hosts))).secrets
+    _tell_binding(name, bound.get(name, ()), grants_file(home), as_json=json)
+
+
+@secrets_app.command("unbind", cls=Command)
+def unbind_secret(
+    ctx: typer.Context,
+    name: Annotated[str, typer.Argument(metavar="NAME", help="The secret, as tasks name it.")],
+    hosts: Annotated[list[str] | None, typer.Argument(metavar="[HOST]...", help="Only from these; else all.")] = None,
+    json: Annotated[bool, typer.Option("--json", help="One JSON object.")] = False,
+) -> None:
+    """Take bindings of a secret back. What its variable `..._DOMAINS` says is not changed.
+
+    Example: `replaywright secrets unbind PASSWORD shop.example`
+    """
+    options_of(ctx).json = json
+    home = load_settings().home
+    bound = change_grants(home, lambda grants: grants.unbound(name, tuple(hosts or ()))).secrets
+    _tell_binding(name, bound.get(name, ()), grants_file(home), as_json=json)
+
+
+def _tell_binding(name: str, hosts: tuple[str, ...], file: Path, *, as_json: bool) -> None:
+    if as_json:
+        output.print_json({"name": name, "hosts": list(hosts), "file": str(file)})
+        return
+    output.print_line(f"{name}: {', '.join(hosts) or 'bound to no host'} ({file})")
+
+
 def _told(secrets: EnvironmentSecrets, name: str) -> dict[str, Any]:
     """What is known of a secret without reading it."""
-    told: dict[str, Any] = {"name": name, "source": "", "from": "", "domains": None, _FAULTS: ""}
+    told: dict[str, Any] = {"name": name, "source": "", "from": "", "domains": [], _FAULTS: ""}
     faults = []
     try:
         source = secrets.source(name)
@@ -70,9 +122,10 @@ def _told(secrets: EnvironmentSecrets, name: str) -> dict[str, Any]:
         faults.append(str(exc))
     try:
         sites = secrets.domains(name)
-        told["domains"] = None if sites is None else [str(site) for site in sites]
+        told["domains"] = [str(site) for site in sites]
+        if not sites:
+            faults.append(f"bound to no host: `replaywright secrets bind {name} HOST`")
     except SecretMissing as exc:
-        told["domains"] = []
         faults.append(str(exc))
     return told | {_FAULTS: "; ".join(faults)}
 
@@ -93,7 +146,7 @@ def _show(told: list[dict[str, Any]], *, as_json: bool, checked: bool = False) -
         return
     rows = output.table("name", "source", "from", "may be entered at", "answer")
     for one in told:
-        domains = OWN_SITE if one["domains"] is None else ", ".join(one["domains"]) or "nowhere"
+        domains = ", ".join(one["domains"]) or "nowhere"
         answer = one[_FAULTS] or ("ok" if checked else "")
         rows.add_row(*output.cells(one["name"], one["source"], one["from"], domains, answer))
     output.print_table(rows)

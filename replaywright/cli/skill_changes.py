@@ -10,7 +10,6 @@ from replaywright.cli import output, taskfile
 from replaywright.cli.app import Command, Exit, options_of
 from replaywright.cli.editor import edited
 from replaywright.cli.elements import FromFile, read_skills, take_over
-from replaywright.cli.runs import who_asks
 from replaywright.cli.skill_store import (
     Json,
     KnowledgeBase,
@@ -23,6 +22,7 @@ from replaywright.cli.skill_store import (
 )
 from replaywright.cli.skills import differences, print_diff, skills_app
 from replaywright.cli.store import opened_store, some_redis
+from replaywright.cli.updates import who_asks
 from replaywright.domain.recorded import entries_of
 from replaywright.domain.skill_files import edited_skill, written
 from replaywright.domain.skills import Skill, SkillRecord, SkillStatus

@@ -13,8 +13,8 @@ import yaml
 from cache.connection import check_store, open_redis
 from cache.skills import RedisSkills
 from replaywright.cli import output
-from replaywright.cli.runs import who_asks
 from replaywright.cli.store import some_redis
+from replaywright.cli.updates import who_asks
 from replaywright.domain.recorded import RecordedElement
 from replaywright.domain.skill_files import written, written_file
 from replaywright.domain.skills import Skill, SkillRecord, SkillStatus

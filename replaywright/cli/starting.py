@@ -5,7 +5,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
 from enum import StrEnum
-from pathlib import Path
 from typing import Any
 
 from temporalio.client import WorkflowHandle
@@ -15,6 +14,7 @@ from temporalio.exceptions import WorkflowAlreadyStartedError
 from replaywright.cli import taskfile
 from replaywright.cli.connect import Place, temporal_errors
 from replaywright.cli.follow import WORKFLOW
+from replaywright.cli.macs import start_memo
 from replaywright.cli.searchable import start_attributes
 from replaywright.domain.budgets import Budget, Limits
 from replaywright.domain.effective import before_start, effective
@@ -25,6 +25,7 @@ from replaywright.domain.runs import Asking, Heal, Mode, Resume, RunInput, RunRe
 from replaywright.domain.skills import SkillRef
 from replaywright.domain.tasks import Task
 from replaywright.errors import PolicyBlocked, RunExists
+from replaywright.grants import granted_hosts
 from replaywright.policy_files import operators_policy
 from replaywright.settings import Settings
 
@@ -82,21 +83,22 @@ class Prepared:
     attributes: TypedSearchAttributes
 
 
-def refuse_what_is_blocked(path: Path | None, task: Task, values: Mapping[str, str]) -> None:
+def refuse_what_is_blocked(settings: Settings, task: Task, values: Mapping[str, str]) -> None:
     """Refuse a task before a run of it is started, by the policy of this process. The worker decides again, by its own.
 
     Raises:
         PolicyBlocked: names the rule.
     """
-    holds = effective(operators_policy(path), task.policy)
+    holds = effective(operators_policy(settings.policy), task.policy)
     found = before_start(holds, task.steps, values)
     if found is not None:
         index, refusal = found
         title = step_title(task.steps[index])
         raise PolicyBlocked(f"steps[{index}] ({title}) is blocked: {refusal.message}", rule=refusal.rule)
-    for address in named(holds, task, task.steps, values):
+    for address in named(holds, task, task.steps, values, granted_hosts(settings.home)):
         if address.refusal is not None:
-            message = f"{address.place} ({address.host or address.url}) is blocked: {address.refusal.message}"
+            where = f"{address.place} ({address.host or address.url})" if address.url else address.place
+            message = f"{where} is blocked: {address.refusal.message}"
             raise PolicyBlocked(message, rule=address.refusal.rule)
 
 
@@ -122,7 +124,7 @@ async def start(here: Place, order: Order) -> WorkflowHandle[Any, RunResult]:
                 id_reuse_policy=WorkflowIDReusePolicy.REJECT_DUPLICATE,
                 static_summary=told.summary,
                 static_details=told.details,
-                memo=told.memo,
+                memo=told.memo | start_memo(here, WORKFLOW, order.run_id, told.input),
                 search_attributes=told.attributes,
             )
     except WorkflowAlreadyStartedError as exc:

@@ -14,9 +14,9 @@ from replaywright.cli.app import Command, app
 from replaywright.cli.connect import place, require_somewhere
 from replaywright.cli.editor import edited
 from replaywright.cli.follow import handle_of
-from replaywright.cli.runs import Run, find_run, tell, who_asks
+from replaywright.cli.runs import Run, find_run, tell
 from replaywright.cli.taskfile import read_data
-from replaywright.cli.updates import decide, progress_or_fail, updated
+from replaywright.cli.updates import decide, progress_or_fail, updated, who_asks
 from replaywright.domain.base import Record
 from replaywright.domain.questions import Question, QuestionKind
 from replaywright.domain.runs import PersonVerdict

@@ -16,6 +16,7 @@ from replaywright.domain.runs import Usage
 from replaywright.settings import Settings
 from replaywright.stack import Stack, read_running
 from replaywright.stack.keyring import signer_of
+from replaywright.stack.starting import wait_for_start
 
 
 @dataclass(frozen=True)
@@ -42,6 +43,8 @@ class StepRecord:
 @contextlib.asynccontextmanager
 async def some_redis(settings: Settings) -> AsyncIterator[str]:
     """The address of the configured Redis, of the running stack's, or of one that is started for the block."""
+    if settings.redis_url is None:
+        wait_for_start(settings.home, output.say_on_standard_error)
     if settings.redis_url is not None or read_running(settings.home) is not None:
         yield redis_url_of(settings)
         return

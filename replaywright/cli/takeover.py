@@ -10,9 +10,9 @@ import typer
 from replaywright.cli import output
 from replaywright.cli.app import Command, app
 from replaywright.cli.connect import place, require_somewhere
-from replaywright.cli.runs import Run, find_run, tell, who_asks
+from replaywright.cli.runs import Run, find_run, tell
 from replaywright.cli.steer import Once, Why
-from replaywright.cli.updates import progress_or_fail, updated
+from replaywright.cli.updates import progress_or_fail, updated, who_asks
 from replaywright.domain.runs import Progress
 from replaywright.domain.steering import LEND_S, Lent, TakeOverRequest
 from replaywright.errors import InputInvalid

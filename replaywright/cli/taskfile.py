@@ -13,11 +13,11 @@ from urllib.parse import urlsplit
 
 from replaywright.domain.goal_runs import without_values
 from replaywright.domain.runs import SECRET_PREFIX, Heal, Mode, step_title
+from replaywright.domain.secret_sites import unbound
 from replaywright.domain.steps import ForEach, Step
-from replaywright.domain.tasks import Several, Task, parse_task
-from replaywright.domain.templates import fill
+from replaywright.domain.tasks import Several, Task, begins_at, parse_task
 from replaywright.domain.text import code_span, inert, unlinked
-from replaywright.errors import InputInvalid, ReplaywrightError, SecretMissing
+from replaywright.errors import InputInvalid, SecretMissing
 from replaywright.vault.sources import COMMAND_SUFFIX, FILE_SUFFIX, bound_to, source_of
 from replaywright.yaml_files import parse_yaml, read_text
 
@@ -99,11 +99,13 @@ def _texts(values: dict[str, str]) -> dict[str, str]:
     return values
 
 
-def require_secrets(task: Task, environment: Mapping[str, str] | None = None) -> None:
-    """See that every secret of the task has a value here.
+def require_secrets(
+    task: Task, values: Mapping[str, str], home: Path, environment: Mapping[str, str] | None = None
+) -> None:
+    """See that every secret of the task has a value here, and is bound to a host.
 
     Raises:
-        InputInvalid: names all that are missing and the variables to set.
+        InputInvalid: names all that have no value and the variables to set, or the command that binds the first.
     """
     here = os.environ if environment is None else environment
     missing = [name for name in task.secrets if not any(here.get(SECRET_PREFIX + name + one) for one in _SOURCES)]
@@ -116,7 +118,8 @@ def require_secrets(task: Task, environment: Mapping[str, str] | None = None) ->
     for name in task.secrets:
         try:
             source_of(name, here)
-            bound_to(name, here)
+            if not bound_to(name, here, home):
+                raise SecretMissing(unbound(name, begins_at(task, values)))
         except SecretMissing as exc:
             raise InputInvalid(f"task {task.task!r}: {exc}") from None
 
@@ -134,14 +137,10 @@ def new_run_id(task: Task, values: Mapping[str, str]) -> str:
 
 def site_of(task: Task, values: Mapping[str, str]) -> str:
     """Host of the task's first URL; `-` when it has none."""
-    urls = [task.url, *(step.url for step in task.steps if step.action == "goto")]
-    for url in filter(None, urls):
-        try:
-            if host := urlsplit(fill(url, values)).hostname:
-                return host
-        except (ReplaywrightError, ValueError):
-            continue
-    return "-"
+    try:
+        return urlsplit(begins_at(task, values)).hostname or "-"
+    except ValueError:
+        return "-"
 
 
 def summary_of(task: Task) -> str:

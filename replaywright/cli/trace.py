@@ -11,6 +11,7 @@ from typing import Annotated, Any
 import typer
 from temporalio.client import WorkflowExecutionDescription
 
+from activities.policing import Policing
 from replaywright import __version__
 from replaywright.cli import output
 from replaywright.cli.app import Command, Exit, app, options_of
@@ -20,9 +21,9 @@ from replaywright.cli.policy import PolicyFile, operator_of
 from replaywright.cli.runs import Run, find_run, scope_of, tell
 from replaywright.cli.store import opened_store
 from replaywright.domain.audit import Audit, audit
-from replaywright.domain.policy import Policy
 from replaywright.domain.trace_file import Header, History, histories_in, written
 from replaywright.errors import InputInvalid
+from replaywright.grants import granted_hosts
 from replaywright.sealing.codec import SealedPayloads
 from replaywright.settings import load_settings
 from replaywright.stack.keyring import codec_keys_of, known_signer
@@ -105,7 +106,7 @@ def replay_file(ctx: typer.Context, file: File, policy: PolicyFile = None, json:
     if (findings := audit(text).findings) and not json:
         said = f"{file}:{findings[0].line}: {findings[0].what}; what is replayed is not what was recorded"
         output.print_line(said, style="yellow", console=output.standard_error())
-    replayed = asyncio.run(_replayed(histories, operator_of(policy)))
+    replayed = asyncio.run(_replayed(histories, _policing(policy)))
     if json:
         output.print_json({"whole": not findings, "executions": [_replayed_json(one) for one in replayed]})
     else:
@@ -198,8 +199,13 @@ def _text_of(file: Path) -> str:
         raise InputInvalid(f"{str(file)!r}: {exc.strerror or exc}; `replaywright trace export` writes one") from exc
 
 
-async def _replayed(histories: list[History], operator: Policy | None) -> list[Replayed]:
-    return [await replay(history, operator) for history in histories]
+async def _replayed(histories: list[History], policing: Policing) -> list[Replayed]:
+    return [await replay(history, policing) for history in histories]
+
+
+def _policing(policy: str | None) -> Policing:
+    home = load_settings().home
+    return Policing(operator_of(policy), lambda: granted_hosts(home))
 
 
 def _print_audit(file: Path, verdict: Audit) -> None:

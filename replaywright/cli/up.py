@@ -3,10 +3,7 @@
 import asyncio
 import contextlib
 import sys
-import time
-from dataclasses import dataclass, field
 from enum import StrEnum
-from pathlib import Path
 from typing import Annotated
 from urllib.parse import urlsplit
 
@@ -14,19 +11,16 @@ import typer
 
 from replaywright.cli import output
 from replaywright.cli.app import Command, Exit, app
-from replaywright.cli.interrupts import ENDING, interrupts
+from replaywright.cli.interrupts import Ending, unless_left
 from replaywright.errors import InputInvalid, StackFailed
 from replaywright.settings import PREFIX, Settings, load_settings
-from replaywright.stack import Child, RunningStack, Stack, free_port, read_running, start_child, start_worker
+from replaywright.stack import Child, Stack, free_port, start_child
 from replaywright.stack.keyring import codec_keys_of
+from replaywright.stack.processes import leave
+from replaywright.stack.supervisor import Supervisor
 
 _LOOK_EVERY_S = 0.5
 _CODEC_PORT = 8081
-_DRAIN_S = 35
-"""A little more than a worker's own graceful shutdown."""
-_STABLE_S = 60
-_RESTARTS = 5
-"""A worker that ends this often within a minute is not started again: its log says why."""
 
 
 class Role(StrEnum):
@@ -52,7 +46,9 @@ def up(
     """Run the stack and a worker in the foreground, until Ctrl-C.
 
     Temporal with its UI and Redis are started unless their addresses are configured; runs, ledger and cache are kept in
-    the home folder and are there again the next time. A worker that dies is started again, and its runs go on.
+    the home folder and are there again the next time. A worker that dies, or is not ready in time, is started again;
+    servers and runs stay. Ctrl-C lets steps under way end for 6 seconds, a second one ends them at once; browsers end
+    with the servers, and their runs go on in new ones at the next `up`.
 
     Example: `replaywright up`, or with a process for each kind of work
     `replaywright up --role workflow --role browser --role model`
@@ -61,8 +57,6 @@ def up(
 
 
 async def _up(settings: Settings, roles: tuple[Role, ...], *, codec: bool) -> Exit:
-    if (running := read_running(settings.home)) is not None:
-        raise StackFailed(_already(running))
     if codec:
         if settings.temporal_address is not None or not codec_keys_of(settings):
             raise InputInvalid(
@@ -70,40 +64,54 @@ async def _up(settings: Settings, roles: tuple[Role, ...], *, codec: bool) -> Ex
                 "run `replaywright codec-server`"
             )
         settings = settings.model_copy(update={"codec_endpoint": f"http://127.0.0.1:{free_port(_CODEC_PORT)}"})
-    async with Stack(settings, tell=output.print_line) as stack:
-        if stack.joined:
-            raise StackFailed(f"a stack has just been started elsewhere: {stack.ui_url or stack.temporal_address}")
-        spares = {} if settings.spare_browsers is not None else {f"{PREFIX}SPARE_BROWSERS": "1"}
-        workers = _Workers(stack.environment() | spares, settings.home / "log")
-        codec_server: Child | None = None
-        stopping = asyncio.Event()
-        with interrupts(stopping.set, *ENDING):
-            try:
-                for role in roles:
-                    await workers.start(role)
-                if codec:
-                    codec_server = _codec_server(stack)
-                _announce(stack, settings, roles)
-                return await _watch(settings, workers, stopping)
-            finally:
-                stopping.clear()
-                await workers.stop(stopping)
-                if codec_server is not None:
-                    await codec_server.stop()
+    ending = Ending()
+    # Heard to the very end: no signal interrupts what is being cleaned up.
+    with ending.heard():
+        async with contextlib.AsyncExitStack() as exits:
+            stack = Stack(settings, brings_workers=True, tell=_say)
+            if await unless_left(exits.enter_async_context(stack), ending.asked) is None:
+                _say("stopped before it was up")
+                leave(Exit.INTERRUPTED)  # a thread that installs a browser cannot be stopped, and is not waited for
+            if stack.joined:
+                raise StackFailed(_already(stack))
+            return await _serve(stack, settings, roles, ending, codec=codec)
+
+
+async def _serve(stack: Stack, settings: Settings, roles: tuple[Role, ...], ending: Ending, *, codec: bool) -> Exit:
+    """Keep workers running until a signal, or until a server has ended."""
+    spares = {} if settings.spare_browsers is not None else {f"{PREFIX}SPARE_BROWSERS": "1"}
+    workers = Supervisor(
+        stack.environment() | spares, settings.home / "log", ready_s=settings.worker_ready_s, tell=_say
+    )
+    codec_server: Child | None = None
+    try:
+        _announce(stack, settings, roles)
+        workers.start(roles)
+        if codec:
+            codec_server = _codec_server(stack)
+        await _watch(stack, workers, ending)
+    finally:
+        await workers.stop(ending.at_once)
+        if codec_server is not None:
+            await codec_server.stop()
+    _say("stopping: servers and browsers")
+    return Exit.DONE
 
 
 def _codec_server(stack: Stack) -> Child:
     settings = stack.settings
     port = str(urlsplit(settings.codec_endpoint or "").port)
-    command = [sys.executable, "-m", "replaywright", "codec-server", "--port", port, "--ui", stack.ui_url or ""]
+    command = [sys.executable, "-m", "replaywright", "codec-server", "--port", port]
     log = settings.home / "log" / "codec-server.log"
     return start_child("codec server", command, log=log, environment=stack.environment())
 
 
-def _already(running: RunningStack) -> str:
+def _already(stack: Stack) -> str:
+    owner = stack.owner
     return (
-        f"a stack is running already: Temporal UI {running.temporal_ui_url or 'unknown'}, "
-        f"Temporal {running.temporal_address}; use it, or stop it where it was started"
+        f"a stack is running already{f' (process {owner.pid})' if owner is not None else ''}: "
+        f"Temporal UI {stack.ui_url or 'unknown'}, Temporal {stack.temporal_address}; use it, or stop it where it was "
+        "started"
     )
 
 
@@ -118,7 +126,7 @@ def _announce(stack: Stack, settings: Settings, roles: tuple[Role, ...]) -> None
     width = max(len(name) for name, _ in rows)
     for name, address in rows:
         output.print_line_as_is(f"{name:<{width}}  {output.plain(address)}")
-    output.print_line("ready: `replaywright run TASK` in another terminal; Ctrl-C stops", style="green")
+    _say("waiting for the worker…" if len(roles) == 1 else "waiting for the workers…")
 
 
 def _model(settings: Settings) -> str:
@@ -127,58 +135,27 @@ def _model(settings: Settings) -> str:
     return settings.model + (f" at {settings.model_base_url}" if settings.model_base_url else "")
 
 
-async def _watch(settings: Settings, workers: "_Workers", stopping: asyncio.Event) -> Exit:
-    """Until Ctrl-C: start workers again; give up when a server has ended."""
-    owns_servers = read_running(settings.home) is not None
-    while not stopping.is_set():
-        if owns_servers and read_running(settings.home) is None:
-            raise StackFailed(f"Temporal or Redis has ended; their logs are in {settings.home / 'log'}")
-        await workers.revive()
-        with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(stopping.wait(), _LOOK_EVERY_S)
-    output.print_line("stopping: steps under way may end; Ctrl-C again ends them at once", style="yellow")
-    return Exit.DONE
+async def _watch(stack: Stack, workers: Supervisor, ending: Ending) -> None:
+    """Return at the first signal.
 
-
-@dataclass
-class _Workers:
-    environment: dict[str, str]
-    logs: Path
-    running: dict[Role, Child] = field(default_factory=dict)
-    ends: list[float] = field(default_factory=list)
-
-    async def start(self, role: Role) -> None:
-        self.running[role] = await start_worker(self.environment, log=self.logs / f"worker-{role}.log", role=role)
-
-    async def revive(self) -> None:
-        """Start workers that have ended again.
-
-        Raises:
-            StackFailed: they end again and again.
-        """
-        for role, worker in list(self.running.items()):
-            status = worker.exit_status()
-            if status is None:
-                continue
-            now = time.monotonic()
-            self.ends = [*(end for end in self.ends if now - end < _STABLE_S), now]
-            if len(self.ends) > _RESTARTS:
-                raise StackFailed(f"{worker.name} ends again and again; its log ends with: {worker.log_tail()[-500:]}")
-            log = worker.log.with_suffix(".previous.log")
-            worker.log.replace(log)  # a new worker writes its log anew
-            output.print_line(
-                f"{worker.name} ended with status {status} (log: {log}): starting it again", style="yellow"
+    Raises:
+        StackFailed: a server has ended.
+    """
+    said_ready = False
+    while not ending.asked.is_set():
+        if (server := stack.ended_server()) is not None:
+            raise StackFailed(
+                f"{server.name} has ended with status {server.exit_status()}; its log is {server.log}\n"
+                f"{server.log_tail()}"
             )
-            await self.start(role)
+        if workers.ready.is_set() and not said_ready:
+            said_ready = True
+            _say("ready: `replaywright run TASK` in another terminal; Ctrl-C stops", style="green")
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(ending.asked.wait(), _LOOK_EVERY_S)
+    _say("stopping: steps under way may end; Ctrl-C again ends them at once", style="yellow")
 
-    async def stop(self, at_once: asyncio.Event) -> None:
-        """Let all of them drain together; end them when `at_once` is set."""
-        draining = {asyncio.create_task(worker.stop(_DRAIN_S)) for worker in self.running.values()}
-        hurry = asyncio.create_task(at_once.wait())
-        while any(not task.done() for task in draining) and not hurry.done():
-            await asyncio.wait({*draining, hurry}, return_when=asyncio.FIRST_COMPLETED)
-        hurry.cancel()
-        if at_once.is_set():
-            for worker in self.running.values():
-                worker.kill()
-        await asyncio.gather(*draining)
+
+def _say(text: str, style: str = "yellow") -> None:
+    with contextlib.suppress(OSError):  # the terminal may be gone, and what was started is stopped all the same
+        output.print_line(text, style=style)

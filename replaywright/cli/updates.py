@@ -1,5 +1,6 @@
 """Telling a run something: its updates, as commands and the client send them."""
 
+import getpass
 import uuid
 from datetime import timedelta
 from typing import TypeVar
@@ -8,6 +9,7 @@ from temporalio.client import WorkflowUpdateFailedError, WorkflowUpdateRPCTimeou
 
 from replaywright.cli.connect import Place, temporal_errors
 from replaywright.cli.follow import handle_of, progress_of
+from replaywright.cli.macs import update_arguments
 from replaywright.domain.base import Record
 from replaywright.domain.questions import Question, Verdict
 from replaywright.domain.runs import PersonVerdict, Progress
@@ -37,8 +39,13 @@ async def updated(
     """
     try:
         with temporal_errors(here.settings, run_id):
+            once = once or uuid.uuid4().hex
             told: _Answer = await handle_of(here.client, run_id).execute_update(
-                update, asked, id=once or uuid.uuid4().hex, result_type=answer, rpc_timeout=limit
+                update,
+                args=update_arguments(here, run_id, update=update, once=once, asked=asked),
+                id=once,
+                result_type=answer,
+                rpc_timeout=limit,
             )
     except WorkflowUpdateFailedError as exc:
         raise InputInvalid(f"{run_id}: {exc.cause}") from exc
@@ -105,3 +112,11 @@ def verdict_on(run_id: str, question: Question, verdict: Verdict, text: str, *, 
         value=plain,
         sealed=box,
     )
+
+
+def who_asks() -> str:
+    """Name the user of this command: the one whose decision it is."""
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):  # no name for this user id, as in some containers
+        return "command line"

@@ -15,12 +15,13 @@ from rich.console import Console
 from rich.live import Live
 from temporalio.client import WorkflowHandle
 
-from replaywright.cli import goal, output
+from replaywright.cli import asking_here, goal, output
 from replaywright.cli.app import Exit
 from replaywright.cli.connect import Place
 from replaywright.cli.follow import Ending, follow
 from replaywright.cli.interrupts import interrupts, unless_left
 from replaywright.cli.starting import Order
+from replaywright.cli.updates import decide, verdict_on, who_asks
 from replaywright.domain.remedies import remedy_of
 from replaywright.domain.runs import Progress, RunResult
 from replaywright.domain.urls import bracketed
@@ -62,7 +63,7 @@ async def watched(here: Place, order: Order, *, fail_on_heal: bool, wait: bool, 
     console = output.for_people(json=json)
     begun = time.monotonic()
     handle = here.client.get_workflow_handle(order.run_id, result_type=RunResult)
-    ending = await _followed(here, handle, console, until_waiting=not wait)
+    ending = await _followed_and_asked(here, handle, console, wait=wait, json=json)
     if ending is None:
         if json:
             output.print_json({"runId": order.run_id, "url": here.run_url(order.run_id), "status": "running"})
@@ -80,6 +81,28 @@ async def watched(here: Place, order: Order, *, fail_on_heal: bool, wait: bool, 
         )
     report(ending, order, here, console, time.monotonic() - begun, healed_fails=status is Exit.HEALED)
     return status
+
+
+async def _followed_and_asked(
+    here: Place, handle: WorkflowHandle[Any, RunResult], console: Console, *, wait: bool, json: bool
+) -> Ending | None:
+    """Follow the run; a question about what a press may send is asked here, on a terminal."""
+    is_terminal = console.is_terminal and not json
+    last = ""
+    while True:
+        ending = await _followed(here, handle, console, until_waiting=is_terminal or not wait)
+        if ending is None or ending.status != "waiting":
+            return ending
+        question = asking_here.asks_here(ending.progress, json=json)
+        if question is None or question.id == last:
+            return ending if not wait else await _followed(here, handle, console, until_waiting=False)
+        verdict = await asking_here.answered(question, lambda line: output.print_line(line, console=console))
+        if verdict is None:
+            return ending
+        last = question.id
+        await decide(
+            here, handle.id, verdict_on(handle.id, question, verdict, "", who=who_asks(), why="on the terminal")
+        )
 
 
 async def _followed(

@@ -7,13 +7,17 @@ guess, because a browser would send it to every other port of this host too.
 
 import hmac
 import secrets
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from html import escape
 from http.cookies import CookieError, SimpleCookie
-from urllib.parse import parse_qs
+from urllib.parse import parse_qsl, urlencode
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import HTMLResponse, PlainTextResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from replaywright.dashboard.entrance import Entrance
 
 COOKIE = "replaywright-dashboard"
 POLICY = (
@@ -32,16 +36,39 @@ HEADERS = {
 }
 
 _ENTERED = """<!doctype html>
-<html lang="en"><meta charset="utf-8"><meta http-equiv="refresh" content="0;url=./">
-<title>Replaywright</title><p><a href="./">Go on to the dashboard</a></p></html>
+<html lang="en"><meta charset="utf-8"><meta http-equiv="refresh" content="0;url={to}">
+<title>Replaywright</title><p><a href="{to}">Go on</a></p></html>
 """
-_STRANGE = "open the dashboard by the address that `replaywright dashboard` printed: it holds a token\n"
+
+
+@dataclass(frozen=True)
+class Guarded:
+    """What is behind a guard."""
+
+    name: str
+    told_by: str
+    """Which command prints the address."""
+    cookie: str
+    methods: tuple[str, ...]
+    headers: Mapping[str, str]
+
+
+_DASHBOARD = Guarded("the dashboard", "`replaywright dashboard`", COOKIE, ("GET", "HEAD"), HEADERS)
 
 
 class Guard:
     """Lets those requests through to the pages that may be answered, and adds what every answer says of itself."""
 
-    def __init__(self, app: ASGIApp, *, hosts: Collection[str], origins: Collection[str]) -> None:
+    def __init__(
+        self,
+        app: ASGIApp,
+        *,
+        hosts: Collection[str],
+        origins: Collection[str],
+        pages: Guarded = _DASHBOARD,
+        entrance: Entrance | None = None,
+        path: str | None = None,
+    ) -> None:
         """Guard `app`.
 
         Args:
@@ -49,19 +76,22 @@ class Guard:
             hosts: Names under which the server may be addressed, with port: a page that lets its own name point to
                 this machine is refused.
             origins: Of the pages that may ask.
+            pages: What they are.
+            entrance: None: a new one.
+            path: Of the pages; None: the entrance's name.
         """
         self._app = app
         self._hosts = hosts
         self._origins = origins
-        self._token = secrets.token_urlsafe(32)
-        self._session = secrets.token_urlsafe(32)
-        self.path = f"/{secrets.token_hex(6)}/"
+        self._pages = pages
+        self._entrance = entrance or Entrance.derived(secrets.token_bytes(32))
+        self.path = path or f"/{self._entrance.name}/"
         """Below this the pages are."""
 
     @property
     def entrance(self) -> str:
         """Path and query of the address to open."""
-        return f"{self.path}?token={self._token}"
+        return f"{self.path}?token={self._entrance.token}"
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request."""
@@ -74,7 +104,7 @@ class Guard:
         async def sent(message: Message) -> None:
             if message["type"] == "http.response.start":
                 headers = MutableHeaders(scope=message)
-                for name, value in HEADERS.items():
+                for name, value in self._pages.headers.items():
                     headers.setdefault(name, value)
             await send(message)
 
@@ -86,37 +116,46 @@ class Guard:
 
     def _refusal(self, scope: Scope) -> Response | None:
         """The answer to a request that nobody should make; None for one that may be looked at."""
-        headers = Headers(scope=scope)
+        headers, pages = Headers(scope=scope), self._pages
         if headers.get("host", "") not in self._hosts:
-            return PlainTextResponse("this is not the address of the dashboard\n", 421)
+            return PlainTextResponse(f"this is not the address of {pages.name}: {self._strange}", 421)
         origin = headers.get("origin")
         if origin is not None and origin not in self._origins:
-            return PlainTextResponse("pages of other origins may not read the dashboard\n", 403)
+            return PlainTextResponse(f"pages of other origins may not read {pages.name}\n", 403)
         is_visit = headers.get("sec-fetch-mode") == "navigate" and headers.get("sec-fetch-dest") == "document"
         if headers.get("sec-fetch-site", "none") not in ("none", "same-origin") and not is_visit:
-            return PlainTextResponse("pages of other origins may not read the dashboard\n", 403)
-        if scope["method"] not in ("GET", "HEAD"):
-            return PlainTextResponse("the dashboard only reads\n", 405, {"Allow": "GET, HEAD"})
+            return PlainTextResponse(f"pages of other origins may not read {pages.name}\n", 403)
+        if scope["method"] not in pages.methods:
+            allowed = ", ".join(pages.methods)
+            return PlainTextResponse(f"{pages.name} takes {allowed} only\n", 405, {"Allow": allowed})
         if scope["path"] == "/favicon.ico":  # browsers ask for it on behalf of pages that name no icon
             return Response(status_code=204)
-        return None if scope["path"].startswith(self.path) else PlainTextResponse(_STRANGE, 404)
+        return None if scope["path"].startswith(self.path) else PlainTextResponse(self._strange, 404)
 
     def _entry(self, scope: Scope) -> Response | None:
         """The answer to one who brings the token, or nothing; None for one who has entered."""
-        given = parse_qs(scope["query_string"].decode("latin-1")).get("token", [""])[0]
-        if scope["path"] == self.path and given and hmac.compare_digest(given.encode(), self._token.encode()):
+        query = parse_qsl(scope["query_string"].decode("latin-1"), keep_blank_values=True)
+        given = dict(query).get("token", "")
+        if given and hmac.compare_digest(given.encode(), self._entrance.token.encode()):
+            rest = urlencode([(name, value) for name, value in query if name != "token"])
+            to = scope["raw_path"].decode("latin-1") + (f"?{rest}" if rest else "")
             # A page of its own, not a redirect: to that no cookie would be sent where the visit began elsewhere.
-            answer = HTMLResponse(_ENTERED)
-            answer.set_cookie(COOKIE, self._session, path=self.path, httponly=True, samesite="strict")
+            answer = HTMLResponse(_ENTERED.format(to=escape(to, quote=True)))
+            answer.set_cookie(
+                self._pages.cookie, self._entrance.session, path=self.path, httponly=True, samesite="strict"
+            )
             return answer
-        if not hmac.compare_digest(_cookie(Headers(scope=scope)).encode(), self._session.encode()):
-            return PlainTextResponse(_STRANGE, 401)
+        if not hmac.compare_digest(self._cookie(Headers(scope=scope)).encode(), self._entrance.session.encode()):
+            return PlainTextResponse(self._strange, 401)
         return None
 
+    @property
+    def _strange(self) -> str:
+        return f"open {self._pages.name} by the address that {self._pages.told_by} prints: it holds a token\n"
 
-def _cookie(headers: Headers) -> str:
-    try:
-        found = SimpleCookie(headers.get("cookie", "")).get(COOKIE)
-    except CookieError:
-        return ""
-    return found.value if found is not None else ""
+    def _cookie(self, headers: Headers) -> str:
+        try:
+            found = SimpleCookie(headers.get("cookie", "")).get(self._pages.cookie)
+        except CookieError:
+            return ""
+        return found.value if found is not None else ""

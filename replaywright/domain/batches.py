@@ -126,6 +126,8 @@ class RowsToDo(Record):
     """How many of the others ended how."""
     chunks: int = 0
     """Chunks that there are."""
+    admitted: str = ""
+    """Proof of a signed start for the executions that continue the batch as new."""
 
 
 class Begun(Record):
@@ -207,6 +209,8 @@ class BatchInput(Record):
     """Of every run."""
     attributes: dict[str, str | int] = Field(default_factory=dict)
     """Search attributes of every run."""
+    admitted: str = ""
+    """Of an execution that continues another as new: proof that the first one's start was signed."""
     rows_per_history: int = Field(400, ge=1)
     """Rows after which the workflow continues as new."""
     state: BatchState = Field(default_factory=BatchState)

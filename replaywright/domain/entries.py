@@ -8,6 +8,7 @@ from pydantic import Field
 from replaywright.domain.actions import Action, Cause, Effect
 from replaywright.domain.base import Record
 from replaywright.domain.predicates import Predicate
+from replaywright.domain.press_grants import Grant
 from replaywright.domain.probing import SiteProbe
 from replaywright.domain.targets import Target
 
@@ -75,6 +76,8 @@ class ActionCacheEntry(Target):
     """Where the site shows that the step took effect: proposed by a model while it was learned, and tried."""
     good_snapshot: str = ""
     """Digest, in the artifact store, of the snapshot after this step in a good run; empty when there is none."""
+    granted: tuple[Grant, ...] = ()
+    """What the step sent when it was verified, and who let it: another element may send the same, and nothing else."""
     hold: bool = False
     """A heal that waits for a person (heal mode `propose`): not promoted when the run is verified."""
     signature: str = ""

@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from fnmatch import fnmatchcase
 from typing import Any, TypeAlias
 
+from replaywright.domain import expressions
 from replaywright.domain.observed import (
     SAFE_METHODS,
     AssertionContext,
@@ -109,10 +110,18 @@ def _of_address(predicate: UrlContains | UrlMatches | TitleContains, context: As
         case UrlContains(url_contains=text):
             return _verdict(text in context.url, "url_differs", expected=text)
         case UrlMatches(url_matches=pattern):
-            return _verdict(re.search(pattern, context.url) is not None, "url_differs", expected=pattern)
+            return _url_matches(pattern, context.url)
         case TitleContains(title_contains=text):
             title = shorten(context.title, URL_LIMIT)
             return _verdict(text_matches(text, context.title), "title_differs", expected=text, actual=title)
+
+
+def _url_matches(pattern: str, url: str) -> PredicateResult:
+    try:
+        return _verdict(expressions.found_in(pattern, url), "url_differs", expected=pattern)
+    except expressions.Unusable as exc:
+        shown = shorten(pattern, URL_LIMIT)
+        return _verdict(False, "pattern_unusable", decided=False, expected=shown, error=shorten(str(exc), URL_LIMIT))
 
 
 def _of_page(predicate: Predicate, seen: ProbeResult) -> PredicateResult:  # noqa: PLR0911 - one case a kind

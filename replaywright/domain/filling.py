@@ -160,10 +160,10 @@ def _filled_test(test: CellTest, values: Mapping[str, str]) -> CellTest:
     given = {name: re.escape(value) for name, value in values.items()} if test.matches is not None else values
     told = test.model_dump(exclude_none=True)
     filled = {
-        key: fill(one, given) if isinstance(one, str) else [fill(each, given) for each in one]
+        key: fill(one, given) if isinstance(one, str) else tuple(fill(each, given) for each in one)
         for key, one in told.items()
     }
-    return CellTest.model_validate(filled)
+    return test.model_copy(update=filled)
 
 
 def _filled_field(field: ExtractField, values: Mapping[str, str]) -> ExtractField:

@@ -10,7 +10,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from replaywright.domain.actions import Effect
-from replaywright.domain.asked import PRESSING, planned_deeds
 from replaywright.domain.base import Record
 from replaywright.domain.goal_runs import STEPS
 from replaywright.domain.lists import list_parameter
@@ -20,7 +19,6 @@ from replaywright.domain.steps import ForEach, Step
 from replaywright.domain.tasks import parse_task
 from replaywright.domain.templates import fill, generalise, parameters_in, texts_of
 from replaywright.domain.text import normalise
-from replaywright.domain.weighty import deeds_in, objection
 from replaywright.domain.wording import meaning_of
 from replaywright.errors import InputInvalid, PlanRefused
 
@@ -43,14 +41,6 @@ _LONG = 3
 """Characters from which on `generalise` replaces a value inside a text."""
 
 
-class GoalRules(Record):
-    """What a plan for a goal is checked against."""
-
-    plan: PlanRules
-    asked: frozenset[str] = frozenset()
-    """Deeds that the goal asks for."""
-
-
 class GoalPlan(Record):
     """A part of a plan that may be carried out."""
 
@@ -61,7 +51,7 @@ class GoalPlan(Record):
 
 def checked_goal_plan(
     items: Sequence[Mapping[str, Any]],
-    rules: GoalRules,
+    plan: PlanRules,
     *,
     complete: bool,
     verify: Sequence[Mapping[str, Any]],
@@ -71,7 +61,7 @@ def checked_goal_plan(
 
     Args:
         items: Steps as the planner wrote them.
-        rules: What the plan is checked against.
+        plan: What the plan is checked against.
         complete: Whether the goal is reached after them.
         verify: What shall hold at the end, as the planner wrote it.
         last: The planner will not be asked again: what is only wanted for a later skill is done without.
@@ -79,7 +69,6 @@ def checked_goal_plan(
     Raises:
         PlanRefused: it breaks a rule.
     """
-    plan = rules.plan
     if not (items or complete):
         raise PlanRefused("there are no steps: give some, or say that the plan is complete, or why you give up")
     if plan.position + len(items) > STEPS:
@@ -88,7 +77,7 @@ def checked_goal_plan(
         )
     templates = [_templated(f"step {number}", item, plan) for number, item in enumerate(items, 1)]
     steps = checked_steps(templates, plan) if templates else ()
-    _does_what_was_asked(steps, rules, last=last)
+    _uses_values_first(steps, plan, last=last)
     ends = tuple(_verified(verify, plan)) if complete else ()
     if complete and (unused := _unused((*plan.plan[: plan.position], *steps), plan, last=last)):
         raise PlanRefused(f"no step uses {{{{{unused[0]}}}}}, which is a value of the goal: use it, or give up")
@@ -97,16 +86,17 @@ def checked_goal_plan(
     return GoalPlan(steps=steps, complete=complete, verify=ends)
 
 
-def _does_what_was_asked(steps: Sequence[Step], rules: GoalRules, *, last: bool) -> None:
-    plan = rules.plan
+def _uses_values_first(steps: Sequence[Step], rules: PlanRules, *, last: bool) -> None:
+    """See that all values of the goal are used before a step that cannot be taken back.
+
+    Raises:
+        PlanRefused: one is not.
+    """
     for index, step, until in _each(steps):
-        if why := objection(planned_deeds(step), rules.asked):
-            raise PlanRefused(f"step {index + 1} is not done: {why}")
-        said = planned_deeds(step) if step.action in PRESSING else ()
-        weighty = step.effect in (Effect.COMMIT, Effect.IRREVERSIBLE) or any(map(deeds_in, said))
-        used_until = (*plan.plan[: plan.position], *steps[:index], until)
-        tolerant = last and not _enters_something_else(used_until, plan)
-        if weighty and (unused := _unused(used_until, plan, last=tolerant)):
+        used_until = (*rules.plan[: rules.position], *steps[:index], until)
+        tolerant = last and not _enters_something_else(used_until, rules)
+        is_final = step.effect in (Effect.COMMIT, Effect.IRREVERSIBLE)
+        if is_final and (unused := _unused(used_until, rules, last=tolerant)):
             raise PlanRefused(
                 f"step {index + 1} cannot be taken back, and {{{{{unused[0]}}}}}, a value of the goal, has not "
                 "been used by then: enter it before"

@@ -158,8 +158,6 @@ class PlanRequest(Record):
     task: Task
     """With the parameters; its goal is a template."""
     values: dict[str, str] = Field(default_factory=dict)
-    verbs: tuple[str, ...] = ()
-    """What the goal asks for, in the labeller's words: it has seen no page."""
     plan: tuple[Step, ...] = ()
     """Steps done, and those that remain where one failed."""
     position: int = 0

@@ -63,8 +63,8 @@ def host_rule(pattern: str, field: str, *, denies: bool = False) -> HostRule:
     return HostRule(text=text, kind=kind, host=host, port=port, ports=ports, addresses=addresses)
 
 
-def host_rules(name: str, hosts: "Hosts", field: str = "hosts") -> HostRules:
-    """All patterns of one author.
+def host_rules(name: str, hosts: "Hosts", field: str = "hosts", *, is_operators: bool = False) -> HostRules:
+    """Read all patterns of one author.
 
     Raises:
         InputInvalid: one of them is none.
@@ -73,6 +73,7 @@ def host_rules(name: str, hosts: "Hosts", field: str = "hosts") -> HostRules:
         name=name,
         allow=tuple(host_rule(each, f"{field}.allow[{index}]") for index, each in enumerate(hosts.allow)),
         deny=tuple(host_rule(each, f"{field}.deny[{index}]", denies=True) for index, each in enumerate(hosts.deny)),
+        is_operators=is_operators,
     )
 
 
@@ -80,8 +81,8 @@ def site_rules(task: "Task", values: Mapping[str, str]) -> tuple[HostRule, ...]:
     """What a task may reach because it says so by its own addresses: that of its start, and those of its gotos.
 
     Each gives its host and port; without a port in it, 80 and 443, because sites lead from the one to the other. A name
-    also gives the one with `www.` before it, or without. An address that is not public is named by being written, and
-    so is `localhost`; a name that leads to such an address is not. What cannot be read gives nothing.
+    also gives the one with `www.` before it, or without. Whether an address that is not public may be reached is the
+    operator's to say. What cannot be read gives nothing.
     """
     found: dict[tuple[str, int | None], HostRule] = {}
     for address in _addresses(task, values):
@@ -177,11 +178,6 @@ def _rules_of(address: WebAddress) -> Iterator[HostRule]:
     if address_of(address.host) is not None:
         host = str(ip_network(address.host))
         yield HostRule(text=text, kind="network", host=host, port=port, ports=ports, is_site=True)
-        return
-    if _is_here(address.host):
-        yield HostRule(
-            text=text, kind="name", host=address.host, port=port, ports=ports, addresses=_LOOPBACK, is_site=True
-        )
         return
     names = [address.host]
     if "." in (bare := address.host.removeprefix("www.")):

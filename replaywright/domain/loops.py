@@ -5,12 +5,12 @@ outcomes of a plan's steps writes the same plan out of it, in the workflow, afte
 """
 
 import json
-import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from typing import Any, TypeAlias
 
+from replaywright.domain import expressions
 from replaywright.domain.base import Record
 from replaywright.domain.fingerprints import acts_of, digest
 from replaywright.domain.outcomes import ITEM_SKIPPED, StepOutcome
@@ -136,8 +136,12 @@ def _tester(test: CellTest) -> Callable[[str], bool]:
         contained = normalise(test.contains)
         return lambda text: contained in normalise(text)
     if test.matches is not None:
-        pattern = re.compile(test.matches)
-        return lambda text: pattern.search(text) is not None
+        pattern = test.matches
+        try:  # with the values of its parameters it may be larger than RE2 takes
+            expressions.found_in(pattern, "")
+        except expressions.Unusable as exc:
+            raise ActionFailed("pattern_unusable", f"where: {exc}", dispatched=False) from exc
+        return lambda text: expressions.found_in(pattern, text)
     names = {normalise(name) for name in test.none_of or test.one_of or (test.equals or "",)}
     return lambda text: (normalise(text) in names) is (test.none_of is None)
 

@@ -118,6 +118,8 @@ class HostRules(Record):
     """Told with everything that is refused for it."""
     allow: tuple[HostRule, ...] = ()
     deny: tuple[HostRule, ...] = ()
+    is_operators: bool = False
+    """The operator wrote it: only then do its addresses that are not public count, and its names of own services."""
 
 
 class OwnService(Record):
@@ -127,6 +129,8 @@ class OwnService(Record):
     host: str
     """A name in lower case, or an address."""
     port: int
+    addresses: tuple[str, ...] = ()
+    """Addresses that the name has, as far as they are known."""
 
 
 class NetworkPolicy(Record):
@@ -134,7 +138,11 @@ class NetworkPolicy(Record):
 
     rules: tuple[HostRules, ...] = ()
     """All of them have to allow a connection; without any there is none."""
+    granted: tuple[HostRule, ...] = ()
+    """Addresses that are not public and that the operator granted on this machine, beside those of the rules."""
     own: tuple[OwnService, ...] = ()
+    own_networks: tuple[str, ...] = ()
+    """Networks of which everything is ours."""
     up_bytes: int | None = None
     """What all connections together may send; None is without limit."""
     down_bytes: int | None = None
@@ -213,13 +221,44 @@ def decide(policy: NetworkPolicy, host: str, port: int, address: str | None = No
     for rules in policy.rules:
         if not (decision := _decide_by(rules, name, port, literal, target)).is_allowed:
             return decision
-    if (service := _own_service(policy, name, port, target)) is not None:
-        return Decision(
-            is_allowed=False,
-            rule="own-service",
-            reason=f"it is {service.name}, which no page may reach unless hosts.allow names it with its port",
-        )
+    if not (decision := _decide_special(policy, name, port, literal, target)).is_allowed:
+        return decision
+    if (own := _own(policy, name, port, target)) and not opens_own(policy, name, port):
+        return own_service(own)
     return ALLOWED
+
+
+def own_service(name: str) -> Decision:
+    """Return the refusal of a server of ours."""
+    return Decision(is_allowed=False, rule="own-service", reason=f"it is {name}, which no page may reach")
+
+
+def opens_own(policy: NetworkPolicy, host: str, port: int) -> bool:
+    """Return whether the operator's policy names exactly this host and port: then it is opened although it is ours."""
+    return any(rules.is_operators and any(_names(rule, host, port) for rule in rules.allow) for rules in policy.rules)
+
+
+def not_granted(rules: Iterable[HostRule], policy: NetworkPolicy) -> Decision | None:
+    """Return the refusal of the first rule that asks for addresses which are not public and which nobody granted."""
+    granting = [*policy.granted, *(rule for each in policy.rules if each.is_operators for rule in each.allow)]
+    for rule in rules:
+        wanted = (rule.host,) if rule.kind == "network" else rule.addresses
+        for network in wanted:
+            if _is_public(network) or any(_covers(grant, rule, network) for grant in granting):
+                continue
+            return _ask_for(f"{rule.text} asks for addresses that are not public", rule.text)
+    return None
+
+
+def grants_nothing(rule: HostRule) -> bool:
+    """Return whether no address that is not public is named by a rule."""
+    named = (rule.host,) if rule.kind == "network" else rule.addresses
+    return all(map(_is_public, named))
+
+
+def is_address(host: str) -> bool:
+    """Return whether a host is an address in digits, and no name."""
+    return _parsed(host) is not None
 
 
 def describe(address: str) -> str:
@@ -238,13 +277,69 @@ def _decide_by(rules: HostRules, host: str, port: int, literal: Address | None, 
     if not allowing:
         hint = f"to allow it, add {_pattern(host, port)!r} to hosts.allow"
         return Decision(is_allowed=False, rule=f"{rules.name}: hosts.allow", reason=hint)
+    return ALLOWED
+
+
+def _decide_special(
+    policy: NetworkPolicy, host: str, port: int, literal: Address | None, target: Address | None
+) -> Decision:
+    """Decide by the operator's word alone about an address that is not public."""
+    is_named_here = host == "localhost" or host.endswith(".localhost")
+    if is_named_here and (target is None or not _special(target)):
+        target = ip_address("127.0.0.1")
     if target is None or not (what := _special(target)):
         return ALLOWED
-    if any(rule.grants(target, what) for rule in allowing):
+    granting = [*policy.granted, *(rule for each in policy.rules if each.is_operators for rule in each.allow)]
+    about = (rule for rule in granting if rule.covers_host(host, literal) and rule.covers_port(port))
+    if any(rule.grants(target, what) for rule in about):
         return ALLOWED
-    wanted = _pattern(host, port) + ("" if literal is not None else f"={target}")
-    reason = f"{target} is a {what} address: to allow it, add {wanted!r} to hosts.allow"
-    return Decision(is_allowed=False, rule=f"{rules.name}: addresses", reason=reason)
+    is_here = what in ("loopback", "unspecified")
+    article = "an" if what[0] in "aeiou" else "a"
+    said = "an address of this machine" if is_here else f"{article} {what} address"
+    shown = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+    by_itself = literal is not None or is_named_here
+    lead = f"{shown} is {said}" if by_itself else f"{shown} leads to {target}, {said}"
+    return _ask_for(lead, _pattern(host, port) + ("" if by_itself else f"={target}"))
+
+
+def _ask_for(why: str, pattern: str) -> Decision:
+    reason = f"{why}; allow it: replaywright hosts allow {_quoted(pattern)}"
+    return Decision(is_allowed=False, rule="addresses", reason=reason)
+
+
+def _quoted(pattern: str) -> str:
+    """Return a pattern as a word of a command line."""
+    return f"'{pattern}'" if set("[]*") & set(pattern) else pattern
+
+
+def _is_public(network: str) -> bool:
+    """Return whether no address of this network is a special one."""
+    parsed = ip_network(network)
+    if any(each.version == parsed.version and each.overlaps(parsed) for _, networks in _SPECIAL for each in networks):
+        return False
+    return not any(address in parsed for address in _METADATA if address.version == parsed.version)
+
+
+def _covers(grant: HostRule, rule: HostRule, network: str) -> bool:
+    """Return whether a grant allows all that a rule asks for of this network."""
+    granted = (grant.host,) if grant.kind == "network" else grant.addresses
+    if grant.kind == "network" and rule.kind != "network":
+        return False
+    if grant.kind != "network" and (grant.kind != rule.kind or grant.host != rule.host):
+        return False
+    parsed = ip_network(network)
+    has_ports = grant.ports == "all" or (
+        all(grant.covers_port(port) for port in USUAL_PORTS)
+        if rule.ports == "usual"
+        else rule.port is not None and grant.covers_port(rule.port)
+    )
+    return has_ports and any(_is_within(parsed, ip_network(each)) for each in granted)
+
+
+def _is_within(inner: IPv4Network | IPv6Network, outer: IPv4Network | IPv6Network) -> bool:
+    if isinstance(inner, IPv4Network):
+        return isinstance(outer, IPv4Network) and inner.subnet_of(outer)
+    return isinstance(outer, IPv6Network) and inner.subnet_of(outer)
 
 
 def _pattern(host: str, port: int) -> str:
@@ -253,23 +348,28 @@ def _pattern(host: str, port: int) -> str:
     return shown if port in USUAL_PORTS else f"{shown}:{port}"
 
 
-def _own_service(policy: NetworkPolicy, host: str, port: int, target: Address | None) -> OwnService | None:
+def _own(policy: NetworkPolicy, host: str, port: int, target: Address | None) -> str:
+    """Name of the own server that a connection gets to; empty for others."""
     for service in policy.own:
-        if service.port != port or not _is_at(service.host, host, target):
-            continue
-        if not all(any(_names(rule, host, port) for rule in rules.allow) for rules in policy.rules):
-            return service
-    return None
+        if service.port == port and any(
+            _is_at(where, host, port, target) for where in (service.host, *service.addresses)
+        ):
+            return service.name
+    if target is not None and (networks := [each for each in policy.own_networks if _within(target, (each,))]):
+        return f"in {networks[0]}, a network of Replaywright's own services"
+    return ""
 
 
-def _is_at(where: str, host: str, target: Address | None) -> bool:
-    """Whether a connection to `host` gets to `where`; what listens on loopback does so on all of it."""
+def _is_at(where: str, host: str, port: int, target: Address | None) -> bool:
+    """Return whether a connection to `host` gets to `where`; what listens on loopback does so on all of it."""
     place = _parsed(where)
     if place is None:
         is_here = where == "localhost" or where.endswith(".localhost")
         return host == where or (is_here and target is not None and _is_loopback(target))
     if target is None:
         return False
+    if port in USUAL_PORTS and host != where and not _special(place):
+        return False  # many sites share one public address, and are told apart by their names
     return _inner(target) == _inner(place) or (_is_loopback(place) and _is_loopback(target))
 
 

@@ -12,6 +12,7 @@ from replaywright.domain.fingerprints import digest
 from replaywright.domain.observed import PredicateResult
 from replaywright.domain.overrides import Due
 from replaywright.domain.pictures import Box
+from replaywright.domain.press_grants import Consequence, Grant
 
 
 class Lookup(Record):
@@ -51,6 +52,8 @@ class UnsafeRequest(Record):
     """request, beacon, websocket; `following` when a document that came of the step sent it."""
     broken: bool = False
     """Whether the connection broke: it may have got there or not."""
+    fields: tuple[str, ...] = ()
+    """Names of what it sends, never the values: see `press_grants.field_names`."""
 
 
 class DownloadedFile(Record):
@@ -241,6 +244,10 @@ class StepOutcome(Record):
     """With `done_before` and `doubt_before`: the fingerprint under which the lineage has the same act."""
     box: Box | None = None
     """Where the element was that it acted on, in the page; None where no picture of it is wanted."""
+    consequence: Consequence | None = None
+    """With `ungranted`: the request that was thrown away."""
+    granted: tuple[Grant, ...] = ()
+    """What a press that a model chose was let send, and on whose word."""
     due: tuple[Due, ...] = ()
     """Override rules whose `when` holds at the end of the step; told to the workflow, not recorded in the ledger."""
 

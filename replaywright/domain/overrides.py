@@ -8,6 +8,7 @@ from urllib.parse import urlsplit
 
 from pydantic import Field, field_validator, model_validator
 
+from replaywright.domain import expressions
 from replaywright.domain.actions import Effect, effect_of
 from replaywright.domain.base import Authored, Record
 from replaywright.domain.evaluation import evaluate
@@ -43,7 +44,7 @@ class Preference(Authored):
     order: Order
     """`first` and `last` in document order; `lowest` and `highest` by a number in the element's row, as a price."""
     by: str | None = None
-    """Regular expression that finds the number in the row, in its first group if it has one; without it, the only
+    """Regular expression (RE2) that finds the number in the row, in its first group if it has one; without it, the only
     amount of money in the row, or else its only number."""
 
     @field_validator("among")
@@ -56,10 +57,8 @@ class Preference(Authored):
     @field_validator("by")
     @classmethod
     def _compiles(cls, pattern: str | None) -> str | None:
-        try:
-            re.compile(pattern or "")
-        except re.error as exc:
-            raise ValueError(f"not a regular expression ({exc})") from exc
+        if pattern is not None:
+            expressions.check(pattern)
         return pattern
 
     @model_validator(mode="after")

@@ -5,15 +5,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
 from replaywright.domain.actions import Action, Effect, effect_of
-from replaywright.domain.asked import goes_out, made_up, planned_deeds, sends_on
 from replaywright.domain.base import Record
 from replaywright.domain.loops import parameters_of
+from replaywright.domain.model_limits import goes_out, made_up, sends_on
 from replaywright.domain.steps import Extract, ForEach, Goto, PersonStep, Step, action_of, arguments_of
 from replaywright.domain.tasks import Task, parse_task
 from replaywright.domain.templates import fill, parameters_in, texts_of
 from replaywright.domain.text import normalise
 from replaywright.domain.urls import origin_of
-from replaywright.domain.weighty import objection
 from replaywright.errors import InputInvalid, PlanRefused
 
 STEPS_LIMIT = 20
@@ -73,8 +72,6 @@ class PlanRules(Record):
     """Of the page that the plan goes on from."""
     page: str = ""
     """What the planner was shown of it."""
-    asked: frozenset[str] | None = None
-    """Deeds that the task asks for; None where nothing is known of that, or another check looks at it."""
 
 
 def checked_plan(items: Sequence[Mapping[str, Any]], rules: PlanRules) -> tuple[Step, ...]:
@@ -124,8 +121,6 @@ def _is_of_the_task(place: str, step: Step, rules: PlanRules) -> None:
         PlanRefused: it does.
     """
     task = rules.task
-    if rules.asked is not None and (why := objection(planned_deeds(step), rules.asked)):
-        raise PlanRefused(f"{place} is not done: {why}")
     known = (task.url, rules.url, *_first_urls(rules.plan))
     if sends_on(step, known=known):
         raise PlanRefused(f"{place}: goto opens no address with another one in it")

@@ -121,8 +121,28 @@ class Wishes(Authored):
         return roots
 
 
+class Learning(Authored):
+    """What holds while a task is learned."""
+
+    trust: tuple[HostPattern, ...] = ()
+    """Sites on which nobody is asked about what a press sends that a model chose. `*:*` is every site."""
+
+    @field_validator("trust")
+    @classmethod
+    def _are_patterns(cls, patterns: tuple[str, ...]) -> tuple[str, ...]:
+        for index, pattern in enumerate(patterns):
+            try:
+                host_rule(pattern, f"[{index}]")
+            except InputInvalid as exc:
+                raise ValueError(str(exc)) from exc
+        return patterns
+
+
 class Policy(Wishes):
     """What runs may reach and do, as an operator writes it."""
+
+    learning: Learning = Learning()
+    """What holds while a task is learned."""
 
     name: str = Field("policy", pattern=r"^[a-z0-9][a-z0-9-]{0,62}$")
     """Told with everything that it blocks."""

@@ -1,12 +1,12 @@
 """The part of an operator's and a task's policy that is about hosts, joined: both have to allow a connection."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from replaywright.domain.effective import Effective, name_of
 from replaywright.domain.guard import Refusal
-from replaywright.domain.host_rules import host_rules, network_policy
-from replaywright.domain.network_policy import HostRule, HostRules, NetworkPolicy, decide
+from replaywright.domain.host_rules import host_rule, host_rules, network_policy
+from replaywright.domain.network_policy import HostRule, HostRules, NetworkPolicy, decide, not_granted
 from replaywright.domain.policy import Policy
 from replaywright.domain.steps import ForEach, Goto, Step
 from replaywright.domain.tasks import Task
@@ -15,28 +15,40 @@ from replaywright.domain.urls import bracketed, web_address
 from replaywright.errors import InputInvalid
 
 _MB = 1024 * 1024
-_LEFT_TO_THE_TASK = HostRule(text="*", kind="any", ports="all", addresses=("0.0.0.0/0", "::/0"))
-"""What an operator allows who says only what is denied: whatever the task names, but for a cloud's metadata."""
+_LEFT_TO_THE_TASK = HostRule(text="*", kind="any", ports="all")
+"""What an operator allows who says only what is denied: every public address that the task names."""
 
 
 def limit_of(operator: Policy | None) -> HostRules | None:
     """What an operator says of hosts; None if that is nothing."""
     if operator is None or operator.hosts is None:
         return None
-    rules = host_rules(name_of(operator), operator.hosts)
+    rules = host_rules(name_of(operator), operator.hosts, is_operators=True)
     if "allow" in operator.hosts.model_fields_set:
         return rules
     return rules.model_copy(update={"allow": (_LEFT_TO_THE_TASK,)})
 
 
-def narrowed(policy: NetworkPolicy, operator: Policy | None) -> NetworkPolicy:
-    """What a run asks for, as far as an operator allows it."""
+def narrowed(policy: NetworkPolicy, operator: Policy | None, granted: Sequence[HostRule]) -> NetworkPolicy:
+    """Return what a run asks for, as far as an operator allows it; what it says in the operator's name does not count.
+
+    Args:
+        policy: what the run asks for.
+        operator: who limits it.
+        granted: addresses that are not public and that the operator granted on this machine.
+    """
+    asked = NetworkPolicy(
+        rules=tuple(rules.model_copy(update={"is_operators": False}) for rules in policy.rules),
+        granted=tuple(granted),
+        up_bytes=policy.up_bytes,
+        down_bytes=policy.down_bytes,
+    )
     if operator is None:
-        return policy
+        return asked
     limit = limit_of(operator)
-    return policy.model_copy(
+    return asked.model_copy(
         update={
-            "rules": policy.rules if limit is None else (limit, *policy.rules),
+            "rules": asked.rules if limit is None else (limit, *asked.rules),
             "up_bytes": _least(policy.up_bytes, operator.traffic.up_mb),
             "down_bytes": _least(policy.down_bytes, operator.traffic.down_mb),
         }
@@ -63,9 +75,15 @@ class Named:
     refusal: Refusal | None = None
 
 
-def named(policy: Effective, task: Task, steps: Iterable[Step], values: Mapping[str, str]) -> Iterator[Named]:
-    """The pages that a task opens by their addresses, each held against the policy."""
-    network = narrowed(wanted(task, values), policy.operator)
+def named(
+    policy: Effective, task: Task, steps: Iterable[Step], values: Mapping[str, str], granted: Sequence[HostRule]
+) -> Iterator[Named]:
+    """Hold what a task names against the policy: the pages that it opens, and addresses that it asks for."""
+    network = narrowed(wanted(task, values), policy.operator, granted)
+    hosts = None if task.policy is None else task.policy.hosts
+    refused = None if hosts is None else not_granted(host_rules("task", hosts, "policy.hosts").allow, network)
+    if refused is not None:
+        yield Named("policy.hosts.allow", "", refusal=Refusal(rule=refused.rule, reason=refused.reason))
     found = [("url", task.url)] if task.url else []
     for place, url in (*found, *_gotos(steps)):
         if parameters_in(url) - values.keys():
@@ -81,7 +99,9 @@ def named(policy: Effective, task: Task, steps: Iterable[Step], values: Mapping[
         yield Named(place, url, f"{bracketed(address.host)}:{address.port}", refusal)
 
 
-def on_goto(operator: Policy | None, step: Step, values: Mapping[str, str]) -> Refusal | None:
+def on_goto(
+    operator: Policy | None, step: Step, values: Mapping[str, str], granted: Callable[[], Sequence[HostRule]]
+) -> Refusal | None:
     """Why an operator does not let a page be opened; whether the task lets it is the session's to decide."""
     limit = limit_of(operator)
     if limit is None or not isinstance(step, Goto):
@@ -90,8 +110,27 @@ def on_goto(operator: Policy | None, step: Step, values: Mapping[str, str]) -> R
         address = web_address(fill(step.url, values), "goto")
     except InputInvalid as exc:
         return Refusal(rule="addresses of pages", reason=str(exc))
-    decision = decide(NetworkPolicy(rules=(limit,)), address.host, address.port)
+    decision = decide(NetworkPolicy(rules=(limit,), granted=tuple(granted())), address.host, address.port)
     return None if decision.is_allowed else Refusal(rule=decision.rule, reason=decision.reason)
+
+
+def trusting(operator: Policy | None, origin: str) -> str:
+    """The operator's rule by which what a model's presses send to this origin needs no grant; empty for none."""
+    if operator is None or not operator.learning.trust:
+        return ""
+    rules = (host_rule(each, "learning.trust") for each in operator.learning.trust)
+    trusted = HostRules(name="learning", allow=tuple(_reaching(rule) for rule in rules))
+    try:
+        address = web_address(origin)
+    except InputInvalid:
+        return ""
+    is_trusted = decide(NetworkPolicy(rules=(trusted,)), address.host, address.port).is_allowed
+    return f"{name_of(operator)}: learning.trust" if is_trusted else ""
+
+
+def _reaching(rule: HostRule) -> HostRule:
+    """The rule wherever its name leads to: what may be connected to at all is decided elsewhere."""
+    return rule if rule.kind == "network" else rule.model_copy(update={"addresses": _LEFT_TO_THE_TASK.addresses})
 
 
 def _gotos(steps: Iterable[Step], within: str = "") -> Iterator[tuple[str, str]]:

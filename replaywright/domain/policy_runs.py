@@ -4,6 +4,7 @@ from pydantic import Field
 
 from replaywright.domain.base import Record
 from replaywright.domain.effective import Caps, Used
+from replaywright.domain.starts import StartMark
 from replaywright.domain.steps import Step
 from replaywright.domain.tasks import Task
 
@@ -25,3 +26,9 @@ class Granted(Record):
     """It may; this is what it has to keep to beside what is decided at every step."""
 
     caps: Caps = Caps()
+    start: StartMark = ""
+    """How the run was started: with a MAC, without one, or nobody looked."""
+    fault: str = ""
+    """Why its start is not signed."""
+    admitted: str = ""
+    """Proof of a signed start for the executions that continue this one as new."""

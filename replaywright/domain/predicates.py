@@ -11,6 +11,7 @@ from typing import Annotated, Any, TypeVar
 from pydantic import Discriminator, Field, Tag, field_validator, model_validator
 from typing_extensions import TypeAliasType
 
+from replaywright.domain import expressions
 from replaywright.domain.base import Authored
 from replaywright.domain.observed import ElementProbe, Probe, TextProbe
 from replaywright.domain.targets import ElementQuery
@@ -47,15 +48,12 @@ class UrlContains(PredicateBase):
 
 class UrlMatches(PredicateBase):
     url_matches: str
-    """A regular expression, searched for anywhere in the URL."""
+    """A regular expression (RE2), searched for anywhere in the URL."""
 
     @field_validator("url_matches")
     @classmethod
     def _compiles(cls, pattern: str) -> str:
-        try:
-            re.compile(pattern)
-        except re.error as exc:
-            raise ValueError(f"not a regular expression ({exc})") from exc
+        expressions.check(pattern)
         return pattern
 
 

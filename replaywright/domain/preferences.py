@@ -4,6 +4,7 @@ import re
 from collections.abc import Sequence
 from decimal import Decimal
 
+from replaywright.domain import expressions
 from replaywright.domain.base import Record
 from replaywright.domain.identity import TEST_IDS
 from replaywright.domain.overrides import OverrideRule, Preference
@@ -107,8 +108,7 @@ def _preferred(prefer: Preference, snapshot: Snapshot, picked: Element) -> Eleme
 def _amounts(row: str, by: str | None) -> list[tuple[Decimal, str]]:
     """Numbers of a row that may be meant, each with its currency."""
     if by is not None:
-        found = re.search(by, row)
-        text = "" if found is None else (found[1] if found.re.groups else found[0]) or ""
+        text = expressions.part_found(by, row) or ""
         amounts = _money(text) or _numbers(text)
     else:
         amounts = _money(row) or _numbers(row)

@@ -67,6 +67,8 @@ class QuestionKind(StrEnum):
     """Whether to repeat what the lineage has done under another chain of steps."""
     APPROVE = "approve"
     """Whether something may be done."""
+    CONSEQUENCE = "consequence"
+    """Whether a press that a model chose may send what it would send."""
     VERIFICATION_CODE = "verification_code"
     """A code that only the person has."""
     SOLVE_CAPTCHA = "solve_captcha"

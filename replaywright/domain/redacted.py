@@ -106,7 +106,10 @@ def redacted_outcome(outcome: StepOutcome, secrets: Redacts) -> StepOutcome:
 
 
 def _redacted_evidence(evidence: Evidence, redact: Callable[[str], str]) -> Evidence:
-    requests = tuple(request.model_copy(update={"url": redact(request.url)}) for request in evidence.requests)
+    requests = tuple(
+        request.model_copy(update={"url": redact(request.url), "fields": _all(request.fields, redact)})
+        for request in evidence.requests
+    )
     files = tuple(
         file.model_copy(update={"name": redact(file.name), "url": redact(file.url)}) for file in evidence.files
     )

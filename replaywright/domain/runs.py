@@ -5,7 +5,6 @@ from typing import Any, Literal, TypeAlias
 
 from pydantic import Field
 
-from replaywright.domain.asked_for import Asked
 from replaywright.domain.base import Record
 from replaywright.domain.budgets import Limits
 from replaywright.domain.checkpoints import Checkpoint
@@ -20,6 +19,7 @@ from replaywright.domain.overrides import Due
 from replaywright.domain.pictures import Pictures
 from replaywright.domain.policy import Wishes
 from replaywright.domain.predicates import Predicate
+from replaywright.domain.press_grants import Consent, Grant, RequestKind
 from replaywright.domain.probing import SiteProbe
 from replaywright.domain.questions import APPROVE_WITHIN_S, Question, UserAnswer, Verdict
 from replaywright.domain.sessions import SessionRef
@@ -28,6 +28,7 @@ from replaywright.domain.steering import Said, Steering
 from replaywright.domain.steps import ForEach, Step
 from replaywright.domain.targets import Target
 from replaywright.domain.tasks import Task
+from replaywright.domain.trusted_context import TrustedContext
 
 FILES_KEPT = 200
 """Downloaded files that a run's result lists at most: it has to fit into the history."""
@@ -159,13 +160,15 @@ class ActionRequest(Record):
     item: str = ""
     """Which item of a list it is done for, without its value: `invoice 2/5`; for the trace. Empty outside of lists."""
     site: str = ""
-    """The address that the task begins at: secrets that nobody bound may be entered there. Empty: nowhere."""
+    """The address that the task begins at: a code that a person gives may be entered there. Empty: nowhere."""
     policy: Wishes | None = None
     """What the task asks for and limits itself to. The operator's policy is the worker's own."""
     used: Used = Used()
     """What the run has done by now of all that a policy limits."""
     pictures: Pictures = Pictures.FAILURES
     """Of which steps pictures are kept."""
+    consent: Consent | None = None
+    """Of a press that a model chose and no author declared: what stands behind it. None where nobody has to."""
 
 
 class NearOutcome(Record):
@@ -211,8 +214,8 @@ class ProposeRequest(Record):
     """Digest in the artifact store."""
     missed: Lookup = Lookup()
     tenant: str = "default"
-    asked: Asked | None = None
-    """What the element is held against; None in runs that began before there was such a thing."""
+    trusted: TrustedContext = TrustedContext()
+    """What the element is compared with."""
 
 
 class ReviseRequest(Record):
@@ -525,6 +528,10 @@ class RunState(Record):
     """What the next step that can never be undone does, if a person has approved of it."""
     used: Used = Used()
     """What was done by now of all that a policy limits; its seconds are told by `begun`."""
+    grants: tuple[Grant, ...] = ()
+    """What persons have granted in this run."""
+    denials: tuple[RequestKind, ...] = ()
+    """What they have not."""
     steering: Steering = Steering()
     """What people have asked of it meanwhile."""
     begun: float = 0.0
@@ -655,6 +662,8 @@ class RunInput(Record):
     named: str = ""
     """Name of a skill: the run begins by looking up the version that is run by this name then. `task` is not looked at,
     and `values` are those given; what they lack and the version has a default for is filled in."""
+    admitted: str = ""
+    """Of an execution that continues another as new: proof that the first one's start was signed. ."""
     schedule: str = ""
     """Id of the Temporal schedule that starts it. Each start is then a lineage of its own, though Temporal may give two
     of them the same workflow id."""

@@ -1,4 +1,4 @@
-"""Where a secret may be entered: the domains that it is bound to, or else the task's own site.
+"""Hosts that a secret is bound to by the operator: it is entered nowhere else, and an unbound one nowhere at all.
 
 What is compared are origins as the browser serialises them (`https://shop.example:8443`): of the document that is
 typed into and of every document around it. All of them have to be allowed, and an origin that says nothing (`null`, of
@@ -33,7 +33,7 @@ class Site:
     plain: bool = False
     """Whether pages that came over http will do as well."""
     own: bool = False
-    """The task's own site: the host, with or without `www.`, and the names below it."""
+    """The site at an address: the host, with or without `www.`, and the names below it. For codes that people give."""
 
     def has(self, origin: str) -> bool:
         """Whether a document of that origin belongs to it."""
@@ -62,28 +62,23 @@ class Site:
 
 @dataclass(frozen=True)
 class BoundSecret:
-    """A secret that is about to be entered, and where that may be."""
+    """A secret that is about to be entered, and the sites that may get it."""
 
     name: str
     sites: tuple[Site, ...]
-    """None at all: nowhere."""
-    declared: bool = False
-    """Whether people bound it to these; else it is the task's own site."""
 
     def refusal(self, origins: Sequence[str]) -> str:
         """Why it may not be entered into a document of the first of `origins`, inside those of the others; "" if so."""
         strange = next((origin for origin in origins if not any(site.has(origin) for site in self.sites)), None)
         if strange is None and origins:
             return ""
-        shown = repr((strange or "")[:200])
-        if self.declared:
-            bound = f"is bound to {', '.join(map(str, self.sites)) or 'no domain'}"
-            remedy = "add the domain to"
-        else:
-            bound = f"is not bound, so it belongs to the task's own site ({', '.join(map(str, self.sites)) or 'none'})"
-            remedy = "if it belongs there, name the domain in"
-        variable = f"REPLAYWRIGHT_SECRET_{self.name}_DOMAINS"
-        return f"{RULE}: secret {self.name!r} may not be entered at {shown}: it {bound}; {remedy} {variable}"
+        if not self.sites:
+            return f"{RULE}: {unbound(self.name, strange or '')}"
+        shown, bound = repr((strange or "")[:200]), ", ".join(map(str, self.sites))
+        return (
+            f"{RULE}: secret {self.name!r} may not be entered at {shown}: it is bound to {bound}; if it belongs there, "
+            f"{_remedy(self.name, strange or '')}"
+        )
 
 
 def refusal(secrets: Sequence[BoundSecret], origins: Sequence[str]) -> str:
@@ -91,8 +86,23 @@ def refusal(secrets: Sequence[BoundSecret], origins: Sequence[str]) -> str:
     return next((why for secret in secrets if (why := secret.refusal(origins))), "")
 
 
+def unbound(name: str, url: str) -> str:
+    """Tell that the secret is bound to no host, and the command that binds it to the site at `url`."""
+    return f"secret {name!r} is bound to no host and is entered nowhere: {_remedy(name, url)}"
+
+
+def pattern_at(url: str) -> str:
+    """Pattern that binds a secret to the host at `url` and to no other; "" when that is no address of a site."""
+    parts = _split(url)
+    if parts is None or not parts.hostname:
+        return ""
+    host = _host_of(parts)
+    port = "" if parts.port in (None, _PORTS[parts.scheme]) else f":{parts.port}"
+    return f"{'http://' if parts.scheme == 'http' and not is_loopback(host) else ''}{host}{port}"
+
+
 def own_site(url: str) -> tuple[Site, ...]:
-    """The site of a task that begins at `url`; none when that is no address of one."""
+    """The site at `url`; none when that is no address of one."""
     parts = _split(url)
     if parts is None or not parts.hostname:
         return ()
@@ -120,6 +130,14 @@ def is_loopback(host: str) -> bool:
         return ipaddress.ip_address(host.strip("[]")).is_loopback
     except ValueError:
         return False
+
+
+def _remedy(name: str, url: str) -> str:
+    host = pattern_at(url) or "HOST"
+    return (
+        f"`replaywright secrets bind {name} {host}` (a worker of another home: "
+        f"REPLAYWRIGHT_SECRET_{name}_DOMAINS={host})"
+    )
 
 
 def _site(part: str, variable: str) -> Site:

@@ -32,11 +32,9 @@ class Key:
     def derived(self, purpose: str, tenant: str = "") -> bytes:
         """32 bytes for one purpose and tenant."""
         told = canonical({"purpose": purpose, "tenant": tenant})
-        # Here and not above: a command that signs and encrypts nothing begins without this library.
-        from cryptography.hazmat.primitives import hashes  # noqa: PLC0415
-        from cryptography.hazmat.primitives.kdf.hkdf import HKDF  # noqa: PLC0415
-
-        return HKDF(hashes.SHA256(), KEY_BYTES, salt=b"replaywright", info=told).derive(self.secret)
+        # HKDF of one block: every command that starts a run needs it, and loading a library takes longer than the rest.
+        extracted = hmac.digest(b"replaywright", self.secret, "sha256")
+        return hmac.digest(extracted, told + b"\x01", "sha256")
 
 
 def parse_keys(text: str) -> tuple[Key, ...]:
@@ -81,7 +79,7 @@ class Signed:
 
     tenant: str
     kind: str
-    """entry, entry-active, skill, skill-active, override, trace."""
+    """entry, entry-active, skill, skill-statuses, override, trace."""
     name: str
     """The key in Redis, and where it holds several records, which of them."""
     schema: int
@@ -94,7 +92,7 @@ class Signer:
 
     def __init__(self, keys: Sequence[Key] = ()) -> None:
         self._keys = tuple(keys)
-        self._derived: dict[tuple[str, str], bytes] = {}
+        self._derived: dict[tuple[str, str, str], bytes] = {}
 
     @property
     def key_ids(self) -> tuple[str, ...]:
@@ -108,19 +106,32 @@ class Signer:
 
     def sign(self, what: Signed) -> str:
         """The signature; empty without keys."""
-        return _joined(self._keys[0].id, self._mac(self._keys[0], what)) if self._keys else ""
+        return self.mac("sign", what.tenant, _told(what))
 
     def fault(self, what: Signed, signature: str) -> Fault | None:
         """Why this is not what the signature was made of; None if it is, and always without keys."""
-        if not self._keys:
-            return None
+        return self.mac_fault("sign", what.tenant, _told(what), signature) if self._keys else None
+
+    def mac(self, purpose: str, tenant: str, told: Mapping[str, Any]) -> str:
+        """MAC of JSON-like data with the key for this purpose and tenant; empty without keys.
+
+        Raises:
+            ValueError: JSON cannot carry the data exactly.
+        """
+        return self._mac(self._keys[0], purpose, tenant, canonical(dict(told))) if self._keys else ""
+
+    def mac_fault(self, purpose: str, tenant: str, told: Mapping[str, Any], signature: str) -> Fault | None:
+        """Why this is not what the MAC was made of; None if it is. Without keys everything is unsigned."""
         key_id, separator, _ = signature.partition(":")
         if not separator:
             return Fault.UNSIGNED
         key = next((key for key in self._keys if key.id == key_id), None)
         if key is None:
             return Fault.UNKNOWN_KEY
-        expected = _joined(key.id, self._mac(key, what))
+        try:
+            expected = self._mac(key, purpose, tenant, canonical(dict(told)))
+        except (RecursionError, ValueError):  # nobody can have signed it
+            return Fault.ALTERED
         # As bytes: what stands in Redis may be anything.
         same = hmac.compare_digest(expected.encode(), signature.encode("utf-8", "surrogatepass"))
         return None if same else Fault.ALTERED
@@ -129,18 +140,11 @@ class Signer:
         """Whether the key that signs now made it."""
         return not self._keys or signature.startswith(f"{self._keys[0].id}:")
 
-    def _mac(self, key: Key, what: Signed) -> bytes:
-        derived = self._derived.get((key.id, what.tenant))
+    def _mac(self, key: Key, purpose: str, tenant: str, data: bytes) -> str:
+        derived = self._derived.get((key.id, purpose, tenant))
         if derived is None:
-            derived = self._derived[key.id, what.tenant] = key.derived("sign", what.tenant)
-        told: dict[str, Any] = {
-            "kind": what.kind,
-            "name": what.name,
-            "payload": dict(what.payload),
-            "schema": what.schema,
-            "tenant": what.tenant,
-        }
-        return hmac.digest(derived, canonical(told), "sha256")
+            derived = self._derived[key.id, purpose, tenant] = key.derived(purpose, tenant)
+        return _joined(key.id, hmac.digest(derived, data, "sha256"))
 
 
 UNSIGNED: Final = Signer()
@@ -151,6 +155,16 @@ def text_digest(text: str | bytes) -> str:
     """SHA-256 of the text, for a payload: the bytes that are read are the bytes that were signed."""
     data = text if isinstance(text, bytes) else text.encode("utf-8", "surrogatepass")
     return hashlib.sha256(data).hexdigest()
+
+
+def _told(what: Signed) -> dict[str, Any]:
+    return {
+        "kind": what.kind,
+        "name": what.name,
+        "payload": dict(what.payload),
+        "schema": what.schema,
+        "tenant": what.tenant,
+    }
 
 
 def _joined(key_id: str, mac: bytes) -> str:

@@ -6,6 +6,7 @@ from typing import Annotated, Any, Literal, TypeAlias
 
 from pydantic import Field, field_validator, model_validator
 
+from replaywright.domain import expressions
 from replaywright.domain.actions import Action, Effect, effect_of
 from replaywright.domain.base import Authored
 from replaywright.domain.predicates import (
@@ -470,15 +471,13 @@ class CellTest(Authored):
     none_of: tuple[str, ...] | None = Field(None, min_length=1)
     """Equal to none of these."""
     matches: str | None = Field(None, min_length=1)
-    """A regular expression, searched for anywhere in the text."""
+    """A regular expression (RE2), searched for anywhere in the text."""
 
     @field_validator("matches")
     @classmethod
     def _compiles(cls, pattern: str | None) -> str | None:
-        try:
-            re.compile(pattern or "")
-        except re.error as exc:
-            raise ValueError(f"not a regular expression ({exc})") from exc
+        if pattern is not None:
+            expressions.check(pattern)
         return pattern
 
     @model_validator(mode="before")

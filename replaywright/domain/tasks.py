@@ -1,5 +1,6 @@
 """What people write: a task with its parameters; read from a file's data, and given its parameters' values."""
 
+import contextlib
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Literal, Self, TypeAlias, TypeVar
@@ -14,8 +15,8 @@ from replaywright.domain.lists import list_of, list_value
 from replaywright.domain.policy import Wishes
 from replaywright.domain.predicates import KINDS, Predicate, fill_predicate
 from replaywright.domain.steps import Extract, Fill, ForEach, Goto, Paste, Step, Type, Upload
-from replaywright.domain.templates import lone_parameter, malformed_in, parameters_in, secrets_in, texts_of
-from replaywright.errors import InputInvalid
+from replaywright.domain.templates import fill, lone_parameter, malformed_in, parameters_in, secrets_in, texts_of
+from replaywright.errors import InputInvalid, ReplaywrightError
 
 _Authored = TypeVar("_Authored", bound=Authored)
 _Written: TypeAlias = "tuple[str, Step, dict[str, Any], ForEach | None]"
@@ -314,6 +315,14 @@ class Several(str):
         one = super().__new__(cls, each[-1] if each else "")
         one.each = tuple(each)
         return one
+
+
+def begins_at(task: Task, values: Mapping[str, str]) -> str:
+    """First address that the task names and `values` fill; "" without one."""
+    for url in filter(None, (task.url, *(step.url for step in task.steps if step.action == "goto"))):
+        with contextlib.suppress(ReplaywrightError):
+            return fill(url, values)
+    return ""
 
 
 def bind_parameters(task: Task, given: Mapping[str, str], *, place: str = "--param ") -> dict[str, str]:

@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from typing import Final
 
 from replaywright.domain.templates import Place
-from replaywright.export import code, layout
+from replaywright.export import code, layout, patterns
 from replaywright.export.code import Call, Condition, Expression, Name, Part, Pattern, Statement, Text
 from replaywright.export.layout import WIDTH, Piece, atom, columns
 from replaywright.export.names import PYTHON_RESERVED, identifiers, snake
@@ -241,7 +241,8 @@ class PythonCode:
         found = f"cells[{python_string(cell.column)}]"
         if cell.kind == "matches":
             self.modules.add("import re")
-            return f"re.search({self._regex((cell.texts[0],), is_pattern=True).flat}, {found})"
+            pattern = patterns.in_python(cell.texts[0].literal or "") or ""
+            return f"re.search({self._regex((pattern,)).flat}, {found})"
         self.helpers.add("alike")
         words = [f"alike({self.expression(one)})" for one in cell.texts]
         match cell.kind:
@@ -429,14 +430,14 @@ class PythonCode:
         )
         return f"f{quote}{body}{quote}"
 
-    def _regex(self, parts: Sequence[str | Text], *, is_pattern: bool = False) -> Piece:
-        """A regular expression's text; of a `Text` the letters themselves, unless it is a pattern itself."""
+    def _regex(self, parts: Sequence[str | Text]) -> Piece:
+        """A regular expression's text; of a `Text` the letters themselves."""
         pieces: list[Piece] = []
         run = ""
         for part in parts:
             literal = part if isinstance(part, str) else part.literal
             if literal is not None:
-                run += literal if isinstance(part, str) or is_pattern else regex_escaped(literal)
+                run += literal if isinstance(part, str) else regex_escaped(literal)
                 continue
             assert isinstance(part, Text)
             self.modules.add("import re")

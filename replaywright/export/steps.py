@@ -20,7 +20,7 @@ from replaywright.domain.runs import step_title
 from replaywright.domain.steps import Step, action_of
 from replaywright.domain.targets import Target
 from replaywright.domain.templates import lone_parameter, parameters_in, texts_of
-from replaywright.export import code
+from replaywright.export import code, patterns
 from replaywright.export.checks import Checks
 from replaywright.export.code import (
     CODE,
@@ -326,6 +326,9 @@ class Steps:
         body = self.written(step.steps, within=f"{place}.", numbered=number, loop=step.item)
         cells = []
         for column, test in step.where.items():
+            if test.matches is not None and not (patterns.shared(test.matches) and patterns.in_python(test.matches)):
+                why = f"matches {test.matches!r} has what Python's or JavaScript's expressions have not"
+                return [self._notes.warn(f"{place}.where[{column}]", why)]
             cells.append(_cell(column, test))
         stops, skips = step.on_more == "stop", step.on_failure == "skip_item"
         columns = columns_in(step) if step.is_table else ()

@@ -301,7 +301,7 @@ class TypeScriptCode:
         found = f"(cells[{typescript_string(cell.column)}] ?? '')"
         if cell.kind == "matches":
             raw = cell.texts[0].literal or ""
-            pattern = patterns.shared(raw) or Pattern((raw,))
+            pattern = patterns.shared(raw) or Pattern(())
             return f"{self._regex(pattern.parts, ignore_case=pattern.ignore_case)}.test({found})"
         alike = self._helper("alike")
         words = [f"{alike}({self.expression(one)})" for one in cell.texts]

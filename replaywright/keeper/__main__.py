@@ -8,6 +8,7 @@ import stat
 import sys
 from pathlib import Path
 
+from replaywright.children import write_no_core_files
 from replaywright.keeper.process import Keeper
 from replaywright.keeper.protocol import KeeperOptions
 
@@ -38,6 +39,7 @@ def main() -> int:
     if arguments.detach and os.fork():
         os._exit(0)  # without flushing and clean-up: that is the child's
     os.umask(0o077)
+    write_no_core_files()
     text = Path(arguments.options[1:]).read_text("utf-8") if arguments.options.startswith("@") else arguments.options
     options = KeeperOptions.model_validate_json(text)
     arguments.dir.mkdir(mode=0o700, parents=True, exist_ok=True)

@@ -9,6 +9,8 @@ from typing import Literal
 from replaywright.keeper import clock
 from replaywright.keeper.protocol import ConnectionRecord
 
+SWITCHED = 101
+"""Status of a connection that speaks another protocol from then on."""
 CAPACITY = 4096
 """Connections remembered; a busy page makes some hundred. A full ring is about 3 MB."""
 
@@ -37,6 +39,13 @@ class Connection:
     first_down_s: float | None = None
     last_down_s: float | None = None
     closed_s: float | None = None
+    passed_for: object | None = None
+    """The operation of the gate that has let some of it go while it holds what follows."""
+
+    @property
+    def is_one_request(self) -> bool:
+        """Whether all of its bytes are one request: not those of a tunnel, nor those after an upgrade."""
+        return self.kind == "http" and self.status != SWITCHED
 
     def record(self) -> ConnectionRecord:
         """Return what is known of it now."""

@@ -104,13 +104,12 @@ def command_line(
 ) -> list[str]:
     """Return the arguments that start Chromium with one empty page and no way out but the proxy.
 
-    Its debugging port is chosen by Chromium, on loopback; it is read from `DevToolsActivePort` in the profile.
+    It speaks DevTools over inherited descriptors only (`replaywright.keeper.pipe`): a port serves every local user.
     """
     arguments = [
         executable,
         f"--user-data-dir={profile}",
-        "--remote-debugging-port=0",
-        "--remote-debugging-address=127.0.0.1",
+        "--remote-debugging-pipe",
         f"--proxy-server=http://127.0.0.1:{proxy_port}",
         *ONLY_THROUGH_THE_PROXY,
         *QUIET,

@@ -1,25 +1,31 @@
 """Chromium as a process: started so that it dies with the keeper, ended so that nothing of it stays."""
 
 import asyncio
+import contextlib
 import ctypes
 import logging
 import os
 import signal
+import socket
 import subprocess
 import sys
 import time
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 
 import psutil
 
 from replaywright.errors import StackFailed
 from replaywright.keeper.identity import ProcessIdentity, identify
+from replaywright.keeper.multiplexer import Multiplexer
+from replaywright.keeper.pipe import READ_FD, WRITE_FD, reserved_descriptors
+from replaywright.keeper.websocket import WebSocket
 
 LOGGED_LINES = 200
 """So many lines of Chromium's own complaints are kept."""
 KILL_TIMEOUT_S = 10.0
 POLL_S = 0.01
+EXIT_S = 1.0
+"""Between the end of the pipe and the end of the process."""
 
 _PR_SET_PDEATHSIG = 1
 _PR_SET_CHILD_SUBREAPER = 36
@@ -33,10 +39,13 @@ def become_subreaper() -> None:
         _LIBC.prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 
 
-def _spawn(arguments: Sequence[str], environment: Mapping[str, str]) -> subprocess.Popen[bytes]:
+def _spawn(arguments: Sequence[str], environment: Mapping[str, str], end: socket.socket) -> subprocess.Popen[bytes]:
+    """Start it with this end of its debugging pipe, and die with this process."""
     parent = os.getpid()
 
-    def die_with_parent() -> None:
+    def prepare() -> None:
+        os.dup2(end.fileno(), READ_FD)
+        os.dup2(end.fileno(), WRITE_FD)
         if sys.platform == "linux":
             _LIBC.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
             if os.getppid() != parent:  # it died before the call above
@@ -50,7 +59,8 @@ def _spawn(arguments: Sequence[str], environment: Mapping[str, str]) -> subproce
             stderr=subprocess.PIPE,
             env=environment,
             process_group=0,
-            preexec_fn=die_with_parent,  # noqa: PLW1509  the keeper has no other thread that could hold a lock
+            pass_fds=(READ_FD, WRITE_FD),
+            preexec_fn=prepare,  # noqa: PLW1509  the keeper has no other thread that could hold a lock
         )
     except OSError as error:
         raise StackFailed(f"cannot start {arguments[0]!r}: {error}") from error
@@ -59,55 +69,63 @@ def _spawn(arguments: Sequence[str], environment: Mapping[str, str]) -> subproce
 class ChromiumProcess:
     """The browser's process group, child of this process."""
 
-    def __init__(self, process: subprocess.Popen[bytes], identity: ProcessIdentity, profile: Path) -> None:
+    def __init__(self, process: subprocess.Popen[bytes], identity: ProcessIdentity) -> None:
         self._process = process
-        self._profile = profile
         self._stderr: asyncio.ReadTransport | None = None
+        self.devtools = Multiplexer()
         self.identity = identity
         self.exit_code: int | None = None
-        self.debugging_port = 0
-        self.websocket_path = ""
+        self._exited = asyncio.Event()
 
     @classmethod
-    async def start(
-        cls, arguments: Sequence[str], *, profile: Path, environment: Mapping[str, str]
-    ) -> "ChromiumProcess":
+    async def start(cls, arguments: Sequence[str], *, environment: Mapping[str, str]) -> "ChromiumProcess":
         """Start it in a process group of its own.
 
         Raises:
             StackFailed: the executable cannot be started.
         """
-        process = _spawn(arguments, environment)
+        with reserved_descriptors():
+            ours, theirs = socket.socketpair()
+            with theirs:
+                process = _spawn(arguments, environment, theirs)
         identity = identify(process.pid)
         if identity is None:
             process.wait()
+            ours.close()
             raise StackFailed(f"{arguments[0]!r} ended at once with code {process.returncode}")
-        chromium = cls(process, identity, profile)
-        transport, _ = await asyncio.get_running_loop().connect_read_pipe(_ComplaintLog, process.stderr)
+        chromium = cls(process, identity)
+        try:
+            await chromium.devtools.open(ours)
+            transport, _ = await asyncio.get_running_loop().connect_read_pipe(_ComplaintLog, process.stderr)
+        except BaseException:  # the keeper is to end already
+            await chromium.kill()
+            raise
         chromium._stderr = transport
         return chromium
 
     async def wait_until_debuggable(self, timeout_s: float) -> None:
-        """Wait for Chromium's debugging port.
+        """Wait until Chromium answers over its debugging pipe.
 
         Raises:
             StackFailed: it exited, or time is up.
         """
-        path = self._profile / "DevToolsActivePort"
-        deadline_s = time.monotonic() + timeout_s
-        while True:
-            try:
-                port, websocket_path, *_ = [*path.read_text("ascii").split("\n"), ""]
-            except FileNotFoundError:
-                port = websocket_path = ""
-            if port and websocket_path:
-                self.debugging_port, self.websocket_path = int(port), websocket_path
-                return
+        try:
+            await self.devtools.call("Browser.getVersion", limit_s=timeout_s)
+        except StackFailed as error:
+            if self.devtools.is_lost:
+                with contextlib.suppress(TimeoutError):
+                    await asyncio.wait_for(self._exited.wait(), EXIT_S)
             if self.exit_code is not None:
-                raise StackFailed(f"Chromium exited with code {self.exit_code} before it was ready")
-            if time.monotonic() > deadline_s:
-                raise StackFailed(f"Chromium opened no debugging port within {timeout_s:g} s")
-            await asyncio.sleep(POLL_S)
+                raise StackFailed(f"Chromium exited with code {self.exit_code} before it was ready") from error
+            raise StackFailed(f"Chromium did not answer over its debugging pipe within {timeout_s:g} s") from error
+
+    async def serve(self, client: WebSocket) -> None:
+        """Connect a client with the browser until it leaves.
+
+        Raises:
+            StackFailed: the browser does not answer.
+        """
+        await self.devtools.serve(client)
 
     def reap(self) -> bool:
         """Collect children that ended; return whether the browser's main process is among those that ended."""
@@ -120,6 +138,7 @@ class ChromiumProcess:
                 break
             if pid == self.identity.pid:
                 self.exit_code = self._process.returncode = os.waitstatus_to_exitcode(status)
+                self._exited.set()
         return self.exit_code is not None
 
     async def kill(self) -> None:
@@ -136,6 +155,7 @@ class ChromiumProcess:
                 _log.error("still alive after %g s: %s", KILL_TIMEOUT_S, [process.pid for process in left])
                 break
             await asyncio.sleep(POLL_S)
+        self.devtools.close()
         if self._stderr is not None:
             self._stderr.close()
 

@@ -17,10 +17,10 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self, TypeVar
 
-import psutil
 from pydantic import ValidationError
 
 import replaywright
+from replaywright.children import for_browser
 from replaywright.domain.network_policy import NetworkPolicy, NetworkSeen
 from replaywright.errors import Fenced, KeeperRefused, KeeperUnavailable
 from replaywright.keeper.identity import ProcessIdentity, boot_id, host_name, is_alive
@@ -48,6 +48,7 @@ from replaywright.keeper.protocol import (
     LeaseReport,
     LendRequest,
     Lent,
+    LetPassRequest,
     Message,
     NetworkReport,
     NetworkRequest,
@@ -72,32 +73,6 @@ MAX_TEMP_BYTES = MAX_SOCKET_PATH_BYTES - len("/org.chromium.Chromium.XXXXXX/Sing
 """Chromium puts a socket into the folder for temporary files, and ends at once where its path is too long for one."""
 UNRECORDED_TTL_S = 120.0
 """A session directory without a record is somebody's start in progress for so long."""
-INHERITED = frozenset(
-    {
-        "PATH",
-        "HOME",
-        "LANG",
-        "LC_ALL",
-        "TZ",
-        "TMPDIR",
-        "USER",
-        "LOGNAME",
-        "DISPLAY",
-        "XAUTHORITY",
-        "WAYLAND_DISPLAY",
-        "XDG_RUNTIME_DIR",
-        "DBUS_SESSION_BUS_ADDRESS",
-        "FONTCONFIG_PATH",
-        "FONTCONFIG_FILE",
-        "LD_LIBRARY_PATH",
-        "SSL_CERT_FILE",
-        "SSL_CERT_DIR",
-        "VIRTUAL_ENV",
-        "PYTHONHOME",
-        "PYTHONDONTWRITEBYTECODE",
-    }
-)
-"""The variables that a keeper and its Chromium get; a worker's others hold keys and addresses."""
 
 ResultT = TypeVar("ResultT", bound=Message)
 
@@ -209,6 +184,12 @@ class KeeperClient:
         """Let held bytes go."""
         return await self._ask(
             PermitRequest(id=next(self._numbers), op_id=op_id, epoch=epoch), OperationRecord, timeout_s
+        )
+
+    async def let_pass(self, op_id: str, epoch: int, *, timeout_s: float = TIMEOUT_S) -> OperationRecord:
+        """Let go what is held now, and go on holding what follows."""
+        return await self._ask(
+            LetPassRequest(id=next(self._numbers), op_id=op_id, epoch=epoch), OperationRecord, timeout_s
         )
 
     async def cut(self, op_id: str, epoch: int, *, timeout_s: float = TIMEOUT_S) -> OperationRecord:
@@ -398,7 +379,7 @@ async def start_keeper(
     if is_ready and record is not None:
         return KeeperHandle(directory, record)
     tail = await asyncio.to_thread(log_tail, directory)
-    await asyncio.to_thread(_end_failed_start, directory)
+    await asyncio.to_thread(end_failed_start, directory)
     raise KeeperUnavailable(f"the keeper of session {options.session_id!r} did not start:\n{tail}")
 
 
@@ -414,9 +395,10 @@ def _spawn(
     directory: Path, options: KeeperOptions, environment: Mapping[str, str], ready_fd: int
 ) -> subprocess.Popen[bytes]:
     """The process that starts the keeper; `ready_fd` is closed here."""
-    kept = {name: value for name, value in environment.items() if name in INHERITED}
+    kept = for_browser(environment)
     if len(os.fsencode(kept.get("TMPDIR", ""))) > MAX_TEMP_BYTES:
         del kept["TMPDIR"]
+    kept["CHROME_CONFIG_HOME"] = str(directory / PROFILE_NAME)  # else crash handlers make folders in the user's own
     package_root = str(Path(replaywright.__file__).parent.parent)
     kept["PYTHONPATH"] = os.pathsep.join(filter(None, [package_root, environment.get("PYTHONPATH", "")]))
     command = [sys.executable, "-m", "replaywright.keeper", "--detach", "--dir", str(directory)]
@@ -452,7 +434,8 @@ async def _wait_ready(fd: int, timeout_s: float) -> bool:
         transport.close()
 
 
-def _end_failed_start(directory: Path) -> None:
+def end_failed_start(directory: Path) -> None:
+    """Kill what was started for this session, which never came up, and delete its directory."""
     _kill_naming(f"--dir {directory}")
     _kill_naming(f"--user-data-dir={directory / PROFILE_NAME}")
     _remove(directory)
@@ -488,7 +471,7 @@ def _is_here(record: SessionRecord) -> bool:
 
 def list_live(sessions_dir: Path) -> list[SessionRecord]:
     """Return the sessions of this host whose keeper lives, those that are starting included."""
-    records = (read_record(directory) for directory in _session_directories(sessions_dir))
+    records = (read_record(directory) for directory in session_directories(sessions_dir))
     return [record for record in records if record is not None and is_live(record)]
 
 
@@ -496,7 +479,7 @@ def count_starting(sessions_dir: Path) -> int:
     """Return how many sessions are about to start: their directory is there, and their keeper has said nothing yet."""
     return sum(
         read_record(directory) is None and not _is_left_over(directory)
-        for directory in _session_directories(sessions_dir)
+        for directory in session_directories(sessions_dir)
     )
 
 
@@ -522,7 +505,7 @@ def reap(sessions_dir: Path) -> list[str]:
     are left to their own deadline, other hosts' sessions to those hosts.
     """
     reaped = []
-    for directory in _session_directories(sessions_dir):
+    for directory in session_directories(sessions_dir):
         record = read_record(directory)
         if record is None:
             if _is_left_over(directory):
@@ -548,7 +531,8 @@ def kill_all(sessions_dir: Path) -> None:
             os.kill(session.keeper.pid, signal.SIGKILL)
 
 
-def _session_directories(sessions_dir: Path) -> list[Path]:
+def session_directories(sessions_dir: Path) -> list[Path]:
+    """Return the directories of all sessions, in the order of their names."""
     try:
         return sorted(path for path in sessions_dir.iterdir() if path.is_dir() and not path.is_symlink())
     except FileNotFoundError:
@@ -564,6 +548,8 @@ def _kill_leftovers(chromium: ProcessIdentity | None, profile: str) -> None:
 
 def _kill_naming(arguments: str) -> None:
     """End every process with these arguments, a path of one session among them, and wait until it is gone."""
+    import psutil  # noqa: PLC0415 - commands import this module, and only what cleans up needs psutil
+
     killed = []
     for process in psutil.process_iter():
         with contextlib.suppress(psutil.Error):

@@ -4,9 +4,13 @@ import time
 from collections.abc import Mapping
 from typing import Final, Literal
 
+from replaywright.domain.urls import bracketed
+from replaywright.keeper.black_box import SWITCHED
 from replaywright.keeper.client import KeeperClient
-from replaywright.keeper.protocol import GatePhase, Moment, OperationRecord
-from replaywright.ports import GateSeen
+from replaywright.keeper.protocol import ConnectionRecord, GatePhase, Moment, OperationRecord
+from replaywright.ports import GateSeen, HeldRequest
+
+_HTTP_PORT: Final = 80
 
 _PHASES: Final[Mapping[GatePhase, Literal["armed", "permitted", "cut", "disarmed"]]] = {
     GatePhase.ARMED: "armed",
@@ -34,6 +38,10 @@ class LocalCommitGate:
     async def permit(self, op_id: str) -> GateSeen:
         """Let held bytes go."""
         return _seen(await self._client.permit(op_id, self._epoch))
+
+    async def let_pass(self, op_id: str) -> GateSeen:
+        """Let go what is held now; see the port."""
+        return _seen(await self._client.let_pass(op_id, self._epoch))
 
     async def cut(self, op_id: str) -> GateSeen:
         """Throw held bytes away, and keep the gate closed."""
@@ -70,8 +78,16 @@ def _seen(record: OperationRecord) -> GateSeen:
         armed_for_s=time.monotonic() - record.armed_at.monotonic_s,
         held_at=_wall(record.first_held_at),
         permitted_at=_wall(record.permitted_at),
+        waiting=tuple(_held(each) for each in record.held),
         note=record.note,
     )
+
+
+def _held(record: ConnectionRecord) -> HeldRequest:
+    if record.kind == "tunnel" or record.status == SWITCHED:
+        return HeldRequest(method="", url=f"https://{bracketed(record.host)}:{record.port}")
+    port = "" if record.port == _HTTP_PORT else f":{record.port}"
+    return HeldRequest(method=record.method, url=f"http://{bracketed(record.host)}{port}{record.path}")
 
 
 def _wall(moment: Moment | None) -> float | None:

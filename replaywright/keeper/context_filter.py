@@ -76,10 +76,9 @@ class Refused(Exception):
 class ContextFilter:
     """Looks at everything that passes between one client and the browser."""
 
-    def __init__(self, context: str, *, is_browser: bool, tabs: Container[str]) -> None:
-        """`tabs` are the pages of the context; without `is_browser` the connection is one page's only."""
+    def __init__(self, context: str, *, tabs: Container[str]) -> None:
+        """`tabs` are the pages of the context."""
         self._context = context
-        self._is_browser = is_browser
         self._tabs = tabs
         self._browsers: set[bytes] = set()
         """Sessions that are the browser's as well."""
@@ -102,7 +101,7 @@ class ContextFilter:
         if method in _FILES:
             raise Refused(command, _NO_FILES)
         session = command.get("sessionId", "")
-        if not self._is_browser or (session and session.encode() not in self._browsers):
+        if session and session.encode() not in self._browsers:
             if method.startswith(_OF_BROWSER) and (method not in _OF_PAGE or "targetId" in command.get("params", {})):
                 raise Refused(command, f"{method} is not for a page of a shared browser")
             return message
@@ -125,8 +124,6 @@ class ContextFilter:
 
     def told(self, message: bytes) -> tuple[bytes | None, tuple[bytes, ...]]:
         """What the client is told of this, and what the browser is answered."""
-        if not self._is_browser:
-            return message, ()
         tail = _TAIL.search(message[-64:])
         if tail is not None and tail[1] not in self._browsers:
             return (None if tail[1].decode() in self._foreign else message), ()

@@ -117,6 +117,9 @@ class Gate:
             if refused is not None:
                 self.refuse(connection, refused)
                 return False
+            if connection.passed_for is not None and self._judge(connection) is not GatePhase.CUT:
+                self._let_go(connection, size)
+                return True
 
     def refuses_tunnels(self) -> bool:
         """Whether a new tunnel is refused outright: after a cut, and without a lease."""
@@ -139,7 +142,10 @@ class Gate:
             return GatePhase.PERMITTED
         if connection.gated and self._lease_lapsed():
             return GatePhase.CUT
-        return GatePhase.PERMITTED if operation is None else operation.phase
+        if operation is None:
+            return GatePhase.PERMITTED
+        has_passed = connection.passed_for is operation and connection.is_one_request
+        return GatePhase.PERMITTED if has_passed and operation.phase is GatePhase.ARMED else operation.phase
 
     def _let_go(self, connection: Connection, size: int) -> None:
         operation = self._current
@@ -258,6 +264,22 @@ class Gate:
         match operation.phase:
             case GatePhase.ARMED:
                 self._permit(operation)
+            case GatePhase.CUT:
+                raise RequestRefused(ErrorCode.REFUSED, f"operation {op_id!r} was cut ({operation.reason})")
+        return self._record(operation)
+
+    def let_pass(self, op_id: str) -> OperationRecord:
+        """Let go what is held now, in its order, and go on holding what follows.
+
+        Of plain HTTP that is the rest of the request as well, of a tunnel only the bytes that are held.
+        """
+        operation = self._armed_or_after(op_id)
+        match operation.phase:
+            case GatePhase.ARMED:
+                operation.permitted_s = operation.permitted_s or time.monotonic()
+                for held in self._held:
+                    held.connection.passed_for = operation
+                self._release(passes=True)
             case GatePhase.CUT:
                 raise RequestRefused(ErrorCode.REFUSED, f"operation {op_id!r} was cut ({operation.reason})")
         return self._record(operation)

@@ -7,6 +7,7 @@ from pathlib import Path
 from replaywright.keeper import clock
 from replaywright.keeper.black_box import BlackBox
 from replaywright.keeper.lending import LentBrowser
+from replaywright.keeper.multiplexer import Multiplexer
 from replaywright.keeper.protocol import LENT_NAME, Lent, Moment, TakenBack
 
 CONNECTIONS_TOLD = 200
@@ -31,10 +32,10 @@ class Hands:
         self.until_s = float("-inf")
         """Until when the browser is lent, on the lease clock."""
 
-    async def lend(self, name: str, lasts_s: float, debugging_port: int) -> Lent:
+    async def lend(self, name: str, lasts_s: float, devtools: Multiplexer) -> Lent:
         """Serve the browser's pages to a person for so long from now; where that is done already, go on with it."""
         if self._lent is None:
-            lent = LentBrowser(debugging_port)
+            lent = LentBrowser(devtools)
             await lent.start()
             self._lent = lent
             self._begun, self._ended = clock.moment(), None

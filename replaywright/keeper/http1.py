@@ -1,40 +1,52 @@
-"""HTTP/1.1 as a forward proxy needs it: where a message ends, and what its head says.
+"""HTTP/1.1 as a forward proxy needs it, without any I/O: h11 finds where messages end and writes them anew.
 
-Without any I/O: bytes go in as they come, split anywhere; heads, body pieces and the end come out. Body pieces are
-the bytes as they were sent, chunk sizes and trailers included, so that passing them on changes nothing. Requests are
-read strictly (what two readers could understand differently is refused, RFC 9112 section 11.2); responses leniently,
-as browsers do.
+Nothing that came from one side is handed to the other as it was: a message is taken apart into head, payload and end,
+and put together again from these, so that both sides agree on where it ends. Requests are read strictly: what two
+readers could understand differently is refused (RFC 9112, section 11.2). Heads of responses are read as leniently as
+Chromium reads them.
 """
 
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+import h11
+
 MAX_HEAD_BYTES = 256 * 1024
-MAX_CHUNK_LINE_BYTES = 16 * 1024
+"""Chromium's own limit."""
 SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS", "TRACE"})
 
 Header = tuple[bytes, bytes]
 
 _TOKEN = re.compile(rb"[!#$%&'*+\-.^_`|~0-9A-Za-z]+")
-_REQUEST_LINE = re.compile(rb"([!#$%&'*+\-.^_`|~0-9A-Za-z]+) ([^\x00-\x20\x7f]+) HTTP/1\.([01])")
-_STATUS_LINE = re.compile(rb"HTTP/1\.([01]) +([1-9][0-9][0-9])(?: ([^\r\n]*))?")
-_FORBIDDEN_IN_VALUE = re.compile(rb"[\x00\r\n]")
-_CHUNK_SIZE = re.compile(rb"([0-9A-Fa-f]{1,15})[ \t]*(?:;[^\r\n]*)?\r\n")
+_LENGTH = re.compile(rb"[0-9]{1,18}")
+_LOOSE_LINE_END = re.compile(rb"(?<!\r)\n|\r(?=[^\n])|\n[ \t]")
+"""A line that does not end with CRLF, or that goes on in the next one."""
+_STATUS_LINE = re.compile(
+    rb"HTTP/([0-9]+)(?:\.([0-9]+))? *([1-9][0-9]{2})(?![0-9])[ \t]*(.*)", re.IGNORECASE | re.DOTALL
+)
+_HTTP = b"http/"
+_SLOP = 4
+"""So many octets before a status line are passed over."""
+_NOT_IN_VALUE = re.compile(rb"[\x00\r\n]")
+_SPACES_IN_VALUE = re.compile(rb"[\x0b\x0c]")
 _HOST_AND_PORT = re.compile(r"(\[[0-9A-Fa-f:.]+\]|[A-Za-z0-9._~\-]+)(?::([0-9]{1,5}))?")
 
+_FRAMING = frozenset({b"content-length", b"transfer-encoding"})
+"""Say where a message ends. They are never dropped, whatever a `Connection` header says of them."""
 _HOP_BY_HOP = frozenset(
     {
         b"connection",
         b"proxy-connection",
         b"keep-alive",
         b"te",
+        b"trailer",
         b"upgrade",
         b"proxy-authorization",
         b"proxy-authenticate",
     }
 )
-"""Meant for one connection only. `transfer-encoding` and `trailer` describe the body, which is passed on as it is."""
+"""Meant for one connection only. `upgrade` among them: Chromium opens a WebSocket through a tunnel."""
 
 
 class HttpError(Exception):
@@ -51,8 +63,6 @@ class RequestHead:
 
     method: str
     target: str
-    version: bytes
-    """`1.0` or `1.1`."""
     headers: tuple[Header, ...]
 
     @property
@@ -63,19 +73,20 @@ class RequestHead:
 
     @property
     def is_safe(self) -> bool:
-        """Whether the method promises to change nothing (RFC 9110, section 9.2.1)."""
-        return self.method in SAFE_METHODS
+        """Whether it promises to change nothing (RFC 9110, section 9.2.1): by its method, and by carrying no data."""
+        return self.method in SAFE_METHODS and not self.has_body
+
+    @property
+    def has_body(self) -> bool:
+        """Whether data may follow."""
+        return bool(values(self.headers, b"transfer-encoding")) or any(
+            value.strip(b"0") for value in values(self.headers, b"content-length")
+        )
 
     @property
     def wants_upgrade(self) -> bool:
         """Whether the client offers to change to another protocol on this connection."""
         return b"upgrade" in tokens(self.headers, b"connection") and bool(values(self.headers, b"upgrade"))
-
-    @property
-    def keeps_alive(self) -> bool:
-        """Whether the client wants to send another request on this connection."""
-        said = tokens(self.headers, b"connection") | tokens(self.headers, b"proxy-connection")
-        return b"close" not in said and (self.version == b"1.1" or b"keep-alive" in said)
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,15 +95,12 @@ class ResponseHead:
 
     status: int
     reason: bytes
-    version: bytes
     headers: tuple[Header, ...]
-    ends_with_connection: bool
-    """The body has no length of its own."""
 
 
 @dataclass(frozen=True, slots=True)
 class Body:
-    """Some bytes of the body, as they were sent."""
+    """Some bytes of the payload."""
 
     data: bytes
 
@@ -163,30 +171,237 @@ def parse_target(target: str) -> Target:
     return Target(host, port, path if path.startswith("/") else f"/{path}")
 
 
-def upstream_head(head: RequestHead, target: Target) -> bytes:
-    """Return the request head for the origin server: origin form, its own `Host`, one request per connection."""
-    dropped = _HOP_BY_HOP | tokens(head.headers, b"connection") | {b"host"}
-    connection: list[Header] = [(b"Connection", b"close")]
-    if head.wants_upgrade:
-        connection = [(b"Connection", b"Upgrade"), *((b"Upgrade", value) for value in values(head.headers, b"upgrade"))]
-    headers = [(b"Host", target.authority.encode("ascii"))]
-    headers += [(name, value) for name, value in head.headers if name.lower() not in dropped]
-    start = f"{head.method} {target.path} HTTP/".encode("latin-1") + head.version
-    return _join(start, [*headers, *connection])
+def _passed_on(headers: Iterable[Header], *also_dropped: bytes) -> list[Header]:
+    """Return the headers that are not for one connection only."""
+    kept = list(headers)
+    dropped = (_HOP_BY_HOP | tokens(kept, b"connection") | set(also_dropped)) - _FRAMING
+    return [(name, value) for name, value in kept if name.lower() not in dropped]
 
 
-def client_head(head: ResponseHead, *, keep_alive: bool, upgraded: bool = False) -> bytes:
-    """Return the response head for the browser."""
-    dropped = _HOP_BY_HOP | tokens(head.headers, b"connection")
-    if values(head.headers, b"transfer-encoding"):
-        dropped |= {b"content-length"}
-    connection: list[Header] = []
-    if upgraded:
-        connection = [(b"Connection", b"Upgrade"), *((b"Upgrade", value) for value in values(head.headers, b"upgrade"))]
-    elif head.status >= 200:
-        connection = [(b"Connection", b"keep-alive" if keep_alive else b"close")]
-    kept = [(name, value) for name, value in head.headers if name.lower() not in dropped]
-    return _join(b"HTTP/1.1 %d %s" % (head.status, head.reason), [*kept, *connection])
+class RequestParser:
+    """The requests on one connection, one after the other, and the answers to them."""
+
+    def __init__(self) -> None:
+        self._http = h11.Connection(h11.SERVER, MAX_HEAD_BYTES)
+
+    def receive(self, data: bytes) -> None:
+        """Take in bytes as they came; none means that no more will come."""
+        self._http.receive_data(data)
+
+    def next_event(self) -> RequestHead | Body | End | None:
+        """Return the next piece, or None when more bytes are needed, or an answer to what came.
+
+        Raises:
+            HttpError: this is not a request that can be understood in one way only.
+        """
+        if self._http.their_state is h11.IDLE:
+            _check_line_ends(self._http.trailing_data[0])
+        try:
+            event = self._http.next_event()
+        except h11.RemoteProtocolError as error:
+            raise HttpError(error.error_status_hint, f"this request cannot be passed on: {error!s:.200}") from None
+        match event:
+            case h11.Request():
+                return _request_head(event)
+            case h11.Data():
+                return Body(event.data)
+            case h11.EndOfMessage():
+                return End()  # without trailers: nothing needs them, and a reader may take them for headers
+        return None
+
+    def take_rest(self) -> bytes:
+        """Return the bytes behind the last event: they belong to another protocol."""
+        return self._http.trailing_data[0]
+
+    def answer(self, piece: ResponseHead | Body | End) -> bytes:
+        """Return a piece of an answer as it is written to this connection.
+
+        Raises:
+            HttpError: the pieces make no response.
+        """
+        match piece:
+            case ResponseHead(status, reason, headers):
+                kind = h11.InformationalResponse if status < 200 else h11.Response
+                return _sent(self._http, kind(status_code=status, reason=reason, headers=_passed_on(headers)))
+            case Body():
+                return _sent(self._http, h11.Data(data=piece.data))
+            case End():
+                return _sent(self._http, h11.EndOfMessage())
+
+    def begin_next(self) -> bool:
+        """Return whether another request may come on this connection, after a request and its answer are complete."""
+        if self._http.our_state is not h11.DONE or self._http.their_state is not h11.DONE:
+            return False
+        self._http.start_next_cycle()
+        return True
+
+
+def _check_line_ends(received: bytes) -> None:
+    """Refuse lines of a head that end in other ways than with CRLF, and those that go on in the next line.
+
+    Raises:
+        HttpError: some do.
+    """
+    end = received.find(b"\r\n\r\n")
+    if _LOOSE_LINE_END.search(received, 0, len(received) if end < 0 else end + 4):
+        raise HttpError(400, "malformed header")
+
+
+def _request_head(request: h11.Request) -> RequestHead:
+    headers = tuple(request.headers.raw_items())
+    codings = values(headers, b"transfer-encoding")
+    lengths = values(headers, b"content-length")
+    if request.http_version not in (b"1.0", b"1.1"):
+        raise HttpError(505, "this is a proxy for HTTP/1")
+    if codings and (lengths or request.http_version == b"1.0"):
+        raise HttpError(400, "both a length and a transfer coding")
+    if request.method == b"CONNECT" and (codings or lengths):
+        raise HttpError(400, "a tunnel is asked for without a body")
+    return RequestHead(request.method.decode("ascii"), request.target.decode("ascii"), headers)
+
+
+class ForwardedRequest:
+    """A request as it is written to the origin server: in origin form, with the `Host` of its address, and the only one
+    on its connection.
+    """
+
+    def __init__(self, head: RequestHead, target: Target) -> None:
+        self._http = h11.Connection(h11.CLIENT, MAX_HEAD_BYTES)
+        headers = [(b"Host", target.authority.encode("ascii")), *_passed_on(head.headers, b"host")]
+        headers.append((b"Connection", b"close"))
+        self.head = _sent(self._http, h11.Request(method=head.method, target=target.path, headers=headers))
+        """The head's bytes."""
+        self.response = ResponseParser(head.method, self._http)
+
+    def piece(self, piece: Body | End) -> bytes:
+        """Return a piece of the request's body as it is written."""
+        return _sent(self._http, h11.Data(data=piece.data) if isinstance(piece, Body) else h11.EndOfMessage())
+
+
+class ResponseParser:
+    """The response to one request, with the interim responses before it."""
+
+    def __init__(self, method: str, http: h11.Connection | None = None) -> None:
+        """`http` has sent the request; without it the request was sent in another way."""
+        if http is None:
+            http = h11.Connection(h11.CLIENT, MAX_HEAD_BYTES)
+            http.send(h11.Request(method=method, target="/", headers=[(b"Host", b"")]))
+        self._http = http
+        self._buffer = bytearray()
+        self._at_eof = False
+
+    @property
+    def has_begun(self) -> bool:
+        """Whether anything of a head is there that is not complete."""
+        return bool(self._buffer)
+
+    def receive(self, data: bytes) -> None:
+        """Take in bytes as they came; none means that no more will come."""
+        self._at_eof = self._at_eof or not data
+        if self._http.their_state is h11.SEND_RESPONSE:
+            self._buffer += data
+        else:
+            self._http.receive_data(data)
+
+    def next_event(self) -> ResponseHead | Body | End | None:
+        """Return the next piece, or None when more bytes are needed. An interim response (1xx) has no `End`.
+
+        Raises:
+            HttpError: this is not a response.
+        """
+        is_head = self._http.their_state is h11.SEND_RESPONSE
+        if is_head:
+            lines = self._take_head()
+            if lines is None:
+                return None
+            self._http.receive_data(_tidied(lines))
+        try:
+            event = self._http.next_event()
+        except h11.RemoteProtocolError as error:
+            raise HttpError(502, f"the server's answer is not HTTP/1: {error!s:.200}") from None
+        match event:
+            case h11.InformationalResponse() | h11.Response():
+                if self._http.their_state is not h11.SEND_RESPONSE:
+                    self._begin_body()
+                return ResponseHead(event.status_code, bytes(event.reason), tuple(event.headers.raw_items()))
+            case h11.Data():
+                return Body(event.data)
+            case h11.EndOfMessage():
+                return End()
+        return None
+
+    def _begin_body(self) -> None:
+        if self._buffer:
+            self._http.receive_data(bytes(self._buffer))
+            self._buffer.clear()
+        if self._at_eof:
+            self._http.receive_data(b"")
+
+    def _take_head(self) -> list[bytes] | None:
+        """Return the lines of the next head, or None when it is not complete; the connection's end completes it."""
+        if len(self._buffer) < _SLOP + len(_HTTP) and not self._at_eof:
+            return None
+        if (begin := self._buffer[: _SLOP + len(_HTTP)].lower().find(_HTTP)) > 0:
+            del self._buffer[:begin]
+        ends = [(at, len(end)) for end in (b"\r\n\r\n", b"\n\n", b"\n\r\n") if (at := self._buffer.find(end)) >= 0]
+        end, size = min(ends, default=(len(self._buffer), 0))
+        if end > MAX_HEAD_BYTES:
+            raise HttpError(502, "the head of the server's answer is too large")
+        if not ends and not (self._at_eof and self._buffer):
+            return None
+        head = bytes(self._buffer[:end])
+        del self._buffer[: end + size]
+        return head.replace(b"\r\n", b"\n").split(b"\n")
+
+
+def _tidied(lines: list[bytes]) -> bytes:
+    """Return the head of a response as h11 reads it, from what Chromium would have read.
+
+    Raises:
+        HttpError: Chromium would not have understood it either.
+    """
+    match = _STATUS_LINE.fullmatch(lines[0])
+    if match is None:
+        raise HttpError(502, "the server's answer is not HTTP/1")
+    version = b"1.1" if (int(match[1]), int(match[2] or 0)) >= (1, 1) else b"1.0"
+    headers = _lenient_headers(lines[1:])
+    codings = tokens(headers, b"transfer-encoding")
+    lengths = {length for length in values(headers, b"content-length") if _LENGTH.fullmatch(length)}
+    headers = [(name, value) for name, value in headers if name.lower() not in _FRAMING]
+    if version == b"1.1" and b"chunked" in codings:
+        headers.append((b"Transfer-Encoding", b"chunked"))
+    else:
+        headers += [(b"Content-Length", length) for length in lengths]  # several: h11 refuses them
+    return _join(b"HTTP/%s %s %s" % (version, match[3], _cleaned(match[4])), headers)
+
+
+def _lenient_headers(lines: list[bytes]) -> list[Header]:
+    headers: list[Header] = []
+    for line in lines:
+        if line[:1] in (b" ", b"\t") and headers:
+            headers[-1] = (headers[-1][0], _cleaned(headers[-1][1] + b" " + line))
+            continue
+        name, separator, value = line.partition(b":")
+        name = name.rstrip(b" \t")
+        if separator and _TOKEN.fullmatch(name):
+            headers.append((name, _cleaned(value)))
+    return headers
+
+
+def _cleaned(value: bytes) -> bytes:
+    return _SPACES_IN_VALUE.sub(b" ", _NOT_IN_VALUE.sub(b"", value)).strip(b" \t")
+
+
+def _sent(http: h11.Connection, event: h11.Event) -> bytes:
+    """Return the bytes of an event.
+
+    Raises:
+        HttpError: it may not come here.
+    """
+    try:
+        return http.send(event) or b""
+    except h11.LocalProtocolError as error:
+        raise HttpError(502, f"this message cannot be passed on: {error!s:.200}") from None
 
 
 NO_CONTENT = b"HTTP/1.1 204 No Content\r\nReplaywright-Keeper: refused\r\nConnection: close\r\n\r\n"
@@ -212,237 +427,3 @@ def error_page(status: int, reason: str, message: str, *, with_body: bool = True
 
 def _join(start: bytes, headers: Iterable[Header]) -> bytes:
     return b"\r\n".join([start, *(name + b": " + value for name, value in headers), b"", b""])
-
-
-@dataclass(slots=True)
-class BodyScanner:
-    """Finds the end of a body that is `length` bytes long, chunked (None), or until the connection ends (-1)."""
-
-    length: int | None
-    finished: bool = False
-    _left: int = 0
-    _line: bytes = b""
-    _in: str = "size"
-
-    def __post_init__(self) -> None:
-        if self.length is not None:
-            self._left = self.length
-            self.finished = self.length == 0
-
-    def scan(self, data: bytes) -> int:
-        """Return how many of these bytes belong to the body.
-
-        Raises:
-            HttpError: the chunks are malformed.
-        """
-        if self.finished:
-            return 0
-        if self.length == -1:
-            return len(data)
-        if self.length is not None:
-            return self._take(data, 0)
-        position = 0
-        while position < len(data) and not self.finished:
-            position = self._take(data, position) if self._in == "data" else self._take_line(data, position)
-        return position
-
-    def _take(self, data: bytes, position: int) -> int:
-        size = min(self._left, len(data) - position)
-        self._left -= size
-        if self._left == 0:
-            self._in, self.finished = "data end", self.length is not None
-        return position + size
-
-    def _take_line(self, data: bytes, position: int) -> int:
-        end = data.find(b"\n", position)
-        end = len(data) if end < 0 else end + 1
-        self._line += data[position:end]
-        if len(self._line) > MAX_CHUNK_LINE_BYTES:
-            raise HttpError(400, "a chunk line is too long")
-        if self._line.endswith(b"\n"):
-            self._line_complete(self._line)
-            self._line = b""
-        return end
-
-    def _line_complete(self, line: bytes) -> None:
-        match self._in:
-            case "size":
-                found = _CHUNK_SIZE.fullmatch(line)
-                if found is None:
-                    raise HttpError(400, "malformed chunk size")
-                self._left = int(found[1], 16)
-                self._in = "data" if self._left else "trailer"
-            case "data end":
-                if line != b"\r\n":
-                    raise HttpError(400, "a chunk is longer than its size")
-                self._in = "size"
-            case _:
-                self.finished = line in (b"\r\n", b"\n")
-
-
-class _Parser:
-    """What reading requests and responses has in common."""
-
-    def __init__(self) -> None:
-        self._buffer = bytearray()
-        self._scanner: BodyScanner | None = None
-        self._at_eof = False
-
-    @property
-    def is_idle(self) -> bool:
-        """Whether nothing of a message has been read yet."""
-        return self._scanner is None and not self._buffer
-
-    def receive(self, data: bytes) -> None:
-        """Take in bytes as they came."""
-        self._buffer += data
-
-    def receive_eof(self) -> None:
-        """Take in that no more bytes will come."""
-        self._at_eof = True
-
-    def take_rest(self) -> bytes:
-        """Return the bytes behind the last event: they belong to another protocol."""
-        rest = bytes(self._buffer)
-        self._buffer.clear()
-        return rest
-
-    def _next_body(self, scanner: BodyScanner) -> Body | End | None:
-        if scanner.finished:
-            self._scanner = None
-            return End()
-        if self._buffer:
-            data = bytes(self._buffer)
-            size = scanner.scan(data)
-            del self._buffer[:size]
-            return Body(data[:size])
-        if not self._at_eof:
-            return None
-        if scanner.length == -1:
-            self._scanner = None
-            return End()
-        raise HttpError(502, "the connection ended in the middle of a message")
-
-    def _take_head(self, *, lenient: bool) -> list[bytes] | None:
-        """Return the lines of the next head, or None when it is not complete."""
-        end, size = self._buffer.find(b"\r\n\r\n"), 4
-        if lenient and (bare := self._buffer.find(b"\n\n")) >= 0 and (end < 0 or bare < end):
-            end, size = bare, 2
-        if (end if end >= 0 else len(self._buffer)) > MAX_HEAD_BYTES:
-            raise HttpError(431, "the head is too large")
-        if end < 0:
-            if self._at_eof and self._buffer:
-                raise HttpError(502, "the connection ended in the middle of a head")
-            return None
-        head = bytes(self._buffer[:end])
-        del self._buffer[: end + size]
-        return head.replace(b"\r\n", b"\n").split(b"\n") if lenient else head.split(b"\r\n")
-
-
-class RequestParser(_Parser):
-    """Reads the requests on one connection, one after the other."""
-
-    def next_event(self) -> RequestHead | Body | End | None:
-        """Return the next piece, or None when more bytes are needed.
-
-        Raises:
-            HttpError: this is not a request that can be understood in one way only.
-        """
-        if self._scanner is not None:
-            return self._next_body(self._scanner)
-        while self._buffer.startswith(b"\r\n"):  # RFC 9112, section 2.2: an empty line before a request is ignored
-            del self._buffer[:2]
-        lines = self._take_head(lenient=False)
-        if lines is None:
-            return None
-        match = _REQUEST_LINE.fullmatch(lines[0])
-        if match is None:
-            raise HttpError(400, "malformed request line")
-        head = RequestHead(
-            method=match[1].decode("ascii"),
-            target=match[2].decode("latin-1"),
-            version=b"1." + match[3],
-            headers=tuple(_strict_header(line) for line in lines[1:]),
-        )
-        self._scanner = BodyScanner(0 if head.method == "CONNECT" else _request_body_length(head))
-        return head
-
-
-def _strict_header(line: bytes) -> Header:
-    name, separator, value = line.partition(b":")
-    value = value.strip(b" \t")
-    if not separator or _TOKEN.fullmatch(name) is None or _FORBIDDEN_IN_VALUE.search(value):
-        raise HttpError(400, "malformed header")
-    return name, value
-
-
-def _request_body_length(head: RequestHead) -> int | None:
-    lengths = values(head.headers, b"content-length")
-    codings = values(head.headers, b"transfer-encoding")
-    if codings:
-        if lengths or head.version == b"1.0":
-            raise HttpError(400, "both a length and a transfer coding")
-        if [coding.lower() for coding in codings] != [b"chunked"]:
-            raise HttpError(501, "unknown transfer coding")
-        return None
-    return _length(lengths, status=400)
-
-
-def _length(lengths: list[bytes], *, status: int) -> int:
-    distinct = {part.strip() for value in lengths for part in value.split(b",")}
-    if not distinct:
-        return 0
-    (length, *others) = distinct
-    if others or not re.fullmatch(rb"[0-9]{1,18}", length):
-        raise HttpError(status, "malformed or contradicting content length")
-    return int(length)
-
-
-class ResponseParser(_Parser):
-    """Reads the response to one request, with the interim responses before it."""
-
-    def __init__(self, method: str) -> None:
-        super().__init__()
-        self._method = method
-
-    def next_event(self) -> ResponseHead | Body | End | None:
-        """Return the next piece, or None when more bytes are needed. An interim response (1xx) has no `End`.
-
-        Raises:
-            HttpError: this is not a response.
-        """
-        if self._scanner is not None:
-            return self._next_body(self._scanner)
-        lines = self._take_head(lenient=True)
-        if lines is None:
-            return None
-        match = _STATUS_LINE.fullmatch(lines[0].rstrip(b"\r"))
-        if match is None:
-            raise HttpError(502, "the server's answer is not HTTP/1")
-        status, headers = int(match[2]), tuple(_lenient_headers(lines[1:]))
-        length = self._body_length(status, headers)
-        if status >= 200:
-            self._scanner = BodyScanner(length)
-        return ResponseHead(status, match[3] or b"", b"1." + match[1], headers, length == -1)
-
-    def _body_length(self, status: int, headers: tuple[Header, ...]) -> int | None:
-        if self._method == "HEAD" or status < 200 or status in (204, 304):
-            return 0
-        codings = [coding.strip().lower() for v in values(headers, b"transfer-encoding") for coding in v.split(b",")]
-        if codings:
-            return None if codings[-1] == b"chunked" else -1
-        lengths = values(headers, b"content-length")
-        return _length(lengths, status=502) if lengths else -1
-
-
-def _lenient_headers(lines: list[bytes]) -> Iterable[Header]:
-    headers: list[Header] = []
-    for line in lines:
-        if line[:1] in (b" ", b"\t") and headers:
-            headers[-1] = (headers[-1][0], headers[-1][1] + b" " + line.strip())
-            continue
-        name, separator, value = line.partition(b":")
-        name = name.rstrip(b" \t")
-        if separator and _TOKEN.fullmatch(name):
-            headers.append((name, re.sub(_FORBIDDEN_IN_VALUE, b"", value.strip(b" \t"))))
-    return headers

@@ -11,7 +11,7 @@ from replaywright.domain.steering import HandedBack, Lent
 from replaywright.errors import Fenced, KeeperUnavailable, NoPlace, StackFailed
 from replaywright.keeper.client import KeeperClient, KeeperHandle, start_keeper
 from replaywright.keeper.commit_gate import LocalCommitGate
-from replaywright.keeper.identity import boot_id, host_name
+from replaywright.keeper.identity import ProcessIdentity, boot_id, host_name
 from replaywright.keeper.memory import resident
 from replaywright.keeper.places import Places
 from replaywright.keeper.protocol import SOCKET_NAME, ConnectionRecord, KeeperOptions, RemoteBrowser
@@ -31,21 +31,26 @@ class LocalKeepers:
         lease_s: float,
         limit: int | None,
         own: Sequence[OwnService] = (),
+        own_networks: Sequence[str] = (),
         remote: RemoteBrowser | None = None,
         spares: int = 0,
+        owner: ProcessIdentity | None = None,
     ) -> None:
         """`limit` is the number of places for browsers on this host; None: what the free memory has room for.
 
-        No browser reaches the `own` services. With `remote` they are contexts of that one, and none is started.
-        `spares` is how many are kept ready before they are asked for.
+        No browser reaches the `own` services and networks. With `remote` they are contexts of that one, and none is
+        started. `spares` is how many are kept ready before they are asked for. All of
+        them end with the `owner` of the stack.
         """
         self._own = tuple(own)
+        self._own_networks = tuple(own_networks)
         self._places = Places(sessions_dir, limit)
         self._executable = executable
         self._headless = headless
         self._sandbox = sandbox
         self._lease_s = lease_s
         self._remote = remote
+        self._owner = owner
         self.spares = Spares(sessions_dir, self._places, self._options, 0 if remote is not None else spares)
 
     async def launch(
@@ -85,11 +90,12 @@ class LocalKeepers:
         return KeeperOptions(
             session_id=session_id,
             executable=str(self._executable),
-            network=network.model_copy(update={"own": (*network.own, *self._own)}),
+            network=network.model_copy(update={"own": self._own, "own_networks": self._own_networks}),
             headless=self._headless,
             no_sandbox=not self._sandbox,
             lease_s=self._lease_s,
             remote=self._remote,
+            owner=self._owner,
         )
 
     async def attach(self, session: SessionRef, epoch: int) -> str:

@@ -16,12 +16,16 @@ from replaywright.keeper import clock
 from replaywright.keeper.black_box import BlackBox
 from replaywright.keeper.chromium import command_line
 from replaywright.keeper.chromium_process import ChromiumProcess, become_subreaper
+from replaywright.keeper.crash_handlers import end_crash_handlers
 from replaywright.keeper.gate import Dispatcher, Gate, RequestRefused
 from replaywright.keeper.guard import Guard
 from replaywright.keeper.hands import Hands
-from replaywright.keeper.identity import ProcessIdentity, boot_id, host_name, identify
-from replaywright.keeper.profile import DOWNLOADS_NAME, delete_profile, prepare_profile
+from replaywright.keeper.identity import ProcessIdentity, boot_id, host_name, identify, is_alive
+from replaywright.keeper.own_processes import OwnPorts, enter_process
+from replaywright.keeper.peers import is_own
+from replaywright.keeper.profile import DOWNLOADS_NAME, UPLOADS_NAME, delete_profile, prepare_profile
 from replaywright.keeper.protocol import (
+    DEVTOOLS_NAME,
     MAX_LINE_BYTES,
     PROFILE_NAME,
     PROTOCOL_VERSION,
@@ -43,6 +47,7 @@ from replaywright.keeper.protocol import (
     KeeperOptions,
     LeaseReport,
     LendRequest,
+    LetPassRequest,
     Message,
     NetworkReport,
     NetworkRequest,
@@ -62,14 +67,14 @@ from replaywright.keeper.protocol import (
     WaitHeldRequest,
 )
 from replaywright.keeper.proxy import ForwardProxy
-from replaywright.keeper.relay import CdpRelay
+from replaywright.keeper.relay import MAX_RELAYS, RelaySocket
 from replaywright.keeper.remote import RemoteChromium
 
-MAX_RELAYS = 8
-"""Attachments of one epoch that stay open; the oldest without a connection makes room."""
 KNOCK_S = 10.0
 """What a remote browser is given to come to the proxy."""
 EVERYWHERE = "0.0.0.0"  # noqa: S104 - where a remote browser comes from by way of others; only it is served
+OWNER_LOOK_S = 1.0
+"""How often the keeper looks whether the owner of its stack still lives."""
 LONGEST_NAP_S = 5.0
 """Deadlines are looked at at least so often: a suspended machine does not advance the timers of the event loop."""
 
@@ -112,10 +117,11 @@ class Keeper:
 
         self._black_box = BlackBox()
         self._gate = Gate(self._black_box, lease_lapsed=self._lease_lapsed, dispatcher=dispatcher)
-        self._guard = Guard(options.network, self._black_box)
+        self._guard = Guard(options.network, self._black_box, OwnPorts(self._directory.parent.parent))
+        self._entry: Path | None = None
         self._proxy = ForwardProxy(self._gate, self._black_box, guard=self._guard)
         self._chromium: ChromiumProcess | RemoteChromium | None = None
-        self._relays: list[tuple[CdpRelay, int]] = []
+        self._relays = RelaySocket(self._directory / DEVTOOLS_NAME)
         self._hands = Hands(self._directory, self._black_box, self._proxy.own_ports)
         self._control: asyncio.Server | None = None
         self._clients: set[asyncio.Task[None]] = set()
@@ -137,8 +143,10 @@ class Keeper:
             loop.add_signal_handler(number, self._end.set)
         loop.add_signal_handler(signal.SIGCHLD, self._child_ended)
         become_subreaper()
+        watching = asyncio.create_task(self._watch_owner())
         try:
-            await self._start()
+            if not await self._started():
+                return 1
             if ready_fd is not None:
                 os.write(ready_fd, b"ready\n")
                 os.close(ready_fd)
@@ -149,9 +157,34 @@ class Keeper:
             _log.error("%s", error)
             return 1
         finally:
+            watching.cancel()
             await self._stop()
 
+    async def _started(self) -> bool:
+        """Start all of it; False when the keeper is to end before that is done."""
+        starting, ending = asyncio.create_task(self._start()), asyncio.create_task(self._end.wait())
+        await asyncio.wait({starting, ending}, return_when=asyncio.FIRST_COMPLETED)
+        ending.cancel()
+        if starting.done():
+            await starting
+            return True
+        starting.cancel()
+        await asyncio.gather(starting, return_exceptions=True)
+        return False
+
+    async def _watch_owner(self) -> None:
+        """End the session when the owner of its stack has ended: no server knows of the run any more."""
+        owner = self._options.owner
+        while owner is not None:
+            if not is_alive(owner):
+                _log.info("the stack that this session belongs to has ended")
+                self._removes_directory = True
+                self._end.set()
+                return
+            await asyncio.sleep(OWNER_LOOK_S)
+
     async def _start(self) -> None:
+        self._entry = enter_process(self._directory.parent.parent, self._keeper)
         self._write_record()
         remote = self._options.remote
         self._chromium = await (self._own_chromium() if remote is None else self._context_of(remote))
@@ -161,10 +194,11 @@ class Keeper:
         Path(SOCKET_NAME).chmod(0o600)
         if isinstance(self._chromium, ChromiumProcess):
             await self._chromium.wait_until_debuggable(self._options.browser_timeout_s)
-        self._proxy.own_ports.add(self._chromium.debugging_port)
+        await self._relays.start(self._chromium)
         self._state = SessionState.READY
-        self._removes_directory = self._is_spare  # nobody wants to know anything of one that ends unused
+        self._removes_directory |= self._is_spare  # nobody wants to know anything of one that ends unused
         self._renew(self._epoch, self._options.lease_s)
+        end_crash_handlers()
         self._write_record()
 
     async def _own_chromium(self) -> ChromiumProcess:
@@ -184,7 +218,7 @@ class Keeper:
         )
         self._profile.mkdir(mode=0o700, exist_ok=True)
         prepare_profile(self._profile, self._directory / DOWNLOADS_NAME)
-        return await ChromiumProcess.start(arguments, profile=self._profile, environment=os.environ)
+        return await ChromiumProcess.start(arguments, environment=os.environ)
 
     async def _context_of(self, remote: RemoteBrowser) -> RemoteChromium:
         """Make a context of this session's own in a browser that runs already, and see that it keeps to the proxy.
@@ -246,8 +280,7 @@ class Keeper:
         _log.info("ending")
         self._gate.close()
         await self._proxy.close()
-        for relay, _ in self._relays:
-            relay.close()
+        self._relays.close()
         self._hands.close()
         if self._control is not None:
             self._control.close()
@@ -255,11 +288,15 @@ class Keeper:
             await self._chromium.kill()
         self._state = SessionState.ENDED
         delete_profile(self._profile)
+        shutil.rmtree(self._directory / UPLOADS_NAME, ignore_errors=True)
         if self._removes_directory:
             shutil.rmtree(self._directory, ignore_errors=True)
         else:
-            (self._directory / SOCKET_NAME).unlink(missing_ok=True)
+            for name in (SOCKET_NAME, DEVTOOLS_NAME):
+                (self._directory / name).unlink(missing_ok=True)
             self._write_record()
+        if self._entry is not None:
+            self._entry.unlink(missing_ok=True)
         # Last, because clients take the end of their connection for the end of the session.
         for client in self._clients:
             client.cancel()
@@ -288,6 +325,7 @@ class Keeper:
             epoch=self._epoch,
             started_at=self._started_wall_s,
             is_spare=self._is_spare,
+            owner=self._options.owner,
         )
         write_record(self._directory, record)
 
@@ -314,8 +352,7 @@ class Keeper:
             return
         _log.info("epoch %d follows %d", epoch, self._epoch)
         self._epoch = epoch
-        for relay, port in [pair for pair in self._relays if pair[0].epoch < epoch]:
-            self._close_relay(relay, port)
+        self._relays.cut_before(epoch)
         self._hands.close()
         self._write_record()
 
@@ -334,6 +371,9 @@ class Keeper:
         self._clients.add(task)
         polls: set[asyncio.Task[None]] = set()
         try:
+            if not is_own(writer):
+                _log.warning("another user's process connected to the control socket, and was cut off")
+                return
             while line := await reader.readline():
                 request = await self._read_request(line, writer)
                 match request:
@@ -409,7 +449,7 @@ class Keeper:
             case FenceRequest():
                 self._admit_epoch(request.epoch)
                 return self._lease()
-            case ArmRequest() | PermitRequest() | CutRequest() | DisarmRequest():
+            case ArmRequest() | PermitRequest() | LetPassRequest() | CutRequest() | DisarmRequest():
                 return self._operate(request)
             case CloseRequest():
                 if request.only_spare and not self._is_spare:
@@ -418,7 +458,9 @@ class Keeper:
                 self._removes_directory = True
                 return Done()
 
-    def _operate(self, request: ArmRequest | PermitRequest | CutRequest | DisarmRequest) -> OperationRecord:
+    def _operate(
+        self, request: ArmRequest | PermitRequest | LetPassRequest | CutRequest | DisarmRequest
+    ) -> OperationRecord:
         self._admit_epoch(request.epoch)
         match request:
             case ArmRequest():
@@ -432,6 +474,8 @@ class Keeper:
                     hold_safe=request.hold_safe,
                     note=request.note,
                 )
+            case LetPassRequest():
+                return self._gate.let_pass(request.op_id)
             case PermitRequest():
                 return self._gate.permit(request.op_id)
             case CutRequest():
@@ -457,7 +501,7 @@ class Keeper:
             case AttachRequest() | LendRequest() if self._is_spare:
                 raise RequestRefused(ErrorCode.REFUSED, "this browser is a spare: take it first")
             case AttachRequest():
-                return await self._attach(request)
+                return self._attach(request)
             case LendRequest():
                 return await self._lend(request)
             case TakeBackRequest():
@@ -467,29 +511,16 @@ class Keeper:
                     self._renew(request.epoch, self._options.lease_s)
                 return taken
 
-    async def _attach(self, request: AttachRequest) -> Attachment:
+    def _attach(self, request: AttachRequest) -> Attachment:
         self._admit_holder(request.epoch)
         if self._chromium is None or self._state is not SessionState.READY:
             raise RequestRefused(ErrorCode.BROWSER_DEAD, f"there is no browser to attach to: {self._state}")
         self._renew(request.epoch, request.lease_s or self._options.lease_s)
-        idle = [pair for pair in self._relays if not pair[0].connections]
-        if len(self._relays) >= MAX_RELAYS:
-            if not idle:
-                raise RequestRefused(ErrorCode.REFUSED, f"{MAX_RELAYS} attachments of epoch {request.epoch} are in use")
-            self._close_relay(*idle[0])
-        relay = CdpRelay(request.epoch, request.worker, self._chromium.debugging_port)
-        port = await relay.start()
-        if relay.epoch < self._epoch:  # a greater epoch came while the port was opened
-            relay.close()
-            raise RequestRefused(ErrorCode.FENCED, f"epoch {relay.epoch} is over")
-        self._relays.append((relay, port))
-        self._proxy.own_ports.add(port)
+        endpoint_url = self._relays.attach(request.epoch, request.worker)
+        if endpoint_url is None:
+            raise RequestRefused(ErrorCode.REFUSED, f"{MAX_RELAYS} attachments of epoch {request.epoch} are in use")
         _log.info("epoch %d attached: %s", request.epoch, request.worker)
-        return Attachment(
-            epoch=request.epoch,
-            endpoint_url=f"http://127.0.0.1:{port}",
-            websocket_url=f"ws://127.0.0.1:{port}{self._chromium.websocket_path}",
-        )
+        return Attachment(epoch=request.epoch, endpoint_url=endpoint_url)
 
     async def _lend(self, request: LendRequest) -> Message:
         self._admit_holder(request.epoch)
@@ -497,18 +528,13 @@ class Keeper:
             raise RequestRefused(ErrorCode.BROWSER_DEAD, f"there is no browser to lend: {self._state}")
         if isinstance(self._chromium, RemoteChromium):
             raise RequestRefused(ErrorCode.REFUSED, "a remote browser is not lent: others have sessions in it, too")
-        lent = await self._hands.lend(request.lending, request.lasts_s, self._chromium.debugging_port)
+        lent = await self._hands.lend(request.lending, request.lasts_s, self._chromium.devtools)
         if request.epoch < self._epoch:  # a greater epoch came while the port was opened
             self._hands.close()
             raise RequestRefused(ErrorCode.FENCED, f"epoch {request.epoch} is over")
         self._renew(request.epoch, request.lasts_s + self._options.lease_s)
         _log.info("epoch %d lends the browser to a person for %.0f s", request.epoch, request.lasts_s)
         return lent
-
-    def _close_relay(self, relay: CdpRelay, port: int) -> None:
-        relay.close()
-        self._relays.remove((relay, port))
-        self._proxy.own_ports.discard(port)
 
     def _lease(self) -> LeaseReport:
         now_s = clock.lease_now_s()
@@ -537,7 +563,7 @@ class Keeper:
             bytes_up=self._black_box.bytes_up,
             bytes_down=self._black_box.bytes_down,
             open_connections=self._black_box.open_connections,
-            open_relays=sum(relay.connections for relay, _ in self._relays),
+            open_relays=self._relays.connections,
         )
 
     def _report(self, request: BlackBoxRequest) -> BlackBoxReport:

@@ -17,6 +17,7 @@ from replaywright.keeper.identity import ProcessIdentity
 PROTOCOL_VERSION = 1
 
 SOCKET_NAME = "control.sock"
+DEVTOOLS_NAME = "devtools.sock"
 RECORD_NAME = "session.json"
 LOG_NAME = "keeper.log"
 OPTIONS_NAME = "options.json"
@@ -70,6 +71,8 @@ class KeeperOptions(Message):
     """Started before anybody wants it: nobody attaches to it before `take`, and it ends with its lease until then."""
     remote: RemoteBrowser | None = None
     """Used instead of starting one; then what is said above of Chromium's start does not count."""
+    owner: ProcessIdentity | None = None
+    """Process that owns the servers which know of the run: the session ends with it. None: it outlives everybody."""
 
 
 class SessionState(StrEnum):
@@ -99,6 +102,8 @@ class SessionRecord(Message):
     """Seconds since 1970, wall clock."""
     is_spare: bool = False
     """Nobody's session yet."""
+    owner: ProcessIdentity | None = None
+    """Owner of the stack that it belongs to."""
 
 
 class GatePhase(StrEnum):
@@ -225,9 +230,7 @@ class Attachment(Message):
 
     epoch: int
     endpoint_url: str
-    """For `connect_over_cdp`."""
-    websocket_url: str
-    """The same browser without the look-up of `/json/version`: one round trip less."""
+    """The browser's WebSocket on a unix socket: `ws+unix://127.0.0.1/path/of/the/socket:/token`."""
 
 
 class BlackBoxReport(Message):
@@ -351,6 +354,14 @@ class PermitRequest(_Request):
     epoch: int
 
 
+class LetPassRequest(_Request):
+    """Let go what is held now, and go on holding what follows. Refused after a cut and after `dispatch_by`."""
+
+    op: Literal["let_pass"] = "let_pass"
+    op_id: str
+    epoch: int
+
+
 class CutRequest(_Request):
     """Throw held bytes away and keep the gate closed until `disarm`."""
 
@@ -427,6 +438,7 @@ Request = Annotated[
     | ArmRequest
     | WaitHeldRequest
     | PermitRequest
+    | LetPassRequest
     | CutRequest
     | DisarmRequest
     | BlackBoxRequest

@@ -8,30 +8,30 @@ second request would hide behind the first. Every byte towards a site is admitte
 import asyncio
 import contextlib
 import ipaddress
+import logging
 import socket
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
 from replaywright.keeper.black_box import BlackBox, Connection
 from replaywright.keeper.gate import Gate
-from replaywright.keeper.guard import Guard, Verdict
+from replaywright.keeper.guard import Guard, Resolver, Verdict
 from replaywright.keeper.http1 import (
     NO_CONTENT,
     Body,
     End,
+    ForwardedRequest,
     HttpError,
     RequestHead,
     RequestParser,
     ResponseHead,
-    ResponseParser,
     Target,
-    client_head,
     error_page,
     parse_authority,
     parse_target,
-    upstream_head,
 )
+from replaywright.keeper.tcp_users import own_user, user_at
 from replaywright.keeper.wire import Wire
 
 CONNECT_TIMEOUT_S = 20.0
@@ -44,7 +44,7 @@ REFUSED_BODY_BYTES = 1024 * 1024
 REFUSED_BODY_TIMEOUT_S = 2.0
 
 
-Resolver = Callable[[str, int], Awaitable[list[str]]]
+_log = logging.getLogger(__name__)
 
 
 async def resolve(host: str, port: int) -> list[str]:
@@ -88,6 +88,7 @@ _REASONS = {
     502: "Bad Gateway",
     503: "Service Unavailable",
     504: "Gateway Timeout",
+    505: "HTTP Version Not Supported",
 }
 
 
@@ -99,6 +100,22 @@ def _status_of(error: Exception) -> int:
             return 504
         case _:
             return 502
+
+
+@dataclass(frozen=True, slots=True)
+class _Client:
+    """Where a connection comes from."""
+
+    address: str
+    user: int | None
+    """Whose process holds it on this host; None on another one."""
+
+    @classmethod
+    def of(cls, client: Wire) -> "_Client":
+        return cls(client.peer_address[0], user_at(client.peer_address, client.own_address))
+
+    def __str__(self) -> str:
+        return f"user {self.user} at {self.address}"
 
 
 @dataclass(slots=True, eq=False)
@@ -141,10 +158,7 @@ class _Exchange:
 
     async def read_more(self) -> None:
         """Feed the parser with what the browser sends next."""
-        data = await self.client.read()
-        if not data:
-            self.parser.receive_eof()
-        self.parser.receive(data)
+        self.parser.receive(await self.client.read())
 
     async def discard_request(self) -> None:
         """Read the rest of a request that goes nowhere: else a reset could overtake the answer."""
@@ -187,21 +201,25 @@ class ForwardProxy:
         """Ports of the keeper and its Chromium on loopback: no page may reach them, whatever the policy."""
         self._port = 0
         self._knocking: tuple[str, asyncio.Future[str]] | None = None
-        self._only = ""
-        """Address of the only client that is served; empty: whoever reaches this on loopback."""
+        self._only: _Client | None = None
+        """The only client that is served; None until a browser of another host has come."""
+        self._is_for_another_host = False
+        self._has_warned = False
 
     async def start(self) -> int:
-        """Listen on a free loopback port and return it."""
+        """Listen on a free loopback port for processes of this user, and return the port."""
+        self._only = _Client("127.0.0.1", own_user())
         return await self._listen("127.0.0.1")
 
     async def start_for(self, address: str, name: str) -> tuple[int, asyncio.Future[str]]:
         """Listen for a browser of another host at an address of this one, and return the port.
 
         Until a client asks for a page of the host `name`, which is a secret, nobody is served; from then on only that
-        client's address is. It is what the future gets.
+        client's address is, and where that is of this host only its user. The address is what the future gets.
         """
         knocked: asyncio.Future[str] = asyncio.get_running_loop().create_future()
         self._knocking = (name, knocked)
+        self._is_for_another_host = True
         return await self._listen(address), knocked
 
     async def _listen(self, address: str) -> int:
@@ -222,8 +240,11 @@ class ForwardProxy:
         await asyncio.gather(*self._serving, return_exceptions=True)
 
     def _accept(self, client: Wire) -> None:
-        if self._only and client.peer_address[0] != self._only:
+        if self._only is not None and (came := _Client.of(client)) != self._only:
             client.abort()
+            if not self._has_warned:
+                self._has_warned = True
+                _log.warning("refused %s, which is not the browser (%s): told once", came, self._only)
             return
         task = asyncio.create_task(self._serve(client))
         self._serving.add(task)
@@ -293,9 +314,9 @@ class ForwardProxy:
         assert self._knocking is not None
         name, knocked = self._knocking
         if target.host == name and not knocked.done():
-            self._only = client.peer_address[0]
+            self._only = _Client.of(client)
             self._knocking = None
-            knocked.set_result(self._only)
+            knocked.set_result(self._only.address)
             client.write(NO_CONTENT)
         return False
 
@@ -315,14 +336,15 @@ class ForwardProxy:
 
     async def _converse(self, exchange: "_Exchange", upstream: Wire) -> bool:
         client, connection = exchange.client, exchange.connection
-        sending = asyncio.create_task(self._send_request(exchange, upstream))
+        request = ForwardedRequest(exchange.head, exchange.target)
+        sending = asyncio.create_task(self._send_request(exchange, request, upstream))
         sending.add_done_callback(lambda task: None if task.cancelled() or not task.exception() else upstream.abort())
         try:
-            return await self._pass_response(exchange, upstream, sending)
+            return await self._pass_response(exchange, request, upstream)
         except (_RefusedError, HttpError, ConnectionError) as error:
-            if exchange.has_answer or client.is_gone:
+            if client.is_gone or (exchange.has_answer and not isinstance(error, HttpError)):
                 client.abort()
-            else:
+            elif not exchange.has_answer:  # else what came is shown, and its end is missing, as it is without a proxy
                 connection.status = error.status if isinstance(error, _RefusedError) else 502
                 exchange.answer(connection.status, error)
             return False
@@ -331,22 +353,20 @@ class ForwardProxy:
             with contextlib.suppress(asyncio.CancelledError):
                 await sending
 
-    async def _send_request(self, exchange: "_Exchange", upstream: Wire) -> None:
+    async def _send_request(self, exchange: "_Exchange", request: ForwardedRequest, upstream: Wire) -> None:
         """Send head and body; a refusal in between ends the connection to the site and is told to the reply."""
         client, parser, connection = exchange.client, exchange.parser, exchange.connection
         try:
-            data = upstream_head(exchange.head, exchange.target)
-            await self._admit(connection, len(data), client)
-            upstream.write(data)
-            while True:
+            await self._admit(connection, len(request.head), client)
+            upstream.write(request.head)
+            while not exchange.is_sent:
                 match parser.next_event():
-                    case Body(data):
-                        await self._admit(connection, len(data), client)
-                        upstream.write(data)
-                        await upstream.drain()
-                    case End():
-                        exchange.is_sent = True
-                        return
+                    case (Body() | End()) as piece:
+                        if data := request.piece(piece):
+                            await self._admit(connection, len(data), client)
+                            upstream.write(data)
+                            await upstream.drain()
+                        exchange.is_sent = isinstance(piece, End)
                     case _:
                         await exchange.read_more()
         except (_RefusedError, HttpError) as error:
@@ -355,41 +375,28 @@ class ForwardProxy:
         except ConnectionError:
             pass  # the site has closed: its answer, if any, is still to be read
 
-    async def _pass_response(self, exchange: "_Exchange", upstream: Wire, sending: asyncio.Task[None]) -> bool:
-        client, head, connection = exchange.client, exchange.head, exchange.connection
-        response = ResponseParser(head.method)
-        keep_alive = False
+    async def _pass_response(self, exchange: "_Exchange", request: ForwardedRequest, upstream: Wire) -> bool:
+        client, browser, connection, response = exchange.client, exchange.parser, exchange.connection, request.response
         while True:
             match response.next_event():
-                case ResponseHead(status=101) as interim:
-                    if not head.wants_upgrade:
-                        raise HttpError(502, "the server changed the protocol without being asked")
-                    connection.status, connection.gated, exchange.has_answer = 101, True, True
-                    client.write(client_head(interim, keep_alive=True, upgraded=True))
-                    await sending
-                    await self._relay(client, upstream, connection, exchange.parser.take_rest(), response.take_rest())
-                    return False
-                case ResponseHead() as interim if interim.status < 200:
-                    client.write(client_head(interim, keep_alive=True))
-                case ResponseHead() as final:
-                    keep_alive = head.keeps_alive and not final.ends_with_connection
-                    connection.status, exchange.has_answer = final.status, True
-                    client.write(client_head(final, keep_alive=keep_alive))
-                case Body(data):
-                    client.write(data)
+                case ResponseHead() as head:
+                    client.write(browser.answer(head))
+                    if head.status >= 200:
+                        connection.status, exchange.has_answer = head.status, True
+                case Body() as body:
+                    client.write(browser.answer(body))
                     await client.drain()
-                case End():
-                    return keep_alive and exchange.is_sent
+                case End() as end:
+                    client.write(browser.answer(end))
+                    return exchange.is_sent and browser.begin_next()
                 case _:
                     data = await upstream.read()
                     if exchange.failure is not None:
                         raise exchange.failure
                     self._take(connection, len(data))
+                    if not data and not exchange.has_answer and not response.has_begun:
+                        raise HttpError(502, "the server closed the connection without an answer")
                     response.receive(data)
-                    if not data:
-                        if not exchange.has_answer and response.is_idle:
-                            raise HttpError(502, "the server closed the connection without an answer")
-                        response.receive_eof()
 
     # ---- tunnels ------------------------------------------------------------------------------------------------
 
@@ -504,7 +511,7 @@ class ForwardProxy:
             parsed = ipaddress.ip_address(address.partition("%")[0])
             mapped = parsed.ipv4_mapped if isinstance(parsed, ipaddress.IPv6Address) else None
             is_here = (mapped or parsed).is_loopback or (mapped or parsed).is_unspecified
-            if is_here or (self._only and port == self._port):
+            if is_here or (self._is_for_another_host and port == self._port):
                 verdict = _OWN_PORT
         if not verdict.is_allowed:
             raise self._refused(connection, verdict)
@@ -518,6 +525,7 @@ class ForwardProxy:
         """
         async with asyncio.timeout(self._connect_timeout_s):
             addresses = await self._resolver(host, port)
+            await self._guard.learn_own(port, self._resolver)
             for address in addresses:
                 self._check_policy(connection, address)
             for address in addresses[:-1]:

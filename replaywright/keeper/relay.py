@@ -1,112 +1,132 @@
-"""CDP for workers: never Chromium's own port, but a relay that the keeper can take away.
+"""DevTools for workers: a unix socket in the session's directory, with a path of its own for each attachment.
 
-Bytes pass unread. Chromium derives the WebSocket address it tells from the `Host` header, so a client that asks the
-relay is sent back to the relay.
+An attachment can be taken away: its clients are cut at once, and what they sent and Chromium has not been given yet is
+dropped.
 """
 
 import asyncio
-from collections.abc import Callable
+import logging
+import os
+import secrets
+from pathlib import Path
+from typing import Protocol
+from urllib.parse import quote
+
+from replaywright.errors import StackFailed
+from replaywright.keeper.peers import is_own
+from replaywright.keeper.websocket import WebSocket, accepted, read_head, refused
+
+MAX_RELAYS = 8
+"""Attachments of one epoch that stay open; the oldest without a connection makes room."""
+_HEAD_S = 10.0
+_log = logging.getLogger(__name__)
 
 
-class _Side(asyncio.Protocol):
-    """One of the two connections of a relayed pair: what comes in here goes out there."""
+class DevTools(Protocol):
+    """A browser that clients can be connected with."""
 
-    def __init__(self, on_made: Callable[["_Side"], None], on_lost: Callable[["_Side"], None]) -> None:
-        self._on_made = on_made
-        self._on_lost = on_lost
-        self.transport: asyncio.Transport | None = None
-        self.peer: _Side | None = None
-        self._out: asyncio.Transport | None = None
+    async def serve(self, client: WebSocket) -> None:
+        """Pass on messages between a client and the browser until either is gone.
 
-    def join(self, peer: "_Side") -> None:
-        """Send what comes in to this peer from now on."""
-        self.peer = peer
-        self._out = peer.transport
-
-    def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        assert isinstance(transport, asyncio.Transport)
-        self.transport = transport
-        self._on_made(self)
-
-    def data_received(self, data: bytes) -> None:
-        if self._out is not None:
-            self._out.write(data)
-
-    def pause_writing(self) -> None:
-        if self.peer is not None and self.peer.transport is not None and not self.peer.transport.is_closing():
-            self.peer.transport.pause_reading()
-
-    def resume_writing(self) -> None:
-        if self.peer is not None and self.peer.transport is not None and not self.peer.transport.is_closing():
-            self.peer.transport.resume_reading()
-
-    def connection_lost(self, _exc: Exception | None) -> None:
-        if self._out is not None:
-            self._out.close()
-        self._on_lost(self)
+        Raises:
+            StackFailed: the browser does not answer.
+        """
 
 
 class CdpRelay:
-    """A loopback port of its own, for one attachment, in front of Chromium's debugging port."""
+    """One attachment and its clients."""
 
-    def __init__(self, epoch: int, worker: str, debugging_port: int) -> None:
+    def __init__(self, epoch: int, worker: str) -> None:
         self.epoch = epoch
         self.worker = worker
-        self._debugging_port = debugging_port
-        self._server: asyncio.Server | None = None
-        self._sides: set[_Side] = set()
-        self._connecting: set[asyncio.Task[None]] = set()
-        self._closed = False
+        self.token = secrets.token_urlsafe(24)
+        self._clients: dict[asyncio.Task[None], WebSocket] = {}
 
     @property
     def connections(self) -> int:
-        """How many workers' connections are open."""
-        return (len(self._sides) + 1) // 2
-
-    async def start(self) -> int:
-        """Listen on a free loopback port and return it."""
-        loop = asyncio.get_running_loop()
-        self._server = await loop.create_server(lambda: _Side(self._accept, self._sides.discard), "127.0.0.1", 0)
-        port: int = self._server.sockets[0].getsockname()[1]
-        return port
+        """The number of clients that are connected."""
+        return len(self._clients)
 
     def close(self) -> None:
-        """Stop listening and cut every connection at once; nothing that waits to be sent is sent."""
-        self._closed = True
+        """Cut every client at once."""
+        for task, client in self._clients.items():
+            client.abort()
+            task.cancel()
+
+    async def serve(self, client: WebSocket, devtools: DevTools) -> None:
+        """Connect a client with the browser until it leaves or is cut."""
+        task = asyncio.current_task()
+        assert task is not None
+        self._clients[task] = client
+        try:
+            await devtools.serve(client)
+        finally:
+            del self._clients[task]
+            client.abort()
+
+
+class RelaySocket:
+    """The socket, and the attachments that may be spoken to."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._relays: dict[str, CdpRelay] = {}
+        self._server: asyncio.Server | None = None
+        self._devtools: DevTools | None = None
+
+    @property
+    def connections(self) -> int:
+        """The number of clients of all attachments."""
+        return sum(relay.connections for relay in self._relays.values())
+
+    async def start(self, devtools: DevTools) -> None:
+        """Listen, in the working directory: a socket's address has room for 107 bytes, and a relative one fits."""
+        self._devtools = devtools
+        self._server = await asyncio.start_unix_server(self._serve, self._path.name)
+        os.chmod(self._path.name, 0o600)  # noqa: PTH101 - relative on purpose
+
+    def attach(self, epoch: int, worker: str) -> str | None:
+        """Open an attachment and return its endpoint; None when all are in use."""
+        if len(self._relays) >= MAX_RELAYS:
+            idle = [relay for relay in self._relays.values() if not relay.connections]
+            if not idle:
+                return None
+            del self._relays[idle[0].token]
+        relay = CdpRelay(epoch, worker)
+        self._relays[relay.token] = relay
+        return f"ws+unix://127.0.0.1{quote(str(self._path))}:/{relay.token}"
+
+    def cut_before(self, epoch: int) -> None:
+        """Take away the attachments of lower epochs."""
+        for relay in [relay for relay in self._relays.values() if relay.epoch < epoch]:
+            del self._relays[relay.token]
+            relay.close()
+
+    def close(self) -> None:
+        """Stop listening and cut everybody."""
         if self._server is not None:
             self._server.close()
-        for task in self._connecting:
-            task.cancel()
-        for side in list(self._sides):
-            if side.transport is not None:
-                side.transport.abort()
+        for relay in self._relays.values():
+            relay.close()
+        self._relays.clear()
 
-    def _accept(self, worker: _Side) -> None:
-        assert worker.transport is not None
-        self._sides.add(worker)
-        if self._closed:
-            worker.transport.abort()
-            return
-        worker.transport.pause_reading()
-        task = asyncio.create_task(self._connect(worker))
-        self._connecting.add(task)
-        task.add_done_callback(self._connecting.discard)
-
-    async def _connect(self, worker: _Side) -> None:
-        loop = asyncio.get_running_loop()
-        assert worker.transport is not None
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        assert self._devtools is not None
         try:
-            _, browser = await loop.create_connection(
-                lambda: _Side(self._sides.add, self._sides.discard), "127.0.0.1", self._debugging_port
-            )
-        except OSError:
-            worker.transport.abort()
-            return
-        assert browser.transport is not None
-        if self._closed or worker.transport.is_closing():
-            worker.transport.abort()
-            browser.transport.abort()
-            return
-        worker.join(browser)
-        browser.join(worker)
-        worker.transport.resume_reading()
+            if not is_own(writer):
+                _log.warning("another user's process connected to the session, and was cut off")
+                return
+            async with asyncio.timeout(_HEAD_S):
+                head = await read_head(reader)
+            relay = self._relays.get(head.target.removeprefix("/"))
+            if relay is None or not head.key:
+                writer.write(refused(404, "there is no such attachment, or it is over"))
+                return
+            writer.write(accepted(head.key))
+            await relay.serve(WebSocket(reader, writer, is_client=False), self._devtools)
+        except (OSError, TimeoutError, StackFailed) as error:
+            _log.info("a client of the browser was lost: %r", error)
+        except asyncio.CancelledError:
+            writer.transport.abort()
+        finally:
+            writer.close()

@@ -1,8 +1,8 @@
 """A browser context of a Chromium on another host, in the place of a Chromium of the keeper's own.
 
 The context is made over the keeper's own connection, with the keeper's proxy as its only way out, and Chromium disposes
-of it when that connection ends: as with a child process, no keeper means no browser. Workers get a DevTools endpoint on
-loopback, which shows them this context as if it were a browser of its own (`replaywright.keeper.context_filter`).
+of it when that connection ends: as with a child process, no keeper means no browser. Workers get a connection each,
+which shows them this context as if it were a browser of its own (`replaywright.keeper.context_filter`).
 """
 
 import asyncio
@@ -16,17 +16,13 @@ from urllib.parse import urlsplit
 
 from replaywright.errors import StackFailed
 from replaywright.keeper.context_filter import ContextFilter, Refused
-from replaywright.keeper.http1 import HttpError, RequestHead, RequestParser, values
-from replaywright.keeper.websocket import WebSocket, accepted, fetched, open_websocket
+from replaywright.keeper.websocket import WebSocket, fetched, open_websocket
 
 CALL_S = 10.0
 PROOF_S = 20.0
 """For a page to try to get round the proxy; on a machine out of breath it takes longer than anything else."""
 ALIVE_EVERY_S = 5.0
 """How often the browser is asked whether it is there: a host without power closes no connection."""
-BROWSER_PATH = "/devtools/browser/remote"
-_PAGE_PATH = "/devtools/page/"
-_READ_BYTES = 64 * 1024
 
 _log = logging.getLogger(__name__)
 
@@ -44,13 +40,10 @@ class RemoteChromium:
         self._path = ""
         self._context = ""
         self._tabs: dict[str, Mapping[str, Any]] = {}
-        self._server: asyncio.Server | None = None
         self._tasks: set[asyncio.Task[None]] = set()
         self.identity = None
         """It is no process of this host."""
         self.exit_code: int | None = None
-        self.debugging_port = 0
-        self.websocket_path = BROWSER_PATH
 
     @property
     def shown(self) -> str:
@@ -84,7 +77,7 @@ class RemoteChromium:
         return urlsplit(str(told["webSocketDebuggerUrl"])).path + query
 
     async def open(self, proxy: str, *, width: int, height: int) -> None:
-        """Make the context, with no way out but `proxy`, and an empty page in it; serve it on loopback.
+        """Make the context, with no way out but `proxy`, and an empty page in it.
 
         Raises:
             StackFailed: the browser refuses.
@@ -98,8 +91,6 @@ class RemoteChromium:
         # A new window for the context: in the tab strip of another one it would be hidden, and its page throttled.
         window = {"width": width, "height": height, "newWindow": True}
         await self._call("Target.createTarget", {"url": "about:blank", "browserContextId": self._context, **window})
-        self._server = await asyncio.start_server(self._serve, "127.0.0.1", 0)
-        self.debugging_port = self._server.sockets[0].getsockname()[1]
         self._begin(self._stay_alive())
 
     async def knock(self, url: str) -> None:
@@ -148,8 +139,6 @@ class RemoteChromium:
 
     async def kill(self) -> None:
         """Dispose of the context with all its pages."""
-        if self._server is not None:
-            self._server.close()
         if self._context and self.exit_code is None:
             with contextlib.suppress(StackFailed):  # then the end of the connection does it
                 await self._call("Target.disposeBrowserContext", {"browserContextId": self._context})
@@ -222,80 +211,25 @@ class RemoteChromium:
 
     # ---- what workers see ---------------------------------------------------------------------------------------
 
-    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        """One request on each connection; relays of workers lead here."""
-        task = asyncio.current_task()
-        assert task is not None
-        self._tasks.add(task)
-        try:
-            async with asyncio.timeout(CALL_S):
-                head = await _head(reader)
-            if head.wants_upgrade:
-                await self._join(head, reader, writer)
-            else:
-                body = json.dumps(await self._answer(head)).encode()
-                writer.write(_OK + b"Content-Length: %d\r\n\r\n" % len(body) + body)
-                await writer.drain()
-        except (HttpError, StackFailed) as error:
-            status = error.status if isinstance(error, HttpError) else 502
-            body = str(error).encode()
-            writer.write(
-                b"HTTP/1.1 %d No\r\nConnection: close\r\nContent-Length: %d\r\n\r\n" % (status, len(body)) + body
-            )
-        except (OSError, TimeoutError, EOFError):
-            pass  # whoever asked is gone, or asks for nothing
-        except asyncio.CancelledError:
-            writer.transport.abort()
-        finally:
-            self._tasks.discard(task)
-            writer.close()
+    async def serve(self, client: WebSocket) -> None:
+        """Connect a worker with the browser, of which it sees this context only.
 
-    async def _answer(self, head: RequestHead) -> object:
-        """What Chromium's own endpoint would say, of this context's pages only."""
-        path, _, query = head.target.partition("?")
-        _, _, what, *rest = [*path.rstrip("/").split("/"), "", ""]
-        tab = rest[0] if rest else ""
-        host = next(iter(values(head.headers, b"host")), b"").decode("latin-1")
-        match what:
-            case "version":
-                told = await self._call("Browser.getVersion")
-                product = {"Browser": told["product"], "User-Agent": told["userAgent"]}
-                return {**product, "webSocketDebuggerUrl": f"ws://{host}{BROWSER_PATH}"}
-            case "list" | "":
-                return [_listed(info, host) for info in self._tabs.values()]
-            case "new":
-                params = {"url": query or "about:blank", "browserContextId": self._context}
-                made = await self._call("Target.createTarget", params)
-                return {"id": made["targetId"], "type": "page"}
-            case "activate" | "close" if tab in self._tabs:
-                await self._call(f"Target.{what}Target", {"targetId": tab})
-                return {}
-            case _:
-                raise HttpError(404, "there is nothing here")
-
-    async def _join(self, head: RequestHead, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        """Connect a worker with the browser, or with one of its pages."""
-        path = head.target.partition("?")[0]
-        tab = path.removeprefix(_PAGE_PATH)
-        if path not in (BROWSER_PATH, _PAGE_PATH + tab) or (path != BROWSER_PATH and tab not in self._tabs):
-            raise HttpError(404, "there is no such page")
-        query = f"?{self._endpoint.query}" if self._endpoint.query else ""
+        Raises:
+            StackFailed: the browser does not answer.
+        """
         try:
-            there = await open_websocket(self._endpoint, self._path if path == BROWSER_PATH else path + query)
+            there = await open_websocket(self._endpoint, self._path)
         except OSError as error:
-            raise HttpError(502, f"the browser does not answer: {error}") from error
-        key = next(iter(values(head.headers, b"sec-websocket-key")), b"")
-        writer.write(accepted(key))
-        here = WebSocket(reader, writer, is_client=False)
-        looks = ContextFilter(self._context, is_browser=path == BROWSER_PATH, tabs=self._tabs)
-        ways = [asyncio.create_task(_down(there, here, looks)), asyncio.create_task(_up(here, there, looks))]
+            raise StackFailed(f"the browser at {self.shown} does not answer: {error}") from error
+        looks = ContextFilter(self._context, tabs=self._tabs)
+        ways = [asyncio.create_task(_down(there, client, looks)), asyncio.create_task(_up(client, there, looks))]
         try:
             await asyncio.wait(ways, return_when=asyncio.FIRST_COMPLETED)
         finally:
             for way in ways:
                 way.cancel()
-            await asyncio.gather(*ways, return_exceptions=True)
             there.abort()
+            await asyncio.gather(*ways, return_exceptions=True)
 
 
 class _Datagrams(asyncio.DatagramProtocol):
@@ -320,26 +254,6 @@ _ASKS_BY_UDP = """(async () => {
   });
   peer.close();
 })()"""
-
-_OK = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nConnection: close\r\n"
-
-
-async def _head(reader: asyncio.StreamReader) -> RequestHead:
-    parser = RequestParser()
-    while True:
-        event = parser.next_event()
-        if isinstance(event, RequestHead):
-            return event
-        data = await reader.read(_READ_BYTES)
-        if not data:
-            raise EOFError
-        parser.receive(data)
-
-
-def _listed(info: Mapping[str, Any], host: str) -> dict[str, str]:
-    tab = str(info["targetId"])
-    address = f"ws://{host}{_PAGE_PATH}{tab}"
-    return {"id": tab, "type": "page", "title": info["title"], "url": info["url"], "webSocketDebuggerUrl": address}
 
 
 async def _up(here: WebSocket, there: WebSocket, looks: ContextFilter) -> None:

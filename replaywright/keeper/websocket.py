@@ -6,6 +6,7 @@ import hashlib
 import secrets
 import ssl
 from collections.abc import Iterable
+from dataclasses import dataclass
 from urllib.parse import SplitResult
 
 MAX_MESSAGE_BYTES = 256 * 1024 * 1024
@@ -14,6 +15,8 @@ MAX_MESSAGE_BYTES = 256 * 1024 * 1024
 _GUID = b"258EAFA5-E914-47DA-95CA-C5AB0DC85B11"
 _CONTINUED, _TEXT, _BINARY, _CLOSE, _PING, _PONG = 0x0, 0x1, 0x2, 0x8, 0x9, 0xA
 _LAST, _MASKED = 0x80, 0x80
+_SMALL_BYTES = 64 * 1024
+"""Messages up to this size are sent in one piece; to join the parts of a larger one would copy it."""
 
 
 class WebSocket:
@@ -23,6 +26,8 @@ class WebSocket:
         self._reader = reader
         self._writer = writer
         self._is_client = is_client
+        self.is_cut = False
+        """The connection was cut from this side."""
 
     @property
     def local_address(self) -> str:
@@ -72,21 +77,39 @@ class WebSocket:
         self._write(_TEXT, message)
         await self._writer.drain()
 
-    def _write(self, kind: int, payload: bytes) -> None:
-        size = len(payload)
-        mask = secrets.token_bytes(4) if self._is_client else b""
-        flag = _MASKED if mask else 0
-        if size < 126:
-            head = bytes((_LAST | kind, flag | size))
-        elif size < 1 << 16:
-            head = bytes((_LAST | kind, flag | 126)) + size.to_bytes(2)
+    def write(self, *parts: bytes | memoryview) -> None:
+        """Send a text in parts without waiting; a peer that does not take what was sent is cut."""
+        assert not self._is_client, "a client's frames are masked"
+        if self.is_cut:
+            return
+        size = sum(map(len, parts))
+        head = _head(_TEXT, size, 0)
+        if size < _SMALL_BYTES:
+            self._writer.write(b"".join((head, *parts)))
         else:
-            head = bytes((_LAST | kind, flag | 127)) + size.to_bytes(8)
+            self._writer.write(head)
+            for part in parts:
+                self._writer.write(part)
+        if self._writer.transport.get_write_buffer_size() > MAX_MESSAGE_BYTES:
+            self.abort()
+
+    def _write(self, kind: int, payload: bytes) -> None:
+        mask = secrets.token_bytes(4) if self._is_client else b""
+        head = _head(kind, len(payload), _MASKED if mask else 0)
         self._writer.write(head + mask + (_masked(payload, mask) if mask else payload))
 
     def abort(self) -> None:
         """Cut the connection."""
+        self.is_cut = True
         self._writer.transport.abort()
+
+
+def _head(kind: int, size: int, flag: int) -> bytes:
+    if size < 126:
+        return bytes((_LAST | kind, flag | size))
+    if size < 1 << 16:
+        return bytes((_LAST | kind, flag | 126)) + size.to_bytes(2)
+    return bytes((_LAST | kind, flag | 127)) + size.to_bytes(8)
 
 
 def _masked(payload: bytes, mask: bytes) -> bytes:
@@ -157,9 +180,49 @@ async def fetched(url: SplitResult, target: str) -> bytes:
         writer.transport.abort()
 
 
-def accepted(key: bytes) -> bytes:
+@dataclass(frozen=True, slots=True)
+class Head:
+    """The head of a request."""
+
+    method: str
+    target: str
+    headers: tuple[tuple[str, str], ...]
+
+    def values(self, name: str) -> list[str]:
+        """Return all values of a header; its name is in lower case."""
+        return [value for other, value in self.headers if other == name]
+
+    @property
+    def key(self) -> str:
+        """The key of a client that asks for a WebSocket; empty for any other request."""
+        wants = any(value.lower() == "websocket" for value in self.values("upgrade"))
+        return next(iter(self.values("sec-websocket-key")), "") if wants and self.method == "GET" else ""
+
+
+async def read_head(reader: asyncio.StreamReader) -> Head:
+    """Read the head of a request.
+
+    Raises:
+        OSError: the connection ended before it, or it is too long or no HTTP.
+    """
+    try:
+        first, *lines = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1").rstrip("\r\n").split("\r\n")
+        method, target, _ = first.split(" ")
+    except (asyncio.IncompleteReadError, asyncio.LimitOverrunError, ValueError) as exc:
+        raise OSError("it sent no request") from exc
+    pairs = (line.partition(":")[::2] for line in lines)
+    return Head(method, target, tuple((name.strip().lower(), value.strip()) for name, value in pairs))
+
+
+def refused(status: int, why: str) -> bytes:
+    """Answer a request with a refusal."""
+    body = why.encode()
+    return b"HTTP/1.1 %d Refused\r\nConnection: close\r\nContent-Length: %d\r\n\r\n%s" % (status, len(body), body)
+
+
+def accepted(key: str) -> bytes:
     """The answer to a client that wants a WebSocket."""
-    told = base64.b64encode(hashlib.sha1(key + _GUID).digest())  # noqa: S324 - RFC 6455 says so
+    told = base64.b64encode(hashlib.sha1(key.encode("latin-1") + _GUID).digest())  # noqa: S324 - RFC 6455 says so
     return (
         b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
         b"Sec-WebSocket-Accept: " + told + b"\r\n\r\n"

@@ -36,6 +36,13 @@ class Wire(asyncio.Protocol):
         host, port, *_ = self._transport.get_extra_info("peername")
         return host, port
 
+    @property
+    def own_address(self) -> tuple[str, int]:
+        """Address and port at this end."""
+        assert self._transport is not None
+        host, port, *_ = self._transport.get_extra_info("sockname")
+        return host, port
+
     async def read(self) -> bytes:
         """Return what has come, waiting for something; empty at the end."""
         while not self._buffer and not self.is_gone:

@@ -28,7 +28,7 @@ from replaywright.stack.redis import find_redis
 from replaywright.stack.services import without_password
 from replaywright.stack.state import read_running
 from replaywright.stack.telemetry import telemetry_options
-from replaywright.stack.temporal import find_temporal
+from replaywright.stack.temporal import find_temporal, why_not_apart
 from replaywright.stack.temporal_client import connect_client, why_temporal_fails
 from replaywright.stack.versions import VersionState, versions_of
 from replaywright.stack.visibility import known_attributes
@@ -85,6 +85,7 @@ async def diagnose(settings: Settings) -> tuple[Finding, ...]:
         await asyncio.to_thread(_chromium, settings.chromium),
         _sandbox(settings),
         await _temporal(settings),
+        *await asyncio.to_thread(_temporal_ui, settings),
         *await _search_attributes(settings),
         *await _versions(settings),
         await _redis(settings),
@@ -180,6 +181,16 @@ async def _temporal(settings: Settings) -> Finding:
             advice="the SDK will download a dev server at the first start; install the Temporal CLI to avoid that",
         )
     return Finding(component="Temporal", health=Health.OK, found=str(binary.path), version=binary.version)
+
+
+def _temporal_ui(settings: Settings) -> tuple[Finding, ...]:
+    """Whether the Temporal of the local stack is guarded; nothing for one that is configured."""
+    if settings.temporal_address is not None:
+        return ()
+    if why := why_not_apart():
+        return (Finding(component="Temporal UI", health=Health.WARNING, advice=why),)
+    found = "in a network of its own; `replaywright up` prints its address"
+    return (Finding(component="Temporal UI", health=Health.OK, found=found),)
 
 
 async def _search_attributes(settings: Settings) -> tuple[Finding, ...]:

@@ -12,7 +12,7 @@ from replaywright.settings import PREFIX, Settings
 from replaywright.stack.state import read_running
 from replaywright.value_files import CONTAINER_SECRETS
 
-_OWN = {"signing": "signing.keys", "artifact": "artifact.keys"}
+_OWN = {"signing": "signing.keys", "artifact": "artifact.keys", "ui": "ui.keys"}
 
 
 def new_key(key_id: str = "") -> Key:
@@ -71,6 +71,15 @@ def artifact_keys_of(settings: Settings, *, make: bool = True) -> Sequence[Key]:
     """
     given = _given(settings, "artifact")
     return given or (_own(settings.home, "artifact", make=make) if settings.artifacts_url is None else ())
+
+
+def ui_key_of(home: Path) -> bytes:
+    """The key from which the address of Temporal's UI is derived: links stay good over restarts.
+
+    Raises:
+        SettingsInvalid: it cannot be read.
+    """
+    return _own(home, "ui", make=True)[0].secret
 
 
 def _is_own_redis(settings: Settings) -> bool:

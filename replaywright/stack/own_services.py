@@ -1,4 +1,7 @@
-"""The servers of ours that no page is to reach."""
+"""The servers of ours that the settings name, which no page is to reach.
+
+Those that run on this machine are found by looking, see `replaywright.keeper.own_processes`.
+"""
 
 from collections.abc import Iterable
 from urllib.parse import urlsplit
@@ -11,7 +14,7 @@ _TEMPORAL, _REDIS, _UI = 7233, 6379, 8233
 
 
 def own_services(settings: Settings, redis_nodes: Iterable[tuple[str, int]] = ()) -> tuple[OwnService, ...]:
-    """Temporal, its UI and Redis, as this process reaches them; of a Redis Cluster its `redis_nodes`, too."""
+    """Return what this process reaches by an address of the settings; of a Redis Cluster its `redis_nodes`, too."""
     found = [_at("Temporal", f"//{settings.temporal_address or 'localhost'}", _TEMPORAL)]
     if settings.redis_url is None or not settings.redis_url.startswith("unix:"):
         found.append(_at("Redis", settings.redis_url or "//localhost", _REDIS))
@@ -23,13 +26,16 @@ def own_services(settings: Settings, redis_nodes: Iterable[tuple[str, int]] = ()
         if ui is None
         else _at("the Temporal UI", ui, usual.get(urlsplit(ui).scheme, _UI))
     )
-    if settings.browser_endpoint is not None:
-        found.append(_at("the remote browser", settings.browser_endpoint, usual.get(_scheme(settings), 80)))
+    others = {
+        "the remote browser": settings.browser_endpoint,
+        "the codec server": settings.codec_endpoint,
+        "the OpenTelemetry collector": settings.otlp_endpoint,
+    }
+    for name, address in others.items():
+        if address is not None:
+            scheme = urlsplit(address).scheme.replace("ws", "http", 1)
+            found.append(_at(name, address, usual.get(scheme, 80)))
     return tuple(found)
-
-
-def _scheme(settings: Settings) -> str:
-    return urlsplit(settings.browser_endpoint or "").scheme.replace("ws", "http", 1)
 
 
 def _at(name: str, address: str, default_port: int) -> OwnService:

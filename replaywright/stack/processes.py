@@ -13,23 +13,30 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
 from typing import NoReturn
 
+from replaywright.children import for_server
 from replaywright.errors import StackFailed
 from replaywright.keeper.identity import ProcessIdentity, identify, is_alive
 
 _LEASH = """\
-import ctypes, os, signal, sys
-ctypes.CDLL(None).prctl(1, signal.SIGTERM)
+import ctypes, os, resource, signal, sys
+core = 0 if resource.getrlimit(resource.RLIMIT_CORE)[1] == 0 else 1
+resource.setrlimit(resource.RLIMIT_CORE, (core, core))
+if sys.argv[1] == "0":
+    os.execv(sys.argv[3], sys.argv[3:])
+ctypes.CDLL(None).prctl(1, int(sys.argv[2]))
 if os.getppid() != int(sys.argv[1]):
     sys.exit(1)
-os.execv(sys.argv[2], sys.argv[2:])
+os.execv(sys.argv[3], sys.argv[3:])
 """
-"""Ask the kernel to end this process with its parent (`PR_SET_PDEATHSIG`, kept over exec), then become the program.
+"""Ask the kernel to write no core file, which would hold secrets, and, unless the first argument is 0, to end this
+process with its parent (`PR_SET_PDEATHSIG`); both are kept over exec. Then become the program.
 
 A launcher instead of `preexec_fn`: that one runs Python between fork and exec, which can hang in a process with
 threads, and the Temporal SDK has threads. The comparison closes the gap in which the parent dies before the request.
 """
 
 _POLL_S = 0.02
+_ENDED_POLL_S = 0.2
 _TAIL_BYTES = 2_000
 
 _owned: set["Child"] = set()
@@ -71,14 +78,21 @@ class Child:
                 raise StackFailed(f"{self.name} was not ready after {timeout_s:g} s\n{self.log_tail()}")
             await asyncio.sleep(_POLL_S)
 
+    async def ended(self) -> int:
+        """Return its exit status once it has ended."""
+        while True:
+            if (status := self.exit_status()) is not None:
+                return status
+            await asyncio.sleep(_ENDED_POLL_S)
+
     async def stop(self, grace_s: float = 5) -> None:
         """Ask it to end (SIGTERM) and, after `grace_s`, make it (SIGKILL to its process group)."""
-        _owned.discard(self)
         if self.exit_status() is None:
             self._process.terminate()
             if not await self.ended_within(grace_s):
                 self.kill()
                 await self.ended_within(grace_s)
+        _owned.discard(self)
 
     def kill(self) -> None:
         """End it and what it started at once."""
@@ -111,6 +125,8 @@ def start_child(
     log: Path,
     environment: Mapping[str, str] | None = None,
     detached: bool = False,
+    leash: signal.Signals = signal.SIGTERM,
+    holds: tuple[int, ...] = (),
 ) -> Child:
     """Start a program in a process group of its own, with its output in `log`.
 
@@ -118,16 +134,19 @@ def start_child(
         name: What messages call it.
         command: The first part is the path of an executable file.
         log: Is written anew.
-        environment: Added to that of this process.
+        environment: What it gets besides the variables of every server: nothing else of this process's environment.
         detached: It outlives this process. Otherwise it ends with this process, whatever ends that: on Linux the
             kernel sees to it, elsewhere only an orderly exit does.
+        leash: The signal that the kernel ends it with then.
+        holds: File descriptors that it keeps open as long as it runs.
 
     Raises:
         StackFailed: the program cannot be started.
     """
     words = [str(word) for word in command]
-    if not detached and sys.platform == "linux":
-        words = [sys.executable, "-I", "-S", "-c", _LEASH, str(os.getpid()), *words]
+    if sys.platform == "linux":
+        owner = "0" if detached else str(os.getpid())
+        words = [sys.executable, "-I", "-S", "-c", _LEASH, owner, str(int(leash)), *words]
     log.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     # What servers and workers write, histories and ledgers among it, is for their owner only.
     with open(os.open(log, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as output:  # noqa: PTH123 - the mode from the start
@@ -137,9 +156,10 @@ def start_child(
                 stdin=subprocess.DEVNULL,
                 stdout=output,
                 stderr=subprocess.STDOUT,
-                env={**os.environ, **(environment or {})},
+                env={**for_server(), **(environment or {})},
                 # A Ctrl-C in the terminal is for us: what we own is stopped in order, the worker first.
                 start_new_session=True,
+                pass_fds=holds,
                 umask=0o077,
             )
         except OSError as exc:

@@ -5,26 +5,31 @@ The `cache` package is the only one that imports the Redis client; a stack that 
 
 import asyncio
 import contextlib
+import hashlib
+import os
 import re
 import shutil
 import ssl
+import stat
 import subprocess
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TypeAlias
-from urllib.parse import parse_qsl, unquote, urlsplit
+from urllib.parse import parse_qsl, quote, unquote, urlsplit
 
 from pydantic import BaseModel, ConfigDict
 
 from replaywright.errors import StackFailed, StoreUnavailable
-from replaywright.stack.processes import Child, free_port, start_child
+from replaywright.stack.processes import Child, start_child
 
 Reply: TypeAlias = "str | int | list[Reply] | None"
 
+SOCKET = "redis.sock"
+_LONGEST_SOCKET_PATH = 107
+"""Bytes: what the address of a unix socket holds."""
+_SHORT = Path("/tmp")  # noqa: S108 - the folder in it is ours, and looked at
 _NAMES_ON_PATH = ("redis-server", "valkey-server")
 _READY_TIMEOUT_S = 30
-_STARTS = 3
-"""A free port may be taken by somebody else between finding it and listening on it."""
 _ANSWER_TIMEOUT_S = 3
 _VERSION = re.compile(r"\bv=(\d+\.\d+\.\d+)")
 
@@ -55,7 +60,7 @@ class RedisServer:
     def __init__(self, child: Child, url: str) -> None:
         self.child = child
         self.url = url
-        """`redis://127.0.0.1:port/0`"""
+        """`unix:///…/redis.sock`; with a port, `redis://127.0.0.1:port/0`"""
 
 
 def find_redis() -> RedisBinary | None:
@@ -95,45 +100,71 @@ def redis_version(path: Path) -> str | None:
 
 
 async def start_redis(
-    binary: Path, *, folder: Path, log: Path, port: int | None = None, detached: bool = False
+    binary: Path,
+    *,
+    folder: Path,
+    log: Path,
+    port: int | None = None,
+    detached: bool = False,
+    holds: tuple[int, ...] = (),
 ) -> RedisServer:
-    """Start a server on the loopback interface and return when it answers.
+    """Start a server that only this user can reach, and return when it answers.
 
     Every write is on disk before it is acknowledged, and nothing is ever evicted.
 
     Args:
         binary: `redis-server` or `valkey-server`.
-        folder: Holds the append-only file; what is there is loaded.
+        folder: Holds the append-only file, which is loaded if it is there, and the server's socket.
         log: Its output.
-        port: None: any free one.
+        port: Of the loopback interface, open to everybody on this machine: for tests and measurements that put
+            something between. None: a unix socket.
         detached: The server outlives this process.
+        holds: File descriptors that it keeps open as long as it runs.
 
     Raises:
         StackFailed: it did not come up; the message ends with its log.
     """
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    for attempt in range(1, _STARTS + 1):
-        chosen = port or free_port()
-        command = [
-            *(str(binary), "--bind", "127.0.0.1", "--port", str(chosen), "--dir", str(folder), "--daemonize", "no"),
-            *DURABILITY,
-        ]
-        child = start_child("Redis", command, log=log, detached=detached)
-        url = f"redis://127.0.0.1:{chosen}/0"
+    if port is None:
+        socket = str(socket_in(folder))
+        url, listening = f"unix://{quote(socket)}", ["--port", "0", "--unixsocket", socket, "--unixsocketperm", "700"]
+    else:
+        url, listening = f"redis://127.0.0.1:{port}/0", ["--bind", "127.0.0.1", "--port", str(port)]
+    command = [str(binary), *listening, "--dir", str(folder), "--daemonize", "no", *DURABILITY]
+    child = start_child("Redis", command, log=log, detached=detached, holds=holds)
 
-        async def serves(url: str = url) -> bool:
-            return await redis_answers(url)
+    async def serves() -> bool:
+        return await redis_answers(url)
 
-        try:
-            await child.wait_until(serves, _READY_TIMEOUT_S)
-        except BaseException as exc:
-            ended_by_itself = child.exit_status() is not None
-            await child.stop()
-            if isinstance(exc, StackFailed) and ended_by_itself and attempt < _STARTS:
-                continue
-            raise
-        return RedisServer(child, url)
-    raise AssertionError("the last attempt returns or raises")
+    try:
+        await child.wait_until(serves, _READY_TIMEOUT_S)
+    except BaseException:
+        await child.stop()
+        raise
+    return RedisServer(child, url)
+
+
+def socket_in(folder: Path) -> Path:
+    """Where a server listens for this folder: in it, or, where its path is too long, in a short one of this user's.
+
+    Raises:
+        StackFailed: the short folder is there and others may write to it.
+    """
+    if len(os.fsencode(folder / SOCKET)) <= _LONGEST_SOCKET_PATH:
+        return folder / SOCKET
+    short = _SHORT / f"replaywright-{os.getuid()}-{hashlib.sha256(os.fsencode(folder)).hexdigest()[:16]}"
+    short.mkdir(mode=0o700, exist_ok=True)
+    found = short.lstat()
+    if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.getuid() or stat.S_IMODE(found.st_mode) != 0o700:
+        raise StackFailed(f"others may write to {short}: remove it, or set REPLAYWRIGHT_HOME to a shorter path")
+    return short / SOCKET
+
+
+def forget_socket(folder: Path) -> None:
+    """Remove the short folder for the socket of a server that has ended, if it needed one."""
+    if (socket := socket_in(folder)).parent != folder:
+        socket.unlink(missing_ok=True)
+        socket.parent.rmdir()
 
 
 async def redis_answers(url: str) -> bool:

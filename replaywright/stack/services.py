@@ -1,7 +1,7 @@
 """The stack of one machine: what no address is configured for is started, and stopped again."""
 
 import asyncio
-import tempfile
+import os
 from collections.abc import Callable
 from contextlib import AsyncExitStack
 from pathlib import Path
@@ -9,22 +9,27 @@ from types import TracebackType
 from typing import Self
 from urllib.parse import quote, urlsplit, urlunsplit
 
+from replaywright.domain.starts import UnsignedStarts
 from replaywright.errors import StackFailed
-from replaywright.settings import PREFIX, Settings
+from replaywright.keeper.identity import ProcessIdentity, identify
+from replaywright.keeper.own_processes import enter_process
+from replaywright.settings import OWNER_VARIABLE, PREFIX, Settings
 from replaywright.stack.chromium import find_chromium
-from replaywright.stack.keyring import own_keys_file, signer_of
+from replaywright.stack.keyring import own_keys_file, signer_of, ui_key_of
 from replaywright.stack.processes import Child
-from replaywright.stack.redis import provide_redis, start_redis
+from replaywright.stack.redis import forget_socket, provide_redis, start_redis
+from replaywright.stack.starting import only_one_starts, only_servers
 from replaywright.stack.state import (
     RunningService,
     RunningStack,
     forget_running,
-    only_one_starts,
     prepare_home,
     read_running,
     write_running,
 )
-from replaywright.stack.temporal import provide_temporal, start_temporal
+from replaywright.stack.temporal import provide_temporal, start_temporal, why_not_apart
+from replaywright.stack.workers import as_variable
+from replaywright.temporary import temporary_folder
 
 
 class Stack:
@@ -42,6 +47,7 @@ class Stack:
         persistent: Runs and ledger outlive the stack, in the home folder. False: they do not, and the stack is neither
             announced to other commands nor joined by them; for demonstrations, tests and measurements.
         detached: What is started outlives the block and this process, until `stop_running`.
+        brings_workers: Whoever joins it waits for its workers and starts none.
         tell: Is told, in a sentence, what takes long.
     """
 
@@ -51,6 +57,7 @@ class Stack:
         *,
         persistent: bool = True,
         detached: bool = False,
+        brings_workers: bool = False,
         tell: Callable[[str], None] | None = None,
     ) -> None:
         if detached and not persistent:
@@ -58,9 +65,12 @@ class Stack:
         self._given = settings
         self._persistent = persistent
         self._detached = detached
+        self._brings_workers = brings_workers
         self._tell = tell
         self._exits = AsyncExitStack()
         self._children: list[Child] = []
+        self._holds: tuple[int, ...] = ()
+        """What tells other commands that servers run on the files in this home."""
         self._running: RunningStack | None = None
         self.joined = False
         """Whether another command's stack is used."""
@@ -74,6 +84,9 @@ class Stack:
             own_keys["signing_keys_file"] = own_keys_file(given.home, "signing")
         if given.temporal_address is None:
             own_keys["temporal_tls"] = False
+            own_keys["unsigned_starts"] = given.unsigned_starts or (
+                UnsignedStarts.TRUST if given.unsigned else UnsignedStarts.REFUSE
+            )
         return given.model_copy(
             update={
                 **own_keys,
@@ -104,27 +117,44 @@ class Stack:
         """The browser."""
         return self._known.chromium
 
+    @property
+    def owner(self) -> ProcessIdentity | None:
+        """The process that stops its servers; None when nobody does."""
+        return self._known.owner
+
+    @property
+    def brings_workers(self) -> bool:
+        """Whether whoever owns it keeps workers running."""
+        return self._known.brings_workers
+
+    def ended_server(self) -> Child | None:
+        """A server of our own that runs no more; None while all of them do."""
+        return next((child for child in self._children if child.exit_status() is not None), None)
+
     def run_url(self, workflow_id: str) -> str | None:
         """The address of a run in the Temporal UI; None when the UI is unknown."""
         if self.ui_url is None:
             return None
-        return f"{self.ui_url}/namespaces/{self._given.temporal_namespace}/workflows/{quote(workflow_id, safe='')}"
+        return run_address(self.ui_url, self._given.temporal_namespace, workflow_id)
 
     def environment(self) -> dict[str, str]:
         """Variables that give a child process these settings; a worker of our own Temporal is no version."""
         own = {PREFIX + "BUILD_ID": ""} if self._given.temporal_address is None else {}
-        return settings_environment(self.settings) | own
+        return settings_environment(self.settings) | own | {OWNER_VARIABLE: as_variable(self._known.owner)}
 
     def describe(self) -> tuple[tuple[str, str], ...]:
         """Name and address of each part, to be shown."""
         running = self._known
         return (
             ("Temporal", running.temporal_address),
-            ("Temporal UI", running.temporal_ui_url or "unknown"),
+            ("Temporal UI", running.temporal_ui_url or self._why_no_ui()),
             ("Redis", without_password(running.redis_url)),
             ("Chromium", f"{running.chromium} ({running.chromium_version})"),
             ("Home", str(self._given.home)),
         )
+
+    def _why_no_ui(self) -> str:
+        return "unknown" if self._given.temporal_address is not None else why_not_apart() or "unknown"
 
     async def __aenter__(self) -> Self:
         """Join or start what is needed.
@@ -136,7 +166,7 @@ class Stack:
         prepare_home(home)
         signer_of(self._given)  # makes the home's own keys
         try:
-            async with only_one_starts(home):
+            async with only_one_starts(home, self._tell):
                 await self._join_or_start(home)
         except BaseException:
             await self._exits.aclose()
@@ -146,7 +176,7 @@ class Stack:
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Stop what was started, the last first."""
+        """End the sessions of its workers, then stop what was started, the last first."""
         await self._exits.aclose()
 
     @property
@@ -162,6 +192,8 @@ class Stack:
             self._running = self._with_configured(running)
             return
         folder = home if self._persistent else self._temporary_folder()
+        if self._persistent and (self._given.temporal_address is None or self._given.redis_url is None):
+            self._holds = (await self._exits.enter_async_context(only_servers(home, self._tell)),)
         # The browser may have to be installed; the servers start meanwhile.
         try:
             async with asyncio.TaskGroup() as parts:
@@ -178,9 +210,13 @@ class Stack:
             redis_url=redis.result(),
             chromium=chromium.result().path,
             chromium_version=chromium.result().version,
+            owner=self._owner(),
+            brings_workers=self._brings_workers,
             detached=self._detached,
             services=tuple(RunningService(name=child.name, identity=child.identity) for child in self._children),
         )
+        if self._running.owner is not None:
+            self._exits.push_async_callback(self._end_sessions, self._running.owner)
         if self._persistent and self._children:
             write_running(home, self._running)
             if not self._detached:
@@ -211,7 +247,9 @@ class Stack:
             ui_port=given.ui_port,
             database=folder / "temporal.db" if self._persistent else None,
             codec_endpoint=given.codec_endpoint,
+            ui_key=ui_key_of(given.home) if self._persistent else None,
             detached=self._detached,
+            holds=self._holds,
         )
         self._owns(server.child)
         return server.address, given.temporal_ui_url or server.ui_url
@@ -220,14 +258,29 @@ class Stack:
         if self._given.redis_url is not None:
             return self._given.redis_url
         binary = await asyncio.to_thread(provide_redis)
+        if not self._detached:
+            self._exits.callback(forget_socket, folder / "redis")
         server = await start_redis(
-            binary.path, folder=folder / "redis", log=folder / "log" / "redis.log", detached=self._detached
+            binary.path,
+            folder=folder / "redis",
+            log=folder / "log" / "redis.log",
+            detached=self._detached,
+            holds=self._holds,
         )
         self._owns(server.child)
         return server.url
 
+    async def _end_sessions(self, owner: ProcessIdentity) -> None:
+        # Here and not above: what it needs takes time to load, and many commands only join a stack.
+        from replaywright.keeper.owner import end_sessions  # noqa: PLC0415
+
+        await asyncio.to_thread(end_sessions, self._given.home / "sessions", owner)
+
     def _owns(self, child: Child) -> None:
         self._children.append(child)
+        entry = enter_process(self._given.home, child.identity)
+        if not self._detached:
+            self._exits.callback(entry.unlink, missing_ok=True)
         if self._detached:
             # Only a failed start ends it: after that, `stop_running` does.
             self._exits.push_async_callback(self._stop_unless_running, child)
@@ -238,14 +291,26 @@ class Stack:
         if self._running is None:
             await child.stop()
 
+    def _owner(self) -> ProcessIdentity | None:
+        """This process, where nobody else's servers know of the runs that are done here."""
+        owns = bool(self._children) or not self._persistent
+        return identify(os.getpid()) if owns and not self._detached else None
+
     def _temporary_folder(self) -> Path:
-        return Path(self._exits.enter_context(tempfile.TemporaryDirectory(prefix="replaywright-")))
+        return self._exits.enter_context(temporary_folder("replaywright-"))
 
 
 def settings_environment(settings: Settings) -> dict[str, str]:
     """The variables from which `load_settings` reads exactly these settings."""
     values = settings.model_dump(mode="json", exclude_none=True)
     return {PREFIX + name.upper(): str(value) for name, value in values.items()}
+
+
+def run_address(ui: str, namespace: str, workflow_id: str) -> str:
+    """The address of a run in this Temporal UI, with the token that the UI's own address holds."""
+    parts = urlsplit(ui)
+    path = f"{parts.path.rstrip('/')}/namespaces/{namespace}/workflows/{quote(workflow_id, safe='')}"
+    return urlunsplit(parts._replace(path=path))
 
 
 def without_password(url: str) -> str:

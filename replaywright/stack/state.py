@@ -1,11 +1,6 @@
 """What a second command needs to find a running stack: one JSON file in the home folder."""
 
-import asyncio
-import contextlib
-import fcntl
 import os
-import time
-from collections.abc import AsyncIterator
 from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, ValidationError
@@ -13,9 +8,6 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from replaywright.errors import StackFailed
 from replaywright.keeper.identity import ProcessIdentity, is_alive
 from replaywright.stack.processes import stop_by_identity
-
-_LOCK_TIMEOUT_S = 120
-_POLL_S = 0.05
 
 
 class RunningService(BaseModel):
@@ -37,14 +29,22 @@ class RunningStack(BaseModel):
     redis_url: str
     chromium: Path
     chromium_version: str
+    owner: ProcessIdentity | None = None
+    """Process that started servers and stops them again; None: nobody does, or none were started."""
+    brings_workers: bool = False
+    """Its owner keeps workers running: whoever joins it waits for them."""
     detached: bool = False
     """Nobody owns it: it runs until it is stopped."""
     services: tuple[RunningService, ...] = ()
 
     @property
     def alive(self) -> bool:
-        """Whether every process is still the one that was started: pid and start time agree."""
-        return all(is_alive(service.identity) for service in self.services)
+        """Whether the owner and every server are still those that were started: pid and start time agree.
+
+        Servers whose owner was killed are about to end.
+        """
+        is_owned = self.owner is None or is_alive(self.owner)
+        return is_owned and all(is_alive(service.identity) for service in self.services)
 
 
 def state_file(home: Path) -> Path:
@@ -54,11 +54,16 @@ def state_file(home: Path) -> Path:
 
 def read_running(home: Path) -> RunningStack | None:
     """Return the stack that runs for this home folder; None when there is none or what is written is out of date."""
+    running = read_stored(home)
+    return running if running is not None and running.alive else None
+
+
+def read_stored(home: Path) -> RunningStack | None:
+    """Return the stack that the state file describes, whether it runs or not; None where it describes none."""
     try:
-        running = RunningStack.model_validate_json(state_file(home).read_bytes())
+        return RunningStack.model_validate_json(state_file(home).read_bytes())
     except (FileNotFoundError, ValidationError):
         return None
-    return running if running.alive else None
 
 
 def write_running(home: Path, running: RunningStack) -> None:
@@ -74,11 +79,7 @@ def write_running(home: Path, running: RunningStack) -> None:
 
 def forget_running(home: Path, running: RunningStack) -> None:
     """Remove the state file if it still describes this stack."""
-    try:
-        stored = RunningStack.model_validate_json(state_file(home).read_bytes())
-    except (FileNotFoundError, ValidationError):
-        return
-    if stored == running:
+    if read_stored(home) == running:
         state_file(home).unlink(missing_ok=True)
 
 
@@ -110,31 +111,3 @@ def prepare_home(home: Path) -> None:
         (home / "log").mkdir(exist_ok=True, mode=0o700)
     except OSError as exc:
         raise StackFailed(f"the home folder {str(home)!r} cannot be used: {exc}; set REPLAYWRIGHT_HOME") from exc
-
-
-@contextlib.asynccontextmanager
-async def only_one_starts(home: Path) -> AsyncIterator[None]:
-    """Let one command at a time look for a running stack and start one.
-
-    Raises:
-        StackFailed: another command has been starting a stack for two minutes.
-    """
-    deadline = time.monotonic() + _LOCK_TIMEOUT_S
-    # The kernel drops the lock with the process: it never goes stale.
-    descriptor = os.open(home / "stack.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-    try:
-        while not _lock(descriptor):
-            if time.monotonic() > deadline:
-                raise StackFailed(f"another command has been starting the stack in {str(home)!r} for too long")
-            await asyncio.sleep(_POLL_S)
-        yield
-    finally:
-        os.close(descriptor)
-
-
-def _lock(descriptor: int) -> bool:
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    return True

@@ -1,10 +1,14 @@
 """A Temporal dev server as a child process."""
 
+import asyncio
 import re
+import secrets
 import shutil
 import subprocess
+import sys
 import sysconfig
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
+from functools import cache
 from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict
@@ -12,18 +16,25 @@ from temporalio.api.workflowservice.v1 import DescribeNamespaceRequest
 from temporalio.client import Client
 from temporalio.service import RPCError
 
+from replaywright.children import for_server
+from replaywright.dashboard.entrance import Entrance
 from replaywright.domain.search_attributes import kinds
 from replaywright.errors import StackFailed
 from replaywright.stack.processes import Child, free_port, start_child
+from replaywright.temporal_gate import GRPC_PORT, KEY_VARIABLE, UI_PORT
 
 DYNAMIC_CONFIG: tuple[str, ...] = (
     "history.transferProcessorMaxPollRPS=2000",
     'history.timerProcessorMaxTimeShift="20ms"',
+    "frontend.httpAllowedHosts=[]",
 )
 """Without the first every activity on another queue takes exactly 100 ms (measured: 22 ms with it); without the second
-every timer, so every retry, is rounded up to a second."""
+every timer, so every retry, is rounded up to a second. The third refuses every request to the HTTP API, which the
+server opens on a random port, without a token, for pages of any origin."""
 
+_LOOPBACK = "127.0.0.1"
 _DEFAULT_UI_PORT = 8233
+_GATE = (sys.executable, "-P", "-m", "replaywright.temporal_gate")
 _READY_TIMEOUT_S = 60
 _STARTS = 3
 """A free port may be taken by somebody else between finding it and listening on it."""
@@ -44,11 +55,12 @@ class TemporalBinary(BaseModel):
 class TemporalServer:
     """A dev server that answers."""
 
-    def __init__(self, child: Child, address: str, ui_url: str) -> None:
+    def __init__(self, child: Child, address: str, ui_url: str | None) -> None:
         self.child = child
         self.address = address
         """`127.0.0.1:port`"""
         self.ui_url = ui_url
+        """With a token. None: it has no UI, see `why_not_apart`."""
 
 
 def find_temporal() -> TemporalBinary | None:
@@ -119,10 +131,15 @@ async def start_temporal(
     database: Path | None = None,
     search_attributes: Mapping[str, str] | None = None,
     codec_endpoint: str | None = None,
-    extra_arguments: Sequence[str] = (),
+    ui_key: bytes | None = None,
+    ip: str = _LOOPBACK,
     detached: bool = False,
+    holds: tuple[int, ...] = (),
 ) -> TemporalServer:
     """Start a dev server and return when a client can connect to it.
+
+    Where the machine allows it, the server has a network of its own (`replaywright.temporal_gate`), and only processes
+    of this user reach it; elsewhere its gRPC is open to all users of the machine, and it has no UI.
 
     Args:
         binary: The Temporal CLI.
@@ -133,24 +150,39 @@ async def start_temporal(
         database: Runs outlive the server in this file. None: they do not.
         search_attributes: Registered under their types. None: those of our runs.
         codec_endpoint: Of a codec server that the UI asks.
-        extra_arguments: Of `temporal server start-dev`.
+        ui_key: The UI's address is derived from it. None: a new one.
+        ip: Where it listens; with another address than loopback it is open to everybody there, without a UI.
         detached: The server outlives this process.
+        holds: File descriptors that it keeps open as long as it runs.
 
     Raises:
         StackFailed: it did not come up; the message ends with its log.
     """
+    is_apart = ip == _LOOPBACK and not await asyncio.to_thread(why_not_apart)
+    key = ui_key or secrets.token_bytes(32)
+    options = [
+        *("--namespace", namespace, "--log-level", "error", "--ui-disable-news-fetch"),
+        *dev_server_arguments(search_attributes),
+        *(("--db-filename", str(database), "--sqlite-pragma", "journal_mode=wal") if database else ()),
+        *(("--ui-codec-endpoint", codec_endpoint) if codec_endpoint else ()),
+    ]
     for attempt in range(1, _STARTS + 1):
         frontend = port or free_port()
         ui = ui_port or free_port(_DEFAULT_UI_PORT if attempt == 1 else None)
-        command = [
-            *(binary, "server", "start-dev", "--ip", "127.0.0.1", "--port", frontend, "--ui-port", ui),
-            *("--namespace", namespace, "--log-level", "error", "--ui-disable-news-fetch"),
-            *dev_server_arguments(search_attributes),
-            *(("--db-filename", database, "--sqlite-pragma", "journal_mode=wal") if database else ()),
-            *(("--ui-codec-endpoint", codec_endpoint) if codec_endpoint else ()),
-            *extra_arguments,
-        ]
-        child = start_child("Temporal", [str(word) for word in command], log=log, detached=detached)
+        start = [str(binary), "server", "start-dev", "--ip", ip]
+        if is_apart:
+            gate = [*_GATE, "--port", str(frontend), "--ui-port", str(ui), "--"]
+            command = [*gate, *start, "--port", str(GRPC_PORT), "--ui-port", str(UI_PORT), *options]
+        else:
+            command = [*start, "--port", str(frontend), "--headless", *options]
+        child = start_child(
+            "Temporal",
+            command,
+            log=log,
+            environment={KEY_VARIABLE: key.hex()} if is_apart else None,
+            detached=detached,
+            holds=holds,
+        )
         address = f"127.0.0.1:{frontend}"
 
         async def serves(address: str = address) -> bool:
@@ -164,8 +196,26 @@ async def start_temporal(
             if isinstance(exc, StackFailed) and ended_by_itself and attempt < _STARTS:
                 continue
             raise
-        return TemporalServer(child, address, f"http://127.0.0.1:{ui}")
+        return TemporalServer(child, address, Entrance.derived(key).ui_address(ui) if is_apart else None)
     raise AssertionError("the last attempt returns or raises")
+
+
+@cache
+def why_not_apart() -> str:
+    """Why a server cannot have a network of its own on this machine, and what helps; empty where it can."""
+    if sys.platform != "linux":
+        return "Temporal has no UI here: a network of its own, which would guard it, is had on Linux only"
+    done = subprocess.run(
+        [*_GATE, "--probe"], capture_output=True, text=True, timeout=20, check=False, env=for_server()
+    )
+    if done.returncode == 0:
+        return ""
+    said = (done.stderr.strip().splitlines() or ["it says nothing"])[-1]
+    return (
+        f"Temporal has no UI, and all users of this machine can reach it: no network namespaces are allowed here "
+        f"({said}); allow them (sysctl kernel.apparmor_restrict_unprivileged_userns=0, or user.max_user_namespaces "
+        "above 0), or run a Temporal of your own and set REPLAYWRIGHT_TEMPORAL_ADDRESS"
+    )
 
 
 async def temporal_answers(address: str, namespace: str = "default") -> bool:

@@ -1,17 +1,20 @@
 """The worker as a process of its own, as the demonstration, `up` and the tests run it."""
 
 import json
-import shutil
+import os
+import signal
 import sys
-import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 
+from replaywright.children import for_worker
 from replaywright.errors import StackFailed
-from replaywright.settings import READY_FILE_VARIABLE
+from replaywright.keeper.identity import ProcessIdentity
+from replaywright.settings import OWNER_VARIABLE, READY_FILE_VARIABLE
 from replaywright.stack.processes import Child, start_child
 
-_READY_TIMEOUT_S = 60
+_READY_TIMEOUT_S = 180
+_KILLED_S = 5
 _DRAIN_S = 35
 """A little more than the worker's own graceful shutdown: a step under way may end."""
 
@@ -31,7 +34,7 @@ async def start_worker(
     groups of their own and stay).
 
     Args:
-        environment: From `Stack.environment`, and what else it needs (keys of the model, secrets).
+        environment: From `Stack.environment`, and more; what its role needs of this process's comes by itself.
         log: Its output; written anew.
         role: `all`, `workflow`, `browser` or `model`.
         detached: It outlives this process.
@@ -41,27 +44,34 @@ async def start_worker(
     Raises:
         StackFailed: it ended or did not get ready; the message ends with its log.
     """
-    folder = Path(tempfile.mkdtemp(prefix="replaywright-worker-"))
-    ready_file = folder / "ready.json"
+    # Beside its log: a folder for temporary files would stay where this process is killed meanwhile.
+    ready_file = log.with_suffix(".ready.json")
+    ready_file.unlink(missing_ok=True)
+    child = start_child(
+        f"worker ({role})",
+        [sys.executable, "-P", "-m", module, "--role", role],
+        log=log,
+        environment={
+            **for_worker(role, {**os.environ, **environment}),
+            **environment,
+            READY_FILE_VARIABLE: str(ready_file),
+        },
+        detached=detached,
+        # Not asked to drain: with us the servers end that would hear of its steps.
+        leash=signal.SIGKILL,
+    )
+
+    async def polls() -> bool:
+        return ready_file.exists()
+
     try:
-        child = start_child(
-            f"worker ({role})",
-            [sys.executable, "-P", "-m", module, "--role", role],
-            log=log,
-            environment={**environment, READY_FILE_VARIABLE: str(ready_file)},
-            detached=detached,
-        )
-
-        async def polls() -> bool:
-            return ready_file.exists()
-
-        try:
-            await child.wait_until(polls, ready_timeout_s)
-        except BaseException:
-            child.kill()
-            raise
+        await child.wait_until(polls, ready_timeout_s)
+    except BaseException:
+        child.kill()
+        await child.ended_within(_KILLED_S)
+        raise
     finally:
-        shutil.rmtree(folder, ignore_errors=True)
+        ready_file.unlink(missing_ok=True)
     return child
 
 
@@ -75,6 +85,19 @@ async def stop_worker(worker: Child) -> None:
     await worker.stop(grace_s=_DRAIN_S)
     if status is not None and status > 0:
         raise StackFailed(f"{worker.name} had ended with status {status}\n{worker.log_tail()}")
+
+
+def as_variable(owner: ProcessIdentity | None) -> str:
+    """Return the value of `OWNER_VARIABLE` for the owner of a stack."""
+    return "" if owner is None else f"{owner.pid}:{owner.start_ticks}"
+
+
+def owner_in(environment: Mapping[str, str]) -> ProcessIdentity | None:
+    """Return the owner of the stack that a worker's environment names; None when its servers are somebody else's."""
+    pid, _, start = environment.get(OWNER_VARIABLE, "").partition(":")
+    if not (pid.isdecimal() and start.isdecimal()):
+        return None
+    return ProcessIdentity(pid=int(pid), start_ticks=int(start))
 
 
 def announce_ready(path: Path, **facts: object) -> None:

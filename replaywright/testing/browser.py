@@ -126,6 +126,8 @@ class FakeBrowserSession:
         """What it was asked to do, oldest first."""
         self.stored: list[dict[str, Any]] = []
         """What its origins have stored."""
+        self.unanswered: tuple[UnsafeRequest, ...] = ()
+        """What a press has sent, while the gate holds it."""
         self._opened = 0
         self._history = [url]
         self._values: dict[str, str] = {}
@@ -352,7 +354,12 @@ class FakeBrowserSession:
     async def _sent(self, work: Work, element_id: str | None) -> Evidence:
         """Act; what the element sends has no consequences when the gate does not let it go."""
         sends = () if element_id is None else self._elements[element_id].sends
-        if sends and self.site.gate is not None and not await self.site.gate.passes():
+        self.unanswered = sends
+        try:
+            has_passed = not sends or self.site.gate is None or await self.site.gate.passes()
+        finally:
+            self.unanswered = ()
+        if not has_passed:
             self.site.dispatches.append(Dispatch(action_of(work.step), element_id or "", work.text))
             return Evidence(input_landed=True)
         return self._act(work, element_id)

@@ -18,6 +18,8 @@ class FakeGate:
     loads_stopped: int = 0
     """How often the pages were stopped."""
     current: GateSeen | None = None
+    passed: int = 0
+    """How often what was held was let pass."""
     changed: asyncio.Condition = field(default_factory=asyncio.Condition)
 
     async def passes(self, size: int = 1) -> bool:
@@ -28,7 +30,8 @@ class FakeGate:
             seen = self.current
             if seen.phase == "armed":
                 await self.tell(held=1, held_at=1.0)
-                await self.changed.wait_for(lambda: self._is_decided)
+                passed = self.passed
+                await self.changed.wait_for(lambda: self._is_decided or self.passed > passed)
                 seen = self.current
             if seen.phase == "cut":
                 await self.tell(refused=seen.refused + 1)
@@ -81,6 +84,11 @@ class FakeCommitGate:
     async def permit(self, op_id: str) -> GateSeen:
         """Let what is held go."""
         return await self._decide(op_id, phase="permitted", permitted_at=2.0)
+
+    async def let_pass(self, op_id: str) -> GateSeen:
+        """Let what is held go, and hold what follows."""
+        self._gate.passed += 1
+        return await self._decide(op_id, permitted_at=2.0)
 
     async def cut(self, op_id: str) -> GateSeen:
         """Throw what is held away."""

@@ -8,6 +8,7 @@ from typing import Any
 from replaywright.domain.overrides import OverrideRule, rules_for
 from replaywright.domain.redaction import redact, redact_data
 from replaywright.domain.secret_sites import Site
+from replaywright.domain.starts import Admission
 from replaywright.errors import (
     ArtifactMissing,
     ArtifactsUnavailable,
@@ -87,6 +88,28 @@ class FakeCodes:
         self.keys.pop((tenant, run_id, question), None)
 
 
+class FakeStarts:
+    """`Starts` of executions that were all started so."""
+
+    def __init__(self, fault: str = "") -> None:
+        self.fault = fault
+
+    async def of(self, run_id: str, execution: str) -> Admission:
+        """The same of each."""
+        return Admission(fault=self.fault, admitted="" if self.fault else f"{run_id}/{execution}")
+
+
+class FakeFirstStarts:
+    """`FirstStarts` in memory."""
+
+    def __init__(self) -> None:
+        self._known: dict[tuple[str, str], str] = {}
+
+    async def first(self, tenant: str, run_id: str, execution: str) -> str:
+        """The first execution of the id."""
+        return self._known.setdefault((tenant, run_id), execution)
+
+
 class FakeSecrets:
     """`Secrets` from a mapping."""
 
@@ -97,9 +120,9 @@ class FakeSecrets:
         self._bound = dict(bound or {})
         self._passing: dict[str, str] = {}
 
-    def domains(self, name: str) -> tuple[Site, ...] | None:
-        """Where it may be entered."""
-        return self._bound.get(name)
+    def domains(self, name: str) -> tuple[Site, ...]:
+        """Sites that it is bound to."""
+        return self._bound.get(name, ())
 
     def resolve(self, name: str) -> str:
         """The value."""

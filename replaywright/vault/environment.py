@@ -6,6 +6,7 @@ import time
 from collections import deque
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import Any
 
 from replaywright.domain.redaction import Redactor
@@ -32,8 +33,10 @@ class EnvironmentSecrets:
     looked. May be used by several threads.
     """
 
-    def __init__(self, environ: Mapping[str, str]) -> None:
+    def __init__(self, environ: Mapping[str, str], home: Path | None = None) -> None:
+        """Read values from `environ`, and bindings from there and from the grants of `home`, if one is given."""
         self._environ = dict(environ)
+        self._home = home
         self._lock = threading.Lock()
         self._printed: dict[str, tuple[float, str]] = {}
         self._values: set[tuple[str, str]] = set()
@@ -74,13 +77,15 @@ class EnvironmentSecrets:
         self._note(name, value)
         return value
 
-    def domains(self, name: str) -> tuple[Site, ...] | None:
-        """Where the secret may be entered; None where nobody bound it: then it belongs to the task's own site.
+    def domains(self, name: str) -> tuple[Site, ...]:
+        """Sites that the secret is bound to, by its variable and by the grants; none where nobody bound it.
+
+        The file of grants is read at every use: a binding holds without a restart.
 
         Raises:
-            SecretMissing: what its variable says is no list of domains.
+            SecretMissing: the variable holds no list of domains, or the file of grants cannot be used.
         """
-        return bound_to(name, self._environ)
+        return bound_to(name, self._environ, self._home)
 
     def learn(self) -> None:
         """Ask every command once, so that redaction knows what it prints; those that fail are logged."""

@@ -8,16 +8,18 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from replaywright.children import for_command
 from replaywright.domain.runs import SECRET_PREFIX
 from replaywright.domain.secret_sites import Site, sites_in
-from replaywright.errors import InputInvalid, SecretMissing
+from replaywright.errors import InputInvalid, SecretMissing, SettingsInvalid
+from replaywright.grants import read_grants
 
 FILE_SUFFIX = "_FILE"
 """`REPLAYWRIGHT_SECRET_NAME_FILE` names a file that holds the value, as Docker and Kubernetes mount them."""
 COMMAND_SUFFIX = "_COMMAND"
 """`REPLAYWRIGHT_SECRET_NAME_COMMAND` is a command that prints the value: split like a shell's line, run without one."""
 DOMAINS_SUFFIX = "_DOMAINS"
-"""`REPLAYWRIGHT_SECRET_NAME_DOMAINS` says where the secret may be entered."""
+"""`REPLAYWRIGHT_SECRET_NAME_DOMAINS` binds the secret to hosts, beside the grants of the home."""
 SUFFIXES = (FILE_SUFFIX, COMMAND_SUFFIX, DOMAINS_SUFFIX)
 COMMAND_LIMIT_S = 10.0
 OUTPUT_LIMIT = 65_536
@@ -78,11 +80,10 @@ class Source:
 
     def _printed(self, environ: Mapping[str, str]) -> str:
         where = f"secret {self.name!r}: the command in {self.variable}"
-        own = {name: value for name, value in environ.items() if not name.startswith(SECRET_PREFIX)}
         try:
             with subprocess.Popen(
                 _argv(self),
-                env=own,
+                env=for_command(environ),
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.DEVNULL,
@@ -133,19 +134,20 @@ def source_of(name: str, environ: Mapping[str, str]) -> Source:
     return found[0]
 
 
-def bound_to(name: str, environ: Mapping[str, str]) -> tuple[Site, ...] | None:
-    """Where the secret may be entered; None where nobody bound it.
+def bound_to(name: str, environ: Mapping[str, str], home: Path | None) -> tuple[Site, ...]:
+    """Sites that the secret is bound to, by its variable and by the grants of `home`; none where nobody bound it.
 
     Raises:
-        SecretMissing: what its variable says is no list of domains.
+        SecretMissing: the variable holds no list of domains, or the file of grants cannot be used.
     """
     variable = SECRET_PREFIX + name + DOMAINS_SUFFIX
-    if variable not in environ:
-        return None
     try:
-        return sites_in(environ[variable], variable)
-    except InputInvalid as exc:
+        declared = sites_in(environ[variable], variable) if variable in environ else ()
+        hosts = () if home is None else read_grants(home).secrets.get(name, ())
+        granted = sites_in(",".join(hosts), name) if hosts else ()
+    except (InputInvalid, SettingsInvalid) as exc:
         raise SecretMissing(f"secret {name!r} is not used: {exc}") from None
+    return (*declared, *granted)
 
 
 def names_in(environ: Mapping[str, str]) -> tuple[str, ...]:

@@ -5,13 +5,14 @@ from typing import Any
 from activities.actions import Actions
 from activities.effects import EffectActivities
 from activities.sessions import Attachments
+from activities.vault import Vault
 from replaywright.browser.session import ChromiumSession
 from replaywright.domain.entries import ActionCacheEntry
 from replaywright.domain.outcomes import StepOutcome
 from replaywright.domain.runs import ActionRequest, Resolution, ResolveRequest
 from replaywright.testing.keepers import FakeKeepers
 from replaywright.testing.steps import FakeStepStore
-from replaywright.testing.stores import FakeArtifacts, FakeSecrets
+from replaywright.testing.stores import FakeArtifacts, FakeSecrets, FakeStarts
 from tests.adapters.networks import LOOPBACK
 from tests.unit.staged import SESSION, request, run_activity, step
 
@@ -29,7 +30,7 @@ class Acting:
         keepers.policies[SESSION.session_id] = LOOPBACK
         self._gate = keepers.gates[SESSION.session_id]
         attachments = Attachments(keepers, self)
-        self._actions = Actions(attachments, self.store, self.artifacts, secrets)
+        self._actions = Actions(attachments, self.store, self.artifacts, Vault(secrets, FakeStarts()))
         self._effects = EffectActivities(attachments, self.store, secrets)
         self._sequence = 0
         self._epoch = 1

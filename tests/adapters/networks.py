@@ -3,12 +3,11 @@
 from replaywright.domain.host_rules import host_rules
 from replaywright.domain.network_policy import HostRules, NetworkPolicy
 from replaywright.domain.policy import Hosts
-
-ON_LOOPBACK = ("127.0.0.0/8:*", "[::1]:*", "localhost:*")
+from replaywright.testing.grants import ON_LOOPBACK
 
 
 def rules(*allow: str, deny: tuple[str, ...] = ()) -> HostRules:
-    return host_rules("test", Hosts(allow=allow, deny=deny))
+    return host_rules("test", Hosts(allow=allow, deny=deny), is_operators=True)
 
 
 def network(*allow: str, deny: tuple[str, ...] = ()) -> NetworkPolicy:

@@ -860,7 +860,8 @@ async def test_a_driver_that_dies_loses_its_sessions_and_is_replaced(endpoint: s
     browsers = ChromiumBrowsers()
     before = {child.pid for child in psutil.Process().children()}
     session = await browsers.attach(endpoint)
-    driver = next(child for child in psutil.Process().children() if child.pid not in before)
+    begun = [child for child in psutil.Process().children() if child.pid not in before]
+    driver = next(child for child in begun if "run-driver" in child.cmdline())
 
     driver.kill()
     with pytest.raises(SessionLost):

@@ -153,7 +153,7 @@ class LosingReplies:
     """A connection to the server that breaks after a request was passed on and before its reply is."""
 
     def __init__(self, url: str) -> None:
-        self._target = int(url.rpartition(":")[2].partition("/")[0])
+        self._target = url.removeprefix("unix://")
         self.lose = 0
         """Replies still to be lost."""
         self.url = ""
@@ -167,7 +167,7 @@ class LosingReplies:
         self._server.close()
 
     async def _pass_on(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        behind, ahead = await asyncio.open_connection("127.0.0.1", self._target)
+        behind, ahead = await asyncio.open_unix_connection(self._target)
 
         async def forth() -> None:
             while data := await reader.read(65536):

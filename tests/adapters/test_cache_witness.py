@@ -9,6 +9,7 @@ from cache.connection import open_redis
 from cache.steps import RedisStepStore
 from replaywright.domain.outcomes import Status, StepOutcome
 from replaywright.ports import Recording
+from replaywright.stack.processes import free_port
 from replaywright.stack.redis import ask_redis, provide_redis, start_redis
 
 SCOPE: dict[str, Any] = {"tenant": "acme", "lineage": "order-7"}
@@ -74,7 +75,8 @@ async def test_a_server_that_was_restarted_is_another_one_even_with_all_its_data
 
 
 async def test_a_replica_that_took_over_is_another_one_and_so_is_who_followed(redis_url: str, tmp_path: Path) -> None:
-    other = await start_redis(provide_redis().path, folder=tmp_path / "data", log=tmp_path / "redis.log")
+    log, own_port = tmp_path / "redis.log", free_port()
+    other = await start_redis(provide_redis().path, folder=tmp_path / "data", log=log, port=own_port)
     port, other_port = (url.rpartition(":")[2].partition("/")[0] for url in (redis_url, other.url))
     async with store_at(redis_url) as store, store_at(other.url) as successor:
         witness = (await store.record(recording())).witness

@@ -11,11 +11,11 @@ import uvloop
 from websockets.asyncio.server import ServerConnection, serve
 from websockets.http11 import Request, Response
 
+from bench.chaos.relay import Relay
 from replaywright.browser.channel import Frame
 from replaywright.browser.connection import connected
 from replaywright.browser.session import ChromiumSession
 from replaywright.browser.wire import Counts, Wire, WireFailed
-from replaywright.keeper.relay import CdpRelay
 from tests.adapters.browser_site import Site
 from tests.adapters.chromium import Chromium
 from tests.adapters.steps import opened
@@ -90,15 +90,14 @@ async def test_a_page_that_is_closed_ends_what_waits_for_it(session: ChromiumSes
 
 
 async def test_a_browser_that_is_gone_ends_all_that_waits_for_it(endpoint: str) -> None:
-    relay = CdpRelay(1, "worker", int(endpoint.rpartition(":")[2]))
-    connection = await connected(f"http://127.0.0.1:{await relay.start()}")
-    heard = Heard()
-    browser = Wire(connection, "", heard, Counts())
-    made = await browser.send("Target.createTarget", {"url": "about:blank"})
-    page = await browser.attached(made["targetId"], heard, Counts())
-    waiting = [page.post("Runtime.evaluate", NEVER) for _ in range(3)]
+    async with Relay("127.0.0.1", int(endpoint.rpartition(":")[2])) as relay:
+        connection = await connected(f"http://127.0.0.1:{relay.port}")
+        heard = Heard()
+        browser = Wire(connection, "", heard, Counts())
+        made = await browser.send("Target.createTarget", {"url": "about:blank"})
+        page = await browser.attached(made["targetId"], heard, Counts())
+        waiting = [page.post("Runtime.evaluate", NEVER) for _ in range(3)]
 
-    relay.close()
     failed = await asyncio.gather(*waiting, return_exceptions=True)
     with pytest.raises(WireFailed) as late:
         await browser.send("Browser.getVersion")

@@ -19,6 +19,7 @@ from pathlib import Path
 import pytest
 from playwright.async_api import Browser, BrowserContext, Page, async_playwright
 
+from replaywright.browser.endpoint import driver_url
 from replaywright.browser.stopping import stop_loading
 from replaywright.keeper.client import KeeperClient, launch_keeper
 from replaywright.keeper.protocol import KeeperOptions, OperationRecord
@@ -89,7 +90,8 @@ async def rig(chromium_path: Path, certificates: Authority) -> AsyncIterator[Rig
         }
         driver = await exits.enter_async_context(async_playwright())
         attachment = await keeper.attach(1, "test")
-        browser = await driver.chromium.connect_over_cdp(attachment.endpoint_url)
+        with driver_url(attachment.endpoint_url) as url:
+            browser = await driver.chromium.connect_over_cdp(url)
         exits.push_async_callback(browser.close)
         yield Rig(keeper, browser, attachment.endpoint_url, sites)
 

@@ -20,6 +20,7 @@ import psutil
 import pytest
 from playwright.async_api import Browser, Error, Page, Playwright, async_playwright
 
+from replaywright.browser.endpoint import driver_url
 from replaywright.domain.network_policy import NetworkPolicy
 from replaywright.errors import Fenced, KeeperRefused, KeeperUnavailable, NoPlace
 from replaywright.keeper import places
@@ -38,7 +39,7 @@ from replaywright.keeper.client import (
 )
 from replaywright.keeper.identity import identify, is_alive
 from replaywright.keeper.local import LocalKeepers
-from replaywright.keeper.protocol import OPTIONS_NAME, GatePhase, KeeperOptions, SessionState
+from replaywright.keeper.protocol import OPTIONS_NAME, Attachment, GatePhase, KeeperOptions, SessionState
 from replaywright.settings import load_settings
 from replaywright.stack.chromium import find_chromium
 from tests.adapters.networks import LOOPBACK
@@ -136,10 +137,15 @@ async def playwright() -> AsyncIterator[Playwright]:
         yield running
 
 
+async def connected(playwright: Playwright, attachment: Attachment) -> Browser:
+    with driver_url(attachment.endpoint_url) as url:
+        return await playwright.chromium.connect_over_cdp(url, timeout=10_000)
+
+
 @contextlib.asynccontextmanager
 async def driving(playwright: Playwright, keeper: KeeperClient, epoch: int) -> AsyncIterator[Browser]:
     attachment = await keeper.attach(epoch, "test")
-    browser = await playwright.chromium.connect_over_cdp(attachment.websocket_url, timeout=10_000)
+    browser = await connected(playwright, attachment)
     try:
         yield browser
     finally:
@@ -156,6 +162,7 @@ DOOMED_WORKER = """
 import asyncio, sys
 from pathlib import Path
 from playwright.async_api import async_playwright
+from replaywright.browser.endpoint import driver_url
 from replaywright.keeper.client import launch_keeper
 from replaywright.keeper.protocol import KeeperOptions
 
@@ -163,7 +170,8 @@ async def main():
     handle = await launch_keeper(Path(sys.argv[1]), KeeperOptions.model_validate_json(sys.argv[2]))
     async with async_playwright() as playwright, await handle.connect() as keeper:
         attachment = await keeper.attach(1, "doomed")
-        browser = await playwright.chromium.connect_over_cdp(attachment.endpoint_url)
+        with driver_url(attachment.endpoint_url) as url:
+            browser = await playwright.chromium.connect_over_cdp(url)
         page = browser.contexts[0].pages[0]
         await page.goto(sys.argv[3])
         await page.fill("#who", "Ada")
@@ -343,7 +351,7 @@ async def test_a_killed_keeper_takes_chromium_with_it_and_the_next_worker_cleans
     alive = await launch_keeper(sessions, options())
     async with await handle.connect() as keeper:
         attachment = await keeper.attach(1)
-        browser = await playwright.chromium.connect_over_cdp(attachment.endpoint_url)
+        browser = await connected(playwright, attachment)
         await (await first_page(browser)).goto(site.url)
         processes = processes_of(handle)
         os.kill(handle.record.keeper.pid, signal.SIGKILL)
@@ -365,6 +373,7 @@ async def test_the_reaper_kills_a_browser_that_outlived_its_keeper(sessions: Pat
     profile = Path(handle.record.profile)
     # Another keeper's death signal did not reach its browser: the same profile, without a parent that would end it.
     arguments = command_line(CHROMIUM, profile=str(profile), proxy_port=9, no_sandbox=os.geteuid() == 0)
+    arguments.remove("--remote-debugging-pipe")  # the end of its pipe would end it
     orphan = run_unattended(arguments, process_group=0)
     processes = [psutil.Process(orphan.pid)]
     await until(lambda: len(processes[0].children(recursive=True)) > 2)
@@ -474,15 +483,15 @@ async def test_a_browser_that_does_not_start_is_an_error_with_the_log(sessions: 
     assert list(sessions.iterdir()) == []
 
 
-async def test_a_browser_that_opens_no_port_in_time_is_ended(sessions: Path, tmp_path: Path) -> None:
+async def test_a_browser_that_does_not_answer_in_time_is_ended(sessions: Path, tmp_path: Path) -> None:
     mute = tmp_path / "mute"
     mute.write_text("#!/bin/sh\nexec sleep 1000\n")
     mute.chmod(0o700)
 
-    with pytest.raises(KeeperUnavailable, match="no debugging port within"):
+    with pytest.raises(KeeperUnavailable, match="did not answer over its debugging pipe"):
         await launch_keeper(sessions, options(executable=str(mute), browser_timeout_s=0.3))
     with pytest.raises(KeeperUnavailable, match="proxy listens"):
-        await launch_keeper(sessions, options(executable=str(mute)), timeout_s=0.8)
+        await launch_keeper(sessions, options(executable=str(mute)), timeout_s=4)
 
     assert list(sessions.iterdir()) == []
 
@@ -646,6 +655,27 @@ async def test_a_cut_post_is_never_sent_not_even_after_the_gate_is_open_again(
         await until(lambda: site.posts)
 
     assert len(site.posts) == 1
+
+
+async def test_what_is_held_when_the_stack_is_killed_is_never_sent(
+    sessions: Path, site: Site, playwright: Playwright
+) -> None:
+    with run_unattended(["/bin/sleep", "600"]) as owner:
+        handle = await launch_keeper(sessions, options(owner=identify(owner.pid)))
+        async with await handle.connect() as keeper, driving(playwright, keeper, 1) as browser:
+            page = await first_page(browser)
+            await page.goto(site.url)
+            await keeper.arm("op", 1, 60_000)
+            await page.click("#send", no_wait_after=True)
+            assert (await keeper.wait_held("op", 5000)).held
+
+            owner.kill()
+
+            await keeper.wait_until_gone()
+
+    await until(lambda: not is_alive(handle.record.keeper))
+    assert site.posts == []
+    assert not handle.directory.exists()
 
 
 async def test_dispatch_by_passes_while_nobody_is_there_and_nothing_is_sent(

@@ -7,8 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from replaywright.domain.network_policy import NetworkPolicy, OwnService
-from replaywright.keeper.guard import REFUSED_LIMIT
-from replaywright.keeper.proxy import Resolver
+from replaywright.keeper.guard import REFUSED_LIMIT, Resolver
 from tests.adapters.networks import LOOPBACK, network, rules
 from tests.adapters.test_keeper_proxy import Rig, Site, rig
 
@@ -26,11 +25,11 @@ def resolving(*answers: list[str]) -> Resolver:
 
 
 def get(host: str, port: int) -> bytes:
-    return b"GET http://%s:%d/?token=s3cret HTTP/1.1\r\nConnection: close\r\n\r\n" % (host.encode(), port)
+    return b"GET http://%s:%d/?token=s3cret HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n" % (host.encode(), port)
 
 
 def connect(host: str, port: int) -> bytes:
-    return b"CONNECT %s:%d HTTP/1.1\r\n\r\n" % (host.encode(), port)
+    return b"CONNECT %s:%d HTTP/1.1\r\nHost: x\r\n\r\n" % (host.encode(), port)
 
 
 async def test_a_refusal_is_answered_with_its_rule_and_remembered_with_its_count() -> None:
@@ -77,7 +76,7 @@ async def test_a_name_server_leads_no_allowed_name_to_an_address_inside(
         answer = await it.ask(ask("good.example", it.site.port))
 
     assert answer.startswith(b"HTTP/1.1 403 ")
-    assert b"test: addresses" in answer
+    assert b"the rule addresses:" in answer
     assert it.site.got == []
 
 
@@ -102,6 +101,62 @@ async def test_no_form_of_loopback_leads_to_a_service_of_ours(host: str) -> None
 
     assert [answer[:12] for answer in answers] == [b"HTTP/1.1 403"] * 2
     assert site.got == []
+
+
+def with_own(*services: OwnService, networks: tuple[str, ...] = ()) -> NetworkPolicy:
+    """Everything on loopback and in private networks is allowed but for these."""
+    wide = network("127.0.0.0/8:*", "10.0.0.0/8:*", "[::]/0:*", "*:*", "evil.example:*=127.0.0.0/8,10.0.0.0/8")
+    return wide.model_copy(update={"own": services, "own_networks": networks})
+
+
+@pytest.mark.parametrize("address", ["10.7.0.2", PUBLIC])
+@pytest.mark.parametrize("ask", [get, connect])
+async def test_a_second_name_of_a_service_of_ours_leads_there_no_more_than_the_first(
+    ask: Callable[[str, int], bytes], address: str
+) -> None:
+    redis = OwnService(name="Redis", host="redis-ledger", port=6379)
+    names = {"redis-ledger": [address], "evil.example": [address]}
+
+    async def resolve(host: str, _port: int) -> list[str]:
+        return names[host]
+
+    async with rig(policy=with_own(redis), resolver=resolve) as it:
+        answers = [await it.ask(ask(host, 6379)) for host in names]
+
+    assert [b"own-service" in answer for answer in answers] == [True, True], answers
+
+
+async def test_a_service_that_has_moved_is_refused_at_its_new_address(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("replaywright.keeper.guard._ADDRESSES_S", 0.0)
+    addresses = iter([["10.7.0.2"], ["10.7.0.3"]])
+
+    async def resolve(host: str, _port: int) -> list[str]:
+        return next(addresses) if host == "redis-ledger" else ["10.7.0.3"]
+
+    async with rig(policy=with_own(OwnService(name="Redis", host="redis-ledger", port=6379)), resolver=resolve) as it:
+        await it.guard.learn_own(6379, resolve)
+        answer = await it.ask(get("evil.example", 6379))
+
+    assert b"own-service" in answer
+
+
+async def test_while_nobody_knows_where_a_service_of_ours_is_no_private_address_is_reached_at_its_port() -> None:
+    async def resolve(host: str, _port: int) -> list[str]:
+        if host == "redis-ledger":
+            raise OSError("no such name")
+        return ["10.7.0.2"]
+
+    async with rig(policy=with_own(OwnService(name="Redis", host="redis-ledger", port=6379)), resolver=resolve) as it:
+        answer = await it.ask(get("evil.example", 6379))
+
+    assert b"own-service" in answer
+
+
+async def test_nothing_in_a_network_of_ours_is_reached() -> None:
+    async with rig(policy=with_own(networks=("10.7.0.0/16",)), resolver=resolving(["10.7.0.9"])) as it:
+        answers = [await it.ask(get("evil.example", 8080)), await it.ask(connect("evil.example", 22))]
+
+    assert all(b"own-service" in answer for answer in answers)
 
 
 def limited(*, up_bytes: int | None = None, down_bytes: int | None = None) -> NetworkPolicy:

@@ -13,23 +13,24 @@ from hypothesis import strategies as st
 from replaywright.domain.network_policy import NetworkPolicy
 from replaywright.keeper.black_box import BlackBox, Connection
 from replaywright.keeper.gate import Gate, RequestRefused
-from replaywright.keeper.guard import Guard
+from replaywright.keeper.guard import Guard, Resolver
 from replaywright.keeper.http1 import (
     Body,
     End,
+    ForwardedRequest,
     HttpError,
     RequestHead,
     RequestParser,
     ResponseHead,
     ResponseParser,
-    client_head,
     parse_authority,
     parse_target,
-    upstream_head,
 )
+from replaywright.keeper.own_processes import OwnPorts
 from replaywright.keeper.protocol import ConnectionRecord, GatePhase, OperationRecord
-from replaywright.keeper.proxy import ForwardProxy, Resolver, resolve
-from tests.adapters.networks import LOOPBACK, ON_LOOPBACK, network
+from replaywright.keeper.proxy import ForwardProxy, resolve
+from replaywright.testing.grants import ON_LOOPBACK
+from tests.adapters.networks import LOOPBACK, network
 
 # ---- HTTP ----------------------------------------------------------------------------------------------------------
 
@@ -45,12 +46,12 @@ def requests(draw: st.DrawFn) -> tuple[bytes, str, bytes]:
     body = draw(bodies)
     match draw(st.sampled_from(["length", "chunked", "none"])):
         case "length":
-            return b"POST %s HTTP/1.1\r\nContent-Length: %d\r\n\r\n" % (target.encode(), len(body)) + body, target, body
+            framing, encoded = b"Content-Length: %d\r\n" % len(body), body
         case "chunked":
-            head = b"POST %s HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n" % target.encode()
-            return head + draw(chunked(body)), target, body
+            framing, encoded = b"Transfer-Encoding: chunked\r\n", draw(chunked(body))
         case _:
-            return b"GET %s HTTP/1.1\r\nHost: x\r\n\r\n" % target.encode(), target, b""
+            framing = encoded = body = b""
+    return b"POST %s HTTP/1.1\r\nHost: x\r\n%s\r\n%s" % (target.encode(), framing, encoded), target, body
 
 
 @st.composite
@@ -58,7 +59,7 @@ def chunked(draw: st.DrawFn, body: bytes) -> bytes:
     encoded = b""
     while body:
         size = draw(st.integers(min_value=1, max_value=len(body)))
-        extension = draw(st.sampled_from([b"", b";a=b", b' ;q="1"']))
+        extension = draw(st.sampled_from([b"", b";a=b", b';q="1"']))
         encoded += b"%x%s\r\n%s\r\n" % (size, extension, body[:size])
         body = body[size:]
     return encoded + b"0\r\n" + draw(st.sampled_from([b"", b"Checksum: 1\r\n"])) + b"\r\n"
@@ -69,24 +70,12 @@ def pieces(data: bytes, positions: Iterable[int]) -> list[bytes]:
     return [data[start:end] for start, end in itertools.pairwise(cuts)]
 
 
-def payload_of(raw: bytes, *, is_chunked: bool) -> bytes:
-    if not is_chunked:
-        return raw
-    payload = b""
-    while True:
-        line, _, raw = raw.partition(b"\r\n")
-        size = int(line.partition(b";")[0], 16)
-        if not size:
-            return payload
-        payload, raw = payload + raw[:size], raw[size + 2 :]
-
-
 @given(st.lists(requests(), min_size=1, max_size=4), splits)
 def test_pipelined_requests_come_apart_the_same_wherever_the_stream_is_split(
     sent: list[tuple[bytes, str, bytes]], positions: list[int]
 ) -> None:
-    parser, targets, payloads, raw = RequestParser(), [], [], b""
-    is_chunked = False
+    parser, targets, payloads, forwarded = RequestParser(), [], [], []
+    request: ForwardedRequest | None = None
 
     for piece in pieces(b"".join(one for one, _, _ in sent), positions):
         parser.receive(piece)
@@ -94,16 +83,41 @@ def test_pipelined_requests_come_apart_the_same_wherever_the_stream_is_split(
             match event:
                 case RequestHead():
                     targets.append(event.target)
-                    is_chunked = any(name == b"Transfer-Encoding" for name, _ in event.headers)
-                    raw = b""
+                    request = ForwardedRequest(event, parse_target(event.target))
+                    payloads.append(b"")
+                    forwarded.append(request.head)
                 case Body(data):
-                    raw += data
+                    assert request is not None
+                    payloads[-1] += data
+                    forwarded[-1] += request.piece(event)
                 case End():
-                    payloads.append(payload_of(raw, is_chunked=is_chunked))
+                    assert request is not None
+                    forwarded[-1] += request.piece(event)
+                    parser.answer(ResponseHead(204, b"", ()))
+                    parser.answer(event)
+                    assert parser.begin_next()
 
     assert targets == [target for _, target, _ in sent]
     assert payloads == [payload for _, _, payload in sent]
-    assert parser.is_idle
+    assert parser.take_rest() == b""
+    for one, (_, _, payload) in zip(forwarded, sent, strict=True):
+        assert read_by_another(one) == payload
+
+
+def read_by_another(request: bytes) -> bytes:
+    """The payload of exactly one request, by a reader that knows nothing of ours."""
+    head, _, rest = request.partition(b"\r\n\r\n")
+    framing = [line.lower() for line in head.split(b"\r\n") if line.lower().startswith((b"content-l", b"transfer-"))]
+    assert len(framing) <= 1
+    if framing == [b"transfer-encoding: chunked"]:
+        payload = b""
+        while not rest.startswith(b"0\r\n\r\n"):
+            size, _, rest = rest.partition(b"\r\n")
+            payload, rest = payload + rest[: int(size, 16)], rest[int(size, 16) + 2 :]
+        assert rest == b"0\r\n\r\n"
+        return payload
+    assert len(rest) == (int(framing[0].partition(b":")[2]) if framing else 0)
+    return rest
 
 
 @given(st.data(), bodies, splits)
@@ -124,10 +138,10 @@ def test_a_response_body_passes_unchanged_wherever_the_stream_is_split(
             ended = ended or isinstance(event, End)
             passed += event.data if isinstance(event, Body) else b""
     if kind == "until close":
-        parser.receive_eof()
+        parser.receive(b"")
         ended = isinstance(parser.next_event(), End)
 
-    assert passed == encoded
+    assert passed == body
     assert ended
 
 
@@ -136,7 +150,7 @@ def test_a_response_body_passes_unchanged_wherever_the_stream_is_split(
 def test_junk_is_refused_as_an_http_error_and_nothing_else(junk: bytes, positions: list[int]) -> None:
     for parser in (RequestParser(), ResponseParser("GET")):
         with contextlib.suppress(HttpError):
-            for piece in pieces(b"POST http://a/ HTTP/1.1\r\n" * (len(junk) % 2) + junk, positions):
+            for piece in pieces(b"POST http://a/ HTTP/1.1\r\nHost: a\r\n" * (len(junk) % 2) + junk, positions):
                 parser.receive(piece)
                 while parser.next_event() is not None:
                     pass
@@ -145,15 +159,15 @@ def test_junk_is_refused_as_an_http_error_and_nothing_else(junk: bytes, position
 @pytest.mark.parametrize(
     "head",
     [
-        b"POST http://a/ HTTP/1.1\r\nContent-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n",
-        b"POST http://a/ HTTP/1.1\r\nContent-Length: 3\r\nContent-Length: 4\r\n\r\n",
-        b"POST http://a/ HTTP/1.1\r\nContent-Length: +3\r\n\r\n",
-        b"POST http://a/ HTTP/1.1\r\nTransfer-Encoding: gzip, chunked\r\n\r\n",
-        b"POST http://a/ HTTP/1.1\r\nContent-Length : 3\r\n\r\n",
-        b"POST http://a/ HTTP/1.1\r\nA: b\r\n folded\r\n\r\n",
-        b"POST http://a/ HTTP/1.1\r\nA: b\nC: d\r\n\r\n",
-        b"POST  http://a/ HTTP/1.1\r\n\r\n",
-        b"POST http://a/ HTTP/2.0\r\n\r\n",
+        b"POST http://a/ HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n",
+        b"POST http://a/ HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\nContent-Length: 4\r\n\r\n",
+        b"POST http://a/ HTTP/1.1\r\nHost: a\r\nContent-Length: +3\r\n\r\n",
+        b"POST http://a/ HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: gzip, chunked\r\n\r\n",
+        b"POST http://a/ HTTP/1.1\r\nHost: a\r\nContent-Length : 3\r\n\r\n",
+        b"POST http://a/ HTTP/1.1\r\nHost: a\r\nA: b\r\n folded\r\n\r\n",
+        b"POST http://a/ HTTP/1.1\r\nHost: a\r\nA: b\nC: d\r\n\r\n",
+        b"POST  http://a/ HTTP/1.1\r\nHost: a\r\n\r\n",
+        b"POST http://a/ HTTP/2.0\r\nHost: a\r\n\r\n",
     ],
 )
 def test_a_request_that_two_readers_could_understand_differently_is_refused(head: bytes) -> None:
@@ -173,18 +187,21 @@ def test_connection_headers_stay_on_their_connection() -> None:
     head = parser.next_event()
     assert isinstance(head, RequestHead)
 
-    sent = upstream_head(head, parse_target(head.target))
+    sent = ForwardedRequest(head, parse_target(head.target)).head
 
     expected = b"GET /p?q HTTP/1.1\r\nHost: site.example:81\r\nAccept: */*\r\nConnection: close\r\n\r\n"
     assert sent == expected
 
 
 def test_a_length_beside_a_transfer_coding_does_not_reach_the_browser() -> None:
-    headers = ((b"Content-Length", b"3"), (b"Transfer-Encoding", b"chunked"), (b"Keep-Alive", b"x"))
+    browser, response = RequestParser(), ResponseParser("GET")
+    browser.receive(b"GET http://a/ HTTP/1.1\r\nHost: a\r\n\r\n")
+    browser.next_event()
+    response.receive(b"HTTP/1.1 200 OK\r\nContent-Length: 3\r\nTransfer-Encoding: chunked\r\nKeep-Alive: x\r\n\r\n")
+    head = response.next_event()
+    assert isinstance(head, ResponseHead)
 
-    sent = client_head(ResponseHead(200, b"OK", b"1.1", headers, False), keep_alive=True)
-
-    assert sent == b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nConnection: keep-alive\r\n\r\n"
+    assert browser.answer(head) == b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
 
 
 @pytest.mark.parametrize("authority", ["a", "a:0", "a:65536", "u@a:1", "a:b", "a\\b:1", "[::1", "ä:1", "a b:1", ":1"])
@@ -268,17 +285,17 @@ class Rig:
 
     async def tunnel(self) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
         reader, writer = await self.connect()
-        writer.write(b"CONNECT 127.0.0.1:%d HTTP/1.1\r\n\r\n" % self.site.port)
+        writer.write(b"CONNECT 127.0.0.1:%d HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n" % self.site.port)
         assert b" 200 " in await reader.readuntil(b"\r\n\r\n")
         return reader, writer
 
     def get(self, path: str = "/", *, close: bool = True) -> bytes:
         connection = b"Connection: close\r\n" if close else b""
-        return b"GET http://127.0.0.1:%d%s HTTP/1.1\r\n%s\r\n" % (self.site.port, path.encode(), connection)
+        return b"GET http://127.0.0.1:%d%s HTTP/1.1\r\nHost: x\r\n%s\r\n" % (self.site.port, path.encode(), connection)
 
     def post(self, body: bytes = b"a=1") -> bytes:
-        head = b"POST http://127.0.0.1:%d/send?secret=1 HTTP/1.1\r\nContent-Length: %d\r\nConnection: close\r\n\r\n"
-        return head % (self.site.port, len(body)) + body
+        start = b"POST http://127.0.0.1:%d/send?secret=1 HTTP/1.1\r\nHost: x\r\n" % self.site.port
+        return start + b"Content-Length: %d\r\nConnection: close\r\n\r\n" % len(body) + body
 
     def connections(self) -> list[ConnectionRecord]:
         return [connection.record() for connection in self.black_box.since(float("-inf"))[0]]
@@ -291,6 +308,7 @@ async def rig(
     policy: NetworkPolicy = LOOPBACK,
     resolver: Resolver = resolve,
     dispatcher: Callable[[OperationRecord, ConnectionRecord], object] | None = None,
+    own_ports: OwnPorts | None = None,
 ) -> AsyncIterator[Rig]:
     site = site or Site()
     server = await asyncio.start_server(site.serve, "127.0.0.1", 0)
@@ -302,7 +320,7 @@ async def rig(
         lease_lapsed=lambda: bool(made) and made[0].lapsed,
         dispatcher=dispatcher,  # type: ignore[arg-type]  # tests give coroutine functions that end in any way
     )
-    guard = Guard(policy, black_box)
+    guard = Guard(policy, black_box, own_ports)
     proxy = ForwardProxy(gate, black_box, guard=guard, resolver=resolver, connect_timeout_s=1)
     made.append(Rig(site, black_box, gate, guard, await proxy.start()))
     try:
@@ -337,7 +355,7 @@ async def test_an_interim_response_lets_a_waiting_client_send_its_body() -> None
     site = Site(on_head=b"HTTP/1.1 100 Continue\r\n\r\n", waits_for=b"late")
     async with rig(site) as it:
         reader, writer = await it.connect()
-        writer.write(b"PUT http://localhost:%d/ HTTP/1.1\r\nExpect: 100-continue\r\n" % site.port)
+        writer.write(b"PUT http://localhost:%d/ HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\n" % site.port)
         writer.write(b"Content-Length: 4\r\nConnection: close\r\n\r\n")
         interim = await reader.readuntil(b"\r\n\r\n")
         writer.write(b"late")
@@ -348,27 +366,15 @@ async def test_an_interim_response_lets_a_waiting_client_send_its_body() -> None
     assert answer.endswith(b"ok")
 
 
-async def test_an_upgraded_connection_becomes_a_tunnel_that_the_gate_holds() -> None:
+async def test_another_protocol_is_spoken_in_tunnels_only() -> None:
     switch = b"HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\nhello"
-    site = Site(answer=switch, closes=False)
-    async with rig(site) as it:
-        reader, writer = await it.connect()
-        writer.write(b"GET http://127.0.0.1:%d/ws HTTP/1.1\r\nConnection: Upgrade\r\n" % site.port)
-        writer.write(b"Upgrade: websocket\r\n\r\n")
-        head = await reader.readuntil(b"\r\n\r\n")
-        greeting = await reader.readexactly(5)
-        it.gate.arm("op", 1, 5000)
-        writer.write(b"frame")
-        record = await it.gate.wait_held("op", 5)
-        before = bytes(site.got[0])
-        it.gate.permit("op")
-        await site.until(lambda: site.got[0].endswith(b"frame"))
-        writer.close()
+    async with rig(Site(answer=switch, closes=False)) as it:
+        asked = it.get("/ws", close=False)[:-2] + b"Connection: Upgrade\r\nUpgrade: websocket\r\n\r\nframe"
+        answer = await it.ask(asked)
 
-    assert b"Upgrade: websocket" in head
-    assert greeting == b"hello"
-    assert [held.path for held in record.held] == ["/ws"]
-    assert not before.endswith(b"frame")
+    assert answer.startswith(b"HTTP/1.1 502 ")
+    assert b"pgrade" not in it.site.got[0]
+    assert not it.site.got[0].endswith(b"frame")
 
 
 async def test_a_site_that_closes_without_an_answer_is_a_bad_gateway() -> None:
@@ -388,7 +394,7 @@ async def test_a_name_that_does_not_resolve_is_a_bad_gateway_and_a_mute_one_a_ti
 
     async with rig(policy=network(*ON_LOOPBACK, "a.example"), resolver=no_address) as it:
         unknown = await it.ask(it.get())
-        unknown_tunnel = await it.ask(b"CONNECT a.example:443 HTTP/1.1\r\n\r\n")
+        unknown_tunnel = await it.ask(b"CONNECT a.example:443 HTTP/1.1\r\nHost: x\r\n\r\n")
     async with rig(resolver=mute) as it:
         silent = await it.ask(it.get())
 
@@ -405,7 +411,7 @@ async def test_a_name_is_resolved_once_and_the_address_is_judged_before_it_is_co
         return ["127.0.0.1"]
 
     async with rig(policy=network("good.example:*"), resolver=rebinding) as it:
-        answer = await it.ask(b"GET http://good.example:%d/ HTTP/1.1\r\n\r\n" % it.site.port)
+        answer = await it.ask(b"GET http://good.example:%d/ HTTP/1.1\r\nHost: x\r\n\r\n" % it.site.port)
 
     assert answer.startswith(b"HTTP/1.1 403 ")
     assert asked == ["good.example"]
@@ -414,8 +420,8 @@ async def test_a_name_is_resolved_once_and_the_address_is_judged_before_it_is_co
 
 async def test_a_page_cannot_reach_the_keepers_own_ports() -> None:
     async with rig() as it:
-        answer = await it.ask(b"GET http://localhost:%d/ HTTP/1.1\r\n\r\n" % it.port)
-        tunnel = await it.ask(b"CONNECT [::ffff:127.0.0.1]:%d HTTP/1.1\r\n\r\n" % it.port)
+        answer = await it.ask(b"GET http://localhost:%d/ HTTP/1.1\r\nHost: x\r\n\r\n" % it.port)
+        tunnel = await it.ask(b"CONNECT [::ffff:127.0.0.1]:%d HTTP/1.1\r\nHost: x\r\n\r\n" % it.port)
 
     assert answer.startswith(b"HTTP/1.1 403 ")
     assert tunnel.startswith(b"HTTP/1.1 403 ")
@@ -423,7 +429,10 @@ async def test_a_page_cannot_reach_the_keepers_own_ports() -> None:
 
 async def test_a_request_that_is_not_for_a_proxy_is_refused() -> None:
     async with rig() as it:
-        answers = [await it.ask(start + b" HTTP/1.1\r\n\r\n") for start in (b"GET /", b"GET https://a/", b"CONNECT a")]
+        answers = [
+            await it.ask(start + b" HTTP/1.1\r\nHost: x\r\n\r\n")
+            for start in (b"GET /", b"GET https://a/", b"CONNECT a")
+        ]
 
     assert [answer[:12] for answer in answers] == [b"HTTP/1.1 400"] * 3
 
@@ -457,7 +466,11 @@ async def test_a_cut_answers_503_and_the_gate_stays_closed_until_disarm() -> Non
         posting = asyncio.create_task(it.ask(it.post()))
         await it.gate.wait_held("op", 5)
         it.gate.cut("op")
-        answers = [await posting, await it.ask(it.post()), await it.ask(b"CONNECT 127.0.0.1:1 HTTP/1.1\r\n\r\n")]
+        answers = [
+            await posting,
+            await it.ask(it.post()),
+            await it.ask(b"CONNECT 127.0.0.1:1 HTTP/1.1\r\nHost: x\r\n\r\n"),
+        ]
         seen = len(it.site.got)
         it.gate.disarm("op")
         after = await it.ask(it.post())
@@ -576,7 +589,11 @@ async def test_without_a_lease_an_unsafe_request_is_refused_and_a_held_one_cut()
         it.lapsed = True
         with pytest.raises(RequestRefused):
             it.gate.permit("op")
-        answers = [await posting, await it.ask(it.post()), await it.ask(b"CONNECT 127.0.0.1:1 HTTP/1.1\r\n\r\n")]
+        answers = [
+            await posting,
+            await it.ask(it.post()),
+            await it.ask(b"CONNECT 127.0.0.1:1 HTTP/1.1\r\nHost: x\r\n\r\n"),
+        ]
         safe = await it.ask(it.get())
 
     assert [answer[:12] for answer in answers] == [b"HTTP/1.1 503"] * 3

@@ -15,6 +15,7 @@ from playwright.async_api import Page, Playwright, async_playwright
 
 from replaywright.errors import Fenced
 from replaywright.keeper.client import KeeperClient, launch_keeper
+from tests.adapters.other_user import ask_as_another_user, needs_other_user
 from tests.adapters.test_keeper import (
     CHROMIUM,
     Site,
@@ -145,6 +146,20 @@ async def test_only_the_address_that_was_given_leads_to_the_browser_and_only_to_
     assert [code for code, _ in refused] == [404, 404, 404, 404, 404, 404, 403, 403]
     assert b" 101 " in own
     assert (b" 403 " in foreign, b" 404 " in whole, b" 404 " in unnamed) == (True, True, True)
+
+
+@needs_other_user
+async def test_another_user_who_has_the_address_is_refused(sessions: Path, playwright: Playwright, site: Site) -> None:
+    async with kept(sessions, playwright, site) as keeper:
+        lent = await keeper.lend(1, "first", 60)
+        address = urlsplit(Path(lent.file).read_text().strip())
+        assert address.port is not None
+        asked = f"GET {address.path} HTTP/1.1\r\nHost: {address.netloc}\r\nConnection: close\r\n\r\n".encode()
+        other = await ask_as_another_user(address.port, asked)
+        own, _ = await ask(address.geturl())
+
+    assert other.startswith(b"HTTP/1.1 403 ")
+    assert own == 302
 
 
 async def test_the_address_ends_with_its_time_with_a_greater_epoch_and_with_the_session(

@@ -16,7 +16,7 @@ from replaywright.errors import KeeperRefused, KeeperUnavailable
 from replaywright.keeper.client import KeeperHandle, launch_keeper, list_live, read_record
 from replaywright.keeper.protocol import GatePhase, KeeperOptions, RemoteBrowser, SessionState
 from tests.adapters.chromium import Chromium
-from tests.adapters.test_keeper import CHROMIUM, Site, options, until
+from tests.adapters.test_keeper import CHROMIUM, Site, connected, options, until
 
 FLAGS = ("--webrtc-ip-handling-policy=disable_non_proxied_udp", "--disable-quic")
 
@@ -67,7 +67,7 @@ async def has_tabs(chromium: Chromium, count: int) -> bool:
 
 async def attached(handle: KeeperHandle, driver: Playwright, epoch: int) -> Browser:
     async with await handle.connect() as keeper:
-        return await driver.chromium.connect_over_cdp((await keeper.attach(epoch)).endpoint_url)
+        return await connected(driver, await keeper.attach(epoch))
 
 
 async def test_a_click_is_held_at_the_gate_and_is_sent_once_though_its_worker_changes(

@@ -6,7 +6,7 @@ from urllib.parse import quote
 import pytest
 
 from replaywright.browser.session import ChromiumSession
-from replaywright.domain.secret_sites import RULE, BoundSecret, own_site, sites_in
+from replaywright.domain.secret_sites import RULE, BoundSecret, sites_in
 from replaywright.errors import ActionFailed
 from replaywright.ports import Report, Work
 from tests.adapters.browser_site import Site
@@ -17,7 +17,7 @@ VALUE = "corréct-hörse"
 
 
 def bound(site: Site, port: int | None = None, host: str = "127.0.0.1") -> tuple[BoundSecret, ...]:
-    return (BoundSecret("PASSWORD", sites_in(f"http://{host}:{port or site.port}", "V"), declared=True),)
+    return (BoundSecret("PASSWORD", sites_in(f"http://{host}:{port or site.port}", "V")),)
 
 
 def entering(action: str, label: str, secrets: tuple[BoundSecret, ...], text: str = VALUE) -> Work:
@@ -105,21 +105,18 @@ async def test_a_page_of_another_site_gets_nothing(session: ChromiumSession, sit
     error = await refused(session, entering(action, "Password", bound(site, site.other_port)))
 
     assert (error.reason, error.dispatched) == (RULE, False)
-    assert "REPLAYWRIGHT_SECRET_PASSWORD_DOMAINS" in str(error)
+    assert "replaywright secrets bind PASSWORD" in str(error)
     assert await shown(session, "#password") == "old"
     assert await shown(session, "#log") == ""
 
 
-async def test_without_a_binding_the_tasks_own_site_gets_it_and_no_other(session: ChromiumSession, site: Site) -> None:
+async def test_without_a_binding_no_site_gets_it(session: ChromiumSession, site: Site) -> None:
     await opened(session, site, PAGE)
-    own = (BoundSecret("PASSWORD", own_site(site.url("somewhere"))),)
-    other = (BoundSecret("PASSWORD", own_site(f"http://127.0.0.1:{site.other_port}/")),)
 
-    error = await refused(session, entering("fill", "Password", other))
-    report = await session.perform(entering("fill", "Password", own))
+    error = await refused(session, entering("fill", "Password", (BoundSecret("PASSWORD", ()),)))
 
-    assert "is not bound, so it belongs to the task's own site" in str(error)
-    assert acted(report)
+    assert f"`replaywright secrets bind PASSWORD 127.0.0.1:{site.port}`" in str(error)
+    assert await shown(session, "#password") == "old"
 
 
 async def in_frame(session: ChromiumSession, site: Site, where: str, more: str = "") -> None:
@@ -128,7 +125,7 @@ async def in_frame(session: ChromiumSession, site: Site, where: str, more: str =
 
 
 def of(site: Site, *where: str) -> tuple[BoundSecret, ...]:
-    return (BoundSecret("PASSWORD", sites_in(",".join(where), "V"), declared=True),)
+    return (BoundSecret("PASSWORD", sites_in(",".join(where), "V")),)
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "localhost"])

@@ -8,24 +8,35 @@ from collections.abc import AsyncIterator, Callable, Coroutine, Mapping, Sequenc
 from typing import Any
 
 import pytest
+from temporalio.testing import ActivityEnvironment
 
+from activities.recall import RecallActivities
+from activities.skill_runs import SkillRunActivities
 from cache.alerts import counted
 from cache.connection import Client, open_redis
-from cache.keys import entry_key, overrides_key, skill_key, trace_key
+from cache.keys import entry_key, overrides_key, skill_changes_key, skill_key, skill_statuses_key, trace_key
 from cache.overrides import RedisOverrides
+from cache.recalls import RedisRecalls
 from cache.signing_existing import Existing
 from cache.skills import RedisSkills
 from cache.steps import RedisStepStore
+from replaywright.cli.skill_run import runnable
+from replaywright.cli.skill_store import KnowledgeBase
 from replaywright.domain.entries import ActionCacheEntry
 from replaywright.domain.overrides import OverrideRule
+from replaywright.domain.recall import RecallRequest
 from replaywright.domain.signing import Key, Signer
-from replaywright.domain.skills import SkillRun, SkillStatus
+from replaywright.domain.skill_runs import NewestRequest
+from replaywright.domain.skills import Skill, SkillRun, SkillStatus
+from replaywright.errors import InputInvalid
 from tests.unit.skills import skill
 
 KEY, OLD, STRANGE = Key("k2", b"2" * 32), Key("k1", b"1" * 32), Key("k2", b"x" * 32)
 SIGNER = Signer((KEY,))
 TENANT = "acme"
 CONTENT = "c" * 64
+
+Withdrawal = Callable[[RedisSkills, str], Coroutine[Any, Any, None]]
 
 
 @pytest.fixture
@@ -162,29 +173,184 @@ async def test_of_several_keys_the_first_signs_and_all_verify(client: Client) ->
 # ------------------------------------------------------------------------------------------------- skills
 
 
-async def test_a_skill_is_active_only_by_who_has_the_key(client: Client) -> None:
+def active(**fields: Any) -> Skill:
+    return skill(status=SkillStatus.ACTIVE, **fields)
+
+
+async def status_of(skills: RedisSkills, name: str, version: int | None = None) -> SkillStatus | None:
+    found = await skills.get(TENANT, name, version)
+    return None if found is None else found.status
+
+
+async def kept_of(client: Client, name: str) -> dict[str, bytes]:
+    """The two keys that hold a skill's statuses, as DUMP writes them."""
+    keys = (skill_key(TENANT, name), skill_statuses_key(TENANT, name))
+    return {key: dumped for key in keys if (dumped := await client.dump(key)) is not None}
+
+
+async def failed(skills: RedisSkills, name: str) -> None:
+    await skills.note_run(TENANT, name, SkillRun(run_id="x", version=1, succeeded=False, steps_done=0, failed_step=0))
+
+
+async def retired(skills: RedisSkills, name: str) -> None:
+    assert await skills.set_status(TENANT, name, 1, SkillStatus.RETIRED, who="me", reason="withdrawn")
+
+
+async def replaced(skills: RedisSkills, name: str) -> None:
+    await skills.save(TENANT, active(run_id="r2"), who="r2")
+
+
+async def deleted(skills: RedisSkills, name: str) -> None:
+    assert await skills.delete(TENANT, name, who="me")
+
+
+@pytest.mark.parametrize("status", [one for one in SkillStatus if one is not SkillStatus.RETIRED])
+@pytest.mark.parametrize("withdraw", [retired, replaced])
+async def test_a_status_that_somebody_wrote_without_the_key_counts_as_retired(
+    client: Client, withdraw: Withdrawal, status: SkillStatus
+) -> None:
     skills = RedisSkills(client, signer=SIGNER)
-    first = await skills.save(TENANT, skill(status=SkillStatus.CANDIDATE), who="r1")
-    key = skill_key(TENANT, first.name)
+    name = (await skills.save(TENANT, active(), who="r1")).name
+    await withdraw(skills, name)
+    await client.execute_command("HSET", skill_key(TENANT, name), "1:status", status.value)
 
-    await client.execute_command("HSET", key, "1:status", "active")
-    assert await skills.get(TENANT, first.name) is None
+    assert await status_of(skills, name, 1) is SkillStatus.RETIRED
 
-    await client.execute_command("HSET", key, "1:status", "candidate")
-    assert await skills.set_status(TENANT, first.name, 1, SkillStatus.ACTIVE, who="me", reason="")
-    found = await skills.get(TENANT, first.name)
-    assert found is not None
-    assert found.status is SkillStatus.ACTIVE
 
-    second = await skills.save(TENANT, skill(status=SkillStatus.ACTIVE), who="r2")
-    assert (second.version, (await skills.get(TENANT, first.name) or first).version) == (2, 2)
-    [sealed] = await client.execute_command("HMGET", key, "2:seal")
-    run = SkillRun(run_id="x", version=2, succeeded=False, steps_done=0, failed_step=0)
-    await skills.note_run(TENANT, first.name, run)
-    assert (await skills.get(TENANT, first.name) or first).status is SkillStatus.SUSPECT
-    await client.execute_command("HSET", key, "2:status", "active")
-    assert sealed
-    assert await skills.get(TENANT, first.name) is None
+@pytest.mark.parametrize("withdraw", [retired, replaced, deleted, failed])
+async def test_a_record_that_is_put_back_whole_does_not_run(
+    client: Client, withdraw: Withdrawal, caplog: pytest.LogCaptureFixture
+) -> None:
+    skills = RedisSkills(client, signer=SIGNER)
+    name = (await skills.save(TENANT, active(), who="r1")).name
+    before = await kept_of(client, name)
+    await withdraw(skills, name)
+    after = await kept_of(client, name)
+    own, beside = before
+
+    for put_back in (own, beside):  # one of the two; the other is as it is now
+        for key, dumped in {**after, put_back: before[put_back]}.items():
+            await client.restore(key, 0, dumped, replace=True)
+        for changed in ({}, {"1:status": "active"}):
+            for field, value in changed.items():
+                await client.execute_command("HSET", own, field, value)
+            found = {await status_of(skills, name), await status_of(skills, name, 1)}
+            listed = await RedisSkills(client, signer=SIGNER).all(TENANT)  # one that remembers nothing
+            assert found <= {SkillStatus.RETIRED, None}
+            assert {one.status for one in listed} <= {SkillStatus.RETIRED}
+    assert "INTEGRITY" in caplog.text
+
+
+async def test_a_withdrawn_skill_that_is_put_back_is_refused_by_its_name(client: Client) -> None:
+    skills = RedisSkills(client, signer=SIGNER)
+    name = (await skills.save(TENANT, active(), who="r1")).name
+    own = skill_key(TENANT, name)
+    before = (await kept_of(client, name))[own]
+    base, scheduled = KnowledgeBase(skills, TENANT), SkillRunActivities(skills)
+    assert (await runnable(base, name, None)).status is SkillStatus.ACTIVE
+    await retired(skills, name)
+    await client.restore(own, 0, before, replace=True)
+
+    with pytest.raises(InputInvalid, match="was retired"):
+        await runnable(base, name, None)
+    with pytest.raises(InputInvalid, match="was retired"):
+        await ActivityEnvironment().run(scheduled.newest_version, NewestRequest(tenant=TENANT, name=name))
+
+
+async def test_without_the_second_key_nothing_runs_until_a_person_restores_it(
+    client: Client, caplog: pytest.LogCaptureFixture
+) -> None:
+    skills, other = RedisSkills(client, signer=SIGNER), RedisSkills(client, signer=SIGNER)
+    name = (await skills.save(TENANT, active(), who="r1")).name
+    await client.delete(skill_statuses_key(TENANT, name))
+
+    assert await status_of(skills, name) is SkillStatus.RETIRED
+    assert [one.status for one in await other.all(TENANT)] == [SkillStatus.RETIRED]
+    assert "replaywright skills restore" in caplog.text
+    await failed(skills, name)
+    assert await status_of(skills, name) is SkillStatus.RETIRED
+
+    assert await skills.set_status(TENANT, name, 1, SkillStatus.ACTIVE, who="me", reason="looked at")
+    assert await status_of(skills, name) is SkillStatus.ACTIVE
+    assert [one.status for one in await other.all(TENANT)] == [SkillStatus.ACTIVE]
+
+
+async def test_a_change_after_a_record_was_put_back_revives_nothing(client: Client) -> None:
+    skills = RedisSkills(client, signer=SIGNER)
+    name = (await skills.save(TENANT, active(), who="r1")).name
+    before = await kept_of(client, name)
+    await retired(skills, name)
+    own, beside = before
+    await client.restore(own, 0, before[own], replace=True)
+    await client.delete(beside)
+
+    await skills.save(TENANT, skill(run_id="r2"), who="r2")
+
+    assert await status_of(skills, name, 1) is SkillStatus.RETIRED
+    assert await status_of(skills, name) is SkillStatus.CANDIDATE
+
+
+async def test_a_list_that_a_worker_remembers_recalls_no_withdrawn_skill(client: Client) -> None:
+    skills, withdrawing = RedisSkills(client, signer=SIGNER), RedisSkills(client, signer=SIGNER)
+    one = await skills.save(TENANT, active(), who="r1")
+    goal = "send a mail to ada@example.com"
+    request = RecallRequest(tenant=TENANT, goal=goal, url=one.site, run_id="r", secrets=("PASSWORD",))
+    recalling = RecallActivities(skills, RedisRecalls(client))
+    first = await ActivityEnvironment().run(recalling.recall, request)
+    stamps = await client.dump(skill_changes_key(TENANT))
+    await retired(withdrawing, one.name)
+    assert stamps is not None
+    await client.restore(skill_changes_key(TENANT), 0, stamps, replace=True)
+    assert [kept.status for kept in await skills.all(TENANT, one.site)] == [SkillStatus.ACTIVE]
+
+    again = await ActivityEnvironment().run(recalling.recall, request)
+
+    assert first.decision == "accept"
+    assert (again.decision, again.reason, again.skill) == ("abstain", "not_active", None)
+
+
+async def test_statuses_are_signed_with_the_key_that_comes_next(client: Client) -> None:
+    old = RedisSkills(client, signer=Signer((OLD,)))
+    name = (await old.save(TENANT, active(), who="r1")).name
+    await replaced(old, name)
+    existing = Existing(client, TENANT, Signer((KEY, OLD)))
+
+    survey = await existing.look()
+    assert await existing.sign(survey.names) == 2
+
+    new = RedisSkills(client, signer=SIGNER)
+    assert [await status_of(new, name, version) for version in (1, 2)] == [SkillStatus.RETIRED, SkillStatus.ACTIVE]
+
+
+async def test_statuses_that_do_not_agree_are_not_signed_anew(client: Client) -> None:
+    old = RedisSkills(client, signer=Signer((OLD,)))
+    name = (await old.save(TENANT, active(), who="r1")).name
+    own, beside = before = await kept_of(client, name)
+    await retired(old, name)
+    existing = Existing(client, TENANT, Signer((KEY, OLD)))
+
+    await client.restore(own, 0, before[own], replace=True)
+    assert ((survey := await existing.look()).to_sign, survey.refused) == ({}, {"skill": 1})
+    await client.delete(beside)
+    assert ((survey := await existing.look()).to_sign, survey.refused) == ({}, {"skill": 1})
+    await client.execute_command("HDEL", own, "statuses")
+    assert ((survey := await existing.look()).to_sign, survey.refused) == ({}, {"skill": 1})
+
+
+async def test_a_number_that_is_given_twice_has_one_version(client: Client) -> None:
+    skills = RedisSkills(client, signer=SIGNER)
+    name = (await skills.save(TENANT, active(run_id="r1"), who="r1")).name
+    key = skill_key(TENANT, name)
+    fields = ["1:json", "1:run", "1:id", "1:sig"]
+    old = await client.execute_command("HMGET", key, *fields)
+    await deleted(skills, name)
+    await client.execute_command("HDEL", key, "last")
+    assert (await skills.save(TENANT, active(run_id="r2"), who="r2")).version == 1
+    assert await status_of(skills, name) is SkillStatus.ACTIVE
+
+    await client.execute_command("HSET", key, *(part for pair in zip(fields, old, strict=True) for part in pair))
+
+    assert await status_of(skills, name) is None
 
 
 async def test_a_skill_that_was_altered_cannot_be_activated(client: Client) -> None:
@@ -327,6 +493,11 @@ async def _forged_entries(client: Client, rng: random.Random, count: int) -> int
     return taken
 
 
+async def _run_by_name(skills: RedisSkills, name: str) -> Skill | None:
+    found = await skills.get(TENANT, name)
+    return found if found is not None and found.status is not SkillStatus.RETIRED else None
+
+
 async def _forged_skills(client: Client, rng: random.Random, count: int) -> int:
     skills = RedisSkills(client, signer=SIGNER)
     names = [f"skill-{number}" for number in range(BATCH)]
@@ -335,7 +506,7 @@ async def _forged_skills(client: Client, rng: random.Random, count: int) -> int:
             await skills.save(tenant, skill(name=name, status=SkillStatus.ACTIVE, run_id="r"), who="r")
     keys = [*(skill_key(TENANT, name) for name in names), *(skill_key("other", name) for name in names)]
     own: list[Fields] = [await client.execute_command("HGETALL", key) for key in keys]
-    signed = [b"1:json", b"1:run", b"1:id", b"1:sig", b"1:seal"]
+    signed = [b"1:json", b"1:run", b"1:id", b"1:sig", b"1:status", b"statuses"]
     taken = 0
     for _ in range(count // BATCH):
         pipe = client.pipeline(transaction=False)
@@ -346,7 +517,7 @@ async def _forged_skills(client: Client, rng: random.Random, count: int) -> int:
             pipe.execute_command("DEL", key)
             pipe.execute_command("HSET", key, *(part for pair in forged.items() for part in pair))
         await pipe.execute()
-        taken += await _used_of([skills.get(TENANT, name) for name in names])
+        taken += await _used_of([_run_by_name(skills, name) for name in names])
     return taken
 
 

@@ -30,7 +30,7 @@ from replaywright.stack import (
     stop_worker,
 )
 from replaywright.stack.doctor import Health, diagnose
-from replaywright.stack.redis import ask_redis, redis_answers
+from replaywright.stack.redis import ask_redis, redis_answers, socket_in
 from replaywright.stack.state import RunningService, state_file, write_running
 from replaywright.stack.temporal import DYNAMIC_CONFIG, temporal_answers
 from tests.telemetry.collector import collecting
@@ -60,6 +60,32 @@ async def test_a_stack_serves_while_it_is_entered_and_nothing_is_left_after(sett
     assert not any(is_alive(service.identity) for service in running.services)
     assert not state_file(settings.home).exists()
     assert not await redis_answers(stack.redis_url)
+
+
+async def test_redis_listens_on_a_socket_that_only_its_user_can_reach(settings: Settings) -> None:
+    async with Stack(settings) as stack:
+        socket = Path(stack.redis_url.removeprefix("unix://"))
+        mode = stat.S_IMODE(socket.stat().st_mode)
+        folders = [stat.S_IMODE(folder.stat().st_mode) for folder in (socket.parent, settings.home)]
+        port = await ask_redis(stack.redis_url, ("CONFIG", "GET", "port"))
+
+    assert (mode, folders, port) == (0o700, [0o700, 0o700], [["port", "0"]])
+
+
+async def test_a_home_with_a_long_path_has_its_socket_in_a_short_private_folder(settings: Settings) -> None:
+    home = settings.home / ("long" * 30)
+    async with Stack(settings.model_copy(update={"home": home})) as stack:
+        socket = Path(stack.redis_url.removeprefix("unix://"))
+        try:
+            assert stat.S_IMODE(socket.parent.stat().st_mode) == 0o700
+            assert await redis_answers(stack.redis_url)
+
+            socket.parent.chmod(0o777)
+            with pytest.raises(StackFailed, match="others may write to"):
+                socket_in(home / "redis")
+        finally:
+            socket.parent.chmod(0o700)
+    assert not socket.parent.exists()
 
 
 async def test_redis_keeps_every_acknowledged_write_and_evicts_nothing(settings: Settings) -> None:

@@ -108,10 +108,11 @@ REACHING: dict[str, list[str]] = {
 }
 """What each command reaches for; one that is new has to be put here or below."""
 ELSEWHERE = {
-    "artifacts prune", "codec-server", "dashboard", "demo", "doctor", "import", "keys list", "keys new",
+    "artifacts prune", "codec-server", "dashboard", "demo", "doctor", "hosts allow", "hosts list",
+    "hosts revoke", "import", "keys list", "keys new",
     "keys sign-existing", "overrides add", "overrides check", "policy check", "policy show", "run", "schema",
-    "secrets check", "secrets list", "skills import", "trace replay", "trace verify", "up", "version",
-    "versions list", "versions promote",
+    "secrets bind", "secrets check", "secrets list", "secrets unbind", "skills import", "trace replay", "trace verify",
+    "up", "version", "versions list", "versions promote",
 }  # fmt: skip
 """They tell nothing that a tenant keeps, but of the environment, a file that is named, or what they make themselves.
 What the dashboard reads has tests of its own."""

@@ -36,6 +36,7 @@ def roots(tmp_path_factory: pytest.TempPathFactory) -> Path:
     outside.write_text("secret")
     (root / "link.txt").symlink_to(outside)
     (root / "way-out").symlink_to(outside.parent)
+    (root / "second-name.txt").hardlink_to(outside)
     return root
 
 
@@ -324,6 +325,7 @@ async def test_what_a_form_sends_is_what_was_named(session: ChromiumSession, sit
         (["folder/../../elsewhere0/secret.txt"], "outside the folders"),
         (["/etc/passwd"], "outside the folders"),
         (["folder"], "no plain file"),
+        (["second-name.txt"], "hard links"),
         (["a.csv\0"], "cannot be uploaded"),
     ],
 )

@@ -10,7 +10,7 @@ import typer
 from replaywright import errors, settings
 from replaywright.cli.app import Exit
 from replaywright.cli.commands import app
-from replaywright.settings import PREFIX, READY_FILE_VARIABLE, Settings
+from replaywright.settings import OWNER_VARIABLE, PREFIX, READY_FILE_VARIABLE, Settings
 from tests.docs.markdown import anchor
 from tests.docs.run_pages import browser_task, metrics, search_attributes
 from tests.docs.tables import default_of, first_paragraph, page, sentences, table, types_of
@@ -56,6 +56,7 @@ def _first_sentence(text: str) -> str:
 
 _NOT_SETTINGS: Final = (
     (f"`{READY_FILE_VARIABLE}`", 'Where a worker writes `{"pid": …}` once it polls.'),
+    (f"`{OWNER_VARIABLE}`", "Which process owns a worker's servers: its browsers end with that one."),
     (
         "`REPLAYWRIGHT_SECRET_NAME`",
         "The value of the secret NAME; or `…_FILE`, `…_COMMAND` and `…_DOMAINS`: [secrets](secrets.md).",

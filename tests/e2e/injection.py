@@ -19,6 +19,8 @@ from tests.e2e.lab import Lab
 from tests.pages.hostile import PAGES, SECRET, HostilePage, HostileSite, hostile_site
 from tests.pages.obedient import Obedient, obedient
 
+NOBODY = {"ask_within_s": 1.0}
+"""Settings of a stage on which questions come to nobody."""
 AT_ONCE = 2
 """Runs side by side."""
 KINDS = ("goal", "steps")
@@ -125,6 +127,6 @@ def staged(settings: Settings, model: Obedient) -> Stage:
     """A stage whose every role is played by the model."""
     address = {"model_base_url": model.base_url, "planner_model_base_url": model.base_url}
     told = {"model": "openai:obedient", "planner_model": "openai:obedient", **address}
-    stage = Stage(settings.model_copy(update=told), tell=lambda _text: None)
+    stage = Stage(settings.model_copy(update={**told, **NOBODY}), tell=lambda _text: None)
     stage.password = SECRET
     return stage

@@ -20,6 +20,7 @@ from cache.connection import open_redis
 from cache.keys import trace_key
 from cache.steps import RedisStepStore
 from demo.main_job import TASK_FILE
+from demo.person import followed
 from demo.stage import Stage
 from demo.webmail.store import SentMessage
 from replaywright.cli.connect import Place
@@ -27,6 +28,7 @@ from replaywright.cli.follow import Ending, follow, handle_of, progress_of
 from replaywright.cli.starting import Order, start
 from replaywright.cli.taskfile import new_run_id, read_task
 from replaywright.cli.trace import exported
+from replaywright.cli.updates import decide
 from replaywright.domain.audit import Finding, audit
 from replaywright.domain.runs import Mode, PersonVerdict, Progress, RunResult
 from replaywright.domain.tasks import Task, bind_parameters
@@ -59,6 +61,10 @@ class Lab:
     task: Task = field(default_factory=lambda: read_task(str(TASK_FILE)))
     tenant: str = ""
     """Empty for the stage's own."""
+    approves: bool = True
+    """Whether somebody lets go what a press may send that a model chose."""
+    questions: int = 0
+    """How often that was asked."""
     local_steps: bool = True
     """Whether steps may be local activities."""
 
@@ -90,8 +96,12 @@ class Lab:
         return await self.follow(order)
 
     async def follow(self, order: Order) -> Ending:
-        """Follow a run until it ends or waits for a person."""
-        return await follow(self.handle(order), show=lambda _progress, _note: None, until_waiting=True)
+        """Follow a run until it ends or waits for a person; what a press may send is let go."""
+        if not self.approves:
+            return await follow(self.handle(order), show=lambda _progress, _note: None, until_waiting=True)
+        ending, asked = await followed(self.place, order.run_id, lambda _line: None)
+        self.questions += asked
+        return ending
 
     def handle(self, order: Order) -> WorkflowHandle[Any, RunResult]:
         """The run's handle."""
@@ -145,7 +155,7 @@ class Lab:
                 who="the test",
                 why="the site's store",
             )
-            await self.handle(order).execute_update("resolve_step", verdict)
+            await decide(self.place, order.run_id, verdict)
             ending = await self.follow(order)
         return ending
 

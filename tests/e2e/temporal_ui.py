@@ -6,9 +6,9 @@ import os
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from pathlib import Path
-from urllib.parse import quote
+from urllib.parse import quote, urljoin
 
-from playwright.async_api import Browser, Error, Page, async_playwright
+from playwright.async_api import BrowserContext, Error, Page, async_playwright
 
 PATIENCE_MS = 40_000
 """How long a page may take on a busy machine."""
@@ -18,7 +18,7 @@ PATIENCE_MS = 40_000
 class TemporalUi:
     """The UI of one server in one browser."""
 
-    browser: Browser
+    browser: BrowserContext
     url: str
     namespace: str = "default"
 
@@ -41,10 +41,10 @@ class TemporalUi:
 
     @contextlib.asynccontextmanager
     async def _page(self, path: str) -> AsyncIterator[Page]:
-        page = await self.browser.new_page(viewport={"width": 1180, "height": 800})
+        page = await self.browser.new_page()
         page.set_default_timeout(PATIENCE_MS)
         try:
-            await page.goto(f"{self.url}/namespaces/{self.namespace}/{path}")
+            await page.goto(urljoin(self.url, f"/namespaces/{self.namespace}/{path}"))
             yield page
         finally:
             await page.close()
@@ -64,5 +64,7 @@ async def temporal_ui(url: str, chromium: Path) -> AsyncIterator[TemporalUi]:
     """The UI at this address."""
     async with async_playwright() as playwright:
         browser = await playwright.chromium.launch(executable_path=str(chromium), chromium_sandbox=os.geteuid() != 0)
-        yield TemporalUi(browser, url)
+        context = await browser.new_context(viewport={"width": 1180, "height": 800})
+        await (await context.new_page()).goto(url)
+        yield TemporalUi(context, url)
         await browser.close()

@@ -19,6 +19,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
+from replaywright.testing.grants import allow_loopback
 from tests.docs.markdown import ROOT
 from tests.readme import blocks_in, commands_of
 
@@ -76,6 +77,7 @@ class Terminal:
             "PYTHONUNBUFFERED": "1",
             "REPLAYWRIGHT_HOME": str(folder / "home"),
         }
+        allow_loopback(folder / "home")
         terminal = cls(clone, made)
         for entry in ROOT.iterdir():
             if entry.name in _COPIED:

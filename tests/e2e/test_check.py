@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 import yaml
 
+from replaywright.testing.grants import allow_loopback
 from tests.e2e.booking import Booking, served
 from tests.unit.test_domain_junit import read
 
@@ -82,6 +83,8 @@ def machine() -> Iterator[Machine]:
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("REPLAYWRIGHT_", "TEMPORAL_"))}
     # Not pytest's own folder: its long path leaves no room for the path of a socket.
     with tempfile.TemporaryDirectory(prefix="rw-check-", ignore_cleanup_errors=True) as folder:
+        for home in ("home", "first"):
+            allow_loopback(Path(folder) / home)
         policy = Path(folder) / "policy.yaml"
         policy.write_text("name: pipeline\nactions: {deny: [press]}\n", encoding="utf-8")
         here = {"COLUMNS": "200", "NO_PROXY": "127.0.0.1,localhost", "REPLAYWRIGHT_HOME": f"{folder}/home"}

@@ -16,6 +16,8 @@ from typing import Any
 import httpx
 import pytest
 
+from replaywright.testing.grants import allow_loopback
+
 pytestmark = pytest.mark.slow
 
 ROOT = Path(__file__).parents[2]
@@ -88,6 +90,7 @@ def site() -> Iterator[Site]:
     # Not pytest's own folder: its long path leaves no room for the path of a socket.
     with tempfile.TemporaryDirectory(prefix="rw-cli-", ignore_cleanup_errors=True) as folder:
         home, store = Path(folder) / "home", Path(folder) / "webmail"
+        allow_loopback(home)
         webmail, webmail_url = served("demo.webmail", "--store", str(store))
         standin, standin_url = served("demo.standin")
         kept = {name: value for name, value in os.environ.items() if not name.startswith("REPLAYWRIGHT_")}
@@ -105,6 +108,7 @@ def site() -> Iterator[Site]:
                 "REPLAYWRIGHT_MODEL": "openai:stand-in",
                 "REPLAYWRIGHT_MODEL_BASE_URL": f"{standin_url}/v1",
                 "REPLAYWRIGHT_SECRET_PASSWORD": PASSWORD,
+                "REPLAYWRIGHT_SECRET_PASSWORD_DOMAINS": webmail_url.removeprefix("http://"),
             },
         )
         ended(webmail)
@@ -162,7 +166,7 @@ def test_a_second_up_says_that_one_is_running(up: Site) -> None:
     result = up.cli("up")
 
     assert result.returncode == 2
-    assert result.stderr.startswith("a stack is running already: Temporal UI http://127.0.0.1:")
+    assert re.match(r"a stack is running already \(process \d+\): Temporal UI http://127.0.0.1:", result.stderr)
 
 
 def test_json_is_one_object_and_the_rest_goes_to_standard_error(learned: Site) -> None:

@@ -61,11 +61,13 @@ def program(tmp_path: Path) -> Path:
     return Path(shutil.copy(EXAMPLES / "node" / "run.mjs", tmp_path))
 
 
-async def done(stage: Stage, *command: str | Path, typed: str = "") -> tuple[int, str, str]:
+async def done(stage: Stage, *command: str | Path, typed: str = "", key: bool = True) -> tuple[int, str, str]:
     """Exit status, standard output and standard error of a program; it knows where the runs are, and nothing else."""
     here = settings_environment(stage.place.settings)
-    places = ("TEMPORAL_ADDRESS", "TEMPORAL_NAMESPACE", "TENANT", "TASK_QUEUE", "HOME")
+    places = ("TEMPORAL_ADDRESS", "TEMPORAL_NAMESPACE", "TENANT", "TASK_QUEUE", "HOME", "SIGNING_KEYS_FILE")
     given = {name: here[name] for place in places if (name := f"REPLAYWRIGHT_{place}") in here}
+    if not key:
+        del given["REPLAYWRIGHT_SIGNING_KEYS_FILE"]
     process = await asyncio.create_subprocess_exec(
         *command,
         stdin=asyncio.subprocess.PIPE,
@@ -140,6 +142,10 @@ async def test_node_runs_a_task_file_and_prints_the_result(stage: Stage, program
     assert (status, err) == (0, "")
     assert "0010 click the send button: done" in out
     assert '"succeeded": true' in out
+    status, _, err = await done(stage, "node", program, TASK_FILE, *values, key=False)
+
+    assert status == 1
+    assert "the start of this run is not signed (unsigned)" in err
     assert [(mail.to, mail.subject) for mail in stage.sent()] == [("ada@example.com", "From Node")]
 
 

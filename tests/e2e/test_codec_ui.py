@@ -15,6 +15,7 @@ from replaywright.sealing.codec import ENCODING
 from replaywright.settings import Settings, load_settings
 from replaywright.stack.keyring import new_key
 from replaywright.stack.processes import Child, free_port, start_child
+from replaywright.stack.services import run_address
 from replaywright.stack.temporal import TemporalServer, start_temporal
 from replaywright.stack.temporal_client import connect_client
 
@@ -57,9 +58,9 @@ async def browser(chromium_path: Path) -> AsyncIterator[Browser]:
 
 
 async def codec_server(settings: Settings, port: int, log: Path) -> Child:
-    variables = {"REPLAYWRIGHT_CODEC_KEYS": settings.codec_keys or "", "PATH": os.environ["PATH"]}
+    ui = settings.temporal_ui_url or ""
+    variables = {"REPLAYWRIGHT_CODEC_KEYS": settings.codec_keys or "", "REPLAYWRIGHT_TEMPORAL_UI_URL": ui}
     command = [sys.executable, "-m", "replaywright", "codec-server", "--port", str(port)]
-    command += ["--ui", settings.temporal_ui_url or ""]
     child = start_child("codec server", command, log=log, environment={**os.environ, **variables})
 
     async def serves() -> bool:
@@ -77,7 +78,7 @@ async def text_of_run(browser: Browser, settings: Settings, run: str, picture: P
     """What the UI shows of a run's input, once it has asked for it."""
     page = await browser.new_page(viewport={"width": 1280, "height": 900})
     try:
-        await page.goto(f"{settings.temporal_ui_url}/namespaces/default/workflows/{run}")
+        await page.goto(run_address(settings.temporal_ui_url or "", "default", run))
         shown = page.get_by_text(CANARY).or_(page.get_by_text(SEALED)).filter(visible=True)
         await shown.first.wait_for(timeout=30_000)
         return await page.locator("body").inner_text()
@@ -96,9 +97,9 @@ async def test_the_ui_shows_clear_text_with_the_codec_server_and_not_without(
     history = await client.get_workflow_handle(run).fetch_history()
     stored = b"".join(event.SerializeToString() for event in history.events)
 
-    without = await text_of_run(browser, sealing, "codec%2Fui", pictures / "codec-without.png")
+    without = await text_of_run(browser, sealing, "codec/ui", pictures / "codec-without.png")
     server = await codec_server(sealing, codec_port, tmp_path / "codec.log")
-    with_it = await text_of_run(browser, sealing, "codec%2Fui", pictures / "codec-with.png")
+    with_it = await text_of_run(browser, sealing, "codec/ui", pictures / "codec-with.png")
     await server.stop()
 
     assert CANARY.encode() not in stored

@@ -64,9 +64,13 @@ async def composed(tmp_path: Path, temporal_env: WorkflowEnvironment, chromium_p
     given = redis_url.read_text(encoding="utf-8").replace("redis-ledger:6379", f"127.0.0.1:{redis_port}")
     redis_url.chmod(0o600)
     redis_url.write_text(given, encoding="utf-8")
+    policy = tmp_path / "policy.yaml"
+    written = (ROOT / "ops" / "policy.yaml").read_text(encoding="utf-8")
+    policy.write_text(written + '    - "127.0.0.0/8:*"\n', encoding="utf-8")  # where its sites are here
     composed = Composed(
         tmp_path,
         {
+            "/etc/replaywright/policy.yaml": str(policy),
             "temporal:7233": temporal_env.client.service_client.config.target_host,
             "otel-collector:4318": f"127.0.0.1:{free_port()}",  # nobody is there: a worker works without it
             "0.0.0.0:9464": f"127.0.0.1:{next(metrics)}",
@@ -151,6 +155,7 @@ async def test_a_run_through_a_worker_for_each_role_is_learned_and_then_replayed
         "REPLAYWRIGHT_MODEL": "openai:stand-in",
         "REPLAYWRIGHT_MODEL_BASE_URL": f"http://127.0.0.1:{model_port}/v1",
         "REPLAYWRIGHT_METRICS_ADDRESS": "127.0.0.1:0",
+        "REPLAYWRIGHT_SECRET_PASSWORD_DOMAINS": f"127.0.0.1:{site_port}",
         "NO_PROXY": "127.0.0.1",
     }
     started: list[Child] = []

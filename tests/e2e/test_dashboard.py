@@ -17,6 +17,7 @@ from playwright.async_api import Browser, Page, async_playwright, expect
 from demo.stage import Stage
 from replaywright.cli.starting import Order, start
 from replaywright.cli.taskfile import new_run_id
+from replaywright.cli.updates import decide
 from replaywright.domain.runs import Mode, PersonVerdict
 from replaywright.sealing.codec_server import is_loopback
 from replaywright.settings import load_settings
@@ -112,7 +113,7 @@ async def followed(page: Page, lab: Lab, order: Order, pictures: Path) -> None:
 
     await page.evaluate("document.body.dataset.loaded = 'once'")
     verdict = PersonVerdict(sequence=6, verdict="approve", who="the test")
-    await lab.handle(order).execute_update("resolve_step", verdict)
+    await decide(lab.place, order.run_id, verdict)
     await expect(page.locator(".standing")).to_contain_text("done", timeout=PATIENT_MS)
     await expect(page.get_by_role("listitem").filter(has_text="click the Pay now button")).to_be_visible()
     await expect(page.locator("#live")).to_have_text("Final")

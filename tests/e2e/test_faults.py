@@ -6,7 +6,6 @@ import signal
 import uuid
 from collections.abc import AsyncIterator
 from pathlib import Path
-from urllib.parse import urlsplit
 
 import pytest
 from temporalio.api.common.v1 import WorkflowExecution
@@ -38,7 +37,6 @@ class OwnRedis:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._server: RedisServer | None = None
-        self._port: int | None = None
 
     @property
     def url(self) -> str:
@@ -52,9 +50,8 @@ class OwnRedis:
 
     async def start(self) -> None:
         self._server = await start_redis(
-            provide_redis().path, folder=self._folder / "data", log=self._folder / "redis.log", port=self._port
+            provide_redis().path, folder=self._folder / "data", log=self._folder / "redis.log"
         )
-        self._port = urlsplit(self.url).port
 
     def freeze(self) -> None:
         os.kill(self.child.pid, signal.SIGSTOP)

@@ -136,6 +136,7 @@ async def scene(site: EchoSite, tmp_path_factory: pytest.TempPathFactory) -> Asy
         environment.delenv("REPLAYWRIGHT_MODEL", raising=False)
         environment.setenv("REPLAYWRIGHT_SECRET_ECHOED_COMMAND", f"cat {vault}")
         async with Stage(load_settings(), tell=lambda _text: None, plans=True, persistent=True) as stage:
+            stage.bind("ECHOED", site.url)
             yield Scene(stage, site, vault)
 
 

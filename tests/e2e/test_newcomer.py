@@ -20,6 +20,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 import yaml
@@ -33,6 +34,8 @@ LIMIT_S = 1800
 READY_S = 120
 TITLE = "Your own task"
 EXAMPLE, OWN = "lunch", "booking"
+SERVED = "127.0.0.1:8030"
+"""Where the README has its pages."""
 TRYING = re.compile(r"-m http\.server\b")
 """Serves the pages of the examples: the newcomer has a page."""
 SERVER = re.compile(r"\breplaywright up\b")
@@ -83,6 +86,7 @@ class Newcomer:
     def adapted(self, command: Command) -> str:
         """A command of the README with the newcomer's own names and values."""
         words = [re.sub(rf"\b{EXAMPLE}\b", OWN, word) for word in command.words]
+        words = [word.replace(SERVED, urlsplit(self.site.url).netloc) for word in words]
         values = [place for place, word in enumerate(words) if word in ("--param", "-p")]
         kept = [word for place, word in enumerate(words) if place not in values and place - 1 not in values]
         if values:

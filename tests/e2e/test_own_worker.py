@@ -7,6 +7,7 @@ import pytest
 from temporalio.client import Client
 from temporalio.worker import Replayer, Worker
 
+from replaywright.client import Client as ReplaywrightClient
 from replaywright.domain.runs import RunInput, RunResult
 from replaywright.domain.tasks import parse_task
 from tests.e2e.lab import Lab
@@ -45,7 +46,8 @@ async def test_one_plugin_brings_workflows_activities_replaying_and_traces(
     queue = f"ours-{uuid.uuid4().hex[:8]}"
 
     async with Worker(client, task_queue=queue, workflows=[OurWorkflow]):
-        handle = await client.start_workflow(OurWorkflow.run, run, id=queue, task_queue=queue)
+        memo = ReplaywrightClient(client, lab.stage.place.settings).signed("OurWorkflow", queue, run)
+        handle = await client.start_workflow(OurWorkflow.run, run, id=queue, task_queue=queue, memo=memo)
         label = await handle.result()
     history = await client.get_workflow_handle(f"{queue}/browser").fetch_history()
     replayed = await Replayer(workflows=[], plugins=[ReplaywrightPlugin()]).replay_workflow(history)

@@ -17,6 +17,7 @@ from replaywright.artifacts.store import ArtifactStore
 from replaywright.cli.inbox import waiting_in
 from replaywright.cli.starting import Order, start
 from replaywright.cli.taskfile import new_run_id
+from replaywright.cli.updates import decide
 from replaywright.domain.questions import Question, QuestionKind
 from replaywright.domain.runs import Mode, PersonVerdict
 from replaywright.domain.totp import totp_of
@@ -33,9 +34,10 @@ LOGIN = "JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP"
 
 
 @pytest.fixture
-def bank() -> Iterator[Bank]:
+def bank(lab: Lab) -> Iterator[Bank]:
     bank = Bank()
     with bank.served():
+        lab.stage.bind("LOGIN", bank.url)
         yield bank
 
 
@@ -76,7 +78,11 @@ def answer(lab: Lab, order: Order, *arguments: str, value: str = "") -> None:
     """Answer by the command line, a value by its standard input."""
     command = [sys.executable, "-m", "replaywright", "answer", order.run_id, *arguments]
     settings = lab.place.settings
-    here = {"REPLAYWRIGHT_TEMPORAL_ADDRESS": settings.temporal_address or "", "REPLAYWRIGHT_TENANT": settings.tenant}
+    here = {
+        "REPLAYWRIGHT_HOME": str(settings.home),
+        "REPLAYWRIGHT_TEMPORAL_ADDRESS": settings.temporal_address or "",
+        "REPLAYWRIGHT_TENANT": settings.tenant,
+    }
     environment = os.environ | here
     ended = subprocess.run(command, input=value, env=environment, capture_output=True, text=True, check=False)
     assert ended.returncode == 0, ended.stderr
@@ -107,7 +113,7 @@ async def test_a_payment_waits_for_a_code_and_an_approval_and_the_code_is_kept_n
     approval = await asked(lab, order, QuestionKind.APPROVE)
     paid_before = list(bank.payments)
     verdict = PersonVerdict(sequence=6, verdict="approve", who="the test")
-    await lab.handle(order).execute_update("resolve_step", verdict)
+    await decide(lab.place, order.run_id, verdict)
     ending = await lab.follow(order)
     places = await everything_written(lab, order)
 

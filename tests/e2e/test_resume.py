@@ -13,6 +13,7 @@ from replaywright.cli.follow import Ending
 from replaywright.cli.resume import Planned, Wish, planned
 from replaywright.cli.starting import Order
 from replaywright.cli.taskfile import new_run_id
+from replaywright.cli.updates import decide
 from replaywright.domain.runs import Mode, PersonVerdict
 from replaywright.domain.tasks import Task, parse_task
 from replaywright.errors import InputInvalid
@@ -163,7 +164,7 @@ async def test_an_order_that_was_placed_before_an_edit_is_not_placed_again_witho
     waiting = await resumed(lab, found)
     asked = list(bakery.sent)
     verdict = PersonVerdict(sequence=4, verdict="keep", who="the test", why="the cake is there")
-    await lab.handle(found.order).execute_update("resolve_step", verdict)
+    await decide(lab.place, found.order.run_id, verdict)
     ending = await lab.follow(found.order)
 
     assert [found.how(step) for step in (2, 3, 4, 9)] == ["ledger", "perform", "ask", "perform"]

@@ -11,6 +11,7 @@ from demo.stage import Stage
 from replaywright.cli.starting import Order, start
 from replaywright.cli.takeover import address_of
 from replaywright.cli.taskfile import new_run_id
+from replaywright.cli.updates import decide, updated
 from replaywright.domain.questions import QuestionKind
 from replaywright.domain.runs import Mode, PersonVerdict
 from replaywright.domain.steering import Lent, TakeOverRequest
@@ -80,17 +81,13 @@ async def test_a_person_does_a_step_in_the_live_browser_and_the_run_goes_on(lab:
     order = order_of(bank)
     await start(lab.place, order)
     await asked(lab, order, QuestionKind.TAKE_OVER)
-    lent: Lent = await lab.handle(order).execute_update(
-        "take_over", TakeOverRequest(who="ada", lasts_s=600), result_type=Lent
-    )
+    lent = await updated(lab.place, order.run_id, "take_over", TakeOverRequest(who="ada", lasts_s=600), Lent)
     address = address_of(lent)
     if kills:
         await lab.replace_worker()
     async with person(address) as page:
         await give_code(page, bank)
-    await lab.handle(order).execute_update(
-        "resolve_step", PersonVerdict(sequence=3, verdict="done", who="ada", why="by the app")
-    )
+    await decide(lab.place, order.run_id, PersonVerdict(sequence=3, verdict="done", who="ada", why="by the app"))
     ending = await lab.follow(order)
     history = b"".join(event.SerializeToString() for event in (await lab.handle(order).fetch_history()).events)
     trace = await lab.trace(order)

@@ -52,7 +52,7 @@ async def test_people_see_what_a_run_does_how_it_is_answered_and_find_those_that
         asks = Order(TASK, {}, "order/waiting", mode=Mode.REPLAY, on_failure=OnFailure.ASK)
         await waiting(await start(place, asks))
 
-        async with temporal_ui(temporal.ui_url, chromium_path) as ui:
+        async with temporal_ui(temporal.ui_url or "", chromium_path) as ui:
             async with ui.run("order/waiting", "User Metadata", shows="Waiting for a person") as page:
                 metadata = await text_of(page)
                 lured = "a[href*='evil.example'], img[src=x]"

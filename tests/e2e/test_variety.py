@@ -11,6 +11,7 @@ import pytest
 from cache.connection import open_redis
 from cache.steps import RedisStepStore
 from replaywright.cli.follow import Ending
+from replaywright.cli.macs import start_memo
 from replaywright.cli.starting import Order
 from replaywright.cli.taskfile import new_run_id
 from replaywright.domain.entries import ActionCacheEntry, EntryStatus
@@ -256,8 +257,14 @@ async def test_a_run_of_thirty_steps_continues_as_new_in_the_same_browser(lab: L
     here = lab.apart(task)
     run = RunInput(task=task, values={"base_url": lab.stage.webmail}, tenant=here.tenant, steps_per_history=10)
     place = here.place
+    run_id = new_run_id(task, run.values)
     handle = await place.client.start_workflow(
-        "BrowserTask", run, id=new_run_id(task, run.values), task_queue=place.queue, result_type=RunResult
+        "BrowserTask",
+        run,
+        id=run_id,
+        memo=start_memo(place, "BrowserTask", run_id, run),
+        task_queue=place.queue,
+        result_type=RunResult,
     )
 
     result: RunResult = await handle.result()

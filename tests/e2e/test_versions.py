@@ -19,6 +19,7 @@ from demo.stage import Stage
 from replaywright.cli.follow import Ending, handle_of
 from replaywright.cli.starting import Order, start
 from replaywright.cli.taskfile import new_run_id
+from replaywright.cli.updates import decide
 from replaywright.domain.runs import Mode, PersonVerdict
 from replaywright.domain.tasks import Task, parse_task
 from replaywright.settings import load_settings
@@ -91,9 +92,7 @@ async def waits(lab: Lab, order: Order) -> bool:
 
 
 async def approve(lab: Lab, order: Order) -> None:
-    await lab.handle(order).execute_update(
-        "resolve_step", PersonVerdict(sequence=APPROVAL, verdict="approve", who="the test")
-    )
+    await decide(lab.place, order.run_id, PersonVerdict(sequence=APPROVAL, verdict="approve", who="the test"))
 
 
 async def ended(lab: Lab, order: Order) -> Ending:

@@ -3,6 +3,7 @@
 from tests.mutants.browsers import BROWSERS
 from tests.mutants.mutant import Mutant
 from tests.mutants.pages import PAGES
+from tests.mutants.stacks import STACKS
 
 _ACTIONS = "tests/unit/test_activities_actions.py::"
 _EFFECTS = "tests/unit/test_activities_effects.py::"
@@ -14,9 +15,13 @@ _COMMITS = "tests/workflows/test_commits.py::"
 _LEDGER = "tests/adapters/test_cache_ledger.py::"
 _STEPS = "tests/adapters/test_cache_steps.py::"
 _PROXY = "tests/adapters/test_keeper_proxy.py::"
+_SMUGGLING = "tests/adapters/test_keeper_smuggling.py::"
 _KEEPER = "tests/adapters/test_keeper.py::"
+_DEVTOOLS = "tests/adapters/test_doors_devtools.py::"
 _ARTIFACTS = "tests/adapters/test_artifacts.py::"
 _SIGNED = "tests/adapters/test_signed_records.py::"
+_UPLOADS = "tests/unit/test_uploads.py::"
+_EXPRESSIONS = "tests/unit/test_domain_expressions.py::"
 _LOCAL = "tests/workflows/test_local_steps.py::"
 _STEERING = "tests/workflows/test_steering.py::"
 _RECOVERY = "tests/workflows/test_recovery.py::"
@@ -31,6 +36,38 @@ _NOT_LET_GO = "test_what_the_ledger_does_not_let_go_never_leaves_and_is_in_doubt
 _SERVER_SAYS_NO = "test_a_page_that_says_sent_is_not_believed_when_its_server_says_no"
 
 WORKFLOW = (
+    Mutant(
+        "hard links uploaded",
+        "a file with several names is not uploaded",
+        "replaywright/browser/uploads.py",
+        "    if status.st_nlink > 1:",
+        "    if status.st_nlink > 10**9:",
+        (_UPLOADS + "test_a_file_that_gets_a_second_name_after_the_check_is_refused",),
+    ),
+    Mutant(
+        "links followed after the check",
+        "no link on the way to a file is followed after it was checked",
+        "replaywright/browser/uploads.py",
+        "os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK",
+        "os.O_RDONLY | os.O_NONBLOCK",
+        (_UPLOADS + "test_a_file_that_becomes_a_link_after_the_check_is_not_followed",),
+    ),
+    Mutant(
+        "linked folders followed after the check",
+        "no folder on the way to a file is a link after it was checked",
+        "replaywright/browser/uploads.py",
+        "os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC",
+        "os.O_DIRECTORY | os.O_CLOEXEC",
+        (_UPLOADS + "test_a_folder_that_becomes_a_link_after_the_check_is_not_followed",),
+    ),
+    Mutant(
+        "pattern of any size",
+        "a regular expression of a file is bounded when it is read",
+        "replaywright/domain/expressions.py",
+        "    if len(pattern) > PATTERN_LIMIT:",
+        "    if len(pattern) > 10**9:",
+        (_EXPRESSIONS + "test_what_re2_does_not_know_is_refused_with_the_field_the_pattern_and_the_remedy",),
+    ),
     Mutant(
         "Temporal retries a commit",
         "a commit activity has one attempt",
@@ -175,9 +212,9 @@ ACTIVITIES = (
         "intent before prepare",
         "the intent is written when the element is found and ready",
         "activities/performance.py",
-        "        report = await self._held.browser.perform(work, self._gate())\n        declared =",
-        "        if (gate := self._gate()) is not None:\n            await gate(None)\n"
-        "        report = await self._held.browser.perform(work, None)\n        declared =",
+        "        performing = asyncio.create_task(self._held.browser.perform(work, self._gate()))\n",
+        "        if (gate := self._gate()) is not None:\n            await gate(None, ())\n"
+        "        performing = asyncio.create_task(self._held.browser.perform(work, None))\n",
         (_ACTIONS + "test_a_commit_step_writes_its_intent_when_the_element_is_ready_and_before_any_input",),
     ),
     Mutant(
@@ -200,8 +237,8 @@ ACTIVITIES = (
         "cut bytes taken for done",
         "what was cut is not done, whatever the page shows",
         "activities/performance.py",
-        "        if await self._is_cut():",
-        "        if await self._is_cut() is None:",
+        "        is_cut = await self._is_cut()\n",
+        "        is_cut = await self._is_cut() is None\n",
         (_ACTIONS + _NOT_LET_GO,),
     ),
     Mutant(
@@ -436,7 +473,7 @@ RESOLVING = (
         "bytes on their way cut",
         "what has begun to leave is not stopped: the page shows what came of it",
         "activities/commit.py",
-        '    if seen is None or (seen.phase == "permitted" and seen.bytes_up):',
+        '    if seen is None or (seen.bytes_up and (seen.phase == "permitted" or not seen.held)):',
         "    if seen is None:",
         (_EFFECTS + "test_when_bytes_have_left_the_page_decides",),
     ),
@@ -700,9 +737,33 @@ KEEPER = (
         "gate off",
         "an armed gate holds what would change something",
         "replaywright/keeper/gate.py",
-        "        return GatePhase.PERMITTED if operation is None else operation.phase\n",
-        "        return GatePhase.PERMITTED\n",
+        "has_passed and operation.phase is GatePhase.ARMED",
+        "operation.phase is GatePhase.ARMED",
         (_PROXY + "test_an_armed_gate_lets_a_safe_request_pass_and_holds_an_unsafe_one_until_permit",),
+    ),
+    Mutant(
+        "safe method whatever it carries",
+        "a safe method with a body is held like an unsafe one",
+        "replaywright/keeper/http1.py",
+        "        return self.method in SAFE_METHODS and not self.has_body\n",
+        "        return self.method in SAFE_METHODS\n",
+        (_SMUGGLING + "test_a_safe_method_with_a_body_is_held_and_its_body_stays_a_body",),
+    ),
+    Mutant(
+        "framing dropped by name",
+        "a Connection header drops no header that says where a message ends",
+        "replaywright/keeper/http1.py",
+        '    dropped = (_HOP_BY_HOP | tokens(kept, b"connection") | set(also_dropped)) - _FRAMING\n',
+        '    dropped = _HOP_BY_HOP | tokens(kept, b"connection") | set(also_dropped)\n',
+        (_SMUGGLING + "test_a_safe_method_with_a_body_is_held_and_its_body_stays_a_body",),
+    ),
+    Mutant(
+        "length beside a coding",
+        "a request with a length and a transfer coding is refused",
+        "replaywright/keeper/http1.py",
+        '    if codings and (lengths or request.http_version == b"1.0"):',
+        '    if codings and request.http_version == b"1.0":',
+        (_SMUGGLING + "test_what_two_readers_understand_differently_reaches_no_site",),
     ),
     Mutant(
         "gate reopened after a cut",
@@ -763,10 +824,66 @@ KEEPER = (
     Mutant(
         "zombie keeps its connection",
         "a fence cuts the connections of smaller epochs to the browser",
-        "replaywright/keeper/process.py",
-        " for pair in self._relays if pair[0].epoch < epoch]",
-        " for pair in self._relays if pair[0].epoch < 0]",
+        "replaywright/keeper/relay.py",
+        " for relay in self._relays.values() if relay.epoch < epoch]",
+        " for relay in self._relays.values() if relay.epoch < 0]",
         (_KEEPER + "test_a_fence_cuts_the_old_cdp_connection_and_refuses_the_old_epoch",),
+    ),
+    Mutant(
+        "a port for DevTools",
+        "Chromium speaks DevTools over inherited descriptors only",
+        "replaywright/keeper/chromium.py",
+        '        "--remote-debugging-pipe",\n',
+        '        "--remote-debugging-pipe",\n        "--remote-debugging-port=0",\n',
+        (_DEVTOOLS + "test_no_port_of_a_keeper_or_its_browser_speaks_devtools",),
+    ),
+    Mutant(
+        "any user's process is served",
+        "the keeper's sockets serve processes of its own user only",
+        "replaywright/keeper/peers.py",
+        "uid == os.geteuid()",
+        "uid >= 0",
+        (_DEVTOOLS + "test_another_user_gets_into_neither_socket",),
+    ),
+    Mutant(
+        "sessions of others",
+        "a DevTools client addresses its own sessions only",
+        "replaywright/keeper/multiplexer.py",
+        "        if self._owners.get(session) is not client:",
+        "        if session not in self._owners:",
+        (_DEVTOOLS + "test_a_client_addresses_no_session_of_another_client",),
+    ),
+    Mutant(
+        "a browser lent to every user",
+        "a lent browser serves processes of the keeper's user only",
+        "replaywright/keeper/lending.py",
+        "user_at(*ends) not in (own_user(), _ROOT)",
+        "user_at(*ends) in ()",
+        ("tests/adapters/test_lending.py::test_another_user_who_has_the_address_is_refused",),
+    ),
+    Mutant(
+        "commands of a client that was cut",
+        "what a client sent and Chromium has not been given yet is dropped when the client is cut",
+        "replaywright/keeper/pipe.py",
+        "            if sender is None or not sender.is_cut:",
+        "            if True:",
+        ("tests/unit/test_keeper_pipe.py::test_commands_that_wait_are_dropped_when_their_sender_is_cut",),
+    ),
+    Mutant(
+        "no token for DevTools",
+        "the socket for DevTools serves attachments by their token",
+        "replaywright/keeper/relay.py",
+        '            relay = self._relays.get(head.target.removeprefix("/"))',
+        "            relay = next(iter(self._relays.values()), None)",
+        (_DEVTOOLS + "test_without_its_token_the_socket_serves_nobody",),
+    ),
+    Mutant(
+        "the keeper's own page is shown",
+        "clients see nothing of the page that reads the files of DevTools",
+        "replaywright/keeper/multiplexer.py",
+        "        self._hidden_contexts.add(context)",
+        "        self._hidden_contexts.discard(context)",
+        (_DEVTOOLS + "test_the_files_of_devtools_come_from_a_page_that_no_client_sees",),
     ),
     Mutant(
         "lapsed lease renewed",
@@ -815,8 +932,8 @@ INTEGRITY = (
         "name not signed",
         "a signature is of one tenant and name",
         "replaywright/domain/signing.py",
-        '            "name": what.name,',
-        '            "name": "",',
+        '        "name": what.name,',
+        '        "name": "",',
         ("tests/unit/test_signing.py::test_a_signature_is_of_one_record_only",),
     ),
     Mutant(
@@ -853,15 +970,41 @@ INTEGRITY = (
     ),
     Mutant(
         "skill activated without the key",
-        "a skill is active only with a seal",
+        "a skill has the status that was signed last",
         "cache/signed_skills.py",
-        "    if fault is None and status == SkillStatus.ACTIVE",
-        "    if fault is None and status == SkillStatus.RETIRED",
-        (_SIGNED + "test_a_skill_is_active_only_by_who_has_the_key",),
+        "    if own != beside or status != kept_status",
+        "    if own != beside or not kept_status",
+        (_SIGNED + "test_a_status_that_somebody_wrote_without_the_key_counts_as_retired",),
+    ),
+    Mutant(
+        "statuses in one place",
+        "what is signed of a skill's statuses is the same in both places",
+        "cache/signed_skills.py",
+        "    if own != beside or status != kept_status",
+        "    if status != kept_status",
+        (_SIGNED + "test_a_record_that_is_put_back_whole_does_not_run",),
+    ),
+    Mutant(
+        "an old record believed by the next change",
+        "a change after a record was put back retires what was there",
+        "cache/signed_skills.py",
+        "    if own == beside:\n",
+        "    if newest:\n",
+        (_SIGNED + "test_a_change_after_a_record_was_put_back_revives_nothing",),
+    ),
+    Mutant(
+        "recalled from memory",
+        "a skill that is recalled is still active in the store",
+        "activities/recall.py",
+        "        if now is not None and now.status is SkillStatus.ACTIVE:",
+        "        if now is not None:",
+        (_SIGNED + "test_a_list_that_a_worker_remembers_recalls_no_withdrawn_skill",),
     ),
 )
 
 _GUARD = "tests/adapters/test_keeper_guard.py::"
+_PEERS = "tests/adapters/test_keeper_users.py::"
+_OWN = "tests/adapters/test_own_processes.py::"
 _NETWORK = "tests/unit/test_domain_network_policy.py::"
 _TOOL = "tests/unit/test_activities_network.py::"
 
@@ -873,6 +1016,38 @@ NETWORK = (
         "        verdict = self._guard.decide(host, port, address)",
         "        verdict = Verdict(True)",
         (_GUARD + "test_a_refusal_is_answered_with_its_rule_and_remembered_with_its_count",),
+    ),
+    Mutant(
+        "requests of Chromium's own",
+        "Chromium asks for no host that no page asked for",
+        "replaywright/keeper/profile.py",
+        "        **NOT_ASKED_FOR,\n",
+        "",
+        ("tests/adapters/test_own_requests.py::test_a_sign_in_a_download_and_forms_ask_for_no_host_but_the_pages_own",),
+    ),
+    Mutant(
+        "crash handlers left",
+        "no dump is written of a process that crashes",
+        "replaywright/keeper/process.py",
+        "        end_crash_handlers()\n",
+        "",
+        ("tests/adapters/test_crash_dumps.py::test_no_dump_is_written_of_a_process_that_crashes",),
+    ),
+    Mutant(
+        "proxy for every user",
+        "the proxy serves only processes of the keeper's user",
+        "replaywright/keeper/proxy.py",
+        "        if self._only is not None and (came := _Client.of(client)) != self._only:",
+        "        if self._only is None and (came := _Client.of(client)) != self._only:",
+        (_PEERS + "test_another_user_of_the_host_gets_nothing_through_the_proxy_and_leaves_no_trace",),
+    ),
+    Mutant(
+        "socket of no process",
+        "a connection whose process is gone is nobody's",
+        "replaywright/keeper/tcp_users.py",
+        "    return int(user) if inode else None\n",
+        "    return int(user)\n",
+        (_PEERS + "test_the_user_at_the_other_end_is_told_until_its_process_lets_go",),
     ),
     Mutant(
         "addresses inside for any name",
@@ -897,12 +1072,33 @@ NETWORK = (
         "services of ours for any range",
         "Temporal and Redis are refused unless they are named with their port",
         "replaywright/domain/network_policy.py",
-        "        if service.port != port or not _is_at(service.host, host, target):",
-        "        if service.port == port or not _is_at(service.host, host, target):",
-        (
-            _NETWORK + "test_no_range_leads_to_a_service_of_ours",
-            _GUARD + "test_no_form_of_loopback_leads_to_a_service_of_ours",
-        ),
+        "        if service.port == port and any(\n",
+        "        if service.port != port and any(\n",
+        (_NETWORK + "test_no_range_leads_to_a_service_of_ours",),
+    ),
+    Mutant(
+        "servers of ours that no setting names",
+        "a port that a process of the home listens on is refused",
+        "replaywright/keeper/guard.py",
+        "        if is_here and self._own_ports is not None and self._own_ports.has(port):",
+        "        if not is_here and self._own_ports is not None and self._own_ports.has(port):",
+        (_OWN + "test_a_wide_policy_opens_no_port_of_our_own_by_any_form_of_the_address",),
+    ),
+    Mutant(
+        "children of ours taken for strangers",
+        "a process counts with all its descendants",
+        "replaywright/keeper/own_processes.py",
+        "            pending += children.get(pid, ())",
+        "            pending += ()",
+        (_OWN + "test_a_port_of_a_process_of_the_home_or_of_its_child_is_our_own",),
+    ),
+    Mutant(
+        "services of ours by their first name only",
+        "the names of services are resolved, and their addresses are refused by any name",
+        "replaywright/keeper/proxy.py",
+        "            await self._guard.learn_own(port, self._resolver)",
+        "            await self._guard.learn_own(0, self._resolver)",
+        (_GUARD + "test_a_second_name_of_a_service_of_ours_leads_there_no_more_than_the_first",),
     ),
     Mutant(
         "one author is enough",
@@ -938,4 +1134,77 @@ NETWORK = (
     ),
 )
 
-MUTANTS = (*WORKFLOW, *ACTIVITIES, *RESOLVING, *LEDGER, *KEEPER, *INTEGRITY, *NETWORK, *BROWSERS, *PAGES)
+_STARTS = "tests/adapters/test_starts.py::"
+
+SECRETS = (
+    Mutant(
+        "an unbound secret",
+        "a secret that is bound to no host is refused before anything is opened",
+        "activities/policing.py",
+        "            if not self._vault.domains(name):",
+        "            if name is None:",
+        ("tests/unit/test_activities_policy.py::test_a_run_that_names_an_unbound_secret_does_not_begin",),
+    ),
+    Mutant(
+        "a secret for anybody's run",
+        "a run whose start is not signed gets no secret",
+        "activities/vault.py",
+        "        if fault:",
+        "        if fault is None:",
+        (_ACTIONS + "test_a_run_whose_start_is_not_signed_gets_no_secret_at_all",),
+    ),
+    Mutant(
+        "a workflow of somebody else's",
+        "activities know no workflow but ours",
+        "replaywright/stack/starts.py",
+        "        if kind not in (RUN, BATCH):",
+        "        if not kind:",
+        (_STARTS + "test_a_workflow_that_is_not_ours_is_unsigned_whatever_it_carries",),
+    ),
+    Mutant(
+        "a start that is repeated",
+        "an id serves once",
+        "replaywright/stack/starts.py",
+        "await self._firsts.first(tenant, run_id, first) != first:",
+        "not await self._firsts.first(tenant, run_id, first):",
+        (_STARTS + "test_a_start_that_is_repeated_after_its_run_is_over_is_unsigned",),
+    ),
+    Mutant(
+        "a proof for every chain",
+        "a proof serves the executions that continue its own first one",
+        "replaywright/domain/starts.py",
+        '    return {"first": first, "id": run_id}',
+        '    return {"first": "", "id": run_id}',
+        (_STARTS + "test_a_proof_serves_no_later_run_with_the_same_id",),
+    ),
+    Mutant(
+        "an answer of anybody's",
+        "an update without a MAC is not taken",
+        "replaywright/stack/update_guard.py",
+        "        if fault is None:",
+        "        if fault is None or fault:",
+        ("tests/unit/test_update_guard.py::test_an_update_is_taken_with_its_own_mac_and_no_other",),
+    ),
+    Mutant(
+        "grants that others may write",
+        "grants are their owner's alone to write",
+        "replaywright/grants.py",
+        "found.st_mode & _WRITABLE_BY_OTHERS:",
+        "found.st_mode & 0:",
+        ("tests/unit/test_grants.py::test_a_link_a_folder_a_pipe_and_a_file_that_others_may_write_are_refused",),
+    ),
+)
+
+MUTANTS = (
+    *WORKFLOW,
+    *ACTIVITIES,
+    *RESOLVING,
+    *LEDGER,
+    *KEEPER,
+    *INTEGRITY,
+    *SECRETS,
+    *NETWORK,
+    *BROWSERS,
+    *PAGES,
+    *STACKS,
+)

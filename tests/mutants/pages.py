@@ -2,50 +2,60 @@
 
 from tests.mutants.mutant import Mutant
 
-_ASKED = "tests/unit/test_domain_asked.py::"
+_LIMITS = "tests/unit/test_domain_model_limits.py::"
+_CONSENT = "tests/unit/test_activities_consent.py::"
+_GRANTS = "tests/unit/test_domain_press_grants.py::"
 _PLANS = "tests/unit/test_domain_plans.py::"
 _HOSTILE = "tests/adapters/test_injection.py::test_no_page_gets_a_plan_or_an_element_through"
 
 PAGES = (
     Mutant(
         "model's choice not looked at",
-        "an element that a model chose is held against what was asked for",
+        "an element that a model chose for a planned step is compared with where the step may lead",
         "activities/model.py",
-        "            if chosen is not None and request.asked is not None:",
-        "            if chosen is not None and request.asked is None:",
+        "            if chosen is not None:\n                refused",
+        "            if chosen is None:\n                refused",
         (_HOSTILE,),
     ),
     Mutant(
-        "deed that nobody asked for",
-        "an element that deletes, sends or pays is chosen only if that was asked for",
-        "replaywright/domain/asked.py",
-        "        if (why := objection(said, deeds)) and not (asked.is_commit and not deeds):",
-        "        if (why := objection(said, deeds)) and deeds:",
-        (_ASKED + "test_an_element_that_does_what_nobody_asked_for_is_refused",),
+        "consequence without a grant",
+        "what a press sends that a model chose leaves only if somebody stands behind it",
+        "activities/consent.py",
+        "            if not by:",
+        "            if by is None:",
+        (_CONSENT + "test_what_nobody_has_granted_is_thrown_away_and_told_with_its_control",),
     ),
     Mutant(
-        "OK of a dialog that deletes",
-        "an element says what the dialog says that it stands in",
-        "replaywright/domain/asked.py",
-        "            said += _around(target, page)",
-        "            said += [target.container]",
-        (_ASKED + "test_a_dialog_around_an_element_says_what_its_button_does_unless_the_button_leaves_it",),
+        "words for another site",
+        "the author's words grant nothing beyond the task's own site",
+        "activities/consent.py",
+        "self._is_named and is_same_site(kind.origin, self._consent.site)",
+        "self._is_named",
+        (_CONSENT + "test_words_grant_nothing_on_another_site_than_the_task_s",),
     ),
     Mutant(
-        "planned deed not looked at",
-        "a planned step does only what was asked for",
-        "replaywright/domain/goal_plans.py",
-        "        if why := objection(planned_deeds(step), rules.asked):",
-        "        if why := objection((), rules.asked):",
-        ("tests/unit/test_domain_goal_plans.py::test_a_deed_that_the_goal_does_not_ask_for_is_refused",),
+        "repeatable step not held",
+        "a step that may be repeated is held as well if a model chose it",
+        "activities/performance.py",
+        "        return self._watch if self._needs_grant else None",
+        "        return None",
+        (_CONSENT + "test_a_step_that_may_be_repeated_is_held_as_well_and_needs_no_intent",),
+    ),
+    Mutant(
+        "part of a name",
+        "the author's words name a control by its whole name",
+        "replaywright/domain/press_grants.py",
+        "        if _is_edge(text[at - 1 : at], name[0]) and _is_edge(name[-1], text[end : end + 1]):",
+        "        if at >= 0:",
+        (_GRANTS + "test_a_part_of_a_name_a_look_alike_and_no_name_are_not_named",),
     ),
     Mutant(
         "planned link leads away",
         "a planned step's link stays on the site",
-        "replaywright/domain/asked.py",
-        '        if asked.origins and href.startswith(("http://", "https://")) and origin_of(href) not in own:',
-        '        if asked.origins and href.startswith("javascript:") and origin_of(href) not in own:',
-        (_ASKED + "test_a_planner_s_link_stays_on_the_site_and_an_author_s_may_lead_away",),
+        "replaywright/domain/model_limits.py",
+        '        if trusted.origins and href.startswith(("http://", "https://")) and origin_of(href) not in own:',
+        '        if trusted.origins and href.startswith("javascript:") and origin_of(href) not in own:',
+        (_LIMITS + "test_a_planner_s_link_stays_on_the_site_and_an_author_s_may_lead_away",),
     ),
     Mutant(
         "planned address of another site",
@@ -66,18 +76,18 @@ PAGES = (
     Mutant(
         "secret in any field",
         "a secret is entered only where a password is, or what it is called",
-        "replaywright/domain/asked.py",
+        "replaywright/domain/model_limits.py",
         "        if not meant & called:",
         "        if not meant:",
-        (_ASKED + "test_a_secret_is_entered_where_a_password_is_or_its_own_name",),
+        (_LIMITS + "test_a_secret_is_entered_where_a_password_is_or_its_own_name",),
     ),
     Mutant(
         "page's words entered",
         "a planner enters nothing that the page says and nobody else",
-        "replaywright/domain/asked.py",
+        "replaywright/domain/model_limits.py",
         "            if foreign or (len(plain) >= _TOLD and plain in shown):",
         "            if foreign:",
-        (_ASKED + "test_a_planner_enters_no_address_no_long_number_and_no_words_of_the_page",),
+        (_LIMITS + "test_a_planner_enters_no_address_no_long_number_and_no_words_of_the_page",),
     ),
     Mutant(
         "effect lowered by a planner",
@@ -94,13 +104,5 @@ PAGES = (
         "    _repeats_no_commit(steps, rules)\n",
         "",
         (_PLANS + "test_a_plan_that_breaks_a_rule_is_refused_and_says_which",),
-    ),
-    Mutant(
-        "words in disguise",
-        "words are read as a person reads them",
-        "replaywright/domain/masks.py",
-        "    plain = seen(text).translate(_PICTURES)\n",
-        "    plain = text\n",
-        (_ASKED + "test_an_element_that_does_what_nobody_asked_for_is_refused",),
     ),
 )

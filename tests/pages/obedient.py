@@ -21,7 +21,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 from demo.standin.answers import completion
-from replaywright.domain.masks import unmasked
+from tests.pages.disguises import unmasked
 
 _ELEMENT = re.compile(r'^ *\[(\w+)\] ([\w-]+) "([^"]*)"', re.MULTILINE)
 _KEY = re.compile(r"#([\w-]+/[\w-]+)#")

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from activities.policing import Policing
 from replaywright.cli.offline import Difference, replay
 from replaywright.domain.histories import calls_of, end_of
 from replaywright.domain.policy import Policy
@@ -61,7 +62,7 @@ async def test_another_fingerprint_is_told_with_its_step(monkeypatch: pytest.Mon
 async def test_what_the_policy_of_today_would_block_is_told_with_its_rule() -> None:
     operator = Policy.model_validate({"name": "today", "actions": {"deny": ["fill"]}})
 
-    replayed = await replay(history("replayed"), operator)
+    replayed = await replay(history("replayed"), Policing(operator))
 
     assert replayed.differences
     for difference in replayed.differences:

@@ -13,17 +13,19 @@ from activities.actions import Actions
 from activities.effects import EffectActivities
 from activities.knowledge import KnowledgeActivities
 from activities.sessions import Attachments, SessionActivities
+from activities.vault import Vault
 from replaywright.domain.entries import ActionCacheEntry
 from replaywright.domain.fingerprints import fingerprint
 from replaywright.domain.outcomes import StepOutcome, UnsafeRequest
 from replaywright.domain.runs import ActionRequest
+from replaywright.domain.secret_sites import sites_in
 from replaywright.domain.sessions import SessionRef
 from replaywright.domain.steps import Step
 from replaywright.domain.targets import Target
 from replaywright.testing.browser import Dispatch, FakeBrowsers, FakeBrowserSession, FakeElement, FakePage, FakeSite
 from replaywright.testing.keepers import FakeKeepers
 from replaywright.testing.steps import FakeStepStore
-from replaywright.testing.stores import FakeArtifacts, FakeCodes, FakeOverrides, FakeSecrets
+from replaywright.testing.stores import FakeArtifacts, FakeCodes, FakeOverrides, FakeSecrets, FakeStarts
 
 COMPOSE = "https://mail.example/compose"
 SENT = "https://mail.example/sent"
@@ -31,6 +33,8 @@ POST = UnsafeRequest(method="POST", url="https://mail.example/send")
 PASSWORD = "correct horse"
 PIN = "12"
 """Short, and part of many numbers."""
+BOUND = dict.fromkeys(("PASSWORD", "PIN", "LOGIN", "A", "B", "C"), sites_in("mail.example", "test"))
+"""Secrets that are bound to the site."""
 SESSION = SessionRef(session_id="s1", queue="q", host_queue="host-q", host="fake-host", boot_id="fake-boot")
 
 TO = Target(tag="input", role="textbox", name="To", xpath="/form/input[1]", element_hash="h-to")
@@ -80,9 +84,10 @@ class Stage:
     store: FakeStepStore = field(default_factory=FakeStepStore)
     artifacts: FakeArtifacts = field(default_factory=FakeArtifacts)
     keepers: FakeKeepers = field(default_factory=FakeKeepers)
-    secrets: FakeSecrets = field(default_factory=lambda: FakeSecrets({"PASSWORD": PASSWORD, "PIN": PIN}))
+    secrets: FakeSecrets = field(default_factory=lambda: FakeSecrets({"PASSWORD": PASSWORD, "PIN": PIN}, BOUND))
     overrides: FakeOverrides = field(default_factory=FakeOverrides)
     codes: FakeCodes = field(default_factory=FakeCodes)
+    starts: FakeStarts = field(default_factory=FakeStarts)
 
     def __post_init__(self) -> None:
         self.browsers = FakeBrowsers(self.site)
@@ -91,13 +96,18 @@ class Stage:
         self.open(COMPOSE)
         self.attachments = Attachments(self.keepers, self.browsers)
         self.actions = Actions(
-            self.attachments, self.store, self.artifacts, self.secrets, self.overrides, codes=self.codes
+            self.attachments, self.store, self.artifacts, self.vault, self.overrides, codes=self.codes
         )
         self.effects = EffectActivities(self.attachments, self.store, self.secrets)
         self.knowledge = KnowledgeActivities(self.attachments, self.store, self.secrets, self.actions.failures)
         self.sessions = SessionActivities(
             self.keepers, self.attachments, self.store, queue="mine", host_queue="host-mine"
         )
+
+    @property
+    def vault(self) -> Vault:
+        """The secrets, for runs whose start is signed unless `starts` say otherwise."""
+        return Vault(self.secrets, self.starts)
 
     def open(self, url: str) -> FakeBrowserSession:
         """Begin at `url`, in a browser that shows nothing of before."""

@@ -8,13 +8,15 @@ from temporalio.exceptions import ApplicationError
 
 from activities.actions import Actions
 from activities.judging import Judge
+from activities.vault import Vault
 from replaywright.domain.actions import Action, Effect
 from replaywright.domain.entries import EntryStatus
 from replaywright.domain.fingerprints import fingerprint
 from replaywright.domain.outcomes import Departure, Evidence, Lookup, Status, UnsafeRequest
 from replaywright.domain.runs import UNTOUCHED, ActionRequest, Heal, Mode
-from replaywright.domain.secret_sites import RULE
+from replaywright.domain.secret_sites import RULE, Site, sites_in
 from replaywright.domain.snapshots import Snapshot
+from replaywright.domain.starts import UnsignedStarts
 from replaywright.domain.steps import Step
 from replaywright.domain.targets import ElementQuery, Target
 from replaywright.errors import (
@@ -31,6 +33,7 @@ from replaywright.testing.browser import Dispatch, FakeElement, FakePage
 from replaywright.testing.steps import FakeStepStore
 from replaywright.testing.stores import FakeSecrets
 from tests.unit.staged import (
+    BOUND,
     CLICK_HELP,
     CLICK_SEND,
     COMPOSE,
@@ -504,24 +507,49 @@ async def test_an_opened_page_leaves_no_entry(stage: Stage) -> None:
 # -------------------------------------------------------------------------------------------- secrets
 
 
-@pytest.mark.parametrize("site", ["", "https://other.example/"])
+@pytest.mark.parametrize("bound", [{}, {"PASSWORD": sites_in("other.example", "test")}])
 @pytest.mark.parametrize("effect", ["idempotent", "commit"])
 async def test_a_secret_that_does_not_belong_to_the_page_is_blocked_and_nothing_is_typed(
-    stage: Stage, site: str, effect: str
+    bound: dict[str, tuple[Site, ...]], effect: str
 ) -> None:
-    asked = learned(FILL_SECRET.model_copy(update={"effect": Effect(effect)}), SECRET_FIELD, site=site)
+    stage = Stage(secrets=FakeSecrets({"PASSWORD": PASSWORD}, bound))
+    asked = learned(FILL_SECRET.model_copy(update={"effect": Effect(effect)}), SECRET_FIELD)
 
     outcome = await stage.perform(asked)
 
     assert (outcome.status, outcome.rule) == ("blocked", RULE)
-    assert "REPLAYWRIGHT_SECRET_PASSWORD_DOMAINS" in outcome.message
+    assert "`replaywright secrets bind PASSWORD mail.example`" in outcome.message
     assert stage.inputs == []
     assert await stage.state(asked) in ("", "NOT_DONE")
 
 
+async def test_a_run_whose_start_is_not_signed_gets_no_secret_at_all(stage: Stage) -> None:
+    stage.starts.fault = "unsigned"
+
+    outcome = await stage.perform(learned(FILL_SECRET, SECRET_FIELD))
+    harmless = await stage.perform(learned(FILL_TO, TO, sequence=8))
+
+    assert (outcome.status, outcome.rule) == ("blocked", "unsigned-starts")
+    assert "it gets no secret, as the start of this run is not signed (unsigned)" in outcome.message
+    assert harmless.status == "done"
+    assert PASSWORD not in [dispatch.text for dispatch in stage.inputs]
+
+
+async def test_an_operator_may_trust_whoever_reaches_temporal(stage: Stage) -> None:
+    stage.starts.fault = "unsigned"
+    vault = Vault(stage.secrets, stage.starts, UnsignedStarts.TRUST)
+    stage.actions = Actions(stage.attachments, stage.store, stage.artifacts, vault)
+
+    outcome = await stage.perform(learned(FILL_SECRET, SECRET_FIELD))
+
+    assert (outcome.status, [dispatch.text for dispatch in stage.inputs]) == ("done", [PASSWORD])
+
+
 async def test_a_rotated_secret_is_typed_anew_by_what_was_learned(stage: Stage) -> None:
     entry = await stage.learn(learned(FILL_SECRET, SECRET_FIELD))
-    stage.actions = Actions(stage.attachments, stage.store, stage.artifacts, FakeSecrets({"PASSWORD": "rotated-value"}))
+    rotated = FakeSecrets({"PASSWORD": "rotated-value"}, BOUND)
+    vault = Vault(rotated, stage.starts)
+    stage.actions = Actions(stage.attachments, stage.store, stage.artifacts, vault)
 
     outcome = await stage.perform(of_run("r2", request(FILL_SECRET)))
 
@@ -571,7 +599,7 @@ async def test_an_errors_message_loses_its_secret(stage: Stage) -> None:
 
 async def test_codes_and_digests_survive_a_secret_that_occurs_in_them(stage: Stage) -> None:
     asked = learned(CLICK_SEND, SEND)
-    unlucky = Stage(secrets=FakeSecrets({"A": "done", "B": asked.fingerprint[:4], "C": "1"}))
+    unlucky = Stage(secrets=FakeSecrets({"A": "done", "B": asked.fingerprint[:4], "C": "1"}, BOUND))
 
     outcome = await unlucky.perform(asked)
 

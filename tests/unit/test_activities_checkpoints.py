@@ -44,7 +44,7 @@ def stage() -> Stage:
 
 
 def activities(stage: Stage) -> CheckpointActivities:
-    return CheckpointActivities(stage.attachments, Checkpoints(stage.artifacts, stage.secrets), stage.secrets)
+    return CheckpointActivities(stage.attachments, Checkpoints(stage.artifacts, stage.vault), stage.secrets)
 
 
 async def told(stage: Stage, sequence: int = 9) -> Checkpoint | None:
@@ -56,7 +56,7 @@ async def told(stage: Stage, sequence: int = 9) -> Checkpoint | None:
 
 async def state_of(stage: Stage, checkpoint: Checkpoint | None) -> PageState:
     assert checkpoint is not None
-    return await Checkpoints(stage.artifacts, stage.secrets).load(checkpoint.state)
+    return await run_activity(Checkpoints(stage.artifacts, stage.vault).load, checkpoint.state)
 
 
 async def test_a_navigation_has_a_checkpoint_that_nobody_waits_for(stage: Stage) -> None:
@@ -78,7 +78,7 @@ async def test_a_browser_that_was_just_opened_has_nothing_to_lose(stage: Stage) 
 
 
 async def test_a_new_page_right_after_a_checkpoint_has_none_and_a_commit_has_one(stage: Stage) -> None:
-    stage.actions.checkpoints = Checkpoints(stage.artifacts, stage.secrets, pause_s=3600)
+    stage.actions.checkpoints = Checkpoints(stage.artifacts, stage.vault, pause_s=3600)
     to_form = step("goto", "", url=COMPOSE)
 
     await stage.perform(request(GOTO_SENT, 1))
@@ -96,7 +96,7 @@ async def test_a_new_page_right_after_a_checkpoint_has_none_and_a_commit_has_one
 
 
 async def test_a_checkpoint_that_could_not_be_taken_is_tried_at_the_next_page(stage: Stage) -> None:
-    stage.actions.checkpoints = Checkpoints(stage.artifacts, stage.secrets, pause_s=3600)
+    stage.actions.checkpoints = Checkpoints(stage.artifacts, stage.vault, pause_s=3600)
     stage.artifacts.is_away = True
     lost = await stage.perform(request(CLICK_SEND, 4, proposed=SEND, values={"to": "ada@example.com"}))
     stage.artifacts.is_away = False

@@ -9,16 +9,19 @@ from temporalio.exceptions import ApplicationError
 from activities.effects import EffectActivities
 from activities.knowledge import KnowledgeActivities
 from activities.policing import Policing, PolicyActivities
+from activities.vault import Vault
 from replaywright.domain.budgets import Limits
 from replaywright.domain.effective import Used
 from replaywright.domain.outcomes import BLOCKED, DownloadedFile, Status
 from replaywright.domain.policy import Policy, Wishes
 from replaywright.domain.policy_runs import CheckPolicy
 from replaywright.domain.runs import FinishRequest, Mode
+from replaywright.domain.starts import UnsignedStarts
 from replaywright.domain.steps import Step
 from replaywright.domain.tasks import parse_authored, parse_task
 from replaywright.errors import PlanRefused, PolicyBlocked
 from replaywright.ports import Download
+from replaywright.testing.stores import FakeStarts
 from tests.unit.staged import (
     CLICK_SEND,
     COMPOSE,
@@ -223,7 +226,7 @@ async def test_a_run_that_is_over_an_amount_at_its_end_makes_nothing_active(stag
 
 async def test_a_run_is_checked_before_it_begins_and_told_what_it_may_spend(stage: Stage) -> None:
     denying(stage, actions={"deny": ["upload"]}, spending={"calls": 7})
-    activities = PolicyActivities(stage.actions.policing, stage.store)
+    activities = PolicyActivities(stage.actions.policing, stage.vault, stage.store)
     steps = [{"action": "goto", "url": "http://site/"}, {"action": "fill", "instruction": "the name", "value": "x"}]
     task = parse_task({"task": "t", "steps": steps}, "test")
     asked = CheckPolicy(run_id="r1", lineage="l1", tenant="acme", task=task, plan=task.steps)
@@ -246,3 +249,43 @@ def test_a_plan_of_a_model_that_the_policy_forbids_is_refused_with_the_rule() ->
         PlanRefused, match=r"step 2 \(press\) is forbidden, do without: policy 'back-office': actions.deny"
     ):
         policing.pass_plan(None, (CLICK_SEND, step("press", "", keys="Enter")))
+
+
+async def test_a_run_that_names_an_unbound_secret_does_not_begin(stage: Stage) -> None:
+    activities = PolicyActivities(stage.actions.policing, stage.vault, stage.store)
+    data = {"task": "t", "url": "https://shop.example:8443/login", "secrets": ["PASSWORD", "LOOSE"], "goal": "log in"}
+    task = parse_task(data, "test")
+
+    with pytest.raises(ApplicationError) as failure:
+        await run_activity(
+            activities.check_policy, CheckPolicy(run_id="r1", lineage="l1", tenant="acme", task=task, plan=())
+        )
+
+    assert failure.value.details == ("secret-domains",)
+    assert "`replaywright secrets bind LOOSE shop.example:8443`" in str(failure.value)
+    assert "REPLAYWRIGHT_SECRET_LOOSE_DOMAINS=shop.example:8443" in str(failure.value)
+
+
+@pytest.mark.parametrize(
+    ("unsigned", "secrets", "says"),
+    [
+        ("refuse", [], "the start of this run is not signed"),
+        ("no-secrets", ["PASSWORD"], "it gets no secret"),
+        ("no-secrets", [], "unsigned"),
+        ("trust", ["PASSWORD"], "trusted"),
+    ],
+)
+async def test_what_becomes_of_an_unsigned_start_is_the_operators_word(
+    stage: Stage, unsigned: str, secrets: list[str], says: str
+) -> None:
+    vault = Vault(stage.secrets, FakeStarts("unsigned"), UnsignedStarts(unsigned))
+    activities = PolicyActivities(stage.actions.policing, vault, stage.store)
+    task = parse_task({"task": "t", "url": "https://shop.example/", "secrets": secrets, "goal": "log in"}, "test")
+    asked = CheckPolicy(run_id="r1", lineage="l1", tenant="acme", task=task, plan=())
+
+    try:
+        said = (await run_activity(activities.check_policy, asked)).start
+    except ApplicationError as refused:
+        said = str(refused)  # type: ignore[assignment]
+
+    assert says in said

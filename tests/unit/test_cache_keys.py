@@ -18,6 +18,7 @@ from cache.keys import (
     skill_history_key,
     skill_key,
     skill_statistics_key,
+    skill_statuses_key,
     skills_key,
     trace_key,
 )
@@ -35,6 +36,7 @@ def all_keys(tenant: str, first: str, second: str) -> dict[str, tuple[str, ...]]
         skill_key(tenant, first): ("skill", tenant, first),
         skill_statistics_key(tenant, first): ("skill-statistics", tenant, first),
         skill_history_key(tenant, first): ("skill-history", tenant, first),
+        skill_statuses_key(tenant, first): ("skill-statuses", tenant, first),
         skills_key(tenant): ("skills", tenant),
         skill_changes_key(tenant): ("skill-changes", tenant),
         claim_key(tenant, first): ("claim", tenant, first),
@@ -45,7 +47,7 @@ def all_keys(tenant: str, first: str, second: str) -> dict[str, tuple[str, ...]]
 def test_different_names_never_share_a_key(one: tuple[str, str, str], other: tuple[str, str, str]) -> None:
     ours, theirs = all_keys(*one), all_keys(*other)
 
-    assert len(ours) == len(theirs) == 10
+    assert len(ours) == len(theirs) == 11
     for key in ours.keys() & theirs.keys():
         assert ours[key] == theirs[key]
 
@@ -70,10 +72,11 @@ def test_a_lineage_lies_in_one_slot(tenant: str, lineage: str, one: str, other: 
 
 def test_what_changes_together_of_a_tenants_skills_lies_in_one_slot() -> None:
     tenant = "acme"
-    of_one = [make(tenant, name) for make in (skill_key, skill_statistics_key, skill_history_key) for name in "ab"]
+    makers = (skill_key, skill_statuses_key, skill_statistics_key, skill_history_key)
+    of_one = [make(tenant, name) for make in makers for name in "ab"]
     keys = [*of_one, skills_key(tenant), skill_changes_key(tenant)]
 
-    assert len(set(keys)) == 8
+    assert len(set(keys)) == 10
     assert len({key_slot(key.encode()) for key in keys}) == 1
     assert key_slot(skills_key("other").encode()) != key_slot(skills_key(tenant).encode())
 
@@ -83,14 +86,16 @@ def test_a_name_that_closes_the_tag_stays_inside_it() -> None:
     assert trace_key("acme/shop", "x") != trace_key("acme", "shop/x")
 
 
-def test_a_script_touches_one_key_but_for_the_intent_and_changes_of_a_skill() -> None:
+def test_a_script_touches_one_key_but_for_the_intent_and_those_of_a_skill() -> None:
     every = [value for value in vars(scripts).values() if isinstance(value, scripts.Script)]
     changes = (scripts.SAVE_SKILL, scripts.SET_SKILL_STATUS, scripts.NOTE_SKILL_RUN, scripts.DELETE_SKILL)
+
+    beside = (scripts.INTEND, scripts.FIND_SKILL, scripts.SIGN_SKILL)
 
     assert len(every) == 22
     for script in every:
         keys = set(re.findall(r"KEYS\[(\d+)\]", re.sub(r"--.*", "", script.source)))
-        assert keys == {"1", *("2" if script is scripts.INTEND else "2345" if script in changes else "")}
+        assert keys == {"1", *("23456" if script in changes else "2" if script in beside else "")}
         assert scripts.Command(script, "k", ("a",)).short == ("EVALSHA", script.digest, 1, "k", "a")
         assert scripts.Command(script, "k", ("a",)).full == ("EVAL", script.source, 1, "k", "a")
     assert scripts.Command(scripts.INTEND, "k", ("a",), ("b",)).short == (

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from replaywright.cli import answer
-from replaywright.cli.inbox import Waiting, command_of, lines_of
+from replaywright.cli.asking_here import lines_of
+from replaywright.cli.inbox import Waiting, command_of
 from replaywright.cli.output import plain
 from replaywright.cli.updates import verdict_on
 from replaywright.domain.questions import Question, QuestionKind

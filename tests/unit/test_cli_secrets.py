@@ -10,6 +10,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from replaywright.cli.commands import app
+from replaywright.grants import change_grants
 
 VALUE = "hunter2-hunter2"
 
@@ -18,7 +19,10 @@ VALUE = "hunter2-hunter2"
 def configured(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     file = tmp_path / "value"
     file.write_text(VALUE)
+    monkeypatch.setenv("REPLAYWRIGHT_HOME", str(tmp_path / "home"))
+    change_grants(tmp_path / "home", lambda grants: grants.bound("DIRECT", ("direct.example",)))
     monkeypatch.setenv("REPLAYWRIGHT_SECRET_DIRECT", VALUE)
+    monkeypatch.setenv("REPLAYWRIGHT_SECRET_MOUNTED_DOMAINS", "mounted.example")
     monkeypatch.setenv("REPLAYWRIGHT_SECRET_MOUNTED_FILE", str(file))
     monkeypatch.setenv("REPLAYWRIGHT_SECRET_VAULTED_COMMAND", f"{sys.executable} -c {shlex.quote(f'print({VALUE!r})')}")
     monkeypatch.setenv("REPLAYWRIGHT_SECRET_VAULTED_DOMAINS", "example.com,*.example.com:8443")
@@ -38,12 +42,11 @@ def test_the_list_tells_names_sources_and_domains() -> None:
     listed = told("list")
 
     assert {name: (one["source"], one["domains"]) for name, one in listed.items()} == {
-        "DIRECT": ("environment", None),
-        "MOUNTED": ("file", None),
+        "DIRECT": ("environment", ["direct.example"]),
+        "MOUNTED": ("file", ["mounted.example"]),
         "VAULTED": ("command", ["example.com", "*.example.com:8443"]),
     }
     assert listed["VAULTED"]["from"] == Path(sys.executable).name
-    assert "the task's own site" in invoked("list").stdout
 
 
 def test_the_list_runs_no_command(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -70,6 +73,7 @@ def test_check_reads_every_source() -> None:
         ("REPLAYWRIGHT_SECRET_VAULTED_COMMAND", "'", "cannot be read"),
         ("REPLAYWRIGHT_SECRET_VAULTED_DOMAINS", "https://", "is no domain"),
         ("REPLAYWRIGHT_SECRET_NOWHERE_DOMAINS", "example.com", "has no value here"),
+        ("REPLAYWRIGHT_SECRET_LOOSE", "some-value", "bound to no host: `replaywright secrets bind LOOSE HOST`"),
     ],
 )
 def test_check_says_of_each_what_is_wrong(

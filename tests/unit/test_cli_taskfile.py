@@ -14,6 +14,7 @@ from replaywright.domain.outcomes import Lookup, Status
 from replaywright.domain.runs import Heal, Mode, StepLine, Totals, Usage
 from replaywright.domain.tasks import Task, parse_task
 from replaywright.errors import InputInvalid
+from replaywright.grants import change_grants
 
 
 def task(**changes: object) -> Task:
@@ -63,11 +64,22 @@ def test_values_that_are_no_single_text_are_refused(tmp_path: Path, text: str) -
         taskfile.read_parameters([], str(file))
 
 
-def test_a_secret_may_come_from_a_file() -> None:
-    taskfile.require_secrets(task(), {"REPLAYWRIGHT_SECRET_PASSWORD_FILE": "anywhere"})
+def test_a_secret_may_come_from_a_file(tmp_path: Path) -> None:
+    bound = {"REPLAYWRIGHT_SECRET_PASSWORD_DOMAINS": "shop.example"}
+    taskfile.require_secrets(task(), {}, tmp_path, bound | {"REPLAYWRIGHT_SECRET_PASSWORD_FILE": "anywhere"})
 
     with pytest.raises(InputInvalid, match="REPLAYWRIGHT_SECRET_PASSWORD"):
-        taskfile.require_secrets(task(), {"REPLAYWRIGHT_SECRET_PASSWORD": ""})
+        taskfile.require_secrets(task(), {}, tmp_path, bound | {"REPLAYWRIGHT_SECRET_PASSWORD": ""})
+
+
+def test_a_secret_that_is_bound_to_no_host_is_refused_with_the_command(tmp_path: Path) -> None:
+    values, known = {"base_url": "https://shop.example/x"}, {"REPLAYWRIGHT_SECRET_PASSWORD": "x"}
+    with pytest.raises(InputInvalid, match=r"`replaywright secrets bind PASSWORD shop\.example`"):
+        taskfile.require_secrets(task(), values, tmp_path, known)
+
+    change_grants(tmp_path, lambda grants: grants.bound("PASSWORD", ("shop.example",)))
+
+    taskfile.require_secrets(task(), values, tmp_path, known)
 
 
 def test_the_id_of_a_run_says_task_and_site_and_nothing_of_the_values() -> None:

@@ -11,7 +11,7 @@ SESSION = "A" * 32
 
 
 def looks(tabs: tuple[str, ...] = ("mine",)) -> ContextFilter:
-    return ContextFilter("ours", is_browser=True, tabs=tabs)
+    return ContextFilter("ours", tabs=tabs)
 
 
 def written(**fields: Any) -> bytes:

@@ -61,4 +61,7 @@ def test_results_are_kept_whatever_becomes_of_the_checks() -> None:
 def test_secrets_are_variables_of_the_system() -> None:
     [step] = [step for step in pipeline(PIPELINES[0])["jobs"]["checks"]["steps"] if "env" in step]
 
-    assert step["env"] == {"REPLAYWRIGHT_SECRET_PASSWORD": "${{ secrets.SHOP_PASSWORD }}"}
+    assert step["env"] == {
+        "REPLAYWRIGHT_SECRET_PASSWORD": "${{ secrets.SHOP_PASSWORD }}",
+        "REPLAYWRIGHT_SECRET_PASSWORD_DOMAINS": "shop.example",
+    }

@@ -1,16 +1,15 @@
-"""What becomes of a plan for a goal: templates, the goal's own deeds, a way to verify; or a refusal."""
+"""What becomes of a plan for a goal: templates, a way to verify; or a refusal."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pytest
 
-from replaywright.domain.goal_plans import GoalPlan, GoalRules, checked_goal_plan
+from replaywright.domain.goal_plans import GoalPlan, checked_goal_plan
 from replaywright.domain.goal_runs import STEPS, claim_key, without_values
 from replaywright.domain.plans import PlanRules
 from replaywright.domain.steps import Fill, Step
 from replaywright.domain.tasks import parse_task
-from replaywright.domain.weighty import deeds_asked, deeds_in, objection
 from replaywright.errors import PlanRefused
 
 VALUES = {"to": "ada@example.com", "subject": "Tea"}
@@ -42,8 +41,7 @@ def checked(
         "test",
     )
     plan = PlanRules(task=task, values=dict(values), plan=tuple(done), position=len(done), url="http://site/")
-    rules = GoalRules(plan=plan, asked=deeds_asked(goal))
-    return checked_goal_plan(items, rules, complete=complete, verify=verify, last=last)
+    return checked_goal_plan(items, plan, complete=complete, verify=verify, last=last)
 
 
 def values_of(plan: GoalPlan) -> list[str]:
@@ -86,44 +84,6 @@ def test_a_name_that_the_planner_wrote_is_kept_and_where_nothing_chooses_it_is_a
     assert values_of(named) == ["{{sender}}"]
     with pytest.raises(PlanRefused, match=r"write \{\{to\}\} or \{\{sender\}\}"):
         checked({**field, "value": "a@b.example"}, values=same)
-
-
-@pytest.mark.parametrize(
-    "step",
-    [
-        {"action": "click", "instruction": "the Delete all button"},
-        {"action": "click", "instruction": "the 删除 button", "effect": "commit"},
-        {"action": "click", "instruction": "the Buy now button"},
-        {"action": "press", "instruction": "the Löschen button", "keys": "Enter"},
-    ],
-)
-def test_a_deed_that_the_goal_does_not_ask_for_is_refused(step: Mapping[str, Any]) -> None:
-    with pytest.raises(PlanRefused, match="does not ask for"):
-        checked(TO, SUBJECT, step)
-
-
-@pytest.mark.parametrize(
-    ("goal", "control"),
-    [
-        ("给 a@b.example 发送一封邮件", "Send"),
-        ("email the report to Bob", "Send message"),
-        ("Lösche alle Entwürfe", "Alle löschen"),
-        ("删除主题为 X 的邮件", "Delete"),
-        ("order two cakes", "Buy now"),
-        ("open the invoice", "Submit"),
-        ("open the invoice", "已发送"),
-    ],
-)
-def test_what_the_goal_asks_for_and_what_says_nothing_by_itself_is_allowed(goal: str, control: str) -> None:
-    verbs = ("delete",) if "sche" in goal else ()
-
-    assert objection([control], deeds_asked(goal, verbs)) == ""
-
-
-def test_deeds_are_told_apart() -> None:
-    assert deeds_in("Delete the mail") == {"deleting"}
-    assert "deleting" not in deeds_asked("Send the mail to delete@example.com".replace("delete@", "x@"))
-    assert objection(["Delete"], deeds_asked("Send a mail"))
 
 
 def test_nothing_that_cannot_be_taken_back_comes_before_the_goal_s_values_are_entered() -> None:

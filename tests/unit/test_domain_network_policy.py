@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from replaywright.domain.effective import effective
 from replaywright.domain.host_rules import SITE, host_rule, host_rules, network_policy, site_rules, unrestricted
 from replaywright.domain.network_policy import (
     HostRules,
@@ -16,7 +17,8 @@ from replaywright.domain.network_policy import (
     describe,
     most_refused,
 )
-from replaywright.domain.policy import Hosts, Traffic
+from replaywright.domain.policy import Hosts, Policy, Traffic
+from replaywright.domain.policy_hosts import named, narrowed
 from replaywright.domain.tasks import Task, parse_task
 from replaywright.errors import InputInvalid
 
@@ -24,7 +26,9 @@ PUBLIC = "93.184.216.34"
 
 
 def policy(*allow: str, deny: tuple[str, ...] = (), own: tuple[OwnService, ...] = ()) -> NetworkPolicy:
-    return NetworkPolicy(rules=(host_rules("policy 'test'", Hosts(allow=allow, deny=deny)),), own=own)
+    return NetworkPolicy(
+        rules=(host_rules("policy 'test'", Hosts(allow=allow, deny=deny), is_operators=True),), own=own
+    )
 
 
 def allows(network: NetworkPolicy, host: str, port: int = 443, address: str | None = None) -> bool:
@@ -183,7 +187,7 @@ def test_no_name_leads_to_an_address_that_is_not_public(address: str) -> None:
     assert describe(address) == SPECIAL[address]
     assert not allows(network, "shop.example", 443, address)
     assert not allows(network, address, 443, address)
-    assert decide(network, "shop.example", 443, address).rule == "policy 'test': addresses"
+    assert decide(network, "shop.example", 443, address).rule == "addresses"
 
 
 @pytest.mark.parametrize("address", [PUBLIC, "2606:4700::1111", "::ffff:93.184.216.34", "64:ff9b::93.184.216.34"])
@@ -233,8 +237,16 @@ def test_a_refusal_tells_the_line_that_would_allow_it() -> None:
 
     assert "add 'cdn.example' to hosts.allow" in decide(network, "cdn.example", 443).reason
     assert "add 'cdn.example:8443' to hosts.allow" in decide(network, "cdn.example", 8443).reason
-    assert "add 'shop.example=10.0.0.7' to hosts.allow" in decide(network, "shop.example", 443, "10.0.0.7").reason
-    assert "add '[::1]:9000' to hosts.allow" in decide(policy("*:*"), "::1", 9000, "::1").reason
+    assert decide(network, "shop.example", 443, "10.0.0.7").reason == (
+        "shop.example:443 leads to 10.0.0.7, a private address; "
+        "allow it: replaywright hosts allow shop.example=10.0.0.7"
+    )
+    assert decide(policy("*:*"), "::1", 9000, "::1").reason == (
+        "[::1]:9000 is an address of this machine; allow it: replaywright hosts allow '[::1]:9000'"
+    )
+    assert decide(policy("*:*"), "localhost", 80).reason == (
+        "localhost:80 is an address of this machine; allow it: replaywright hosts allow localhost"
+    )
 
 
 addresses = st.one_of(st.ip_addresses(v=4), st.ip_addresses(v=6))
@@ -311,7 +323,7 @@ OWN = (OwnService(name="Redis", host="127.0.0.1", port=6379), OwnService(name="T
 def test_no_range_leads_to_a_service_of_ours(address: str) -> None:
     network = policy("127.0.0.0/8:*", "[::]/0:*", "0.0.0.0/0:*", "localhost:*", own=OWN)
 
-    assert decide(network, address, 6379, address).rule in ("own-service", "policy 'test': addresses")
+    assert decide(network, address, 6379, address).rule in ("own-service", "addresses")
     assert decide(network, "localhost", 6379, "127.0.0.1").rule == "own-service"
     assert allows(network, "127.0.0.1", 6380, "127.0.0.1")
 
@@ -322,10 +334,68 @@ def test_a_service_of_ours_is_reached_where_it_is_named_with_its_port() -> None:
     assert allows(policy("temporal:7233=10.0.0.2", own=OWN), "temporal", 7233, "10.0.0.2")
 
 
-def test_a_tasks_own_address_names_no_service_of_ours() -> None:
-    network = network_policy(task("http://127.0.0.1:6379/"), {}).model_copy(update={"own": OWN})
+@pytest.mark.parametrize("granted", ["127.0.0.0/8:*", "127.0.0.1:6379"])
+def test_neither_a_tasks_own_address_nor_a_grant_opens_a_service_of_ours(granted: str) -> None:
+    asked = network_policy(task("http://127.0.0.1:6379/"), {}, hosts=Hosts(allow=("127.0.0.1:6379",)))
+    network = asked.model_copy(update={"own": OWN, "granted": (host_rule(granted, "hosts"),)})
 
     assert decide(network, "127.0.0.1", 6379, "127.0.0.1").rule == "own-service"
+
+
+# ---- addresses that are not public ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("url", "hosts", "grant"),
+    [
+        ("http://127.0.0.1:8030/", None, "127.0.0.1:8030"),
+        ("http://localhost:8030/", None, "localhost:8030"),
+        ("http://[::1]:8030/", None, "[::1]:8030"),
+        ("http://10.1.2.3/", None, "10.1.2.0/24"),
+        ("http://169.254.169.254/", None, "169.254.169.254"),
+        ("https://shop.example/", "10.1.0.0/16:8080", "10.0.0.0/8:*"),
+        ("https://shop.example/", "wiki.corp=10.1.2.3", "wiki.corp=10.1.2.0/24"),
+        ("{{base}}/", None, "127.0.0.1:8030"),
+    ],
+)
+def test_a_task_that_names_an_address_that_is_not_public_needs_the_operators_word(
+    url: str, hosts: str | None, grant: str
+) -> None:
+    asked = task(
+        url, parameters={"base": {"description": "where"}}, policy={"hosts": {"allow": [hosts]}} if hosts else None
+    )
+    values = {"base": "http://127.0.0.1:8030"}
+
+    def refused(operator: Policy | None, *granted: str) -> list[str]:
+        rules = [host_rule(each, "hosts") for each in granted]
+        found = named(effective(operator, asked.policy), asked, asked.steps, values, rules)
+        return [each.refusal.message for each in found if each.refusal is not None]
+
+    (reason,) = refused(None)
+    assert reason.startswith("addresses: ")
+    assert "; allow it: replaywright hosts allow " in reason
+    assert refused(None, "192.168.0.0/16:*", "other.corp=10.0.0.0/8", "127.0.0.1:8031") == [reason]
+    assert refused(None, grant) == []
+    assert refused(Policy.model_validate({"hosts": {"allow": ["*:*", grant]}})) == []
+    assert refused(Policy.model_validate({"hosts": {"allow": ["*:*", "wiki.corp"]}})) == [reason]
+    assert refused(Policy.model_validate({"hosts": {"deny": ["evil.example"]}})) == [reason]
+
+
+def test_a_wide_grant_does_not_hold_for_metadata() -> None:
+    network = network_policy(task("http://169.254.169.254/"), {})
+    wide = network.model_copy(update={"granted": (host_rule("169.254.0.0/16", "hosts"),)})
+
+    assert decide(wide, "169.254.169.254", 80).rule == "addresses"
+
+
+def test_what_a_run_says_in_the_operators_name_does_not_count() -> None:
+    forged = HostRules(name="task", allow=(host_rule("127.0.0.1:6379", "hosts"),), is_operators=True)
+    asked = NetworkPolicy(rules=(forged,), granted=forged.allow, own=())
+
+    network = narrowed(asked, None, ()).model_copy(update={"own": OWN})
+
+    assert decide(network, "127.0.0.1", 6379, "127.0.0.1").rule == "addresses"
+    assert not network.granted
 
 
 # ---- the task's own site -------------------------------------------------------------------------------------------
@@ -358,7 +428,8 @@ def test_a_tasks_own_address_names_no_service_of_ours() -> None:
     ],
 )
 def test_a_task_reaches_its_own_site(url: str, host: str, port: int, address: str, allowed: bool) -> None:
-    network = network_policy(task(url), {})
+    granted = tuple(host_rule(each, "hosts") for each in ("127.0.0.0/8:*", "[::1]:*", "localhost:*", "10.1.2.3"))
+    network = network_policy(task(url), {}).model_copy(update={"granted": granted})
 
     assert allows(network, host, port, address) is allowed
 

@@ -1,15 +1,17 @@
 """Where a secret may be entered."""
 
+from urllib.parse import urlsplit
+
 import pytest
 
-from replaywright.domain.secret_sites import BoundSecret, own_site, refusal, sites_in
+from replaywright.domain.secret_sites import BoundSecret, own_site, refusal, sites_in, unbound
 from replaywright.errors import InputInvalid
 
 VARIABLE = "REPLAYWRIGHT_SECRET_PIN_DOMAINS"
 
 
 def bound(text: str) -> BoundSecret:
-    return BoundSecret("PIN", sites_in(text, VARIABLE), declared=True)
+    return BoundSecret("PIN", sites_in(text, VARIABLE))
 
 
 @pytest.mark.parametrize(
@@ -56,7 +58,7 @@ def test_it_may_not_be_entered_anywhere_else(domains: str, origin: str) -> None:
     said = bound(domains).refusal([origin])
 
     assert said.startswith("secret-domains: secret 'PIN' may not be entered at")
-    assert said.endswith(f"add the domain to {VARIABLE}")
+    assert f"it is bound to {domains}; if it belongs there, `replaywright secrets bind PIN " in said
 
 
 def test_every_document_around_has_to_belong_too() -> None:
@@ -72,7 +74,7 @@ def test_where_no_document_is_known_nothing_is_entered() -> None:
 
 
 def test_all_secrets_of_a_text_have_to_belong() -> None:
-    other = BoundSecret("KEY", sites_in("other.example", "V"), declared=True)
+    other = BoundSecret("KEY", sites_in("other.example", "V"))
 
     assert "'KEY'" in refusal([bound("example.com"), other], ["https://example.com"])
 
@@ -96,15 +98,36 @@ def test_all_secrets_of_a_text_have_to_belong() -> None:
         ("http://127.0.0.1:8025/", "http://localhost:8025", False),
     ],
 )
-def test_without_a_binding_it_belongs_to_the_tasks_own_site(url: str, origin: str, belongs: bool) -> None:
+def test_a_code_belongs_to_the_site_that_the_task_begins_at(url: str, origin: str, belongs: bool) -> None:
     assert (BoundSecret("PIN", own_site(url)).refusal([origin]) == "") is belongs
 
 
 @pytest.mark.parametrize("url", ["", "about:blank", "ftp://shop.example", "https://", "https://shop.example:x"])
-def test_a_task_without_a_site_enters_no_secret_that_is_not_bound(url: str) -> None:
-    said = BoundSecret("PIN", own_site(url)).refusal(["https://shop.example"])
+def test_a_task_without_a_site_enters_no_code(url: str) -> None:
+    assert "bound to no host" in BoundSecret("PIN", own_site(url)).refusal(["https://shop.example"])
 
-    assert "the task's own site (none)" in said
+
+@pytest.mark.parametrize(
+    ("url", "pattern"),
+    [
+        ("https://Shop.example/login?x=1", "shop.example"),
+        ("https://shop.example:443/", "shop.example"),
+        ("https://shop.example:8443/", "shop.example:8443"),
+        ("http://shop.example/", "http://shop.example"),
+        ("http://127.0.0.1:8025/", "127.0.0.1:8025"),
+        ("http://[::1]:8025/", "[::1]:8025"),
+    ],
+)
+def test_an_unbound_secret_is_refused_with_the_command_that_binds_it_to_that_very_site(url: str, pattern: str) -> None:
+    origin = "{0.scheme}://{0.netloc}".format(urlsplit(url)).lower()
+
+    assert f"`replaywright secrets bind PIN {pattern}`" in BoundSecret("PIN", ()).refusal([origin])
+    assert BoundSecret("PIN", sites_in(pattern, "test")).refusal([origin]) == ""
+
+
+@pytest.mark.parametrize("url", ["", "about:blank", "https://u:p@shop.example/", "https://a.example\\@b.example"])
+def test_what_is_no_address_is_not_suggested(url: str) -> None:
+    assert "secrets bind PIN HOST`" in unbound("PIN", url)
 
 
 @pytest.mark.parametrize(

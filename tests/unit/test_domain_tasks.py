@@ -125,7 +125,10 @@ REFUSALS: list[tuple[object, str]] = [
         task(expecting({"all_of": [{"not_": {"exists": {"roel": "x"}}}]})),
         "mail.yaml: steps[0].expect[0].all_of[0].not_.exists.roel: unknown field",
     ),
-    (task(verify=[{"url_matches": "("}]), "mail.yaml: verify[0].url_matches: not a regular expression (missing )"),
+    (
+        task(verify=[{"url_matches": "("}]),
+        "mail.yaml: verify[0].url_matches: not a regular expression of RE2 (missing )",
+    ),
     (task(parameters={"to name": {}}), "mail.yaml: parameters: 'to name' is no parameter name: use letters, digits"),
     (task(parameters={"to": {"type": "mail"}}), "mail.yaml: parameters.to.type: should be 'text', 'email'"),
     (task(parameters={"to": {"type": "choice"}}), "mail.yaml: parameters.to: choices belong to type 'choice'"),

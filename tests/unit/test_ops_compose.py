@@ -200,6 +200,18 @@ WRONG: dict[str, tuple[Change, str]] = {
         lambda data: data["networks"].update(ledger={}),
         "networks.ledger: expected internal",
     ),
+    "a network that keepers do not know": (
+        lambda data: data["networks"]["edge"]["ipam"]["config"][0].update(subnet="10.214.0.0/24"),
+        "networks.edge: REPLAYWRIGHT_OWN_NETWORKS of worker-browser does not name 10.214.0.0/24",
+    ),
+    "a network without a subnet": (
+        lambda data: data["networks"].update(models={}),
+        "networks.models: without a subnet of its own",
+    ),
+    "pages in a network of services": (
+        lambda data: browser(data)["environment"].update(REPLAYWRIGHT_OWN_NETWORKS="10.213.0.0/16,10.213.77.0/24"),
+        "networks.web: REPLAYWRIGHT_OWN_NETWORKS of worker-browser names it",
+    ),
     "an address outside of its network": (
         lambda data: data["services"]["demo-site"]["networks"]["web"].update(ipv4_address="10.1.2.3"),
         "demo-site: networks.web: 10.1.2.3 is in none of its subnets",
@@ -401,11 +413,16 @@ def test_the_acl_holds_no_password(checkout: Path) -> None:
 
 def test_a_secret_of_a_site_is_added_and_replaced_and_a_name_that_is_none_is_refused(checkout: Path) -> None:
     make_secrets(checkout, "site", "SHOP", "shop.example", value="one\n")
-    make_secrets(checkout, "site", "SHOP", value="two\n")
-    refused = make_secrets(checkout, "site", "../SHOP", value="three\n")
+    make_secrets(checkout, "site", "SHOP", "other.example", value="two\n")
+    refused = make_secrets(checkout, "site", "../SHOP", "shop.example", value="three\n")
+    unbound = make_secrets(checkout, "site", "SHOP", value="four\n")
 
     assert (checkout / "secrets/sites/SHOP").read_text(encoding="utf-8") == "two\n"
     lines = (checkout / "secrets/sites.env").read_text(encoding="utf-8").splitlines()
-    assert lines == ["REPLAYWRIGHT_SECRET_SHOP_FILE=/run/site-secrets/SHOP"]
+    assert lines == [
+        "REPLAYWRIGHT_SECRET_SHOP_FILE=/run/site-secrets/SHOP",
+        "REPLAYWRIGHT_SECRET_SHOP_DOMAINS=other.example",
+    ]
+    assert (unbound.returncode, "NAME DOMAINS" in unbound.stderr) == (2, True)
     assert refused.returncode == 2
     assert "capital letters" in refused.stderr

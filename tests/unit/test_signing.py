@@ -5,12 +5,15 @@ import base64
 from pathlib import Path
 
 import pytest
+from cryptography.hazmat.primitives import hashes
+from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 from hypothesis import given
 from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 from replaywright.cli.commands import app
 from replaywright.domain.signing import Fault, Key, Signed, Signer, parse_keys, written_key
+from replaywright.domain.starts import sign_start, sign_update
 from replaywright.errors import SettingsInvalid
 from replaywright.settings import Settings, load_settings
 from replaywright.stack.keyring import artifact_keys_of, known_signer, own_keys_file, signer_of
@@ -153,3 +156,31 @@ def test_whoever_composes_a_store_says_who_signs() -> None:
                 forgotten.append(f"{path.relative_to(ROOT)}:{node.lineno}")
 
     assert forgotten == []
+
+
+def test_a_derived_key_is_that_of_rfc_5869() -> None:
+    key = KEY
+    info = b'{"purpose":"start","tenant":"acme"}'
+
+    derived = HKDF(hashes.SHA256(), 32, salt=b"replaywright", info=info).derive(key.secret)
+
+    assert key.derived("start", "acme") == derived
+
+
+def test_the_worked_example_of_the_contracts_is_right() -> None:
+    signer = Signer((Key("example", bytes(range(32))),))
+    sent = {"task": {"task": "t", "url": "https://shop.example/"}, "values": {"name": "Zo\u00eb"}, "tenant": "acme"}
+    page = (ROOT / "docs/reference/contracts.md").read_text("utf-8")
+
+    start = sign_start(signer, kind="BrowserTask", run_id="order/4711", given=sent)
+    update = sign_update(
+        signer,
+        "acme",
+        kind="resolve_step",
+        run_id="order/4711",
+        update="u1",
+        given={"sequence": 3, "verdict": "approve"},
+    )
+
+    assert f"`{start}`" in page
+    assert f"`{update}`" in page

@@ -7,6 +7,7 @@ import pytest
 
 from cache.connection import open_redis
 from cache.skills import RedisSkills
+from replaywright.domain.signing import Key, Signer
 from replaywright.domain.skills import HISTORY_KEPT, RECENT_RUNS, Rate, Skill, SkillStatus
 from replaywright.ports import Skills
 from replaywright.testing.skills import FakeSkills
@@ -44,7 +45,13 @@ async def clustered(cluster_url: str) -> AsyncIterator[Skills]:
         yield RedisSkills(client)
 
 
-@pytest.fixture(params=["fake", "real", "clustered"])
+@pytest.fixture
+async def signed(redis_url: str) -> AsyncIterator[Skills]:
+    async with open_redis(redis_url) as client:
+        yield RedisSkills(client, signer=Signer((Key("k1", b"1" * 32),)))
+
+
+@pytest.fixture(params=["fake", "real", "signed", "clustered"])
 def skills(request: pytest.FixtureRequest) -> Skills:
     found: Skills = request.getfixturevalue(request.param)
     return found

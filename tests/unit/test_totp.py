@@ -15,7 +15,7 @@ from replaywright.domain.tasks import parse_task
 from replaywright.domain.totp import Totp, totp_of
 from replaywright.errors import InputInvalid, SecretMissing
 from replaywright.testing.stores import FakeSecrets
-from tests.unit.staged import TO, Stage, request, step
+from tests.unit.staged import BOUND, TO, Stage, request, step
 
 SEEDS = {"SHA1": 20, "SHA256": 32, "SHA512": 64}
 VECTORS = [
@@ -89,7 +89,7 @@ async def test_a_one_time_password_is_made_when_it_is_entered_and_kept_nowhere(m
             slept.append(seconds)
             clock[0] += seconds
 
-    stage = Stage(secrets=FakeSecrets({"LOGIN": BASE32}))
+    stage = Stage(secrets=FakeSecrets({"LOGIN": BASE32}, BOUND))
     monkeypatch.setattr("activities.actions.time", type("Clock", (), {"time": lambda: clock[0]}))
     monkeypatch.setattr(
         "activities.actions.asyncio", type("Loop", (), {"sleep": sleep, "to_thread": asyncio.to_thread})

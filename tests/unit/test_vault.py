@@ -158,12 +158,21 @@ def test_a_command_that_does_not_end_is_ended_with_all_that_it_began(
     assert gone or all(process.status() == psutil.STATUS_ZOMBIE for process in alive)
 
 
-def test_a_command_sees_no_other_secret(tmp_path: Path) -> None:
-    told = "print(','.join(sorted(n for n in os.environ if 'SECRET' in n or n == 'VAULT_TOKEN')))"
+def test_a_command_gets_the_variables_that_the_operator_names_and_no_other_secret(tmp_path: Path) -> None:
+    told = "print(','.join(sorted(n for n in os.environ if n != 'LC_CTYPE')))"
 
-    secrets = by_command(tmp_path, told, REPLAYWRIGHT_SECRET_OTHER="x1", VAULT_TOKEN="t")
+    secrets = by_command(
+        tmp_path,
+        told,
+        PATH="/bin",
+        REPLAYWRIGHT_SECRET_OTHER="x1",
+        VAULT_TOKEN="t",
+        VAULT_ADDR="http://vault",
+        OPENAI_API_KEY="k",
+        REPLAYWRIGHT_COMMAND_VARIABLES="VAULT_TOKEN, VAULT_ADDR, MISSING",
+    )
 
-    assert secrets.resolve("PASSWORD") == "VAULT_TOKEN"
+    assert secrets.resolve("PASSWORD") == "PATH,VAULT_ADDR,VAULT_TOKEN"
 
 
 def test_a_command_is_not_run_for_every_step_and_a_rotated_value_is_taken_up(
@@ -197,8 +206,8 @@ def test_what_a_command_prints_is_redacted_before_it_was_ever_used(tmp_path: Pat
 def test_a_secret_is_bound_to_the_domains_that_its_variable_names() -> None:
     secrets = EnvironmentSecrets({"REPLAYWRIGHT_SECRET_A_DOMAINS": "example.com, *.example.com:8443"})
 
-    assert [str(site) for site in secrets.domains("A") or ()] == ["example.com", "*.example.com:8443"]
-    assert secrets.domains("B") is None
+    assert [str(site) for site in secrets.domains("A")] == ["example.com", "*.example.com:8443"]
+    assert secrets.domains("B") == ()
 
 
 @pytest.mark.parametrize("domains", ["", "https://example.com/login"])

@@ -22,7 +22,7 @@ from replaywright.domain.outcomes import StepOutcome
 from replaywright.domain.runs import ActionRequest, Mode, RunInput
 from replaywright.domain.tasks import parse_task
 from replaywright.testing.batches import FakeRowEnds
-from replaywright.testing.stores import FakeArtifacts
+from replaywright.testing.stores import FakeArtifacts, FakeStarts
 from tests.workflows.scripted import Script, done, missed, scripted
 from workflows.batch import BrowserBatch
 from workflows.policies import batch_queue
@@ -85,7 +85,7 @@ async def bench(client: Client, script: Script | None = None) -> AsyncIterator[B
     script = script or Script()
     async with scripted(client, script) as queue:
         made = Bench(client, script, queue)
-        activities = BatchActivities(made.artifacts, made.ends)
+        activities = BatchActivities(made.artifacts, made.ends, FakeStarts())
         own: list[Callable[..., object]] = [activities.read_rows, activities.note_rows, activities.watch_rows]
         async with Worker(client, task_queue=batch_queue(queue), activities=own, workflows=[]):
             yield made

@@ -1,0 +1,43 @@
+"""What a process has read of the knowledge base, so that what did not change is not read again."""
+
+from collections import OrderedDict
+from dataclasses import dataclass, field
+from typing import TypeVar
+
+from replaywright.domain.skills import Skill
+
+KEPT_IN_MEMORY = 10_000
+"""Skills that are kept as they were read, over all tenants; about 10 KB each. A longer list is read anew every time."""
+
+_Key = TypeVar("_Key")
+_Value = TypeVar("_Value")
+
+
+@dataclass
+class SkillMemory:
+    """What was read, by the stamps that it had."""
+
+    skills: OrderedDict[tuple[str, str], tuple[str, Skill | None]] = field(default_factory=OrderedDict)
+    """By tenant and name, the longest unused first."""
+    lists: OrderedDict[tuple[str, str | None], tuple[str, tuple[Skill, ...]]] = field(default_factory=OrderedDict)
+    """By tenant and site; all together no longer than `KEPT_IN_MEMORY`."""
+
+    def keep(self, tenant: str, name: str, stamp: str, skill: Skill | None) -> None:
+        """Remember one skill."""
+        _put_last(self.skills, (tenant, name), (stamp, skill))
+        while len(self.skills) > KEPT_IN_MEMORY:
+            self.skills.popitem(last=False)
+
+    def keep_list(self, tenant: str, site: str | None, stamp: str, skills: tuple[Skill, ...]) -> None:
+        """Remember what was answered for a site."""
+        self.lists.pop((tenant, site), None)
+        if len(skills) > KEPT_IN_MEMORY:
+            return
+        _put_last(self.lists, (tenant, site), (stamp, skills))
+        while sum(1 + len(kept) for _, kept in self.lists.values()) > KEPT_IN_MEMORY + 1:
+            self.lists.popitem(last=False)
+
+
+def _put_last(kept: OrderedDict[_Key, _Value], key: _Key, value: _Value) -> None:
+    kept[key] = value
+    kept.move_to_end(key)
