@@ -12,6 +12,7 @@ import yaml
 from replaywright.cli import output
 from replaywright.cli.app import Command, app, options_of
 from replaywright.cli.skill_store import add_candidates, require_no_secrets, said_of_candidate
+from replaywright.domain.elsewhere import RECORDING_LIMIT
 from replaywright.domain.runs import SECRET_PREFIX
 from replaywright.domain.skill_files import imported_skill
 from replaywright.domain.tasks import Task
@@ -71,7 +72,7 @@ def import_recording(  # noqa: PLR0917 - a command line
         raise InputInvalid("--json and --out - both want standard output; name a file for the task")
     if skill and (out or force):
         raise InputInvalid("--skill writes no file: leave out --out and --force")
-    text = read_text(file, source)
+    text = read_text(file, source, RECORDING_LIMIT)
     try:
         imported = read_recording(text, name or task_name("imported" if file == "-" else _stem(file)), kind)
     except InputInvalid as exc:

@@ -21,12 +21,14 @@ from replaywright.cli.policy import PolicyFile, operator_of
 from replaywright.cli.runs import Run, find_run, scope_of, tell
 from replaywright.cli.store import opened_store
 from replaywright.domain.audit import Audit, audit
+from replaywright.domain.elsewhere import TRACE_LIMIT
 from replaywright.domain.trace_file import Header, History, histories_in, written
 from replaywright.errors import InputInvalid
 from replaywright.grants import granted_hosts
 from replaywright.sealing.codec import SealedPayloads
 from replaywright.settings import load_settings
 from replaywright.stack.keyring import codec_keys_of, known_signer
+from replaywright.yaml_files import read_bytes
 
 SHOWN = 20
 """Findings that are printed."""
@@ -193,10 +195,7 @@ def write_whole(out: Path, text: str) -> None:
 
 def _text_of(file: Path) -> str:
     """The file's text; bytes that are no UTF-8 stay what they are."""
-    try:
-        return file.read_bytes().decode("utf-8", "surrogateescape")
-    except OSError as exc:
-        raise InputInvalid(f"{str(file)!r}: {exc.strerror or exc}; `replaywright trace export` writes one") from exc
+    return read_bytes(str(file), str(file), TRACE_LIMIT).decode("utf-8", "surrogateescape")
 
 
 async def _replayed(histories: list[History], policing: Policing) -> list[Replayed]:

@@ -5,6 +5,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from replaywright.domain.elsewhere import json_value
 from replaywright.errors import InputInvalid
 
 _LOOKS_AT = 60
@@ -18,13 +19,11 @@ def parse_json(text: str) -> Any:
         InputInvalid: not JSON, with line and column; or nested deeper than can be read.
     """
     try:
-        return json.loads(text)
+        return json_value(text, repeats=True)
     except json.JSONDecodeError as exc:
         raise InputInvalid(f"the recording, line {exc.lineno}, column {exc.colno}: not JSON: {exc.msg}") from exc
-    except RecursionError as exc:
-        raise InputInvalid("the recording is nested too deeply to be read") from exc
-    except ValueError as exc:  # a number of more digits than Python reads
-        raise InputInvalid(f"the recording is not JSON that can be read: {str(exc)[:_LOOKS_AT]}") from exc
+    except ValueError as exc:
+        raise InputInvalid(f"the recording is not JSON that can be read: {exc}") from exc
 
 
 def clean(text: str) -> str:
