@@ -83,7 +83,7 @@ def import_recording(  # noqa: PLR0917 - a command line
     written = out or f"{imported.task.task}.yaml"
     content = task_file(imported, source)
     if written == "-":
-        typer.echo(content, nl=False)
+        output.print_file(content)
     else:
         _write(Path(written), content, force=force)
     if json:

@@ -3,7 +3,6 @@
 import asyncio
 import json as json_format
 import os
-import sys
 import tempfile
 from pathlib import Path
 from typing import Annotated, Any
@@ -121,8 +120,7 @@ async def _export(run: str, out: Path | None, *, with_history: bool) -> None:
         execution = await find_run(here, run)
         text, header = await exported(here, execution, with_history=with_history)
     if out is None:
-        sys.stdout.write(text)
-        sys.stdout.flush()
+        output.print_file(text)
     else:
         write_whole(out, text)
     said = f"{output.count(header.lines, 'line')}, {output.count(header.histories, 'execution')}; seal {header.seal}"

@@ -110,5 +110,5 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) < len(pairs):
         twice = next(name for name, following in pairwise(sorted(name for name, _ in pairs)) if name == following)
-        raise ValueError(f"the key {twice[:SHOWN]!r} is here twice; take one out")
+        raise ValueError(f"the key {twice[:SHOWN]!r} is here twice")
     return found

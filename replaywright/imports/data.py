@@ -8,6 +8,8 @@ from typing import Any
 from replaywright.domain.elsewhere import json_value
 from replaywright.errors import InputInvalid
 
+TEXT_LIMIT = 4_000
+"""Characters of one text of a recording that is looked at; of screenshots none is."""
 _LOOKS_AT = 60
 """Characters of a wrong input that an error shows."""
 
@@ -27,7 +29,16 @@ def parse_json(text: str) -> Any:
 
 
 def clean(text: str) -> str:
-    """`text` as it can be stored and sent: without NUL, halves of surrogate pairs replaced."""
+    """`text` as it can be stored and sent: without NUL, halves of surrogate pairs replaced.
+
+    Raises:
+        InputInvalid: it is longer than any text that a step has; to search it would take long.
+    """
+    if len(text) > TEXT_LIMIT:
+        raise InputInvalid(
+            f"the recording has the text {text[:_LOOKS_AT]!r}… of {len(text):,} characters, and may have "
+            f"{TEXT_LIMIT:,}; record it with a shorter one, and give the long one as a parameter's value"
+        )
     if text.isprintable():
         return text
     return text.replace("\x00", "").encode("utf-8", "replace").decode("utf-8")
