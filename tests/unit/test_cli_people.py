@@ -94,7 +94,7 @@ def test_a_value_is_read_from_a_file_or_standard_input_without_its_line_break(
 
     assert answer._text(CODE, "answer", "", str(tmp_path / "code")) == "493027"
     assert answer._text(CODE, "answer", "", "-") == "493028"
-    with pytest.raises(InputInvalid, match="cannot be read"):
+    with pytest.raises(InputInvalid, match="no such file"):
         answer._text(CODE, "answer", "", str(tmp_path / "none"))
 
 

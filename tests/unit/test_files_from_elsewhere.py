@@ -35,9 +35,7 @@ TASK = 'task: visit\nurl: "https://shop.example/"\nsteps: [{action: goto, url: /
 LAUGHS = "a0: &a0 [x, x, x, x, x, x, x, x, x]\n" + "".join(
     f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 9)}]\n" for n in range(1, 30)
 )
-MERGES = "a0: &a0 {k: v}\n" + "".join(
-    f"a{n}: &a{n} {{<<: [{', '.join([f'*a{n - 1}'] * 9)}]}}\n" for n in range(1, 30)
-)
+MERGES = "a0: &a0 {k: v}\n" + "".join(f"a{n}: &a{n} {{<<: [{', '.join([f'*a{n - 1}'] * 9)}]}}\n" for n in range(1, 30))
 BOMBS = {
     "aliases": (LAUGHS, "more than 500,000 values, with those that aliases repeat"),
     "merge keys": (MERGES, "more than 500,000 values, with those that aliases repeat"),
@@ -106,17 +104,15 @@ READERS: dict[str, Callable[[str], object]] = {
 COMMANDS = {"task": ("run",), "values": ("run", "-", "--params"), "skill": ("skills", "import")}
 
 
-@pytest.mark.parametrize("bomb", BOMBS)
-@pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.parametrize(
+    ("command", "bomb"),
+    # Values are texts: nothing of theirs is reckoned.
+    [(each, bomb) for each in COMMANDS for bomb in BOMBS if each != "values" or "base sixty" not in bomb],
+)
 def test_a_yaml_bomb_is_refused_by_every_command_that_reads_one(command: str, bomb: str, tmp_path: Path) -> None:
     text, why = BOMBS[bomb]
     file = tmp_path / "bomb.yaml"
     file.write_text(text)
-    if command == "values" and bomb.startswith("a number"):
-        pytest.skip("values are texts: nothing is reckoned")
-    if command == "values" and bomb.startswith("a fraction"):
-        pytest.skip("values are texts: nothing is reckoned")
-
     result = CliRunner().invoke(app, [*COMMANDS[command], str(file)], input=TASK)
 
     assert result.exit_code == 2, (result.stdout, result.stderr, result.exception)
@@ -186,7 +182,7 @@ def test_no_more_than_the_limit_is_read_of_a_file_without_an_end() -> None:
     [
         (("import",), "67,108,864"),
         (("skills", "import"), "8,388,608"),
-        (("batch", "run", "task.yaml", "--csv"), "67,108,864"),
+        (("batch", "task.yaml", "--csv"), "67,108,864"),
         (("run", "task.yaml", "--params"), "8,388,608"),
         (("policy", "check", "task.yaml", "--policy"), "8,388,608"),
     ],
@@ -219,7 +215,7 @@ def packed(name: str) -> bytes:
 
 @pytest.mark.parametrize("form", ["gzip", "zip"])
 @pytest.mark.parametrize(
-    "command", [("run",), ("import",), ("skills", "import"), ("batch", "run", "task.yaml", "--csv")], ids=" ".join
+    "command", [("run",), ("import",), ("skills", "import"), ("batch", "task.yaml", "--csv")], ids=" ".join
 )
 def test_nothing_that_is_packed_is_unpacked(
     command: tuple[str, ...], form: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -282,7 +278,7 @@ def test_a_secret_without_an_end_is_none() -> None:
     source = source_of("PASSWORD", {"REPLAYWRIGHT_SECRET_PASSWORD_FILE": "/dev/zero"})
 
     with pytest.raises(SecretMissing, match="has more than 65536 bytes"):
-        source.value({})
+        source.read({})
 
 
 def test_a_file_on_a_terminal_cannot_act_on_it(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -346,7 +342,9 @@ def test_a_skill_file_cannot_name_what_no_operator_granted(what: str, tmp_path: 
     assert why in line
 
 
-@pytest.mark.parametrize("field", ["status", "signature", "origin", "version", "tenant", "grants", "secrets", "command"])
+@pytest.mark.parametrize(
+    "field", ["status", "signature", "origin", "version", "tenant", "grants", "secrets", "command"]
+)
 def test_a_skill_file_cannot_say_that_it_is_trusted(field: str) -> None:
     skill = {"name": "visit", "task": parse_yaml(TASK, "here"), field: "active"}
 
@@ -359,4 +357,7 @@ def test_a_skill_file_cannot_name_a_page_that_is_of_no_host(url: str, tmp_path: 
     file = tmp_path / "task.yaml"
     file.write_text(TASK.replace("https://shop.example/", url))
 
-    assert url.partition(":")[0] in refused("run", str(file), "--mode", "replay")
+    result = CliRunner().invoke(app, ["run", str(file), "--mode", "replay"])
+
+    assert result.exit_code == 5, result.stderr
+    assert f"{url!r} cannot be opened: only http and https addresses are opened" in " ".join(result.stderr.split())
