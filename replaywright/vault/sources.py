@@ -76,8 +76,8 @@ class Source:
             value = ""
         if not value:
             raise SecretMissing(
-                f"secret {self.name!r}: {self.variable} names {self.given!r}, which is empty, unreadable, or has more "
-                f"than {OUTPUT_LIMIT} bytes"
+                f"secret {self.name!r}: {self.variable} names {self.given!r}, which is empty or unreadable, "
+                f"or has more than {OUTPUT_LIMIT} bytes"
             )
         return value
 

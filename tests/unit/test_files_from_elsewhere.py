@@ -9,6 +9,7 @@ import json
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -155,6 +156,14 @@ def test_aliases_that_repeat_a_little_are_read() -> None:
     assert data == {"a": {"b": [1, 2]}, "c": {"b": [1, 2]}, "d": {"b": [1, 2], "e": 3}}
 
 
+def test_what_aliases_repeat_is_counted_before_it_is_made(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("replaywright.yaml_loaders.NODES_LIMIT", 20)
+
+    assert parse_yaml("a: &a [1, 2]\nb: [*a, *a]\n", "here") == {"a": [1, 2], "b": [[1, 2], [1, 2]]}
+    with pytest.raises(InputInvalid, match=r"here:3:9: not YAML: more than 20 values"):
+        parse_yaml("a: &a [1, 2]\nb: &b [*a, *a]\nc: [*b, *b]\n", "here")
+
+
 def test_a_value_that_is_given_twice_in_a_file_of_values_is_refused(tmp_path: Path) -> None:
     file = tmp_path / "values.yaml"
     file.write_text("a: 1\na: 2\n")
@@ -169,7 +178,10 @@ def test_odd_text_is_read_or_refused_and_never_an_accident(text: str) -> None:
         try:
             parse_yaml(text, "here", as_texts=as_texts)
         except InputInvalid as exc:
-            assert str(exc).startswith("here")
+            said = str(exc)
+        else:
+            said = "here it is"
+        assert said.startswith("here")
 
 
 def test_no_more_than_the_limit_is_read_of_a_file_without_an_end() -> None:
@@ -277,7 +289,7 @@ def test_a_file_with_more_rows_than_a_batch_takes_is_refused_with_the_first_that
 def test_a_secret_without_an_end_is_none() -> None:
     source = source_of("PASSWORD", {"REPLAYWRIGHT_SECRET_PASSWORD_FILE": "/dev/zero"})
 
-    with pytest.raises(SecretMissing, match="has more than 65536 bytes"):
+    with pytest.raises(SecretMissing, match="or has more than 65536 bytes"):
         source.read({})
 
 
@@ -304,7 +316,7 @@ def test_an_artifact_is_saved_under_a_plain_name_whatever_its_record_says(kind: 
 
 # ------------------------------------------------------------------------------- what a hostile skill may name
 
-HOSTILE = {
+HOSTILE: dict[str, tuple[dict[str, Any], str]] = {
     "a command for a secret": ({"secrets": ["$(id)"]}, "'$(id)' is no secret's name"),
     "a variable of a command": ({"secrets": [{"name": "P", "command": "id"}]}, "secrets[0]: should be a valid string"),
     "a command to be told": ({"notify": "id"}, "notify: unknown field"),
@@ -332,7 +344,11 @@ HOSTILE = {
 @pytest.mark.parametrize("what", HOSTILE)
 def test_a_skill_file_cannot_name_what_no_operator_granted(what: str, tmp_path: Path) -> None:
     changes, why = HOSTILE[what]
-    written = {"task": "visit", "url": "https://shop.example/", "steps": [{"action": "goto", "url": "/"}]} | changes
+    written: dict[str, Any] = {
+        "task": "visit",
+        "url": "https://shop.example/",
+        "steps": [{"action": "goto", "url": "/"}],
+    } | changes
     file = tmp_path / "skills.json"
     file.write_text(json.dumps({"skills": [{"name": "visit", "task": written}]}))
 
