@@ -101,7 +101,10 @@ def replay_file(ctx: typer.Context, file: File, policy: PolicyFile = None, json:
     """
     options_of(ctx).json = json
     text = _text_of(file)
-    histories = histories_in(text)
+    try:
+        histories = histories_in(text)
+    except InputInvalid as exc:
+        raise InputInvalid(f"{file}: {exc}") from exc
     if not histories:
         raise InputInvalid(f"{file}: it holds no history to replay: export it again, without --without-history")
     if (findings := audit(text).findings) and not json:

@@ -8,7 +8,7 @@ from typing import Any
 from replaywright.domain.elsewhere import json_value
 from replaywright.errors import InputInvalid
 
-TEXT_LIMIT = 4_000
+TEXT_LIMIT = 10_000
 """Characters of one text of a recording that is looked at; of screenshots none is."""
 _LOOKS_AT = 60
 """Characters of a wrong input that an error shows."""

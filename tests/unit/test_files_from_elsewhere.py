@@ -262,7 +262,7 @@ def test_a_trace_whose_line_is_too_deep_is_refused_and_not_a_crash(tmp_path: Pat
     file.write_text(deep + "\n")
 
     assert "nested too deeply" in audit(deep).findings[0].what
-    assert "nested too deeply" in refused("trace", "replay", str(file))
+    assert f"{file}: line 1 cannot be read: nested too deeply" in refused("trace", "replay", str(file))
 
 
 def test_a_list_in_a_cell_that_is_too_deep_is_refused_with_its_line() -> None:
