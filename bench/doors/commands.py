@@ -109,6 +109,8 @@ async def _command_by_skill(here: Ground) -> Knock:
     printed = here.folder / "printed"
     printed.unlink(missing_ok=True)
     told = _sign_in(here, "PRINTED") | {"task": "printed"}
+    del told["policy"]  # nothing but the binding that is missing shall be in its way
+    await here.command("hosts", "allow", here.attacker.host)
     skill = {"name": "printed", "label": "Sign in", "description": "Sign in.", "task": told}
     own = skill | {"task": told | {"secrets": [{"name": "PRINTED", "command": f"touch {printed}"}]}}
     taken, _ = await here.command("skills", "import", here.written("own-command.yaml", {"skills": [own]}))
