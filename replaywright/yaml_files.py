@@ -4,26 +4,43 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from replaywright.domain.elsewhere import TASK_LIMIT, require_shallow, require_texts, too_large
 from replaywright.errors import InputInvalid
 
 
-def read_text(path: str, source: str) -> str:
-    """The text of a file; `-` is standard input.
+def read_bytes(path: str, source: str, limit: int = TASK_LIMIT) -> bytes:
+    """What a file of at most `limit` bytes holds; `-` is standard input. Of a larger one no more is read.
 
     Raises:
         InputInvalid: `source` and why it cannot be read.
     """
     try:
-        data = sys.stdin.buffer.read() if path == "-" else Path(path).read_bytes()
+        if path == "-":
+            data = sys.stdin.buffer.read(limit + 1)
+        else:
+            with Path(path).open("rb") as stream:
+                data = stream.read(limit + 1)
     except FileNotFoundError as exc:
         raise InputInvalid(f"{source}: no such file") from exc
     except OSError as exc:
-        raise InputInvalid(f"{source}: cannot be read: {exc.strerror}") from exc
+        raise InputInvalid(f"{source}: cannot be read: {exc.strerror or exc}; name a file that can be read") from exc
+    if len(data) > limit:
+        raise InputInvalid(f"{source}: {too_large(limit)}")
+    return data
+
+
+def read_text(path: str, source: str, limit: int = TASK_LIMIT) -> str:
+    """The text of a file of at most `limit` bytes; `-` is standard input.
+
+    Raises:
+        InputInvalid: `source` and why it cannot be read.
+    """
+    data = read_bytes(path, source, limit)
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as exc:
         line = data[: exc.start].count(b"\n") + 1
-        raise InputInvalid(f"{source}:{line}: expected UTF-8 text") from exc
+        raise InputInvalid(f"{source}:{line}: expected UTF-8 text{_looks_like(data)}") from exc
 
 
 def parse_yaml(text: str, source: str, *, as_texts: bool = False) -> Any:
@@ -34,4 +51,27 @@ def parse_yaml(text: str, source: str, *, as_texts: bool = False) -> Any:
     """
     from replaywright.yaml_loaders import loaded  # noqa: PLC0415 - what reads JSON alone does not load YAML's library
 
-    return loaded(text, source, as_texts=as_texts)
+    return checked(loaded(text, source, as_texts=as_texts), source)
+
+
+def checked(data: Any, source: str) -> Any:
+    """The same data, which people wrote.
+
+    Raises:
+        InputInvalid: `source`, and where it is too deep or holds a text that cannot be stored.
+    """
+    try:
+        require_shallow(data)
+        require_texts(data)
+    except ValueError as exc:
+        raise InputInvalid(f"{source}: {exc}") from exc
+    return data
+
+
+def _looks_like(data: bytes) -> str:
+    """What else it is, and what to do."""
+    if data.startswith((b"\xff\xfe", b"\xfe\xff")):
+        return ", found UTF-16: save it as UTF-8"
+    if data.startswith((b"\x1f\x8b", b"PK\x03\x04")):
+        return ", found a packed file: unpack it first"
+    return ""

@@ -1,6 +1,7 @@
 """Doors that are knocked at with files and starts: tasks, recordings, skills, and a start without a key."""
 
 import asyncio
+import gzip
 import os
 import time
 from collections.abc import Sequence
@@ -16,6 +17,8 @@ from bench.doors.tree import Socket
 _METADATA = "169.254.169.254"
 _LONGEST_S = 30.0
 """For a task whose pattern would take minutes to compare."""
+_BAD_INPUT = 2
+"""Exit status of a command that refuses a file."""
 _FIELD = {"css": "#password"}
 
 
@@ -63,6 +66,9 @@ async def of_files(here: Ground) -> list[Knock]:
         await _secret_by_task(here),
         await _secret_by_recording(here),
         await _secret_by_skill(here),
+        await _command_by_skill(here),
+        await _host_by_skill(here),
+        *await _bombs(here),
         *await _addresses(here),
         await _hard_link(here),
         await _withdrawn(here),
@@ -96,6 +102,59 @@ async def _secret_by_skill(here: Ground) -> Knock:
     await here.command("skills", "import", here.written("skills.yaml", {"skills": [skill]}))
     _, output = await here.command("skills", "run", "sign-in")
     return Knock("secrets", "an imported skill", "enters a secret on its own site", _leaked(here), _last(output))
+
+
+async def _command_by_skill(here: Ground) -> Knock:
+    """A skill that says what to run for a secret, and one that names a secret which an unbound command prints."""
+    printed = here.folder / "printed"
+    printed.unlink(missing_ok=True)
+    told = _sign_in(here, "PRINTED") | {"task": "printed"}
+    del told["policy"]  # nothing but the binding that is missing shall be in its way
+    await here.command("hosts", "allow", here.attacker.host)
+    skill = {"name": "printed", "label": "Sign in", "description": "Sign in.", "task": told}
+    own = skill | {"task": told | {"secrets": [{"name": "PRINTED", "command": f"touch {printed}"}]}}
+    taken, _ = await here.command("skills", "import", here.written("own-command.yaml", {"skills": [own]}))
+    await here.command("skills", "import", here.written("printed.yaml", {"skills": [skill]}))
+    _, output = await here.command("skills", "run", "printed")
+    is_through = taken == 0 or printed.exists() or _leaked(here)
+    return Knock("commands", "an imported skill", "has one run for a secret", is_through, _last(output))
+
+
+async def _host_by_skill(here: Ground) -> Knock:
+    task = _visit(f"http://{here.canary.host}/from-a-skill") | {"task": "inside"}
+    skill = {"name": "inside", "label": "Visit", "description": "Visit.", "task": task}
+    await here.command("skills", "import", here.written("inside.yaml", {"skills": [skill]}))
+    status, output = await here.command("skills", "run", "inside")
+    is_through = status == 0 or bool(here.canary.requests)
+    here.canary.requests.clear()
+    return Knock(f"http://{here.canary.host}", "an imported skill", "opens it", is_through, _last(output))
+
+
+async def _bombs(here: Ground) -> list[Knock]:
+    """Files that are small, and that become what fills the memory, takes for ever, or ends the reader with a fault."""
+    aliases = "".join(f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 9)}]\n" for n in range(1, 12))
+    merges = "".join(f"a{n}: &a{n} {{<<: [{', '.join([f'*a{n - 1}'] * 9)}]}}\n" for n in range(1, 12))
+    deep = '{"steps": ' + "[" * 100_000
+    doubled = "from playwright.sync_api import Page\ndef run(page: Page):\n    a = 'ab'\n" + "    a = a + a\n" * 60
+    bombs: list[tuple[str, bytes, tuple[str, ...]]] = [
+        ("aliases.yaml", f"a0: &a0 [x]\n{aliases}".encode(), ("skills", "import")),
+        ("merges.yaml", f"a0: &a0 {{k: v}}\n{merges}".encode(), ("run",)),
+        ("sixty.yaml", f"task: {'1:' * 1_000_000}1\n".encode(), ("run",)),
+        ("deep.json", deep.encode(), ("skills", "import")),
+        ("deep-recording.json", deep.encode(), ("import",)),
+        ("doubled.py", f"{doubled}    page.goto(a)\n".encode(), ("import",)),
+        ("long.py", b"await page." + b"A" * 1_000_000, ("import",)),
+        ("deep.jsonl", deep.encode(), ("trace", "replay")),
+        ("packed.yaml", gzip.compress(bytes(1 << 28)), ("skills", "import")),
+    ]
+    found = []
+    for name, content, command in bombs:
+        file = here.folder / name
+        file.write_bytes(content)
+        status, output = await here.command(*command, str(file), limit_s=_LONGEST_S)
+        how = f"{name}, {len(content):,} bytes, read by `{' '.join(command)}`"
+        found.append(Knock("files", "a file from elsewhere", how, status != _BAD_INPUT, _last(output)))
+    return found
 
 
 async def _addresses(here: Ground) -> list[Knock]:

@@ -100,6 +100,7 @@ async def ground(attacker: Attacker, canary: Attacker) -> AsyncIterator[Ground]:
             "REPLAYWRIGHT_HOME": str(here.home),
             "REPLAYWRIGHT_SECRET_PASSWORD": here.password,
             "REPLAYWRIGHT_SECRET_BOUND": here.bound,
+            "REPLAYWRIGHT_SECRET_PRINTED_COMMAND": f"touch {folder / 'printed'}",
             "REPLAYWRIGHT_SECRET_BOUND_DOMAINS": f"http://{attacker.host}",
             "REPLAYWRIGHT_UPLOAD_ROOTS": str(folder / "tmp"),
             "TMPDIR": str(folder / "tmp"),

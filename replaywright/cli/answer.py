@@ -2,7 +2,6 @@
 
 import asyncio
 import sys
-from pathlib import Path
 from typing import Annotated, get_args
 
 import typer
@@ -16,8 +15,8 @@ from replaywright.cli.updates import decide, question_of, verdict_on, who_asks
 from replaywright.domain.questions import VALUE_LIMIT, Question, Verdict
 from replaywright.errors import InputInvalid
 from replaywright.settings import load_settings
+from replaywright.yaml_files import read_text
 
-_STDIN = "-"
 _SAID = {
     "abandon": "the run ends here, as failed",
     "refuse": "the run ends here, and nothing of it is done",
@@ -100,10 +99,7 @@ def _text(question: Question, verdict: Verdict, value: str, value_file: str) -> 
 
 def _read(name: str) -> str:
     """The text of the file without the line break at its end."""
-    try:
-        text = sys.stdin.read() if name == _STDIN else Path(name).read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as exc:
-        raise InputInvalid(f"--value-file {name!r}: cannot be read: {exc}") from exc
+    text = read_text(name, f"--value-file {name!r}")
     return text.removesuffix("\n").removesuffix("\r")
 
 

@@ -1,7 +1,6 @@
 """`replaywright batch`: one task over the rows of a file, each row once."""
 
 import asyncio
-import sys
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -45,12 +44,14 @@ from replaywright.domain.batches import (
     Row,
     StopBatch,
 )
+from replaywright.domain.elsewhere import ROWS_LIMIT
 from replaywright.domain.row_files import as_csv, as_json_line, read_rows, repeated, result_of
 from replaywright.domain.runs import Heal, Mode
 from replaywright.domain.skills import SkillRef, SkillStatus
 from replaywright.domain.tasks import Task
 from replaywright.errors import InputInvalid
 from replaywright.settings import Settings, load_settings
+from replaywright.yaml_files import read_bytes
 
 _REPEATED_SHOWN = 3
 _BEGIN = "start"
@@ -180,7 +181,7 @@ def start(
     Example: `replaywright batch send-mail --csv rows.csv --parallel 8 --max-failures 20 --out results.csv`
     """
     asked = _asked(ctx, out=out, jsonl=jsonl, detach=detach, wait=wait, json=json)
-    data = _read(csv)
+    data = read_bytes(csv, f"--csv {csv!r}", ROWS_LIMIT)
     common = taskfile.read_parameters(param or [], params)
     wanted_id = checked_id(batch_id)
     task = taskfile.read_task(what) if is_file(what) else None
@@ -479,13 +480,6 @@ def _say_it_goes_on(here: Place, batch: str, console: Console) -> None:
     output.print_line(text, style="yellow", console=console)
 
 
-def _read(path: str) -> bytes:
-    try:
-        return sys.stdin.buffer.read() if path == "-" else Path(path).read_bytes()
-    except OSError as exc:
-        raise InputInvalid(f"--csv {path!r}: {exc.strerror or exc}; name a file that can be read") from exc
-
-
 async def _skill(here: Place, name: str, asked: _Asked) -> tuple[Task, SkillRef]:
     async with knowledge_base_at(redis_url_of(here.settings), here.settings) as base:
         skill = await runnable(base, name, None)
@@ -567,7 +561,7 @@ async def _write_results(here: Place, store: BatchStore, batch: str, out: Path |
         header, line = as_csv(list(found[0]["values"]))
         text = header + "".join(map(line, found))
     if out is None:
-        sys.stdout.write(text)
+        output.print_file(text)
     else:
         write_whole(out, text)
 

@@ -2,7 +2,6 @@
 
 import asyncio
 import os
-import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -237,7 +236,7 @@ def require_writable(option: str, path: Path | None, *, is_folder: bool) -> None
 
 def _write(junit: str, document: bytes) -> None:
     if junit == "-":
-        sys.stdout.write(document.decode())
+        output.print_file(document.decode())
         return
     try:
         Path(junit).write_bytes(document)

@@ -10,6 +10,7 @@ from rich.text import Text
 from replaywright.artifacts.store import ArtifactStore
 from replaywright.cli import output
 from replaywright.cli.store import StepRecord
+from replaywright.domain.files import safe_name
 from replaywright.domain.outcomes import KEPT_KINDS, Status
 from replaywright.errors import ArtifactMissing, InputInvalid
 
@@ -37,7 +38,7 @@ class KeptArtifact:
     def name(self) -> str:
         """Its file name where it is saved."""
         attempt = f"-attempt-{self.attempt}" if self.attempts > 1 else ""
-        return f"step-{self.sequence + 1:04d}{attempt}-{self.kind}{KEPT_KINDS.get(self.kind, '')}"
+        return safe_name(f"step-{self.sequence + 1:04d}{attempt}-{self.kind}{KEPT_KINDS.get(self.kind, '')}")
 
     def as_json(self) -> dict[str, Any]:
         """For programs."""

@@ -2,7 +2,6 @@
 
 import asyncio
 import os
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
@@ -67,7 +66,7 @@ def export_skill(  # noqa: PLR0917 - a command line
     script = exported(skill, recordings, form, values)
     _require_no_secrets(script.text, skill.name)
     if out == "-":
-        sys.stdout.write(script.text)
+        output.print_file(script.text)
     else:
         _write(Path(out), script.text, force=force)
     _tell(skill, script, form, out, json=json)

@@ -12,6 +12,7 @@ import yaml
 from replaywright.cli import output
 from replaywright.cli.app import Command, app, options_of
 from replaywright.cli.skill_store import add_candidates, require_no_secrets, said_of_candidate
+from replaywright.domain.elsewhere import RECORDING_LIMIT
 from replaywright.domain.runs import SECRET_PREFIX
 from replaywright.domain.skill_files import imported_skill
 from replaywright.domain.tasks import Task
@@ -71,7 +72,7 @@ def import_recording(  # noqa: PLR0917 - a command line
         raise InputInvalid("--json and --out - both want standard output; name a file for the task")
     if skill and (out or force):
         raise InputInvalid("--skill writes no file: leave out --out and --force")
-    text = read_text(file, source)
+    text = read_text(file, source, RECORDING_LIMIT)
     try:
         imported = read_recording(text, name or task_name("imported" if file == "-" else _stem(file)), kind)
     except InputInvalid as exc:
@@ -82,7 +83,7 @@ def import_recording(  # noqa: PLR0917 - a command line
     written = out or f"{imported.task.task}.yaml"
     content = task_file(imported, source)
     if written == "-":
-        typer.echo(content, nl=False)
+        output.print_file(content)
     else:
         _write(Path(written), content, force=force)
     if json:

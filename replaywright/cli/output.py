@@ -4,6 +4,7 @@ Text from pages, models and files passes `plain` first: it can neither colour, m
 """
 
 import json
+import sys
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -16,6 +17,7 @@ from replaywright.domain import saying
 from replaywright.domain.outcomes import Status
 from replaywright.domain.runs import Progress, StepLine
 from replaywright.domain.text import plain as _plain
+from replaywright.domain.text import still
 
 _MARKS = {
     Status.DONE: ("✓", "green"),
@@ -76,6 +78,12 @@ def print_json(data: Any, *, indent: int | None = None) -> None:
 def json_text(data: Any) -> str:
     """Data as a JSON file: as it reads, one field a line."""
     return json.dumps(data, ensure_ascii=False, indent=2) + "\n"
+
+
+def print_file(text: str) -> None:
+    """A file on standard output: as it is for a program, and on a terminal so that it cannot act on that."""
+    sys.stdout.write("\n".join(map(still, text.split("\n"))) if sys.stdout.isatty() else text)
+    sys.stdout.flush()
 
 
 def table(*columns: str, right: Iterable[str] = ()) -> Table:

@@ -2,7 +2,6 @@
 
 import asyncio
 import difflib
-import sys
 from collections.abc import Iterator, Sequence
 from datetime import datetime
 from enum import StrEnum
@@ -175,7 +174,7 @@ def export_skills(
     as_json = form is Format.JSON or (form is None and Path(to).suffix.lower() == ".json")
     text = output.json_text(data) if as_json else yaml_of(data)
     if to == "-":
-        sys.stdout.write(text)
+        output.print_file(text)
         return
     try:
         Path(to).write_text(text, encoding="utf-8")

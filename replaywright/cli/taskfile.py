@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
+from replaywright.domain.elsewhere import json_value
 from replaywright.domain.goal_runs import without_values
 from replaywright.domain.runs import SECRET_PREFIX, Heal, Mode, step_title
 from replaywright.domain.secret_sites import unbound
@@ -19,7 +20,7 @@ from replaywright.domain.tasks import Several, Task, begins_at, parse_task
 from replaywright.domain.text import code_span, inert, unlinked
 from replaywright.errors import InputInvalid, SecretMissing
 from replaywright.vault.sources import COMMAND_SUFFIX, FILE_SUFFIX, bound_to, source_of
-from replaywright.yaml_files import parse_yaml, read_text
+from replaywright.yaml_files import checked, parse_yaml, read_text
 
 _SUMMARY_BYTES = 200
 """Temporal's limit of a run's summary."""
@@ -191,26 +192,11 @@ def _is_json(path: str, text: str) -> bool:
 
 def _parse_json(text: str, source: str, **hooks: Any) -> Any:
     try:
-        return json.loads(text, object_pairs_hook=_once_each, **hooks)
-    except _TwiceError as exc:
-        raise InputInvalid(f"{source}: {exc}") from exc
+        return checked(json_value(text, **hooks), source)
     except json.JSONDecodeError as exc:
         raise InputInvalid(f"{source}:{exc.lineno}:{exc.colno}: not JSON: {exc.msg}") from exc
-    except RecursionError as exc:
-        raise InputInvalid(f"{source}: nested too deeply") from exc
-
-
-class _TwiceError(Exception):
-    """A JSON object says the same thing twice."""
-
-
-def _once_each(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found: dict[str, Any] = {}
-    for key, value in pairs:
-        if key in found:
-            raise _TwiceError(f"the key {key!r} is here twice")
-        found[key] = value
-    return found
+    except ValueError as exc:
+        raise InputInvalid(f"{source}: {exc}") from exc
 
 
 def _parameters_from(path: str) -> dict[str, str]:

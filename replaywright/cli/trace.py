@@ -3,7 +3,6 @@
 import asyncio
 import json as json_format
 import os
-import sys
 import tempfile
 from pathlib import Path
 from typing import Annotated, Any
@@ -21,12 +20,14 @@ from replaywright.cli.policy import PolicyFile, operator_of
 from replaywright.cli.runs import Run, find_run, scope_of, tell
 from replaywright.cli.store import opened_store
 from replaywright.domain.audit import Audit, audit
+from replaywright.domain.elsewhere import TRACE_LIMIT
 from replaywright.domain.trace_file import Header, History, histories_in, written
 from replaywright.errors import InputInvalid
 from replaywright.grants import granted_hosts
 from replaywright.sealing.codec import SealedPayloads
 from replaywright.settings import load_settings
 from replaywright.stack.keyring import codec_keys_of, known_signer
+from replaywright.yaml_files import read_bytes
 
 SHOWN = 20
 """Findings that are printed."""
@@ -100,7 +101,10 @@ def replay_file(ctx: typer.Context, file: File, policy: PolicyFile = None, json:
     """
     options_of(ctx).json = json
     text = _text_of(file)
-    histories = histories_in(text)
+    try:
+        histories = histories_in(text)
+    except InputInvalid as exc:
+        raise InputInvalid(f"{file}: {exc}") from exc
     if not histories:
         raise InputInvalid(f"{file}: it holds no history to replay: export it again, without --without-history")
     if (findings := audit(text).findings) and not json:
@@ -119,8 +123,7 @@ async def _export(run: str, out: Path | None, *, with_history: bool) -> None:
         execution = await find_run(here, run)
         text, header = await exported(here, execution, with_history=with_history)
     if out is None:
-        sys.stdout.write(text)
-        sys.stdout.flush()
+        output.print_file(text)
     else:
         write_whole(out, text)
     said = f"{output.count(header.lines, 'line')}, {output.count(header.histories, 'execution')}; seal {header.seal}"
@@ -193,10 +196,7 @@ def write_whole(out: Path, text: str) -> None:
 
 def _text_of(file: Path) -> str:
     """The file's text; bytes that are no UTF-8 stay what they are."""
-    try:
-        return file.read_bytes().decode("utf-8", "surrogateescape")
-    except OSError as exc:
-        raise InputInvalid(f"{str(file)!r}: {exc.strerror or exc}; `replaywright trace export` writes one") from exc
+    return read_bytes(str(file), str(file), TRACE_LIMIT).decode("utf-8", "surrogateescape")
 
 
 async def _replayed(histories: list[History], policing: Policing) -> list[Replayed]:

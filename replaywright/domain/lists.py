@@ -3,6 +3,8 @@
 import json
 from collections.abc import Sequence
 
+from replaywright.domain.elsewhere import json_value
+
 
 def list_parameter(text: str) -> tuple[str, ...]:
     """The texts of a parameter of type list, from the JSON that its value is."""
@@ -21,7 +23,7 @@ def list_of(text: str) -> tuple[str, ...]:
         ValueError: it begins like JSON, and is no list of texts.
     """
     if text.lstrip().startswith("["):
-        given = json.loads(text)
+        given = json_value(text)
         if not all(isinstance(each, str) for each in given):
             raise ValueError("expected texts only")
         return tuple(given)

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from replaywright.domain.batches import Row, RowEnd
+from replaywright.domain.elsewhere import MOST_ROWS
 from replaywright.domain.tasks import Parameter, Task, bind_parameters, checked_value
 from replaywright.domain.text import shorten
 from replaywright.errors import InputInvalid
@@ -42,6 +43,10 @@ def read_rows(data: bytes, source: str, task: Task, common: Mapping[str, str]) -
     rows: list[Row] = []
     faults: list[str] = []
     for line, cells in records:
+        if len(rows) + len(faults) == MOST_ROWS:
+            raise InputInvalid(
+                f"{source}:{line}: more than {MOST_ROWS:,} rows; split the file, and begin a batch for each"
+            )
         try:
             values = _values(cells, columns, task)
             rows.append(Row(number=len(rows) + 1, line=line, values=bind_parameters(task, {**common, **values})))

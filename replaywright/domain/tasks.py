@@ -16,6 +16,7 @@ from replaywright.domain.policy import Wishes
 from replaywright.domain.predicates import KINDS, Predicate, fill_predicate
 from replaywright.domain.steps import Extract, Fill, ForEach, Goto, Paste, Step, Type, Upload
 from replaywright.domain.templates import fill, lone_parameter, malformed_in, parameters_in, secrets_in, texts_of
+from replaywright.domain.text import shorten
 from replaywright.errors import InputInvalid, ReplaywrightError
 
 _Authored = TypeVar("_Authored", bound=Authored)
@@ -23,6 +24,8 @@ _Written: TypeAlias = "tuple[str, Step, dict[str, Any], ForEach | None]"
 
 VALUES_LIMIT = 256 * 1024
 """Bytes of all parameters' values of a run: they are told to every step, and Temporal takes 2 MB at a time."""
+_SHOWN = 60
+"""Characters of a name in a message."""
 
 
 class Parameter(Authored):
@@ -239,13 +242,13 @@ def _remedy(error: ErrorDetails) -> str:
             return f"action is missing; expected one of: {', '.join(Action)}"
         case "union_tag_invalid":
             expected = error["ctx"]["expected_tags"].replace("'", "")
-            return f"unknown action {error['ctx']['tag']!r}; expected one of: {expected}"
+            return f"unknown action {shorten(error['ctx']['tag'], _SHOWN)!r}; expected one of: {expected}"
         case "missing":
             return "this field is required"
     message = str(error["msg"]).removeprefix("Value error, ").removeprefix("Input ")
     given = error.get("input")
     shown = f", found {given!r}" if isinstance(given, str | int | float | None) and len(repr(given)) <= 60 else ""
-    return message + ("" if error["type"] == "value_error" else shown)
+    return shorten(message, 20 * _SHOWN) + ("" if error["type"] == "value_error" else shown)
 
 
 def _place(location: Iterable[str | int]) -> str:
@@ -256,7 +259,8 @@ def _place(location: Iterable[str | int]) -> str:
         if tag_follows and (part in KINDS or part in list(Action)):
             tag_follows = False
             continue
-        text += f"[{part}]" if isinstance(part, int) else f".{part}" if text else part
+        name = shorten(str(part), _SHOWN)
+        text += f"[{part}]" if isinstance(part, int) else f".{name}" if text else name
         tag_follows = isinstance(part, int) or part in ("not_", "when")
     return text
 

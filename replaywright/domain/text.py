@@ -103,5 +103,11 @@ _DIRECTIONS = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
 
 def plain(text: str) -> str:
     """`text` on one line, without control and direction characters."""
-    joined = " ".join(text.split())
-    return "".join("�" if unicodedata.category(c) in {"Cc", "Cs"} or c in _DIRECTIONS else c for c in joined)
+    return still(" ".join(text.split()))
+
+
+def still(line: str) -> str:
+    """A line whose spaces and tabs stay, without other control and direction characters."""
+    return "".join(
+        "�" if c != "\t" and (unicodedata.category(c) in {"Cc", "Cs"} or c in _DIRECTIONS) else c for c in line
+    )

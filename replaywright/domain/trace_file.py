@@ -13,6 +13,7 @@ from typing import Any, Final
 from pydantic import Field
 
 from replaywright.domain.base import Record
+from replaywright.domain.elsewhere import json_value
 from replaywright.domain.fingerprints import digest
 from replaywright.errors import InputInvalid
 
@@ -97,9 +98,9 @@ def parsed(text: str) -> dict[str, Any]:
     """One line as a JSON object.
 
     Raises:
-        ValueError: it is none, or a name stands in it twice, so that two readers could read it differently.
+        ValueError: it is none, too deep, or a name stands in it twice, so that two readers could read it differently.
     """
-    value = json.loads(text, object_pairs_hook=_once)
+    value = json_value(text)
     if not isinstance(value, dict):
         raise json.JSONDecodeError("it is not a JSON object", text, 0)
     return value
@@ -150,12 +151,3 @@ def _as_one_line(stored: bytes) -> str:
     if not isinstance(value, dict):
         return json.dumps({"kind": DAMAGED, "text": text})
     return json.dumps(value, separators=(",", ":")) if "\n" in text or "\r" in text else text
-
-
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found: dict[str, Any] = {}
-    for name, value in pairs:
-        if name in found:
-            raise ValueError(f"the name {name!r} stands in it twice")
-        found[name] = value
-    return found

@@ -22,7 +22,7 @@ from replaywright.imports.keys import combination
 from replaywright.imports.values import Typed
 from replaywright.imports.xpaths import attribute_css, css_of_xpath, is_positional, looks_generated, role_of
 
-_SECRET: Final = re.compile(r"<secret>\s*([^<>]{1,60}?)\s*</secret>")
+_SECRET: Final = re.compile(r"<secret>\s{0,20}([^<>]{1,60}?)\s{0,20}</secret>")
 _TEST_IDS: Final = ("data-testid", "data-test", "data-test-id", "data-qa", "data-cy")
 _ELSEWHERE: Final = {
     "wait": "time is not waited for: a step waits for its element and for what is expected of it",

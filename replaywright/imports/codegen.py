@@ -15,7 +15,7 @@ from typing import Final
 from replaywright.domain.predicates import Downloaded
 from replaywright.errors import InputInvalid
 from replaywright.imports.acting import ACTIONS, ELSEWHERE, Actor, line_of, time_of
-from replaywright.imports.data import clean
+from replaywright.imports.data import TEXT_LIMIT, clean
 from replaywright.imports.draft import Draft
 from replaywright.imports.expecting import address, predicate_of
 from replaywright.imports.imported import Imported, Kind
@@ -46,7 +46,7 @@ def read_codegen(text: str, name: str) -> Imported:
     reader = _Reader()
     body = reader.choose(tree)
     reader.read(body)
-    docstring = clean(_docstring(tree) or "")
+    docstring = clean((_docstring(tree) or "")[:TEXT_LIMIT])
     return reader.draft.finish(name, goal=docstring.strip().partition("\n")[0][:300])
 
 

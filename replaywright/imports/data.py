@@ -5,8 +5,11 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from replaywright.domain.elsewhere import json_value
 from replaywright.errors import InputInvalid
 
+TEXT_LIMIT = 10_000
+"""Characters of one text of a recording that is looked at; of screenshots none is."""
 _LOOKS_AT = 60
 """Characters of a wrong input that an error shows."""
 
@@ -18,17 +21,24 @@ def parse_json(text: str) -> Any:
         InputInvalid: not JSON, with line and column; or nested deeper than can be read.
     """
     try:
-        return json.loads(text)
+        return json_value(text, repeats=True)
     except json.JSONDecodeError as exc:
         raise InputInvalid(f"the recording, line {exc.lineno}, column {exc.colno}: not JSON: {exc.msg}") from exc
-    except RecursionError as exc:
-        raise InputInvalid("the recording is nested too deeply to be read") from exc
-    except ValueError as exc:  # a number of more digits than Python reads
-        raise InputInvalid(f"the recording is not JSON that can be read: {str(exc)[:_LOOKS_AT]}") from exc
+    except ValueError as exc:
+        raise InputInvalid(f"the recording is not JSON that can be read: {exc}") from exc
 
 
 def clean(text: str) -> str:
-    """`text` as it can be stored and sent: without NUL, halves of surrogate pairs replaced."""
+    """`text` as it can be stored and sent: without NUL, halves of surrogate pairs replaced.
+
+    Raises:
+        InputInvalid: it is longer than any text that a step has; to search it would take long.
+    """
+    if len(text) > TEXT_LIMIT:
+        raise InputInvalid(
+            f"the recording has the text {text[:_LOOKS_AT]!r}… of {len(text):,} characters, and may have "
+            f"{TEXT_LIMIT:,}; record it with a shorter one, and give the long one as a parameter's value"
+        )
     if text.isprintable():
         return text
     return text.replace("\x00", "").encode("utf-8", "replace").decode("utf-8")

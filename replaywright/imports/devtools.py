@@ -21,7 +21,7 @@ from replaywright.imports.keys import key_name, modifier
 from replaywright.imports.values import Typed
 from replaywright.imports.xpaths import css_of_xpath, is_css, is_positional, role_of_css, tag_of
 
-_ATTRIBUTE: Final = re.compile(r"\[\s*(name|role)\s*=\s*([\"'])(.*?)\2\s*\]")
+_ATTRIBUTE: Final = re.compile(r"\[\s*(name|role)\s*=\s*([\"'])(.{0,1000}?)\2\s*\]")
 _TEST_ID: Final = re.compile(r"^\[data-(?:testid|test|test-id|qa|cy)=([\"']?)([^\"'\]]+)\1\]$")
 _BUTTONS: Final = {"primary": "left", "auxiliary": "middle", "secondary": "right"}
 _ELSEWHERE: Final = {

@@ -18,7 +18,7 @@ from replaywright.imports.keys import combination
 from replaywright.imports.values import Typed
 from replaywright.imports.xpaths import css_of_xpath, is_positional, tag_of
 
-_VARIABLE: Final = re.compile(r"<<\s*([^<>]{1,60}?)\s*>>")
+_VARIABLE: Final = re.compile(r"<<\s{0,20}([^<>]{1,60}?)\s{0,20}>>")
 _FIELD: Final = re.compile(
     r"\b(?:in(?:to|side)?|on|for|of|from|the)\s+(?:the\s+)?[\"'“]?([^\"'“”,.]{1,40}?)[\"'”]?\s+"
     r"(?:text\s*|input\s*|search\s*)?(?:field|input|box|textbox|area|dropdown|select|combobox|menu|list|picker)\b",

@@ -4,6 +4,7 @@ import re
 from collections.abc import Mapping
 from typing import Any, Final
 
+from replaywright.domain.elsewhere import RECORDING_LIMIT
 from replaywright.domain.text import shorten
 from replaywright.errors import InputInvalid
 from replaywright.imports.browser_use import read_browser_use
@@ -13,14 +14,11 @@ from replaywright.imports.devtools import read_devtools
 from replaywright.imports.hyperagent import read_hyperagent
 from replaywright.imports.imported import KINDS_SAID, Imported, Kind
 
-MOST_CHARACTERS: Final = 64 * 1024 * 1024
-"""Of JSON, which may hold screenshots."""
 MOST_OF_SCRIPT: Final = 1024 * 1024
 """Of a script."""
 _NAME: Final = re.compile(r"[a-z0-9][a-z0-9-]{0,62}")
-_JAVASCRIPT: Final = re.compile(
-    r"@playwright/test|require\(['\"](?:playwright|puppeteer)|await page\.\w+[A-Z]\w*\(.*;\s*$", re.MULTILINE
-)
+_JAVASCRIPT: Final = re.compile(r"@playwright/test|require\(['\"](?:playwright|puppeteer)")
+_CALLED_IN_JAVASCRIPT: Final = re.compile(r"await page\.[a-z]+[A-Z]\w*\(")
 
 
 def read_recording(text: str, name: str, kind: str | None = None) -> Imported:
@@ -37,8 +35,8 @@ def read_recording(text: str, name: str, kind: str | None = None) -> Imported:
         wanted = "lower case letters, digits and dashes, at most 63, beginning with a letter or digit"
         raise InputInvalid(f"{name!r} is no task's name: use {wanted}; {task_name(name)!r} for example")
     wanted_kind = _kind_called(kind) if kind is not None else None
-    if len(text) > MOST_CHARACTERS:
-        raise InputInvalid(f"the recording has {len(text)} characters; {MOST_CHARACTERS} can be read")
+    if len(text) > RECORDING_LIMIT:
+        raise InputInvalid(f"the recording has {len(text)} characters; {RECORDING_LIMIT} can be read")
     text = text.removeprefix("\ufeff")
     if not text.strip():
         raise InputInvalid(f"the recording is empty; expected one of: {KINDS_SAID}")
@@ -63,13 +61,14 @@ def _kind_called(kind: str) -> Kind:
 
 
 def _read_script(text: str, name: str, *, sure: bool) -> Imported:
-    if _JAVASCRIPT.search(text):
+    if len(text) > MOST_OF_SCRIPT:
+        raise InputInvalid(f"the script has {len(text)} characters; {MOST_OF_SCRIPT} can be read")
+    called = (line for line in text.splitlines() if line.rstrip().endswith(";"))
+    if _JAVASCRIPT.search(text) or any(map(_CALLED_IN_JAVASCRIPT.search, called)):
         raise InputInvalid(
             "the recording is a script in JavaScript; record it with `playwright codegen --target python`, or export it"
             f" from DevTools as JSON (expected one of: {KINDS_SAID})"
         )
-    if len(text) > MOST_OF_SCRIPT:
-        raise InputInvalid(f"the script has {len(text)} characters; {MOST_OF_SCRIPT} can be read")
     try:
         tree = parse_python(text)
     except InputInvalid as exc:

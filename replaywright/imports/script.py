@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
-from replaywright.imports.data import clean
+from replaywright.imports.data import TEXT_LIMIT, clean
 from replaywright.imports.locators import GETTERS, Locator, Pattern, Value, found_by, said
 
 
@@ -98,9 +98,9 @@ class Names:
                 parts = [self.meaning(part) for part in plain]
             case _:
                 return None
-        return (
-            "".join(part for part in parts if isinstance(part, str)) if all(isinstance(p, str) for p in parts) else None
-        )
+        known = [part for part in parts if isinstance(part, str)]
+        # A name that is put together with itself, again and again, doubles each time.
+        return "".join(known) if len(known) == len(parts) and sum(map(len, known)) <= TEXT_LIMIT else None
 
     def _attribute(self, owner: Meaning | None, attribute: str, node: ast.AST) -> Meaning | None:
         match owner:

@@ -113,6 +113,7 @@ class ChromiumProcess:
             await self.devtools.call("Browser.getVersion", limit_s=timeout_s)
         except StackFailed as error:
             if self.devtools.is_lost:
+                self.reap()  # its end may have been told before anybody could collect it
                 with contextlib.suppress(TimeoutError):
                     await asyncio.wait_for(self._exited.wait(), EXIT_S)
             if self.exit_code is not None:

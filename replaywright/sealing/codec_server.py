@@ -5,7 +5,6 @@ nor the UI's server has the key. It decodes only. Each request leaves one line i
 """
 
 import hmac
-import json
 import logging
 import time
 from collections.abc import Sequence
@@ -21,6 +20,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 from temporalio.api.common.v1 import Payloads
 
+from replaywright.domain.elsewhere import json_value
 from replaywright.domain.signing import Key
 from replaywright.errors import InputInvalid, SealBroken
 from replaywright.sealing.codec import SealedPayloads
@@ -121,7 +121,7 @@ class CodecServer:
     async def _decoded(self, body: bytes) -> tuple[int, object, int]:
         """Status, answer, and how many payloads."""
         try:
-            given = json.loads(body)
+            given = json_value(body.decode())
             payloads = ParseDict(given, Payloads()).payloads if isinstance(given, dict) else None
         except (ParseError, ValueError):
             payloads = None

@@ -47,7 +47,7 @@ class Stack:
         persistent: Runs and ledger outlive the stack, in the home folder. False: they do not, and the stack is neither
             announced to other commands nor joined by them; for demonstrations, tests and measurements.
         detached: What is started outlives the block and this process, until `stop_running`.
-        brings_workers: Whoever joins it waits for its workers and starts none.
+        brings_workers: Whoever joins it for the same queue waits for its workers and starts none.
         tell: Is told, in a sentence, what takes long.
     """
 
@@ -124,8 +124,8 @@ class Stack:
 
     @property
     def brings_workers(self) -> bool:
-        """Whether whoever owns it keeps workers running."""
-        return self._known.brings_workers
+        """Whether whoever owns it keeps workers for the queue of these settings running."""
+        return self._known.served_queue == self._given.queue
 
     def ended_server(self) -> Child | None:
         """A server of our own that runs no more; None while all of them do."""
@@ -211,7 +211,7 @@ class Stack:
             chromium=chromium.result().path,
             chromium_version=chromium.result().version,
             owner=self._owner(),
-            brings_workers=self._brings_workers,
+            served_queue=self._given.queue if self._brings_workers else "",
             detached=self._detached,
             services=tuple(RunningService(name=child.name, identity=child.identity) for child in self._children),
         )

@@ -31,8 +31,8 @@ class RunningStack(BaseModel):
     chromium_version: str
     owner: ProcessIdentity | None = None
     """Process that started servers and stops them again; None: nobody does, or none were started."""
-    brings_workers: bool = False
-    """Its owner keeps workers running: whoever joins it waits for them."""
+    served_queue: str = ""
+    """Queue whose workers its owner keeps running; empty where it keeps none."""
     detached: bool = False
     """Nobody owns it: it runs until it is stopped."""
     services: tuple[RunningService, ...] = ()

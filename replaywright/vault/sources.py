@@ -69,12 +69,15 @@ class Source:
 
     def _content(self) -> str:
         try:
-            value = without_line_break(Path(self.given).read_bytes().decode())
+            with Path(self.given).open("rb") as stream:
+                data = stream.read(OUTPUT_LIMIT + 1)
+            value = "" if len(data) > OUTPUT_LIMIT else without_line_break(data.decode())
         except (OSError, ValueError):
             value = ""
         if not value:
             raise SecretMissing(
-                f"secret {self.name!r}: {self.variable} names {self.given!r}, which is empty or unreadable"
+                f"secret {self.name!r}: {self.variable} names {self.given!r}, which is empty or unreadable, "
+                f"or has more than {OUTPUT_LIMIT} bytes"
             )
         return value
 

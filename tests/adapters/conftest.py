@@ -1,6 +1,8 @@
 """One Chromium of each kind for all tests of the adapters: tests are kept apart by contexts, or by tabs."""
 
+import shutil
 import subprocess
+import tempfile
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
@@ -21,6 +23,15 @@ def site() -> Iterator[Site]:
     """A site for each module: what its pages store belongs to an origin of their own."""
     with browser_site.serving() as served:
         yield served
+
+
+@pytest.fixture
+def open_folder() -> Iterator[Path]:
+    """A folder that every user may enter."""
+    folder = Path(tempfile.mkdtemp(prefix="rw-open-", dir="/tmp"))
+    folder.chmod(0o755)
+    yield folder
+    shutil.rmtree(folder, ignore_errors=True)
 
 
 @pytest.fixture(scope="session")

@@ -3,12 +3,10 @@
 import asyncio
 import contextlib
 import json
-import shutil
 import stat
 import subprocess
 import sys
-import tempfile
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
@@ -75,15 +73,6 @@ def listening(handle: KeeperHandle) -> dict[int, str]:
         for connection in process.net_connections("tcp")
         if connection.status == psutil.CONN_LISTEN
     }
-
-
-@pytest.fixture
-def open_folder() -> Iterator[Path]:
-    """A folder for sessions that every user may enter."""
-    folder = Path(tempfile.mkdtemp(prefix="rw-doors-", dir="/tmp"))
-    folder.chmod(0o755)
-    yield folder
-    shutil.rmtree(folder, ignore_errors=True)
 
 
 @contextlib.asynccontextmanager

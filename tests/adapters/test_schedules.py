@@ -13,6 +13,7 @@ from typer.testing import CliRunner, Result
 
 from replaywright.cli.commands import app
 from replaywright.domain.runs import RunInput
+from replaywright.testing.grants import allow_loopback
 
 TASK = """\
 task: greet
@@ -59,6 +60,7 @@ class Commands:
 async def tenant(temporal_env: WorkflowEnvironment, tmp_path: Path) -> AsyncIterator[Callable[[], Commands]]:
     """Makes tenants whose schedules are gone after the test."""
     address, begins = temporal_env.client.service_client.config.target_host, f"t-{uuid.uuid4().hex[:8]}"
+    allow_loopback(tmp_path / "home")
     made: list[Commands] = []
 
     def new() -> Commands:

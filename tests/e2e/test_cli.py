@@ -133,7 +133,7 @@ def up(site: Site) -> Iterator[Site]:
             break
     text = "".join(said)
     assert process.poll() is None, text
-    assert all(part in text for part in ("Temporal UI  http://127.0.0.1:", "Redis", "Chromium", "openai:stand-in")), (
+    assert all(part in text for part in ("Temporal UI  http://", "?token=", "Redis", "Chromium", "openai:stand-in")), (
         text
     )
     yield site
@@ -166,7 +166,7 @@ def test_a_second_up_says_that_one_is_running(up: Site) -> None:
     result = up.cli("up")
 
     assert result.returncode == 2
-    assert re.match(r"a stack is running already \(process \d+\): Temporal UI http://127.0.0.1:", result.stderr)
+    assert re.match(r"a stack is running already \(process \d+\): Temporal UI http://[0-9a-f]+.localhost:", result.stderr)
 
 
 def test_json_is_one_object_and_the_rest_goes_to_standard_error(learned: Site) -> None:
@@ -176,7 +176,7 @@ def test_json_is_one_object_and_the_rest_goes_to_standard_error(learned: Site) -
     assert result.returncode == said["exitStatus"] == 0
     assert said["runId"] == "json-1"
     assert said["status"] == "done"
-    assert said["url"].endswith("/workflows/json-1")
+    assert "/workflows/json-1?token=" in said["url"]
     assert said["totals"]["usage"]["calls"] == 0
     assert learned.sent().count("As JSON") == 1
     assert "the log in button" in result.stderr
@@ -196,7 +196,7 @@ def test_progress_without_a_terminal_is_one_line_for_each_step(learned: Site) ->
     assert result.returncode == 0, result.stdout + result.stderr
     assert len(re.findall(r"^✓ 00\d\d ", result.stdout, re.MULTILINE)) == 10
     assert "0 model calls" in result.stdout
-    assert "http://127.0.0.1:" in result.stdout
+    assert "/workflows/send-mail%2F127.0.0.1%2F" in result.stdout
     assert "\x1b" not in result.stdout
 
 

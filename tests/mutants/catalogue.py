@@ -21,6 +21,7 @@ _DEVTOOLS = "tests/adapters/test_doors_devtools.py::"
 _ARTIFACTS = "tests/adapters/test_artifacts.py::"
 _SIGNED = "tests/adapters/test_signed_records.py::"
 _UPLOADS = "tests/unit/test_uploads.py::"
+_ELSEWHERE = "tests/unit/test_files_from_elsewhere.py::"
 _EXPRESSIONS = "tests/unit/test_domain_expressions.py::"
 _LOCAL = "tests/workflows/test_local_steps.py::"
 _STEERING = "tests/workflows/test_steering.py::"
@@ -43,6 +44,22 @@ WORKFLOW = (
         "    if status.st_nlink > 1:",
         "    if status.st_nlink > 10**9:",
         (_UPLOADS + "test_a_file_that_gets_a_second_name_after_the_check_is_refused",),
+    ),
+    Mutant(
+        "aliases not counted",
+        "what aliases and merge keys would make of a file is counted before it is made",
+        "replaywright/yaml_loaders.py",
+        "self._nodes += self._anchored[anchor] if is_alias else 1",
+        "self._nodes += 1",
+        (_ELSEWHERE + "test_what_aliases_repeat_is_counted_before_it_is_made",),
+    ),
+    Mutant(
+        "files read whole",
+        "of a file no more is read than its limit",
+        "replaywright/yaml_files.py",
+        "    if len(data) > limit:",
+        "    if len(data) > limit + 1:",
+        (_ELSEWHERE + "test_no_more_than_the_limit_is_read_of_a_file_without_an_end",),
     ),
     Mutant(
         "links followed after the check",

@@ -90,11 +90,11 @@ def test_a_value_is_read_from_a_file_or_standard_input_without_its_line_break(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "code").write_text("493027\n")
-    monkeypatch.setattr("sys.stdin", io.StringIO("493028\r\n"))
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"493028\r\n")))
 
     assert answer._text(CODE, "answer", "", str(tmp_path / "code")) == "493027"
     assert answer._text(CODE, "answer", "", "-") == "493028"
-    with pytest.raises(InputInvalid, match="cannot be read"):
+    with pytest.raises(InputInvalid, match="no such file"):
         answer._text(CODE, "answer", "", str(tmp_path / "none"))
 
 

@@ -69,6 +69,6 @@ def test_a_file_that_is_not_there_or_holds_nothing_to_replay_is_bad_input(file: 
     other = called("replay", str(file))
 
     assert [result.exit_code for result in (missing, nothing, other)] == [2, 2, 2]
-    assert "No such file" in missing.stderr
+    assert "no such file" in missing.stderr
     assert "holds no history to replay: export it again" in nothing.stderr
     assert "line 1 cannot be read" in other.stderr

@@ -330,7 +330,7 @@ def test_two_values_under_one_name_are_told() -> None:
     lines = [*LINES]
     lines[3] = lines[3].replace('"title": "step 2"', '"title": "forged", "title": "step 2"')
 
-    assert told(joined(lines)) == Finding(4, "unreadable: the name 'title' stands in it twice")
+    assert told(joined(lines)) == Finding(4, "unreadable: the key 'title' is here twice")
 
 
 @st.composite
