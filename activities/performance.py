@@ -315,9 +315,13 @@ class Performance:
 
     @property
     def _needs_grant(self) -> bool:
-        """Whether a model chose what is pressed, and no signed recording of it is replayed."""
-        replays = self._entry is not None and self._entry.status is EntryStatus.ACTIVE and not self._request.proposed
-        return self._request.consent is not None and not replays
+        """Whether a model chose what is pressed: neither a signed recording of it nor what a person wrote is."""
+        if self._request.consent is None:
+            return False
+        entry, proposed = self._entry, self._request.proposed is not None
+        is_replayed = entry is not None and entry.status is EntryStatus.ACTIVE
+        is_written = getattr(self._step, "target", None) is not None and (entry is None or entry.origin == "declared")
+        return proposed or not (is_replayed or is_written)
 
     def _commit_on(self, target: Target | None, *, has_intent: bool = True) -> Commit:
         consent, consenting = self._request.consent, None

@@ -166,7 +166,9 @@ def test_a_second_up_says_that_one_is_running(up: Site) -> None:
     result = up.cli("up")
 
     assert result.returncode == 2
-    assert re.match(r"a stack is running already \(process \d+\): Temporal UI http://[0-9a-f]+.localhost:", result.stderr)
+    assert re.match(
+        r"a stack is running already \(process \d+\): Temporal UI http://[0-9a-f]+.localhost:", result.stderr
+    )
 
 
 def test_json_is_one_object_and_the_rest_goes_to_standard_error(learned: Site) -> None:

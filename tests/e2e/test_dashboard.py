@@ -34,9 +34,10 @@ PATIENT_MS = 60_000
 
 
 @pytest.fixture
-def bank() -> Iterator[Bank]:
+def bank(lab: Lab) -> Iterator[Bank]:
     bank = Bank()
     with bank.served():
+        lab.stage.bind("LOGIN", bank.url)
         yield bank
 
 

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from bench.django_admin import DjangoAdmin, Version, django_admin
-from demo.stage import Stage
+from demo.stage import PASSWORD_SECRET, Stage
 from replaywright.cli.follow import Ending
 from replaywright.cli.starting import Order
 from replaywright.cli.taskfile import new_run_id, read_task
@@ -72,6 +72,7 @@ async def office() -> AsyncIterator[Office]:
             django_admin("old", password=stage.password) as site,
         ):
             assert stage.stand_in
+            stage.bind(PASSWORD_SECRET, site.url)
             office = Office(site, Lab(stage))
             learning = office.order(mode=Mode.LEARN)
             ending = await office.run(learning)

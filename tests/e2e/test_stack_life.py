@@ -22,6 +22,7 @@ import yaml
 from replaywright.keeper.client import list_live
 from replaywright.keeper.protocol import SessionState
 from replaywright.stack import read_running
+from replaywright.stack.starting import is_starting
 from replaywright.testing.grants import allow_loopback
 
 pytestmark = pytest.mark.slow
@@ -279,7 +280,7 @@ def ended(life: Life, up: "subprocess.Popen[bytes]", *numbers: signal.Signals) -
 
 def test_runs_join_a_stack_that_is_starting_and_nothing_is_left_when_it_is_killed(life: Life, site: Site) -> None:
     up = life.up()
-    until("up has begun", life.home.exists)
+    until("up has begun", lambda: is_starting(life.home) or read_running(life.home) is not None)
     life.begin(site)
 
     assert ended(life, up, signal.SIGKILL) == -signal.SIGKILL
@@ -307,7 +308,7 @@ def test_whatever_ends_it_nothing_is_left_and_its_runs_go_on_at_the_next_up(
     life: Life, site: Site, numbers: tuple[signal.Signals, ...]
 ) -> None:
     up = life.up()
-    until("up has begun", life.home.exists)
+    until("up has begun", lambda: is_starting(life.home) or read_running(life.home) is not None)
     life.begin(site)
 
     status = ended(life, up, *numbers)

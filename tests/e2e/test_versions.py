@@ -57,9 +57,10 @@ def other_code(tmp_path_factory: pytest.TempPathFactory) -> Path:
             shutil.copy(source, folder / part)
     decides = folder / "workflows" / "task.py"
     text = decides.read_text(encoding="utf-8")
-    indent = " " * 12
-    assert text.count(indent + ORDER[0]) == 1
-    decides.write_text(text.replace(indent + ORDER[0], indent + ORDER[1] + indent + ORDER[0]), encoding="utf-8")
+    named, indent = "            await self._named()\n", " " * 12
+    assert text.count(named + indent + ORDER[0]) == 1
+    other = named + indent + ORDER[1] + indent + ORDER[0]
+    decides.write_text(text.replace(named + indent + ORDER[0], other), encoding="utf-8")
     return folder
 
 

@@ -102,6 +102,19 @@ async def test_another_element_may_send_what_was_recorded_and_nothing_else(stage
     assert other.reason == UNGRANTED
 
 
+async def test_an_element_that_a_person_has_described_is_no_choice_of_a_model(stage: Stage) -> None:
+    written = step("click", "go on", target={"role": "button", "name": "Send"}, effect="commit")
+    asked = Consent(site=COMPOSE, is_planned=True)
+
+    found = await stage.perform(request(written, 2, consent=asked))
+    stage.gate.operations.clear()
+    proposed = request(written, 2, proposed=SEND, consent=asked).model_copy(update={"lineage": "l2"})
+    chosen_after_a_miss = await stage.perform(proposed, from_url=COMPOSE)
+
+    assert (found.status, found.granted) == (Status.DONE, ())
+    assert chosen_after_a_miss.reason == UNGRANTED
+
+
 async def test_a_step_that_may_be_repeated_is_held_as_well_and_needs_no_intent(stage: Stage) -> None:
     read = step("click", "go on", effect="read")
     outcome = await stage.perform(request(read, 2, proposed=SEND, consent=Consent(site=COMPOSE)))
