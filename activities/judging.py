@@ -2,12 +2,13 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 
 from replaywright.domain.evaluation import failing
 from replaywright.domain.observed import PredicateResult
-from replaywright.domain.outcomes import SERVER_ERROR, UNANSWERED, UNPROVEN, Proof, UnsafeRequest
+from replaywright.domain.outcomes import SENT_TWICE, SERVER_ERROR, UNANSWERED, UNPROVEN, Proof, UnsafeRequest
 from replaywright.domain.predicates import Predicate, ResponseStatus, parts_of
-from replaywright.domain.proof import failed_requests, refused_by, unanswered
+from replaywright.domain.proof import effect_seen, failed_requests, refused_by, unanswered
 from replaywright.domain.steps import Fill, Goto, Paste, Scroll, Step, Type
 from replaywright.domain.text import shorten
 from replaywright.ports import Report
@@ -52,11 +53,19 @@ class Judge:
         told = (*told, *report.after[declared + len(derived) :])
         optional = (result for result in told if not (result.passed or result.required))
         said += [f"{result.reason}: {shorten(str(result.details), WARNING_LIMIT)}" for result in optional]
+        said += [f"{SENT_TWICE}: {_sendings(request)}" for request in self._sent_twice(report)[:1]]
         if self._hears_servers(report):
             failed = failed_requests(report.evidence, report.url)
             said += [f"{SERVER_ERROR}: {_answer_to(request)}" for request in failed]
             said += [f"{UNANSWERED}: {r.method} {r.url}" for r in unanswered(report.evidence, report.url)]
         return tuple(said[:WARNINGS_KEPT])
+
+    def _sent_twice(self, report: Report) -> list[UnsafeRequest]:
+        """Requests of a step with consequences that its page had sent before."""
+        repeats = self.step.effect is not None and self.step.effect.repeatable
+        if repeats or effect_seen(self.step, report.evidence).repeatable:
+            return []
+        return [request for request in report.evidence.requests if request.equal_sent_at]
 
     def on_derived(self, report: Report) -> tuple[PredicateResult, ...]:
         """The verdicts on what was derived while the step was learned."""
@@ -90,6 +99,13 @@ _QUIET = (Fill, Type, Paste, Scroll, Goto)
 def _answer_to(request: UnsafeRequest) -> str:
     how = f"was answered with status {request.status}" if request.status else "got no answer: the connection broke"
     return f"{request.method} {request.url} {how}"
+
+
+def _sendings(request: UnsafeRequest) -> str:
+    first, second = (
+        datetime.fromtimestamp(at, UTC).strftime("%H:%M:%S.%f")[:-3] for at in (request.equal_sent_at, request.sent_at)
+    )
+    return f"{request.method} {request.url} was sent at {first} and, the same again, at {second} (UTC)"
 
 
 def _is_unproven(report: Report) -> bool:

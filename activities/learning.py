@@ -11,6 +11,7 @@ from replaywright.domain.fingerprints import digest, entered_parameters, instruc
 from replaywright.domain.observed import PredicateResult
 from replaywright.domain.predicates import Predicate, meaning_of
 from replaywright.domain.press_grants import AUTHOR, GRANTS_KEPT, Grant, kind_of
+from replaywright.domain.proof import effect_seen
 from replaywright.domain.redacted import redacted_snapshot, redacted_target
 from replaywright.domain.runs import ActionRequest, Heal
 from replaywright.domain.steps import action_of, arguments_of, names_element
@@ -42,7 +43,7 @@ class Lesson:
             return None
         if action_of(step) is Action.GOTO or (names_element(step) and report.target is None):
             return None
-        seen = report.evidence.observed_effect if report.acted else None
+        seen = effect_seen(step, report.evidence) if report.acted else None
         causes = report.evidence.causes if report.acted else ()
         if old is not None and request.proposed is None and not report.lookup.healed:
             raised = seen is not None and (old.effect is None or seen.rank > old.effect.rank)

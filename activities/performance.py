@@ -49,7 +49,7 @@ from replaywright.domain.overrides import Due
 from replaywright.domain.pictures import Pictures
 from replaywright.domain.predicates import Predicate, named_parameters
 from replaywright.domain.press_grants import UNGRANTED
-from replaywright.domain.proof import is_open, refused_by
+from replaywright.domain.proof import effect_seen, is_open, refused_by
 from replaywright.domain.redacted import redacted_outcome, redacted_results
 from replaywright.domain.runs import (
     ActionRequest,
@@ -203,7 +203,7 @@ class Performance:
         except PolicyBlocked as exc:
             return await self._blocked(exc)
         hit("acted", self._request.sequence)
-        sent = report.evidence.observed_effect is not Effect.READ
+        sent = effect_seen(self._step, report.evidence) is not Effect.READ
         if (blocked := await self._refused_page(report.page_fault, dispatched=sent)) is not None:
             return await self._blocked(blocked)
         return await self._recorded(await self._actions.keep_files(report, self._held))
@@ -494,7 +494,7 @@ class Performance:
             await self._open_gate()
             return await (self._ungranted(report) if self._refused_event.is_set() else self._done(report))
         reason, message = fault
-        sent = report.evidence.observed_effect is not Effect.READ
+        sent = effect_seen(self._step, report.evidence) is not Effect.READ
         refused = refused_by(report.evidence, report.url)
         doubtful = not self._effect.repeatable and sent and (refused is None or is_open(refused))
         if doubtful:
@@ -623,7 +623,7 @@ class Performance:
     def _learned_effect(self, report: Report) -> Effect:
         """The effect by all that is known now: what was declared, recorded and seen."""
         recorded = None if self._entry is None else self._entry.effect
-        observed = stronger(report.evidence.observed_effect, recorded or Effect.READ)
+        observed = stronger(effect_seen(self._step, report.evidence), recorded or Effect.READ)
         return effect_of(action_of(self._step), self._request.step.effect, observed)
 
     def _keep_ahead(self, known: Known) -> None:

@@ -9,6 +9,7 @@ from replaywright.browser.step_context import StepContext
 from replaywright.browser.waiting import Deadline
 from replaywright.domain.actions import Cause
 from replaywright.domain.steps import Check, Collapse, Expand, Fill, Paste, SelectOption, Switch, Type, Uncheck
+from replaywright.domain.text import shorten
 
 _EFFECT_S = 1.0
 """How long a field may take to hold what was entered."""
@@ -17,6 +18,8 @@ _OBSERVE_S = 0.15
 _QUIET_S = 0.05
 """No request and no navigation under way for this long: the input has had its effect."""
 _OBSERVE_LIMIT_S = 5.0
+_SHOWN = 80
+"""Characters of a value that a message shows."""
 _ABSENT_CAUSE_S = 1.0
 """A recorded consequence that does not begin within this time will not come."""
 
@@ -65,13 +68,25 @@ def require_effect(context: StepContext) -> None:
         what = context.attempt.intercepted.by or "something else"
         context.fail("intercepted", f"the input went on to {what}, and was stopped before the page saw it there")
     if isinstance(context.step, Switch):
-        context.fail("state_differs", "the control did not change")
+        wanted = "on" if isinstance(context.step, Check) else "off" if isinstance(context.step, Uncheck) else ""
+        wanted = wanted or ("open" if isinstance(context.step, Expand) else "closed")
+        context.fail("state_differs", f"the control did not change: it was to be {wanted}")
     if isinstance(context.step, SelectOption):
         if not context.step.expect:  # lists that only set something off return to what they showed
-            context.fail("value_differs", "the list does not show what was chosen")
+            chosen = ", ".join(map(repr, context.step.wanted))
+            context.fail("value_differs", f"chosen was {chosen}, and the list shows {_held(context)}")
         return
     if not entering.holds(str(context.attempt.state.get("value") or ""), context.work.text):
-        context.fail("value_differs", "the field does not hold what was entered")
+        entered = "a secret" if context.work.sensitive else repr(shorten(context.work.text, _SHOWN))
+        context.fail("value_differs", f"entered was {entered}, and the field holds {_held(context)}")
+
+
+def _held(context: StepContext) -> str:
+    """What the element holds, as a message may tell it."""
+    value = str(context.attempt.state.get("value") or "")
+    if context.work.sensitive:
+        return f"{len(value)} characters" if value else "nothing"
+    return repr(shorten(value, _SHOWN)) if value else "nothing"
 
 
 # ------------------------------------------------------------------------------------------- in the browser

@@ -1,5 +1,6 @@
 """What the browser did: requests under way, and from the moment of an input on, everything that counts as evidence."""
 
+import hashlib
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -111,6 +112,8 @@ class Recorder:
     _asked: dict[str, str] = field(default_factory=dict)
     """The method of each request that began since the input, by its id."""
     _requests: dict[str, UnsafeRequest] = field(default_factory=dict)
+    _sent: dict[str, float] = field(default_factory=dict)
+    """When each unsafe request was sent first, by the digest of its method, address and body."""
 
     def saw(self, cause: Cause) -> None:
         """Note what the step set off."""
@@ -224,7 +227,26 @@ class Recorder:
             url = without_query(params["request"]["url"])
             sent = params["request"]
             fields = field_names(sent.get("postData", ""), sent.get("headers", {}))
-            self._requests[request_id] = UnsafeRequest(method=method, url=url, kind=kind, fields=fields)
+            at = round(float(params.get("wallTime", 0.0)), 3)
+            self._requests[request_id] = UnsafeRequest(
+                method=method,
+                url=url,
+                kind=kind,
+                fields=fields,
+                sent_at=at,
+                equal_sent_at=self._equal_sent_at(sent, at),
+            )
+
+    def _equal_sent_at(self, sent: Mapping[str, Any], at: float) -> float:
+        """When the same request was sent before, 0 for never; of bodies that the browser does not tell nobody knows."""
+        body = sent.get("postData")
+        if body is None and sent.get("hasPostData"):
+            return 0.0
+        told = "\0".join((sent["method"].upper(), sent["url"], body or ""))
+        digest = hashlib.sha256(told.encode("utf-8", "replace")).hexdigest()
+        earlier = self._sent.get(digest, 0.0)
+        self._sent.setdefault(digest, at)
+        return earlier
 
     def _kind_of(self, type_: str) -> str:
         if type_ in ("Ping", "CSPViolationReport"):

@@ -37,6 +37,7 @@ from replaywright.domain.actions import Effect, effect_of
 from replaywright.domain.filling import filled_step
 from replaywright.domain.histories import Call, End, How, calls_of, end_of
 from replaywright.domain.outcomes import LEFT_OUT, SERVER_ERROR, UNPROVEN, Status, StepOutcome
+from replaywright.domain.proof import effect_seen
 from replaywright.domain.runs import ActionRequest, step_title
 from replaywright.domain.steps import action_of
 from replaywright.domain.trace_file import History
@@ -313,7 +314,7 @@ def _other_status(request: ActionRequest, outcome: StepOutcome) -> str:
 
 def _other_effect(request: ActionRequest, outcome: StepOutcome) -> str:
     """A step that changed something, and that was taken for one that may be repeated."""
-    sent = outcome.evidence.observed_effect is Effect.COMMIT
+    sent = effect_seen(request.step, outcome.evidence) is Effect.COMMIT
     if outcome.status is not Status.DONE or outcome.from_ledger or not sent:
         return ""
     today = effect_of(action_of(request.step), request.step.effect, Effect.COMMIT)

@@ -4,6 +4,7 @@ A verdict is one of three: it holds, it does not, or it cannot be told (no eleme
 several do). What cannot be told does not pass, and neither does its opposite.
 """
 
+import json
 import re
 from collections.abc import Callable, Mapping, Sequence
 from fnmatch import fnmatchcase
@@ -44,7 +45,7 @@ from replaywright.domain.predicates import (
     probe_of,
 )
 from replaywright.domain.targets import ElementQuery
-from replaywright.domain.text import normalise, shorten
+from replaywright.domain.text import contains, found_whole, normalise, shorten, unmarked
 
 URL_LIMIT = 200
 """Characters of a URL, and of a text, that go into details."""
@@ -108,12 +109,12 @@ def _combined(
 def _of_address(predicate: UrlContains | UrlMatches | TitleContains, context: AssertionContext) -> PredicateResult:
     match predicate:
         case UrlContains(url_contains=text):
-            return _verdict(text in context.url, "url_differs", expected=text)
+            return _verdict(found_whole(context.url, unmarked(text), text), "url_differs", expected=text)
         case UrlMatches(url_matches=pattern):
             return _url_matches(pattern, context.url)
         case TitleContains(title_contains=text):
             title = shorten(context.title, URL_LIMIT)
-            return _verdict(text_matches(text, context.title), "title_differs", expected=text, actual=title)
+            return _verdict(contains(context.title, text), "title_differs", expected=text, actual=title)
 
 
 def _url_matches(pattern: str, url: str) -> PredicateResult:
@@ -200,7 +201,7 @@ def _of_step(predicate: Downloaded | ResponseStatus | DialogSeen, context: Asser
             holds = any(fnmatchcase(name, wanted) for name in context.downloads)
             return _verdict(holds, "not_downloaded", expected=pattern, actual=list(context.downloads[:_LISTED]))
         case DialogSeen(dialog_seen=text):
-            holds = any(text_matches(text, dialog) for dialog in context.dialogs)
+            holds = any(contains(dialog, text) for dialog in context.dialogs)
             return _verdict(holds, "no_dialog", expected=text, actual=list(context.dialogs[:_LISTED]))
         case ResponseStatus():
             return _response_status(predicate, context)
@@ -246,7 +247,8 @@ def _custom(predicate: Custom, context: AssertionContext, custom: Mapping[str, C
 
 
 def _verdict(passed: bool, why_not: str, *, decided: bool = True, **details: Any) -> PredicateResult:
-    return PredicateResult(passed=passed, reason="holds" if passed else why_not, details=details, decided=decided)
+    shown = {name: unmarked(value) if isinstance(value, str) else value for name, value in details.items()}
+    return PredicateResult(passed=passed, reason="holds" if passed else why_not, details=shown, decided=decided)
 
 
 def _searched(query: ElementQuery, seen: ProbeResult) -> dict[str, Any]:
@@ -254,17 +256,12 @@ def _searched(query: ElementQuery, seen: ProbeResult) -> dict[str, Any]:
 
 
 def _shown(query: ElementQuery) -> dict[str, str]:
-    shown: dict[str, str] = query.model_dump(exclude_none=True)
+    shown: dict[str, str] = json.loads(unmarked(query.model_dump_json(exclude_none=True)))
     return shown
 
 
 def _brief(result: PredicateResult) -> dict[str, Any]:
     return {"passed": result.passed, "reason": result.reason, **result.details}
-
-
-def text_matches(needle: str, haystack: str) -> bool:
-    """How every text is compared: contained after normalisation."""
-    return normalise(needle) in normalise(haystack)
 
 
 def failing(results: Sequence[PredicateResult]) -> PredicateResult | None:

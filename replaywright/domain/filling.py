@@ -9,7 +9,7 @@ from replaywright.domain.lists import list_parameter
 from replaywright.domain.predicates import fill_predicate, fill_query
 from replaywright.domain.steps import CellTest, Drag, Extract, ExtractField, ForEach, SelectOption, Step, Upload
 from replaywright.domain.targets import Target
-from replaywright.domain.templates import fill, generalise, lone_parameter, parameters_in
+from replaywright.domain.templates import fill, fill_wanted, generalise, lone_parameter, parameters_in
 from replaywright.domain.text import normalise
 from replaywright.errors import InputInvalid
 
@@ -160,7 +160,9 @@ def _filled_test(test: CellTest, values: Mapping[str, str]) -> CellTest:
     given = {name: re.escape(value) for name, value in values.items()} if test.matches is not None else values
     told = test.model_dump(exclude_none=True)
     filled = {
-        key: fill(one, given) if isinstance(one, str) else tuple(fill(each, given) for each in one)
+        key: (fill_wanted if key == "contains" else fill)(one, given)
+        if isinstance(one, str)
+        else tuple(fill(each, given) for each in one)
         for key, one in told.items()
     }
     return test.model_copy(update=filled)

@@ -16,7 +16,7 @@ from replaywright.domain.fingerprints import acts_of, digest
 from replaywright.domain.outcomes import ITEM_SKIPPED, StepOutcome
 from replaywright.domain.steps import ITEMS_FIELD, CellTest, ForEach, Step
 from replaywright.domain.templates import parameters_in, texts_of
-from replaywright.domain.text import normalise
+from replaywright.domain.text import contains, normalise
 from replaywright.errors import ActionFailed
 
 ITEMS_BYTES = 128 * 1024
@@ -133,8 +133,8 @@ def _cell(row: Mapping[str, str], column: str) -> str:
 
 def _tester(test: CellTest) -> Callable[[str], bool]:
     if test.contains is not None:
-        contained = normalise(test.contains)
-        return lambda text: contained in normalise(text)
+        wanted = test.contains
+        return lambda text: contains(text, wanted)
     if test.matches is not None:
         pattern = test.matches
         try:  # with the values of its parameters it may be larger than RE2 takes

@@ -54,6 +54,10 @@ class UnsafeRequest(Record):
     """Whether the connection broke: it may have got there or not."""
     fields: tuple[str, ...] = ()
     """Names of what it sends, never the values: see `press_grants.field_names`."""
+    sent_at: float = 0.0
+    """Unix seconds; 0 where nobody knows."""
+    equal_sent_at: float = 0.0
+    """When the step sent the same before: method, address and body; 0 where it did not."""
 
 
 class DownloadedFile(Record):
@@ -123,6 +127,8 @@ SERVER_ERROR = "server_error"
 """Reason of a step whose own request the site answered with an error."""
 UNANSWERED = "unanswered"
 """Warning of a step that was done by what the page shows, while its own site had not answered it in time."""
+SENT_TWICE = "sent_twice"
+"""Warning of a step with consequences whose page sent the same request a second time."""
 GATE_CUT = "gate_cut"
 """Reason of a commit step whose bytes the keeper's gate has thrown away."""
 DONE_BEFORE = "done_before"

@@ -15,7 +15,7 @@ from replaywright.domain import expressions
 from replaywright.domain.base import Authored
 from replaywright.domain.observed import ElementProbe, Probe, TextProbe
 from replaywright.domain.targets import ElementQuery
-from replaywright.domain.templates import fill, parameters_in, texts_of
+from replaywright.domain.templates import fill, fill_wanted, parameters_in, texts_of
 from replaywright.errors import InputInvalid
 
 TEXT_LIMIT = 2_000
@@ -42,7 +42,19 @@ class PredicateBase(Authored):
         return self.required is not False
 
 
-class UrlContains(PredicateBase):
+class Containing(PredicateBase):
+    """A condition on a text that stands in another one."""
+
+    substring: bool | None = None
+    """True: values of parameters are found inside of words, too, as `12` in `123`."""
+
+    @field_validator("substring")
+    @classmethod
+    def _words_go_without_saying(cls, substring: bool | None) -> bool | None:
+        return substring or None
+
+
+class UrlContains(Containing):
     url_contains: str = Field(min_length=1)
 
 
@@ -57,7 +69,7 @@ class UrlMatches(PredicateBase):
         return pattern
 
 
-class TitleContains(PredicateBase):
+class TitleContains(Containing):
     title_contains: str = Field(min_length=1)
     """Contained in the document's title, after normalisation."""
 
@@ -93,7 +105,7 @@ class Count(PredicateBase):
         return self
 
 
-class TextContains(PredicateBase):
+class TextContains(Containing):
     text_contains: str
     within: ElementQuery | None = None
 
@@ -154,7 +166,7 @@ class ResponseStatus(PredicateBase):
         return method and method.upper()
 
 
-class DialogSeen(PredicateBase):
+class DialogSeen(Containing):
     dialog_seen: str = Field(min_length=1)
     """Contained in the kind or text of a dialog that the step caused, after normalisation."""
 
@@ -271,6 +283,8 @@ Predicate = TypeAliasType(
     ],
 )
 
+_CONTAINED = frozenset({"name_contains", "text", "text_in"})
+"""Fields of a query whose text stands in another one."""
 _AnyPredicate = TypeVar("_AnyPredicate", bound=PredicateBase)
 
 
@@ -308,23 +322,30 @@ def fill_query(query: ElementQuery, values: Mapping[str, str]) -> ElementQuery:
     Raises:
         InputInvalid: nothing is left of it: every parameter in it is empty.
     """
-    told = query.model_dump(exclude_none=True, exclude={"within"})
-    filled = {key: _filled_texts(value, values) for key, value in told.items()}
+    told = query.model_dump(exclude_none=True, exclude={"within", "substring"})
+    filled: dict[str, Any] = {
+        key: _filled_texts(value, values, is_contained=key in _CONTAINED and not query.substring)
+        for key, value in told.items()
+    }
     if not any(filled.values()) and (told or query.within is None):
         raise InputInvalid(f"nothing is left of {query.model_dump(exclude_none=True)}: its parameters are all empty")
     if query.within is not None:
         filled["within"] = fill_query(query.within, values)
-    return ElementQuery(**filled)
+    return ElementQuery(**filled, substring=query.substring)
 
 
-def _filled_texts(value: str | tuple[str, ...], values: Mapping[str, str]) -> Any:
-    return fill(value, values) if isinstance(value, str) else tuple(fill(one, values) for one in value)
+def _filled_texts(value: str | tuple[str, ...], values: Mapping[str, str], *, is_contained: bool) -> Any:
+    with_values = fill_wanted if is_contained else fill
+    return with_values(value, values) if isinstance(value, str) else tuple(with_values(one, values) for one in value)
 
 
 def fill_predicate(predicate: _AnyPredicate, values: Mapping[str, str]) -> _AnyPredicate:
     """The predicate with its parameters' values. Secrets stay references: what is checked is never a secret."""
     given = {name: re.escape(value) for name, value in values.items()} if isinstance(predicate, UrlMatches) else values
     update = {name: _filled(getattr(predicate, name), given) for name in type(predicate).model_fields}
+    if isinstance(predicate, Containing) and not predicate.substring:
+        name = str(_kind(predicate))
+        update[name] = fill_wanted(getattr(predicate, name), values)
     return predicate.model_copy(update=update)
 
 

@@ -3,15 +3,43 @@
 from collections.abc import Sequence
 from urllib.parse import urlsplit
 
-from replaywright.domain.actions import Cause
+from replaywright.domain.actions import Cause, Effect
 from replaywright.domain.observed import PredicateResult
 from replaywright.domain.outcomes import Evidence, Proof, UnsafeRequest
-from replaywright.domain.steps import Click, DoubleClick, Drag, Press, Step
+from replaywright.domain.steps import (
+    Click,
+    DoubleClick,
+    Drag,
+    Fill,
+    Goto,
+    Paste,
+    Press,
+    Scroll,
+    SelectOption,
+    Step,
+    Switch,
+    Type,
+)
+
+READ_BACK = (Fill, Type, Paste, SelectOption, Switch, Goto, Scroll)
+"""Steps whose outcome is read from the page: a field, a checkbox, a selection, an address."""
 
 
 def needs_proof(step: Step) -> bool:
     """Whether the step only sets something off: what it was to lead to cannot be seen on its element."""
     return isinstance(step, Click | DoubleClick | Drag | Press)
+
+
+def effect_seen(step: Step, evidence: Evidence) -> Effect:
+    """Effect of a step by what the browser sent.
+
+    What a page sends beside a step whose outcome is read back (analytics, a draft that is saved) is no effect of the
+    step: performed again, it enters what is there. Only what has left the page with the request is gone.
+    """
+    left = Cause.NEW_DOCUMENT in evidence.causes and any(request.kind == "request" for request in evidence.requests)
+    if isinstance(step, READ_BACK) and (isinstance(step, Goto) or not left):
+        return Effect.READ
+    return evidence.observed_effect
 
 
 def proof_of(

@@ -84,6 +84,8 @@ class ElementQuery(Authored):
     """The escape hatch; does not look into shadow roots or frames."""
     within: "ElementQuery | None" = None
     """Only inside an element that matches this, in the same document."""
+    substring: bool | None = None
+    """True: values of parameters are found inside of words, too, as `12` in `123`."""
 
     @property
     def says_what_it_is(self) -> bool:
@@ -92,8 +94,8 @@ class ElementQuery(Authored):
 
     @model_validator(mode="after")
     def _says_something(self) -> "ElementQuery":
-        if not any(self.model_dump().values()):
-            fields = ", ".join(type(self).model_fields)
+        if not any(self.model_dump(exclude={"substring"}).values()):
+            fields = ", ".join(name for name in type(self).model_fields if name != "substring")
             raise ValueError(f"every element would match; give at least one of {fields}")
         if self.text_in and not self.role:
             raise ValueError("text_in would match whole pages; give a role with it, such as dialog or overlay")

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
+from replaywright.domain.text import EDGE
 from replaywright.errors import InputInvalid
 
 ITEM_NAME = r"[A-Za-z_][A-Za-z0-9_]*"
@@ -120,6 +121,15 @@ def fill(
         return values[name]
 
     return _PLACE.sub(value, text)
+
+
+def fill_wanted(text: str, values: Mapping[str, str]) -> str:
+    """Like `fill`, for a text that is looked for in others: each value is found as whole words only (`text.contains`).
+
+    Raises:
+        InputInvalid: `text` uses a parameter that has no value.
+    """
+    return fill(text, {name: f"{EDGE}{value}{EDGE}" if value else value for name, value in values.items()})
 
 
 def fill_canonical(text: str, values: Mapping[str, str]) -> str | list[Part]:

@@ -6,6 +6,11 @@ import unicodedata
 _QUOTES = str.maketrans({"‘": "'", "’": "'", "‚": "'", "‛": "'", "“": '"', "”": '"', "„": '"', "«": '"', "»": '"'})
 _INVISIBLE = re.compile("[\ue000-\uf8ff\U000f0000-\U0010ffff\u00ad\u200b-\u200f\u2060\ufeff]")
 _SPACE = re.compile(r"\s+")
+EDGE = "\u2060"
+"""Word joiner around a parameter's value in a text that is looked for: there only whole words match. `normalise` drops
+it, so that texts which must be equal are compared without it."""
+_UNSPACED = ("CJK", "HIRAGANA", "KATAKANA", "HANGUL", "THAI", "LAO", "KHMER", "MYANMAR")
+"""Scripts that put no blanks between words or before particles, as Unicode's character names begin."""
 _LIVE = re.compile(r"(?=://)|(?<=www)(?=\.)|(?=@)|(?<=\])(?=[(\[])|(?<=<)(?=[a-z/!?])", re.IGNORECASE)
 _LINKED = re.compile(r"(?=://)|(?<=www)(?=\.)|(?=@)", re.IGNORECASE)
 
@@ -19,6 +24,41 @@ def normalise(text: str) -> str:
         return _SPACE.sub(" ", text).strip().lower()
     plain = _INVISIBLE.sub("", unicodedata.normalize("NFKC", text)).translate(_QUOTES)
     return _SPACE.sub(" ", plain).strip().lower()
+
+
+def contains(haystack: str, needle: str) -> bool:
+    """Say if `needle` stands in `haystack` after normalisation; where it has an `EDGE`, only as whole words.
+
+    The page script has the same function (`contains` in `browser/page/text.js`); a test compares the two.
+    """
+    return found_whole(normalise(haystack), normalise(needle), needle)
+
+
+def found_whole(haystack: str, needle: str, marked: str) -> bool:
+    """Say if `needle` stands in `haystack` as it is; `marked` is the needle with its edges."""
+    opens, closes = marked.strip().startswith(EDGE), marked.strip().endswith(EDGE)
+    at = haystack.find(needle)
+    while needle and at >= 0:
+        end = at + len(needle)
+        starts = not opens or is_word_edge(haystack[at - 1 : at] if at else "", needle[0])
+        if starts and (not closes or is_word_edge(needle[-1], haystack[end : end + 1])):
+            return True
+        at = haystack.find(needle, at + 1)
+    return not needle
+
+
+def is_word_edge(before: str, after: str) -> bool:
+    """Say if a word may end between two characters; "" stands for the end of the text."""
+    return not (before and after) or any(
+        not (c.isalnum() or c == "_" or unicodedata.category(c)[0] == "M")
+        or unicodedata.name(c, "").startswith(_UNSPACED)
+        for c in (before, after)
+    )
+
+
+def unmarked(text: str) -> str:
+    """`text` without edges of values."""
+    return text.replace(EDGE, "")
 
 
 def tokens(text: str) -> frozenset[str]:

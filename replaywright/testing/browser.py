@@ -6,7 +6,7 @@ from typing import Any
 
 from replaywright.domain.actions import Action, Cause
 from replaywright.domain.checkpoints import PageState
-from replaywright.domain.evaluation import evaluate, failing, text_matches
+from replaywright.domain.evaluation import evaluate, failing
 from replaywright.domain.loops import items_of
 from replaywright.domain.matching import Candidate, Decision, decide_identified, decide_similar
 from replaywright.domain.observed import (
@@ -28,7 +28,7 @@ from replaywright.domain.snapshots import Element, Snapshot
 from replaywright.domain.steps import ITEMS_FIELD, Extract, ForEach, Goto, SelectOption, action_of, names_element
 from replaywright.domain.targets import ElementQuery, Target
 from replaywright.domain.templates import fill
-from replaywright.domain.text import normalise
+from replaywright.domain.text import contains, normalise
 from replaywright.errors import (
     ActionFailed,
     ReplaywrightError,
@@ -325,11 +325,11 @@ class FakeBrowserSession:
         contained = {(query.name_contains, target.name), (query.text, text)}
         return (
             (query.name_in is None or normalise(target.name) in map(normalise, query.name_in))
-            and (query.text_in is None or any(text_matches(wanted, text) for wanted in query.text_in))
+            and (query.text_in is None or any(contains(text, wanted) for wanted in query.text_in))
             and (query.within is None or _stands_in(query.within, target))
             and all(wanted is None or wanted == seen for wanted, seen in equal)
             and all(wanted is None or normalise(wanted) == normalise(seen) for wanted, seen in same_text)
-            and all(wanted is None or text_matches(wanted, seen) for wanted, seen in contained)
+            and all(wanted is None or contains(seen, wanted) for wanted, seen in contained)
         )
 
     def _value(self, key: str) -> str:
@@ -429,10 +429,10 @@ class FakeBrowserSession:
             return ProbeResult(count=len(found), elements=tuple(self._state(key) for key in found[:3]))
         if probe.within is not None:
             inside = [key for key, element in visible.items() if self._matches(probe.within, key, element)]
-            return ProbeResult(count=sum(text_matches(probe.text, visible[key].target.text) for key in inside))
+            return ProbeResult(count=sum(contains(visible[key].target.text, probe.text) for key in inside))
         texts = [*self.site.page(self.url).texts, *self._shown]
         texts += [element.target.text or element.target.name for element in visible.values()]
-        return ProbeResult(count=sum(text_matches(probe.text, text) for text in texts))
+        return ProbeResult(count=sum(contains(text, probe.text) for text in texts))
 
     def _state(self, key: str) -> ElementState:
         target = self._elements[key].target

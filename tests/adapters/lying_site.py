@@ -21,6 +21,8 @@ DESK = """<!doctype html><title>Desk</title>
 <button data-save="break">Save on a broken line</button>
 <button id="regret">Save and regret</button>
 <button data-save="200">Save in earnest</button>
+<button data-save="200" data-times="2">Save twice over</button>
+<label>Remark <input id="remark"></label> <label>Stubborn <input id="stubborn"></label>
 <button id="late">Get ready</button>
 <button id="nothing">Do nothing</button>
 <button id="ripple">Only ripple</button>
@@ -41,7 +43,8 @@ DESK = """<!doctype html><title>Desk</title>
   let ticks = 0;
   setInterval(() => by("clock").textContent = "10:00:0" + ++ticks % 10, 100);
   for (const button of document.querySelectorAll("[data-save]")) button.onclick = async () => {
-    const { save, ms = 0, early, counted } = button.dataset;
+    const { save, ms = 0, early, counted, times = 1 } = button.dataset;
+    for (let more = 1; more < times; more++) fetch(`/save?status=${save}&ms=${ms}`, { method: "POST" });
     if (early !== undefined) saved();
     if (counted !== undefined) await fetch("/visit", { method: "POST" });
     const answer = await fetch(`/save?status=${save}&ms=${ms}`, { method: "POST" }).catch(() => ({ ok: true }));
@@ -63,6 +66,14 @@ DESK = """<!doctype html><title>Desk</title>
     const script = document.createElement("script");
     script.src = "/count.js";
     document.head.append(script);
+  };
+  by("remark").oninput = () => {
+    navigator.sendBeacon("/beacon", "typed");
+    fetch("/save?status=500", { method: "POST" });
+  };
+  by("stubborn").oninput = ({ target }) => {
+    navigator.sendBeacon("/beacon", "typed");
+    target.value = "what I like";
   };
   by("beacon").onclick = () => navigator.sendBeacon("/beacon", "one more");
 </script>"""

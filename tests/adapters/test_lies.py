@@ -1,18 +1,20 @@
 """What is reported of a site that cannot be believed: the right reason, and never a success that is none."""
 
+import re
 from collections.abc import Iterator
 
 import pytest
 
 from replaywright.browser.session import ChromiumSession
 from replaywright.domain.actions import Effect
-from replaywright.domain.outcomes import SERVER_ERROR, UNPROVEN, Proof, Status, StepOutcome
+from replaywright.domain.outcomes import SENT_TWICE, SERVER_ERROR, UNPROVEN, Proof, Status, StepOutcome
 from tests.adapters import lying_site
 from tests.adapters.acting import Acting
 from tests.adapters.lying_site import LyingSite
 from tests.adapters.steps import PREDICATE, button, link, says
 
 SAVED = [{**says("Saved!"), "within_ms": 500}]
+TIME = r"\d\d:\d\d:\d\d\.\d{3}"
 NO_ALERT = {"not_exists": {"role": "alert"}, "within_ms": 100}
 
 
@@ -83,6 +85,32 @@ async def test_an_error_beside_a_success_is_warned_of(acting: Acting) -> None:
 
     assert ended(outcome) == (Status.DONE, "")
     assert [warning.partition(":")[0] for warning in outcome.warnings] == [SERVER_ERROR]
+
+
+async def test_a_page_that_submits_twice_is_warned_of_with_both_times(acting: Acting, lies: LyingSite) -> None:
+    outcome = await acting.do("click", button("Save twice over"), expect=SAVED, effect="commit")
+
+    assert ended(outcome) == (Status.DONE, "")
+    assert lies.posts == ["/save", "/save"]
+    [warning] = outcome.warnings
+    assert re.fullmatch(
+        rf"{SENT_TWICE}: POST .*/save was sent at {TIME} and, the same again, at {TIME} \(UTC\)", warning
+    )
+
+
+async def test_what_a_page_sends_while_it_is_filled_in_is_no_effect_of_the_field(acting: Acting) -> None:
+    outcome = await acting.do("fill", {"label": "Remark"}, value="hello")
+
+    assert (ended(outcome), outcome.effect) == ((Status.DONE, ""), Effect.READ)
+    assert {request.kind for request in outcome.evidence.requests} == {"beacon", "request"}
+
+
+async def test_a_field_that_does_not_take_a_text_is_told_with_both_texts_and_is_not_in_doubt(acting: Acting) -> None:
+    outcome = await acting.do("fill", {"label": "Stubborn"}, value="hello", timeout_ms=4000)
+
+    assert ended(outcome) == (Status.UNMET, "value_differs")
+    assert outcome.effect.repeatable
+    assert outcome.message == "entered was 'hello', and the field holds 'what I like'"
 
 
 async def test_a_page_that_says_saved_is_not_believed_when_the_connection_broke(acting: Acting) -> None:

@@ -1,5 +1,6 @@
 """The page agent prepares elements, guards the input and says what it saw, in a real Chromium."""
 
+import itertools
 import json
 import unicodedata
 
@@ -8,7 +9,8 @@ import pytest
 from replaywright.browser.page import page_agent_source
 from replaywright.domain.observed import ProbeResult
 from replaywright.domain.targets import Target
-from replaywright.domain.text import normalise
+from replaywright.domain.templates import fill_wanted
+from replaywright.domain.text import contains, normalise
 from tests.pages.harness import AgentPage, Json
 
 SEND = "<main><h1>Mail</h1><button onclick=\"document.title='sent'\">Send</button><p>Words</p></main>"
@@ -571,3 +573,18 @@ async def test_normalise_is_the_same_in_the_page_and_in_python(agent: AgentPage)
         (text, normalise(text), told) for text, told in zip(texts, seen, strict=True) if normalise(text) != told
     ]
     assert different == []
+
+
+async def test_containment_is_the_same_in_the_page_and_in_python(agent: AgentPage) -> None:
+    await agent.show(SEND)
+    around = ["", "\u0301", *" aZ1_éßяنไ中カ한ि🙂𝐀-."]
+    wanted = [fill_wanted(text, {"n": value}) for text in ("{{n}}", "no {{n}}") for value in ("12", "中", "é", "🙂")]
+    pairs = [
+        (f"{before}{needle}{after}", needle) for needle in wanted for before, after in itertools.product(around, around)
+    ]
+
+    told = await agent.call(f"{json.dumps(pairs)}.map(([text, wanted]) => replaywright.contains(text, wanted))")
+
+    different = [pair for pair, seen in zip(pairs, told, strict=True) if contains(*pair) != seen]
+    assert different == []
+    assert {True, False} == set(told)

@@ -23,6 +23,7 @@ _SIGNED = "tests/adapters/test_signed_records.py::"
 _UPLOADS = "tests/unit/test_uploads.py::"
 _ELSEWHERE = "tests/unit/test_files_from_elsewhere.py::"
 _EXPRESSIONS = "tests/unit/test_domain_expressions.py::"
+_LIES = "tests/adapters/test_lies.py::"
 _LOCAL = "tests/workflows/test_local_steps.py::"
 _STEERING = "tests/workflows/test_steering.py::"
 _RECOVERY = "tests/workflows/test_recovery.py::"
@@ -37,6 +38,38 @@ _NOT_LET_GO = "test_what_the_ledger_does_not_let_go_never_leaves_and_is_in_doubt
 _SERVER_SAYS_NO = "test_a_page_that_says_sent_is_not_believed_when_its_server_says_no"
 
 WORKFLOW = (
+    Mutant(
+        "values found inside of words",
+        "values of parameters are found as whole words in what is looked for",
+        "replaywright/domain/templates.py",
+        'f"{EDGE}{value}{EDGE}" if value else value',
+        "value",
+        ("tests/unit/test_domain_predicates.py::test_values_of_parameters_are_found_as_whole_words",),
+    ),
+    Mutant(
+        "whole words in Python only",
+        "the page compares whole words, as Python does",
+        "replaywright/browser/page/text.js",
+        "if (starts && (!closes || isWordEdge(",
+        "if (starts || (!closes || isWordEdge(",
+        ("tests/adapters/test_page_agent.py::test_containment_is_the_same_in_the_page_and_in_python",),
+    ),
+    Mutant(
+        "what is sent beside a field",
+        "a step that is read back is judged by reading back, whatever the page sends meanwhile",
+        "replaywright/domain/proof.py",
+        "if isinstance(step, READ_BACK) and",
+        "if not step and",
+        (_LIES + "test_what_a_page_sends_while_it_is_filled_in_is_no_effect_of_the_field",),
+    ),
+    Mutant(
+        "a second sending untold",
+        "a page that sends the same request again is warned of",
+        "replaywright/browser/evidence.py",
+        "earlier = self._sent.get(digest, 0.0)",
+        "earlier = 0.0",
+        (_LIES + "test_a_page_that_submits_twice_is_warned_of_with_both_times",),
+    ),
     Mutant(
         "hard links uploaded",
         "a file with several names is not uploaded",

@@ -12,6 +12,7 @@ from replaywright.domain.predicates import TextContains
 from replaywright.domain.runs import step_title
 from replaywright.domain.steps import Drag, Extract, Step
 from replaywright.domain.targets import ElementQuery, Target
+from replaywright.domain.text import EDGE
 from replaywright.errors import InputInvalid
 
 STEPS: TypeAdapter[Step] = TypeAdapter(Step)
@@ -41,7 +42,7 @@ def test_a_step_is_filled_wherever_it_names_a_parameter() -> None:
 
     assert filled.instruction == "the mail to ada@example.com"
     assert getattr(filled, "target", None) == ElementQuery(name="To ada@example.com")
-    assert filled.expect == (TextContains(text_contains="ada@example.com"),)
+    assert filled.expect == (TextContains(text_contains=f"{EDGE}ada@example.com{EDGE}"),)
 
 
 def test_the_element_that_is_dropped_on_may_be_named_by_a_parameter() -> None:

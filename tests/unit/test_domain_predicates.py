@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import TypeAdapter, ValidationError
 
-from replaywright.domain.evaluation import URL_LIMIT, CustomPredicate, evaluate, failing, text_matches
+from replaywright.domain.evaluation import URL_LIMIT, CustomPredicate, evaluate, failing
 from replaywright.domain.observed import (
     AssertionContext,
     ElementProbe,
@@ -31,6 +31,7 @@ from replaywright.domain.predicates import (
     probes_of,
 )
 from replaywright.domain.targets import ElementQuery
+from replaywright.domain.text import EDGE, contains
 from replaywright.errors import InputInvalid
 
 ADAPTER: TypeAdapter[Any] = TypeAdapter(Predicate)
@@ -245,7 +246,7 @@ def test_parameters_are_filled_everywhere_and_taken_literally_in_patterns() -> N
     assert ADAPTER.dump_python(filled, exclude_none=True, mode="json") == {
         "all_of": [
             {"url_matches": r"^https://a\.b$"},
-            {"any_of": [{"text_contains": "to a.b", "within": {"name": "a.b"}}]},
+            {"any_of": [{"text_contains": f"to {EDGE}a.b{EDGE}", "within": {"name": "a.b"}}]},
             {"not_": {"value_equals": "a.b", "of": {"label": "a.b"}}},
             {"not_exists": {"text": "{{secret:P}}"}},
         ]
@@ -258,8 +259,49 @@ def test_a_query_of_which_nothing_is_left_is_refused_and_does_not_match_everythi
 
 
 def test_texts_compare_as_a_reader_sees_them() -> None:
-    assert text_matches("it’s  here", "Look: IT'S\u00a0here")
-    assert not text_matches("here it", "it here")
+    assert contains("Look: IT'S\u00a0here", "it’s  here")
+    assert not contains("it here", "here it")
+
+
+@pytest.mark.parametrize(
+    ("template", "text", "holds"),
+    [
+        ("order {{n}}", "order 12 was placed", True),
+        ("order {{n}}", "order 123 was placed", False),
+        ("{{n}} orders", "12 orders", True),
+        ("{{n}} orders", "412 orders", False),
+        ("{{n}}", "order 312, order 12", True),
+        ("Order{{n}}", "my preorder12", True),
+        ("no {{n}}.", "no 12.", True),
+        ("{{name}}", "joann@x.example", False),
+        ("{{name}}", "ann@x.example", True),
+        ("{{name}}", "ann_b", False),
+        ("{{word}}", "这是一封测试邮件", True),
+        ("第{{n}}号", "第12号", True),
+        ("order 1", "order 123", True),
+    ],
+)
+def test_values_of_parameters_are_found_as_whole_words(template: str, text: str, holds: bool) -> None:
+    values = {"n": "12", "name": "ann", "word": "测试邮件"}
+    said = AssertionContext(url=f"https://x.example/{text}", title=text, dialogs=(text,))
+
+    for kind in ("title_contains", "dialog_seen", "url_contains"):
+        filled = fill_predicate(parse({kind: template}), values)
+        if kind != "url_contains" or template in ("{{n}}", "{{name}}"):
+            assert evaluate(filled, said).passed is holds, kind
+
+
+def test_values_are_found_inside_of_words_where_the_author_says_so() -> None:
+    said = AssertionContext(url=URL, title="order 123")
+    filled = fill_predicate(parse({"title_contains": "order {{n}}", "substring": True}), {"n": "12"})
+
+    assert evaluate(filled, said).passed
+
+
+def test_a_message_shows_a_value_as_it_was_given() -> None:
+    result = evaluate(fill_predicate(parse({"title_contains": "order {{n}}"}), {"n": "12"}), context())
+
+    assert result.details["expected"] == "order 12"
 
 
 def test_a_text_of_which_nothing_is_left_is_in_every_page_and_not_asked_for() -> None:

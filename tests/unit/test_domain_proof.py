@@ -2,10 +2,19 @@
 
 import pytest
 
-from replaywright.domain.actions import Cause
+from replaywright.domain.actions import Cause, Effect
 from replaywright.domain.observed import PredicateResult
 from replaywright.domain.outcomes import Evidence, Proof, UnsafeRequest
-from replaywright.domain.proof import failed_requests, is_open, is_same_site, proof_of, refused_by, unanswered
+from replaywright.domain.proof import (
+    effect_seen,
+    failed_requests,
+    is_open,
+    is_same_site,
+    proof_of,
+    refused_by,
+    unanswered,
+)
+from tests.unit.staged import step
 
 HELD, NOT_YET = PredicateResult(passed=True, reason="holds"), PredicateResult(passed=False, reason="text_missing")
 UNTOLD = PredicateResult(passed=False, reason="no_answer", decided=False)
@@ -102,3 +111,26 @@ def test_a_refusal_is_final_and_a_failure_is_open(status: int, is_open_now: bool
 )
 def test_addresses_of_one_site_are_told_from_others(left: str, right: str, same: bool) -> None:
     assert is_same_site(left, right) is is_same_site(right, left) is same
+
+
+LOADED = (Cause.NEW_DOCUMENT,)
+
+
+@pytest.mark.parametrize(
+    ("action", "causes", "kind", "effect"),
+    [
+        ("fill", (), "request", Effect.READ),
+        ("fill", (), "beacon", Effect.READ),
+        ("fill", LOADED, "following", Effect.READ),
+        ("fill", LOADED, "request", Effect.COMMIT),
+        ("goto", LOADED, "request", Effect.READ),
+        ("click", (), "request", Effect.COMMIT),
+        ("click", (), "beacon", Effect.COMMIT),
+    ],
+)
+def test_what_a_page_sends_beside_a_step_that_is_read_back_is_no_effect_of_it(
+    action: str, causes: tuple[Cause, ...], kind: str, effect: Effect
+) -> None:
+    more = {"fill": {"value": "x"}, "goto": {"url": URL}, "click": {}}[action]
+
+    assert effect_seen(step(action, "it", **more), Evidence(causes=causes, requests=(post(200, kind=kind),))) is effect

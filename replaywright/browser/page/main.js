@@ -77,6 +77,7 @@ const api = {
   /** For tests and for the recorder: what would be recorded of an element. */
   describe: (element) => describe(element),
   normalise,
+  contains,
 };
 Object.defineProperty(globalThis, "replaywright", { value: Object.freeze(api) });
 

@@ -99,9 +99,7 @@ function answersTo(element, query, reading) {
     if (normalise(placeholder) !== normalise(query.placeholder)) return false;
   }
   if (given(query.name) && normalise(nameForQuery(element, query, reading)) !== normalise(query.name)) return false;
-  if (query.name_contains && !normalise(nameForQuery(element, query, reading)).includes(normalise(query.name_contains))) {
-    return false;
-  }
+  if (query.name_contains && !contains(nameForQuery(element, query, reading), query.name_contains)) return false;
   if (query.name_in && !normalisedOf(query.name_in).includes(normalise(nameForQuery(element, query, reading)))) return false;
   if (query.label) {
     const role = roleOf(element, reading);
@@ -109,10 +107,10 @@ function answersTo(element, query, reading) {
     const labelled = bareLabel(labelOf(element, role, reading)) === wanted || bareLabel(nameOf(element, reading)) === wanted;
     if (!labelled) return false;
   }
-  if (query.text && !normalise(readingText(element, reading)).includes(normalise(query.text))) return false;
+  if (query.text && !contains(readingText(element, reading), query.text)) return false;
   if (query.text_in) {
-    const text = normalise(readingText(element, reading));
-    if (!normalisedOf(query.text_in).some((wanted) => text.includes(wanted))) return false;
+    const text = readingText(element, reading);
+    if (!query.text_in.some((wanted) => contains(text, wanted))) return false;
   }
   return true;
 }
@@ -165,7 +163,8 @@ function findAll(query, reading) {
 
 /** Only the innermost elements with a text: their ancestors have it too. */
 function innermostWith(query, reading) {
-  const needle = normalise(query.text);
+  const wanted = wantedOf(query.text);
+  const needle = wanted.needle;
   const found = [];
   const visit = (element) => {
     if (NO_TEXT.has(tagOf(element)) || !reading.isShown(element)) return false;
@@ -176,7 +175,7 @@ function innermostWith(query, reading) {
     let inside = false;
     for (const child of flatChildren(element)) if (isElement(child) && visit(child)) inside = true;
     if (inside) return true;
-    if (!normalise(readingText(element, reading)).includes(needle)) return false;
+    if (standsAt(normalise(readingText(element, reading)), wanted) < 0) return false;
     if (answersTo(element, { ...query, text: null }, reading)) found.push(element);
     return true;
   };
@@ -231,26 +230,28 @@ function pageLines(reading) {
   return reading.lines;
 }
 
-function occurrences(needle, haystack) {
-  if (!needle) return 0;
+function occurrences(text, haystack) {
+  if (!text.needle) return 0;
   let count = 0;
-  for (let at = haystack.indexOf(needle); at >= 0; at = haystack.indexOf(needle, at + needle.length)) count++;
+  for (let at = standsAt(haystack, text); at >= 0; at = standsAt(haystack, text, at + text.needle.length)) count++;
   return count;
 }
 
 function answerText(probe, reading, wanted) {
-  const needle = normalise(probe.text);
+  const text = wantedOf(probe.text);
+  const needle = text.needle;
+  const stands = (line) => standsAt(normalise(line), text) >= 0;
   if (probe.within) {
     const scopes = findAll(probe.within, reading);
-    const found = scopes.filter((element) => needle && normalise(readingText(element, reading)).includes(needle));
+    const found = scopes.filter((element) => needle && stands(readingText(element, reading)));
     const nearest = found.length || !wanted.nearest ? [] : nearestLines(needle, scopes.slice(0, 20)
       .flatMap((element) => readingText(element, reading).split("\n")));
     return { count: found.length, elements: found.slice(0, STATES_SHOWN).map((e) => elementState(e, reading)), nearest };
   }
   const lines = pageLines(reading);
-  const count = occurrences(needle, reading.pageText);
+  const count = occurrences(text, reading.pageText);
   if (!count) return { count, elements: [], nearest: wanted.nearest ? nearestLines(needle, lines) : [] };
-  const holding = lines.filter((line) => normalise(line).includes(needle)).slice(0, STATES_SHOWN);
+  const holding = lines.filter(stands).slice(0, STATES_SHOWN);
   const elements = holding.map((line) => ({ role: "", name: "", text: cut(line, 200), value: "", visible: true, focused: false }));
   return { count, elements, nearest: [] };
 }

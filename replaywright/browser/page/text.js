@@ -14,6 +14,42 @@ function normalise(text) {
   return plain.replace(SPACE, " ").replace(/^ | $/g, "").toLowerCase();
 }
 
+/** Around a parameter's value in a text that is looked for: there only whole words match. `normalise` drops it. */
+const EDGE = "\u2060";
+const UNSPACED = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}]/u;
+const WORD_PART = /[\p{L}\p{N}\p{M}_]/u;
+
+const isWordEdge = (before, after) =>
+  !before || !after || [before, after].some((char) => !WORD_PART.test(char) || UNSPACED.test(char));
+
+/** A text that is looked for: normalised, and whether it begins and ends with whole words. */
+function wantedOf(text) {
+  const trimmed = text.trim();
+  return { needle: normalise(text), opens: trimmed.startsWith(EDGE), closes: trimmed.endsWith(EDGE) };
+}
+
+/** The whole character that ends before, or begins at, a place of a text; empty beyond its ends. */
+const charBefore = (text, at) => {
+  if (at <= 0) return "";
+  const low = text.charCodeAt(at - 1);
+  return low >= 0xdc00 && low <= 0xdfff ? text.slice(Math.max(0, at - 2), at) : text[at - 1];
+};
+const charAt = (text, at) => (at < text.length ? String.fromCodePoint(text.codePointAt(at)) : "");
+
+/** Where the wanted text stands in a normalised one, from `from` on; -1 for nowhere. As replaywright.domain.text. */
+function standsAt(haystack, { needle, opens, closes }, from = 0) {
+  for (let at = haystack.indexOf(needle, from); at >= 0; at = haystack.indexOf(needle, at + 1)) {
+    if (!needle) return at;
+    const end = at + needle.length;
+    const starts = !opens || isWordEdge(charBefore(haystack, at), charAt(needle, 0));
+    if (starts && (!closes || isWordEdge(charBefore(needle, needle.length), charAt(haystack, end)))) return at;
+  }
+  return -1;
+}
+
+/** Whether `needle` stands in `haystack` after normalisation. Equals replaywright.domain.text.contains. */
+const contains = (haystack, needle) => standsAt(normalise(haystack), wantedOf(needle)) >= 0;
+
 /** More than single spaces between words. */
 const UNEVEN = /[\s\u200b]{2}|[^\S ]|\u200b/;
 
