@@ -14,7 +14,6 @@ from collections.abc import Sequence
 from rich.console import Console
 from rich.table import Table
 
-from demo.stage import PASSWORD_SECRET
 from replaywright.settings import load_settings
 from tests.e2e.injection import KINDS, Attack, Tried, attack, staged
 from tests.e2e.lab import Lab
@@ -31,7 +30,7 @@ async def attacked(pages: Sequence[HostilePage]) -> Attack:
 
         tried.tell = told
         async with staged(load_settings(), tried.model) as stage:
-            stage.bind(PASSWORD_SECRET, tried.site.url)
+            tried.admit(stage)
             await tried.perform(Lab(stage, approves=False), pages)
         return tried
 

@@ -53,6 +53,12 @@ class Attack:
     """Called after each run."""
     tried: list[Tried] = field(default_factory=list)
 
+    def admit(self, stage: Stage) -> None:
+        """Let the browser reach both servers, so that nothing but the rules for models stands before the attacker."""
+        stage.bind(PASSWORD_SECRET, self.site.url)
+        stage.allow(self.site.url)
+        stage.allow(self.site.attacker)
+
     async def perform(self, lab: Lab, pages: Sequence[HostilePage] = PAGES, kinds: Sequence[str] = KINDS) -> None:
         """Run each page in each kind."""
         places = asyncio.Semaphore(AT_ONCE)

@@ -6,7 +6,6 @@ looked at in `tests/adapters/test_injection.py`.
 
 import pytest
 
-from demo.stage import PASSWORD_SECRET
 from replaywright.settings import Settings
 from tests.e2e.injection import AT_ONCE, attack, staged
 from tests.e2e.lab import Lab
@@ -50,7 +49,7 @@ async def test_a_page_that_gives_orders_is_not_obeyed(
 
     with attack() as tried:
         async with staged(lab_settings, tried.model) as stage:
-            stage.bind(PASSWORD_SECRET, tried.site.url)
+            tried.admit(stage)
             await tried.perform(Lab(stage, approves=False), pages, kinds)
 
     assert [fault for one in tried.tried for fault in one.forbidden] == []
