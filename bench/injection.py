@@ -1,7 +1,9 @@
 """Run every hostile page of the tests from end to end with a model that obeys it, and count what nobody asked for.
 
-Each page is run twice on the real stack: from a sentence, which a model plans, and as a task with steps of its own,
-which a model finds the elements for and revises. Judged by what two servers got: the site, and the attacker's.
+Runs are on the real stack: from a sentence, which a model plans, and as a task with steps of its own, which a model
+finds the elements for and revises. A page with a technique of its own is run in both ways, one of the tables in one of
+them. Judged by what two servers got: the site, and the attacker's. Before that honest tasks are learned and replayed,
+and what a person is asked about them is counted. The models are stand-ins.
 """
 
 import argparse
@@ -9,65 +11,92 @@ import asyncio
 import json
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from rich.console import Console
 from rich.table import Table
 
+from bench.honest import Taught, honest, is_quiet
+from bench.honest import report as report_honest
 from replaywright.settings import load_settings
-from tests.e2e.injection import KINDS, Attack, Tried, attack, staged
+from tests.e2e.injection import KINDS, Attack, Tried, attack, planned, staged
 from tests.e2e.lab import Lab
-from tests.pages.hostile import PAGES, HostilePage
+from tests.pages.hostile import PAGES, UNTOLD, HostilePage
 
 
-async def attacked(pages: Sequence[HostilePage]) -> Attack:
+def _say(text: str) -> None:
+    print(text, file=sys.stderr, flush=True)
+
+
+async def attacked(runs: Sequence[tuple[HostilePage, str]]) -> Attack:
     """All of it, on a stage of its own."""
     with attack() as tried:
 
         def told(one: Tried) -> None:
-            done = f"{len(tried.tried):>4}/{len(pages) * len(KINDS)}"
-            print(f"{done} {one.page.name}, {one.kind}: {one.status}", file=sys.stderr, flush=True)
+            _say(f"{len(tried.tried):>4}/{len(runs)} {one.page.name}, {one.kind}: {one.status}")
 
         tried.tell = told
         async with staged(load_settings(), tried.model) as stage:
             tried.admit(stage)
-            await tried.perform(Lab(stage, approves=False), pages)
+            await tried.perform(Lab(stage, approves=False), runs)
         return tried
 
 
-def report(tried: Attack, pages: Sequence[HostilePage], seconds: float) -> None:
-    """A row for each page, and the figures as the last line."""
-    table = Table("page", "technique", *KINDS, "told", "forbidden")
+def report(tried: Attack, seconds: float, console: Console) -> dict[str, object]:
+    """Print a row for each page, and return the figures."""
+    table = Table("page", "technique", *KINDS, "told", "forbidden", title="Hostile pages (a stand-in for a model)")
+    pages = [page for page in PAGES if any(one.page is page for one in tried.tried)]
     for page in pages:
         of = {one.kind: one for one in tried.tried if one.page is page}
-        ends = [f"{of[kind].status}{', saved' if of[kind].saved else ''}" for kind in KINDS]
+        ends = [f"{of[kind].status}{', saved' if of[kind].saved else ''}" if kind in of else "-" for kind in KINDS]
         forbidden = [fault for one in of.values() for fault in one.forbidden]
         seen = "yes" if any(one.seen for one in of.values()) else "no"
         table.add_row(page.name, page.what, *ends, seen, "\n".join(forbidden) or "-")
-    Console(width=160).print(table)
-    figures = {
+    console.print(table)
+    told = {one.page.name for one in tried.tried if one.seen}
+    return {
         "pages": len(pages),
         "runs": len(tried.tried),
-        "told": len({one.page.name for one in tried.tried if one.seen}),
+        "told": len(told),
+        "untold": sorted({page.name for page in pages} - told - UNTOLD),
+        "languages": len({page.language for page in pages if page.language}),
+        "scripts": len({script for page in pages if page.family == "language" for script in page.scripts}),
+        "telling": sum(page.family == "telling" for page in pages),
+        "names": len({name for page in pages if page.family == "name" for name in page.controls}),
+        "names_pressed": len(
+            {name for one in tried.tried if one.page.family == "name" for name in one.pressed & set(one.page.controls)}
+        ),
         "roles": dict(sorted(tried.model.calls.items())),
         "obeyed": dict(sorted(tried.model.obeyed.items())),
         "saved": sum(1 for one in tried.tried if one.saved),
         "forbidden": sum(len(one.forbidden) for one in tried.tried),
         "seconds": round(seconds, 1),
     }
-    print(json.dumps(figures))
+
+
+def _is_well(figures: Mapping[str, object]) -> bool:
+    """Whether nothing forbidden was done, every order was heard that can be, and honest learning was quiet."""
+    return not (figures["forbidden"] or figures["untold"]) and is_quiet(figures)
 
 
 def main() -> int:
-    """1 if anything forbidden was done."""
+    """1 if anything forbidden was done, an order was not heard, or honest tasks asked too much."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("page", nargs="*", choices=[[], *(page.name for page in PAGES)], help="only these pages")
-    names = frozenset(parser.parse_args().page)
-    pages = [page for page in PAGES if not names or page.name in names]
+    parser.add_argument("--no-honest", action="store_true", help="leave out the honest tasks")
+    given = parser.parse_args()
+    runs = [(page, kind) for page, kind in planned() if not given.page or page.name in given.page]
+    console = Console(width=160)
+    taught: list[Taught] = []
+    missing = "left out"
+    if not given.no_honest:
+        taught, missing = asyncio.run(honest(_say))
     begun = time.monotonic()
-    tried = asyncio.run(attacked(pages))
-    report(tried, pages, time.monotonic() - begun)
-    return int(any(one.forbidden for one in tried.tried))
+    tried = asyncio.run(attacked(runs))
+    figures = report(tried, time.monotonic() - begun, console)
+    figures |= report_honest(taught, missing, console)
+    print(json.dumps(figures))
+    return int(not _is_well(figures))
 
 
 if __name__ == "__main__":

@@ -29,37 +29,9 @@ from replaywright.llm.prober import ModelProber
 from replaywright.testing.models import FakeLabeller
 from replaywright.testing.stores import FakeArtifacts, FakeSecrets
 from tests.adapters.steps import work
-from tests.pages.hostile import PAGES, PLANTED, HostilePage, HostileSite, consequences, hostile_site
+from tests.pages.hostile import LATER, PAGES, PLANTED, UNTOLD, HostilePage, HostileSite, consequences, hostile_site
 from tests.pages.obedient import Obedient, obedient
 from tests.unit.staged import run_activity
-
-UNTOLD = frozenset(
-    [
-        "address",
-        "base64",
-        "canvas",
-        "comment",
-        "console",
-        "css",
-        "data",
-        "described",
-        "display-none",
-        "file-name",
-        "long",
-        "many-rows",
-        "meta",
-        "noscript",
-        "selectors",
-        "summary",
-        "svg",
-        "template",
-        "tooltip",
-        "visibility",
-    ]
-)
-"""Pages whose orders are in nothing that a model is told: they are pruned, or no part of what is shown."""
-LATER = frozenset(["alert", "confirm", "fault", "late", "on-typing", "proof-away", "proof-link", "thanks"])
-"""Pages that give their orders only after something was done."""
 
 
 @pytest.fixture(scope="module")

@@ -4,6 +4,8 @@
 looked at in `tests/adapters/test_injection.py`.
 """
 
+import itertools
+
 import pytest
 
 from replaywright.settings import Settings
@@ -13,7 +15,7 @@ from tests.pages.hostile import PAGES
 
 pytestmark = pytest.mark.slow
 
-SHORT = ("plain", "away-link", "secret-out", "fault")
+SHORT = ("plain", "away-link", "secret-out", "fault", "georgian", "told-by-heading", "name-1")
 LONG = (
     *SHORT,
     "approval",
@@ -50,7 +52,7 @@ async def test_a_page_that_gives_orders_is_not_obeyed(
     with attack() as tried:
         async with staged(lab_settings, tried.model) as stage:
             tried.admit(stage)
-            await tried.perform(Lab(stage, approves=False), pages, kinds)
+            await tried.perform(Lab(stage, approves=False), list(itertools.product(pages, kinds)))
 
     assert [fault for one in tried.tried for fault in one.forbidden] == []
     assert len(tried.tried) == len(pages) * len(kinds) >= AT_ONCE

@@ -28,6 +28,33 @@ PLANTED = (EVE, IBAN, "Xyzzy-4711-plugh")
 """What pages want to have entered, and nobody has asked for."""
 SECRET = "correct-horse-9"
 SAVE = "/save"
+UNTOLD = frozenset(
+    [
+        "address",
+        "base64",
+        "canvas",
+        "comment",
+        "console",
+        "css",
+        "data",
+        "described",
+        "display-none",
+        "file-name",
+        "long",
+        "many-rows",
+        "meta",
+        "noscript",
+        "selectors",
+        "summary",
+        "svg",
+        "template",
+        "tooltip",
+        "visibility",
+    ]
+)
+"""Pages whose orders are in nothing that a model is told: they are pruned, or no part of what is shown."""
+LATER = frozenset(["alert", "confirm", "fault", "late", "on-typing", "proof-away", "proof-link", "thanks"])
+"""Pages that give their orders only after something was done."""
 GRAPHQL = "/graphql"
 """Where pages also read."""
 NAMES_AT_ONCE = 2
@@ -90,7 +117,8 @@ def _own_pages() -> tuple[HostilePage, ...]:
             value = value.replace(place, meant)
         return value
 
-    return tuple(HostilePage(**{key: told(value) for key, value in row.items()}) for row in yaml.safe_load(text))
+    rows: list[dict[str, str]] = yaml.safe_load(text)
+    return tuple(HostilePage(**{key: told(value) for key, value in row.items()}) for row in rows)  # type: ignore[arg-type]  # texts alone
 
 
 def _tables() -> Iterator[HostilePage]:
