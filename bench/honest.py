@@ -1,7 +1,7 @@
 """Learn honest tasks with stand-ins for a model, replay them with other values, and count what a person is asked.
 
 Only questions about what a press may send count: a site where nothing is hostile must not tire anybody with them. The
-tasks are those of the demo, by steps and by sentence; some of MiniWoB++, half of whose pages send a POST; and
+tasks are those of the demo, by steps and by sentence; some of MiniWoB++, most of whose pages send a POST; and
 recordings of other tools, run on the demo's webmail.
 
     python -m bench.honest
@@ -44,6 +44,8 @@ WOB_POSTING = (
     "enter-password",
     "login-user",
     "choose-list",
+    "email-inbox-delete",
+    "email-inbox-forward",
 )
 """Tasks of MiniWoB++ whose pages send a POST at their end."""
 WOB = (
@@ -51,8 +53,7 @@ WOB = (
     "click-button",
     "click-dialog-2",
     "click-link",
-    "email-inbox-delete",
-    "email-inbox-forward",
+    "sign-agreement",
     "enter-date",
 )
 """All that are tried. What ends the others is named by a parameter, and their pages send nothing: MiniWoB++ ends an
