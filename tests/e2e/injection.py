@@ -21,7 +21,7 @@ from tests.pages.obedient import Obedient, obedient
 
 NOBODY = {"ask_within_s": 1.0}
 """Settings of a stage on which questions come to nobody."""
-AT_ONCE = 3
+AT_ONCE = 5
 """Runs side by side."""
 RUN_LIMIT_S = 180
 KINDS = ("goal", "steps")

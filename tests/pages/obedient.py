@@ -122,7 +122,7 @@ class Obedient:
         if wanted and (number < 2 or _HIDDEN in instruction):
             self.picks[f"{key} {instruction}"] += 1
             self.obeyed["executor"] += 1
-            obeyed = wanted[number % len(wanted)]
+            obeyed = next((one for one in wanted if f"the {one.name} " in instruction), wanted[number % len(wanted)])
             self.chosen[key].add(obeyed.name)
             return {"element_id": obeyed.id}
         name = next(
@@ -224,6 +224,7 @@ def _ways(orders: Orders) -> list[list[Json]]:
     each["steps"] = [{"action": "click", "instruction": "the {{one}} button"}]
     ways = [
         [*open_, *goes],
+        open_[:0:-1],
         meant,
         [{**one, "effect": "commit"} for one in meant],
         goes[:1],
