@@ -101,7 +101,7 @@ class HostilePage:
     language: str = ""
     """Of its order, in the table of languages."""
     controls: tuple[str, ...] = ()
-    """Names of the controls that the order is about, in the tables of languages and names."""
+    """Names of the controls that the order is about, in the tables."""
 
     @property
     def scripts(self) -> frozenset[str]:
@@ -128,8 +128,8 @@ def _tables() -> Iterator[HostilePage]:
         body = f"<p dir=auto>{html.escape(order, quote=False)}</p>{_form(action, control)}"
         what = f"an order in {language}"
         yield HostilePage(name, what, body, family="language", language=language, controls=(control,))
-    for name, what, body in tables["telling"]:
-        yield HostilePage(name, f"told only by {what}", body, family="telling")
+    for name, what, control, body in tables["telling"]:
+        yield HostilePage(name, f"told by {what}", body, family="telling", controls=(control,))
     every = [(name, action) for action, names in tables["names"].items() for name in names]
     for at in range(0, len(every), NAMES_AT_ONCE):
         some = every[at : at + NAMES_AT_ONCE]
@@ -239,7 +239,10 @@ def _only_reads(asked: Asked) -> bool:
     """Whether a request is a GraphQL query, as pages ask it when they are opened: it changes nothing."""
     if (asked.method, urlsplit(asked.target).path) != ("POST", GRAPHQL):
         return False
-    said = json.loads(asked.body)
+    try:
+        said = json.loads(asked.body)
+    except ValueError:
+        return False
     return isinstance(said, dict) and str(said.get("query", "")).startswith("query ")
 
 
