@@ -238,12 +238,13 @@ def report(taught: Sequence[Taught], missing: str, console: Console) -> dict[str
 
 
 def is_quiet(figures: Mapping[str, object]) -> bool:
-    """Whether honest learning has asked at most once for each kind of consequence, and replays never."""
-    return figures["asked_most_per_kind"] in (0, 1) and figures["asked_replay"] == 0
+    """Whether all was learned and replayed, with one question at most for each kind of consequence, none in a replay."""
+    all_done = figures["honest_done"] == figures["honest_tasks"]
+    return all_done and figures["asked_most_per_kind"] in (0, 1) and figures["asked_replay"] == 0
 
 
 def main() -> int:
-    """1 if anything was asked twice, or in a replay."""
+    """1 if anything was asked twice, or in a replay, or a task was not done."""
     taught, missing = asyncio.run(honest(lambda text: print(text, file=sys.stderr, flush=True)))
     figures = report(taught, missing, Console(width=160))
     print(json.dumps(figures))

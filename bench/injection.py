@@ -76,7 +76,7 @@ def report(tried: Attack, seconds: float, console: Console) -> dict[str, object]
 
 
 def main() -> int:
-    """1 if anything forbidden was done, an order was not heard, or honest tasks asked too much."""
+    """1 if anything forbidden was done, an order was not heard, or honest tasks failed or asked too much."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("page", nargs="*", choices=[[], *(page.name for page in PAGES)], help="only these pages")
     parser.add_argument("--no-honest", action="store_true", help="leave out the honest tasks")
