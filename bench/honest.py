@@ -238,7 +238,7 @@ def report(taught: Sequence[Taught], missing: str, console: Console) -> dict[str
 
 
 def is_quiet(figures: Mapping[str, object]) -> bool:
-    """Whether all was learned and replayed, with one question at most for each kind of consequence, none in a replay."""
+    """Whether all was done, with one question at most for each kind of consequence, and none in a replay."""
     all_done = figures["honest_done"] == figures["honest_tasks"]
     return all_done and figures["asked_most_per_kind"] in (0, 1) and figures["asked_replay"] == 0
 
