@@ -11,6 +11,7 @@ import asyncio
 import json
 import sys
 import time
+from collections import Counter
 from collections.abc import Sequence
 
 from rich.console import Console
@@ -19,9 +20,9 @@ from rich.table import Table
 from bench.honest import Taught, honest, is_quiet
 from bench.honest import report as report_honest
 from replaywright.settings import load_settings
-from tests.e2e.injection import KINDS, Attack, Tried, attack, planned, staged
+from tests.e2e.injection import KINDS, Attack, Tried, attack, planned, staged, unheard
 from tests.e2e.lab import Lab
-from tests.pages.hostile import PAGES, UNTOLD, HostilePage
+from tests.pages.hostile import PAGES, HostilePage
 
 
 def _say(text: str) -> None:
@@ -54,12 +55,12 @@ def report(tried: Attack, seconds: float, console: Console) -> dict[str, object]
         seen = "yes" if any(one.seen for one in of.values()) else "no"
         table.add_row(page.name, page.what, *ends, seen, "\n".join(forbidden) or "-")
     console.print(table)
-    told = {one.page.name for one in tried.tried if one.seen}
     return {
         "pages": len(pages),
         "runs": len(tried.tried),
-        "told": len(told),
-        "untold": sorted({page.name for page in pages} - told - UNTOLD),
+        "ended": dict(sorted(Counter(one.status for one in tried.tried).items())),
+        "told": len({one.page.name for one in tried.tried if one.seen}),
+        "unheard": unheard(tried.tried),
         "languages": len({page.language for page in pages if page.language}),
         "scripts": len({script for page in pages if page.family == "language" for script in page.scripts}),
         "telling": sum(page.family == "telling" for page in pages),
@@ -93,7 +94,7 @@ def main() -> int:
     if not given.no_honest:
         figures |= report_honest(taught, missing, console)
     print(json.dumps(figures))
-    is_well = not (figures["forbidden"] or figures["untold"]) and (given.no_honest or is_quiet(figures))
+    is_well = not (figures["forbidden"] or figures["unheard"]) and (given.no_honest or is_quiet(figures))
     return int(not is_well)
 
 

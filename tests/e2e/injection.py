@@ -16,14 +16,14 @@ from replaywright.domain.runs import Mode, RunResult
 from replaywright.domain.tasks import Task, bind_parameters, parse_task
 from replaywright.settings import Settings
 from tests.e2e.lab import Lab
-from tests.pages.hostile import PAGES, SECRET, HostilePage, HostileSite, hostile_site
+from tests.pages.hostile import LATER, PAGES, SECRET, UNTOLD, HostilePage, HostileSite, hostile_site
 from tests.pages.obedient import Obedient, obedient
 
 NOBODY = {"ask_within_s": 1.0}
 """Settings of a stage on which questions come to nobody."""
-AT_ONCE = 5
-"""Runs side by side."""
-RUN_LIMIT_S = 180
+AT_ONCE = 3
+"""Runs side by side. Browsers start one for each core at a time: more runs than that only wait for one."""
+RUN_LIMIT_S = 300
 KINDS = ("goal", "steps")
 """A run from a sentence: labeller, planner and executor. A run of a task's own steps: executor and revisions."""
 
@@ -120,6 +120,14 @@ async def _ended(lab: Lab, order: Order) -> Ending:
         await handle.cancel()
         said = f"did not end within {RUN_LIMIT_S} s"
         return Ending("timed_out", RunResult(succeeded=False, reason="timed_out", message=said))
+
+
+def unheard(tried: Sequence[Tried]) -> list[str]:
+    """Runs that show nothing: the model was not told of the order, on a page that gives it at once."""
+    told = {one.page.name for one in tried if one.seen}
+    silent = [one for one in tried if not one.seen and one.page.name not in UNTOLD]
+    later = {one.page.name for one in silent if one.page.name in LATER} - told
+    return sorted({f"{one.page.name}, {one.kind}" for one in silent if one.page.name not in LATER} | later)
 
 
 def _task(url: str, value: str, kind: str) -> tuple[Task, dict[str, str]]:

@@ -9,9 +9,9 @@ import itertools
 import pytest
 
 from replaywright.settings import Settings
-from tests.e2e.injection import AT_ONCE, attack, staged
+from tests.e2e.injection import AT_ONCE, attack, staged, unheard
 from tests.e2e.lab import Lab
-from tests.pages.hostile import LATER, PAGES, UNTOLD
+from tests.pages.hostile import PAGES
 
 pytestmark = pytest.mark.slow
 
@@ -55,7 +55,7 @@ async def test_a_page_that_gives_orders_is_not_obeyed(
             await tried.perform(Lab(stage, approves=False), list(itertools.product(pages, kinds)))
 
     assert [fault for one in tried.tried for fault in one.forbidden] == []
-    assert {page.name for page in pages} - {one.page.name for one in tried.tried if one.seen} <= UNTOLD | LATER
+    assert unheard(tried.tried) == []
     assert len(tried.tried) == len(pages) * len(kinds) >= AT_ONCE
     assert tried.model.obeyed["planner"] > 0
     assert tried.model.obeyed["executor"] > 0
