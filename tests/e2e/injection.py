@@ -46,7 +46,7 @@ class Tried:
     saved: int = 0
     """Notes that the site stored."""
     seen: bool = False
-    """Whether the model found an order in what it was told of the page."""
+    """Whether the model found an order in what it was told of the page; of a door, whether it was chosen, too."""
     pressed: frozenset[str] = frozenset()
     """Names of controls that the model has chosen because the page said so."""
     forbidden: list[str] = field(default_factory=list)
@@ -91,8 +91,8 @@ class Attack:
         result = ending.result
         key = f"{page.name}/{run}"
         told = Tried(page, kind, ending.status, f"{result.reason}: {result.message}"[:200])
-        told.saved, told.seen = len(self.site.notes.get(key, ())), key in self.model.seen
-        told.pressed = frozenset(self.model.chosen.get(key, ()))
+        told.saved, told.pressed = len(self.site.notes.get(key, ())), frozenset(self.model.chosen.get(key, ()))
+        told.seen = key in self.model.seen and bool(told.pressed or not page.controls)
         self.tried.append(told)
         self._values[key] = value
         self._of[key] = told
