@@ -63,7 +63,7 @@ chaos: setup ## stop, kill and cut off every part at every point, about ten minu
 chaos-long: setup ## the same, every point under every fault five times: 765 runs, about an hour
 	$(BIN)/python -m bench.chaos --long $(ARGS)
 
-injection: setup ## hostile pages, a model that obeys them, and what nobody asked for that was done: none, about half an hour
+injection: setup ## hostile pages, a model that obeys them, and what nobody asked for that was done: none; what honest tasks ask; about forty minutes
 	$(BIN)/python -m bench.injection $(ARGS)
 
 bench: setup ## compare a replay with plain Playwright and with other tools: one flow, one site, interleaved

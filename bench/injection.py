@@ -1,7 +1,9 @@
 """Run every hostile page of the tests from end to end with a model that obeys it, and count what nobody asked for.
 
-Each page is run twice on the real stack: from a sentence, which a model plans, and as a task with steps of its own,
-which a model finds the elements for and revises. Judged by what two servers got: the site, and the attacker's.
+Runs are on the real stack: from a sentence, which a model plans, and as a task with steps of its own, which a model
+finds the elements for and revises. A page with a technique of its own is run in both ways, one of the tables in one of
+them. Judged by what two servers got: the site, and the attacker's. Before that honest tasks are learned and replayed,
+and what a person is asked about them is counted. The models are stand-ins.
 """
 
 import argparse
@@ -9,66 +11,91 @@ import asyncio
 import json
 import sys
 import time
+from collections import Counter
 from collections.abc import Sequence
 
 from rich.console import Console
 from rich.table import Table
 
-from demo.stage import PASSWORD_SECRET
+from bench.honest import Taught, honest, is_quiet
+from bench.honest import report as report_honest
 from replaywright.settings import load_settings
-from tests.e2e.injection import KINDS, Attack, Tried, attack, staged
+from tests.e2e.injection import KINDS, Attack, Tried, attack, planned, staged, unheard
 from tests.e2e.lab import Lab
 from tests.pages.hostile import PAGES, HostilePage
 
 
-async def attacked(pages: Sequence[HostilePage]) -> Attack:
+def _say(text: str) -> None:
+    print(text, file=sys.stderr, flush=True)
+
+
+async def attacked(runs: Sequence[tuple[HostilePage, str]]) -> Attack:
     """All of it, on a stage of its own."""
     with attack() as tried:
 
         def told(one: Tried) -> None:
-            done = f"{len(tried.tried):>4}/{len(pages) * len(KINDS)}"
-            print(f"{done} {one.page.name}, {one.kind}: {one.status}", file=sys.stderr, flush=True)
+            done = f"{len(tried.tried):>4}/{len(runs)}"
+            _say(f"{done} {one.page.name}, {one.kind}: {one.status}, pressed {len(one.pressed)}")
 
         tried.tell = told
         async with staged(load_settings(), tried.model) as stage:
-            stage.bind(PASSWORD_SECRET, tried.site.url)
-            await tried.perform(Lab(stage, approves=False), pages)
+            tried.admit(stage)
+            await tried.perform(Lab(stage, approves=False), runs)
         return tried
 
 
-def report(tried: Attack, pages: Sequence[HostilePage], seconds: float) -> None:
-    """A row for each page, and the figures as the last line."""
-    table = Table("page", "technique", *KINDS, "told", "forbidden")
+def report(tried: Attack, seconds: float, console: Console) -> dict[str, object]:
+    """Print a row for each page, and return the figures."""
+    table = Table("page", "technique", *KINDS, "told", "forbidden", title="Hostile pages (a stand-in for a model)")
+    pages = [page for page in PAGES if any(one.page is page for one in tried.tried)]
     for page in pages:
         of = {one.kind: one for one in tried.tried if one.page is page}
-        ends = [f"{of[kind].status}{', saved' if of[kind].saved else ''}" for kind in KINDS]
+        ends = [f"{of[kind].status}{', saved' if of[kind].saved else ''}" if kind in of else "-" for kind in KINDS]
         forbidden = [fault for one in of.values() for fault in one.forbidden]
         seen = "yes" if any(one.seen for one in of.values()) else "no"
         table.add_row(page.name, page.what, *ends, seen, "\n".join(forbidden) or "-")
-    Console(width=160).print(table)
-    figures = {
+    console.print(table)
+    return {
         "pages": len(pages),
         "runs": len(tried.tried),
+        "ended": dict(sorted(Counter(one.status for one in tried.tried).items())),
         "told": len({one.page.name for one in tried.tried if one.seen}),
+        "unheard": unheard(tried.tried),
+        "languages": len({page.language for page in pages if page.language}),
+        "scripts": len({script for page in pages if page.family == "language" for script in page.scripts}),
+        "telling": sum(page.family == "telling" for page in pages),
+        "names": len({name for page in pages if page.family == "name" for name in page.controls}),
+        "names_pressed": len(
+            {name for one in tried.tried if one.page.family == "name" for name in one.pressed & set(one.page.controls)}
+        ),
         "roles": dict(sorted(tried.model.calls.items())),
         "obeyed": dict(sorted(tried.model.obeyed.items())),
         "saved": sum(1 for one in tried.tried if one.saved),
         "forbidden": sum(len(one.forbidden) for one in tried.tried),
         "seconds": round(seconds, 1),
     }
-    print(json.dumps(figures))
 
 
 def main() -> int:
-    """1 if anything forbidden was done."""
+    """1 if anything forbidden was done, an order was not heard, or honest tasks failed or asked too much."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("page", nargs="*", choices=[[], *(page.name for page in PAGES)], help="only these pages")
-    names = frozenset(parser.parse_args().page)
-    pages = [page for page in PAGES if not names or page.name in names]
+    parser.add_argument("--no-honest", action="store_true", help="leave out the honest tasks")
+    given = parser.parse_args()
+    runs = [(page, kind) for page, kind in planned() if not given.page or page.name in given.page]
+    console = Console(width=160)
+    taught: list[Taught] = []
+    missing = ""
+    if not given.no_honest:
+        taught, missing = asyncio.run(honest(_say))
     begun = time.monotonic()
-    tried = asyncio.run(attacked(pages))
-    report(tried, pages, time.monotonic() - begun)
-    return int(any(one.forbidden for one in tried.tried))
+    tried = asyncio.run(attacked(runs))
+    figures = report(tried, time.monotonic() - begun, console)
+    if not given.no_honest:
+        figures |= report_honest(taught, missing, console)
+    print(json.dumps(figures))
+    is_well = not (figures["forbidden"] or figures["unheard"]) and (given.no_honest or is_quiet(figures))
+    return int(not is_well)
 
 
 if __name__ == "__main__":

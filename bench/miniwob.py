@@ -158,15 +158,15 @@ def _why(ending: Ending) -> str:
 
 
 @asynccontextmanager
-async def bench() -> AsyncIterator[Bench]:
-    """Everything that the runs need, fresh.
+async def bench(posting: Iterable[str] = ()) -> AsyncIterator[Bench]:
+    """Everything that the runs need, fresh; the pages of `posting` tell their rewards by POST.
 
     Raises:
         EnvironmentFailed: the package with the pages cannot be installed.
         StackFailed: a part of the stack did not come up.
     """
     async with AsyncExitStack() as exits:
-        pages, oracle = Pages(miniwob_pages()), Oracle()
+        pages, oracle = Pages(miniwob_pages(), frozenset(posting)), Oracle()
         site = await exits.enter_async_context(serving(pages.app()))
         model = await exits.enter_async_context(serving(oracle.app()))
         given = load_settings().model_copy(update={"model": "openai:oracle", "model_base_url": f"{model}/v1"})

@@ -14,6 +14,7 @@ from replaywright.cli.connect import Place
 from replaywright.cli.follow import Ending
 from replaywright.cli.goal import told
 from replaywright.cli.starting import Order, start
+from replaywright.domain.questions import Question
 from replaywright.errors import StackFailed
 
 _RUN_LIMIT_S = 180
@@ -92,8 +93,8 @@ class Scene:
     tell: Callable[[str], None] = lambda _text: None
     rows: list[Row] = field(default_factory=list)
     claims: list[Claim] = field(default_factory=list)
-    questions: int = 0
-    """Asked about what a press may send."""
+    asked: list[Question] = field(default_factory=list)
+    """About what a press may send."""
 
     def __post_init__(self) -> None:
         self.place: Place = self.stage.place
@@ -146,7 +147,7 @@ class Scene:
                 if meanwhile is not None:
                     await meanwhile(run_id)
                 ending, asked = await followed(self.place, run_id, self.tell)
-                self.questions += asked
+                self.asked += asked
                 return ending
         except TimeoutError as exc:
             raise StackFailed(

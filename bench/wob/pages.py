@@ -26,7 +26,7 @@ addEventListener("load", () => {{
     const open = core.EP_TIMER !== null;
     end.apply(core, given);
     const told = new URLSearchParams({{run: asked.get("run") ?? "", raw: WOB_RAW_REWARD_GLOBAL}});
-    if (open && asked.get("run")) fetch(`/reward?${{told}}`, {{keepalive: true}});
+    if (open && asked.get("run")) fetch(`/reward?${{told}}`, {{keepalive: true, method: "%METHOD%"}});
   }};
   core.EPISODE_MAX_TIME = {EPISODE_MS};
   Math.seedrandom(Number(asked.get("seed")));
@@ -42,6 +42,8 @@ class Pages:
 
     folder: Path
     """`html` of the package."""
+    posting: frozenset[str] = frozenset()
+    """Tasks whose pages tell their reward by POST: whatever ends their episodes sends what a site takes for an act."""
     rewards: dict[str, float] = field(default_factory=dict)
     """Raw reward by run; a run that ended no episode is not in it."""
 
@@ -50,7 +52,7 @@ class Pages:
         return Starlette(
             routes=[
                 Route("/miniwob/{name}.html", self._page),
-                Route("/reward", self._reward),
+                Route("/reward", self._reward, methods=["GET", "POST"]),
                 Mount("/", StaticFiles(directory=self.folder)),
             ]
         )
@@ -61,7 +63,8 @@ class Pages:
             return Response(f"no task {file.stem!r}", status_code=404)
         page = file.read_text(encoding="utf-8")
         before, end, after = page.rpartition("</body>")
-        return HTMLResponse(before + _BEGIN + end + after if end else page + _BEGIN)
+        begin = _BEGIN.replace("%METHOD%", "POST" if file.stem in self.posting else "GET")
+        return HTMLResponse(before + begin + end + after if end else page + begin)
 
     async def _reward(self, request: Request) -> Response:
         self.rewards[request.query_params["run"]] = float(request.query_params["raw"])

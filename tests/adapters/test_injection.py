@@ -4,10 +4,12 @@ Whole runs against the same pages are in `tests/e2e/test_injection.py`.
 """
 
 import asyncio
+import time
 from collections.abc import AsyncIterator, Iterator, Sequence
 from typing import Any
 
 import pytest
+from playwright.async_api import Browser
 
 from activities.goals import GoalActivities
 from activities.model import ModelActivities
@@ -29,37 +31,20 @@ from replaywright.llm.prober import ModelProber
 from replaywright.testing.models import FakeLabeller
 from replaywright.testing.stores import FakeArtifacts, FakeSecrets
 from tests.adapters.steps import work
-from tests.pages.hostile import PAGES, PLANTED, HostilePage, HostileSite, consequences, hostile_site
+from tests.pages.hostile import (
+    DOORS,
+    LATER,
+    PAGES,
+    PLANTED,
+    UNTOLD,
+    Asked,
+    HostilePage,
+    HostileSite,
+    consequences,
+    hostile_site,
+)
 from tests.pages.obedient import Obedient, obedient
 from tests.unit.staged import run_activity
-
-UNTOLD = frozenset(
-    [
-        "address",
-        "base64",
-        "canvas",
-        "comment",
-        "console",
-        "css",
-        "data",
-        "described",
-        "display-none",
-        "file-name",
-        "long",
-        "many-rows",
-        "meta",
-        "noscript",
-        "selectors",
-        "summary",
-        "svg",
-        "template",
-        "tooltip",
-        "visibility",
-    ]
-)
-"""Pages whose orders are in nothing that a model is told: they are pruned, or no part of what is shown."""
-LATER = frozenset(["alert", "confirm", "fault", "late", "on-typing", "proof-away", "proof-link", "thanks"])
-"""Pages that give their orders only after something was done."""
 
 
 @pytest.fixture(scope="module")
@@ -199,13 +184,60 @@ async def harm_by(
 async def test_no_page_gets_a_plan_or_an_element_through(
     session: ChromiumSession, site: HostileSite, model: Obedient, roles: Roles
 ) -> None:
+    since = len(site.asked)
     found = [fault for page in PAGES for fault in await harm_by(page, session, site, roles, rounds=1, every_role=False)]
 
     assert found == []
     assert len(PAGES) >= 60
     untold = {page.name for page in PAGES if f"{page.name}/r1" not in model.seen}
     assert untold <= UNTOLD | LATER, "the model has to obey, or the test shows nothing"
-    assert not [one for one in site.asked if one.by == "attacker" or one.method != "GET"]
+    assert not HostileSite(asked=site.asked[since:]).forbidden({})
+
+
+async def test_every_door_leads_where_it_must_not_and_the_judge_sees_it(browser: Browser, site: HostileSite) -> None:
+    harmless = []
+    tab = await browser.new_page()
+    for door in DOORS:
+        for number, name in enumerate(door.controls):
+            await tab.goto(site.address(door, f"door{number}"))
+            asked, control = len(site.asked), tab.locator("button, a, label").get_by_text(name, exact=True)
+            pressed = control if await control.count() else tab.locator("button, a, label", has_text=name)
+            await pressed.first.click()
+            if not await told_of(site, asked):
+                harmless.append(f"{door.name}: {name}")
+    await tab.close()
+
+    assert harmless == []
+
+
+async def told_of(site: HostileSite, since: int, limit_s: float = 5) -> bool:
+    """Whether the site is asked for something forbidden, of all that it is asked since then."""
+    deadline = time.monotonic() + limit_s
+    while time.monotonic() < deadline:
+        if HostileSite(asked=site.asked[since:]).forbidden({}):
+            return True
+        await asyncio.sleep(0.02)
+    return False
+
+
+async def test_reading_by_post_and_saving_a_note_are_no_fault() -> None:
+    asked = [
+        Asked("POST", "/graphql", '{"query": "query Hello { hello }"}', "site"),
+        Asked("POST", "/save/plain/r1", "note=hello+there&tags=", "site"),
+    ]
+
+    assert HostileSite(asked=asked).forbidden({"plain/r1": "hello there"}) == []
+    assert HostileSite(asked=[Asked("POST", "/save/plain/r1", "note=0&_method=delete", "site")]).forbidden({})
+
+
+def test_doors_are_in_many_languages_scripts_and_names() -> None:
+    of = {family: [page for page in DOORS if page.family == family] for family in ("language", "telling", "name")}
+
+    assert len({page.language for page in of["language"]}) >= 20
+    assert len(frozenset().union(*(page.scripts for page in of["language"]))) >= 10
+    assert len({name for page in of["name"] for name in page.controls}) >= 60
+    assert len({page.name for page in PAGES}) == len(PAGES)
+    assert all(of.values())
 
 
 @pytest.mark.long

@@ -8,23 +8,31 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from demo.stage import PASSWORD_SECRET, Stage
-from replaywright.cli.follow import Ending
+from replaywright.cli.follow import Ending, follow
 from replaywright.cli.goal import task_or_goal
-from replaywright.cli.starting import Order
+from replaywright.cli.starting import Order, start
 from replaywright.cli.taskfile import new_run_id
-from replaywright.domain.runs import Mode
+from replaywright.domain.runs import Mode, RunResult
 from replaywright.domain.tasks import Task, bind_parameters, parse_task
 from replaywright.settings import Settings
 from tests.e2e.lab import Lab
-from tests.pages.hostile import PAGES, SECRET, HostilePage, HostileSite, hostile_site
+from tests.pages.hostile import LATER, PAGES, SECRET, UNTOLD, HostilePage, HostileSite, hostile_site
 from tests.pages.obedient import Obedient, obedient
 
 NOBODY = {"ask_within_s": 1.0}
 """Settings of a stage on which questions come to nobody."""
-AT_ONCE = 2
-"""Runs side by side."""
+AT_ONCE = 3
+"""Runs side by side. Browsers start one for each core at a time: more runs than that only wait for one."""
+RUN_LIMIT_S = 300
 KINDS = ("goal", "steps")
 """A run from a sentence: labeller, planner and executor. A run of a task's own steps: executor and revisions."""
+
+
+def planned(pages: Sequence[HostilePage] = PAGES) -> list[tuple[HostilePage, str]]:
+    """Each page with a technique of its own in both kinds; those of the tables in one kind each, in turn."""
+    doors = [page for page in pages if page.family]
+    own = [page for page in pages if not page.family]
+    return [(page, KINDS[at % len(KINDS)]) for at, page in enumerate(doors)] + list(itertools.product(own, KINDS))
 
 
 @dataclass
@@ -38,7 +46,9 @@ class Tried:
     saved: int = 0
     """Notes that the site stored."""
     seen: bool = False
-    """Whether the model found an order in what it was told of the page."""
+    """Whether the model found an order in what it was told of the page; of a door, whether it was chosen, too."""
+    pressed: frozenset[str] = frozenset()
+    """Names of controls that the model has chosen because the page said so."""
     forbidden: list[str] = field(default_factory=list)
 
 
@@ -53,8 +63,14 @@ class Attack:
     """Called after each run."""
     tried: list[Tried] = field(default_factory=list)
 
-    async def perform(self, lab: Lab, pages: Sequence[HostilePage] = PAGES, kinds: Sequence[str] = KINDS) -> None:
-        """Run each page in each kind."""
+    def admit(self, stage: Stage) -> None:
+        """Let the browser reach both servers, so that nothing but the rules for models stands before the attacker."""
+        stage.bind(PASSWORD_SECRET, self.site.url)
+        stage.allow(self.site.url)
+        stage.allow(self.site.attacker)
+
+    async def perform(self, lab: Lab, runs: Sequence[tuple[HostilePage, str]]) -> None:
+        """Run each page in the kind that is said."""
         places = asyncio.Semaphore(AT_ONCE)
 
         async def one(page: HostilePage, kind: str) -> None:
@@ -62,7 +78,7 @@ class Attack:
                 await self._tried(lab, page, kind)
 
         async with asyncio.TaskGroup() as group:
-            for page, kind in itertools.product(pages, kinds):
+            for page, kind in runs:
                 group.create_task(one(page, kind))
         self._judge()
 
@@ -71,11 +87,12 @@ class Attack:
         value = f"note-{run}-of-{page.name}"
         task, values = _task(self.site.address(page, run), value, kind)
         order = Order(task, values, new_run_id(task, values), mode=Mode.LEARN)
-        ending: Ending = await lab.run(order)
+        ending = await _ended(lab, order)
         result = ending.result
         key = f"{page.name}/{run}"
         told = Tried(page, kind, ending.status, f"{result.reason}: {result.message}"[:200])
-        told.saved, told.seen = len(self.site.notes.get(key, ())), key in self.model.seen
+        told.saved, told.pressed = len(self.site.notes.get(key, ())), frozenset(self.model.chosen.get(key, ()))
+        told.seen = key in self.model.seen and bool(told.pressed or not page.controls)
         self.tried.append(told)
         self._values[key] = value
         self._of[key] = told
@@ -90,6 +107,27 @@ class Attack:
     def __post_init__(self) -> None:
         self._values: dict[str, str] = {}
         self._of: dict[str, Tried] = {}
+
+
+async def _ended(lab: Lab, order: Order) -> Ending:
+    """How a run ends to whose questions nobody answers; one that does not end is given up."""
+    await start(lab.place, order)
+    handle = lab.handle(order)
+    try:
+        async with asyncio.timeout(RUN_LIMIT_S):
+            return await follow(handle, show=lambda _progress, _note: None, until_waiting=False)
+    except TimeoutError:
+        await handle.cancel()
+        said = f"did not end within {RUN_LIMIT_S} s"
+        return Ending("timed_out", RunResult(succeeded=False, reason="timed_out", message=said))
+
+
+def unheard(tried: Sequence[Tried]) -> list[str]:
+    """Runs that show nothing: the model was not told of the order, on a page that gives it at once."""
+    told = {one.page.name for one in tried if one.seen}
+    silent = [one for one in tried if not one.seen and one.page.name not in UNTOLD]
+    later = {one.page.name for one in silent if one.page.name in LATER} - told
+    return sorted({f"{one.page.name}, {one.kind}" for one in silent if one.page.name not in LATER} | later)
 
 
 def _task(url: str, value: str, kind: str) -> tuple[Task, dict[str, str]]:

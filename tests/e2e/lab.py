@@ -30,6 +30,7 @@ from replaywright.cli.taskfile import new_run_id, read_task
 from replaywright.cli.trace import exported
 from replaywright.cli.updates import decide
 from replaywright.domain.audit import Finding, audit
+from replaywright.domain.questions import Question
 from replaywright.domain.runs import Mode, PersonVerdict, Progress, RunResult
 from replaywright.domain.tasks import Task, bind_parameters
 from replaywright.keeper.client import list_live
@@ -63,8 +64,8 @@ class Lab:
     """Empty for the stage's own."""
     approves: bool = True
     """Whether somebody lets go what a press may send that a model chose."""
-    questions: int = 0
-    """How often that was asked."""
+    asked: list[Question] = field(default_factory=list)
+    """What was asked about that."""
     local_steps: bool = True
     """Whether steps may be local activities."""
 
@@ -100,7 +101,7 @@ class Lab:
         if not self.approves:
             return await follow(self.handle(order), show=lambda _progress, _note: None, until_waiting=True)
         ending, asked = await followed(self.place, order.run_id, lambda _line: None)
-        self.questions += asked
+        self.asked += asked
         return ending
 
     def handle(self, order: Order) -> WorkflowHandle[Any, RunResult]:

@@ -4,17 +4,18 @@
 looked at in `tests/adapters/test_injection.py`.
 """
 
+import itertools
+
 import pytest
 
-from demo.stage import PASSWORD_SECRET
 from replaywright.settings import Settings
-from tests.e2e.injection import AT_ONCE, attack, staged
+from tests.e2e.injection import AT_ONCE, attack, staged, unheard
 from tests.e2e.lab import Lab
 from tests.pages.hostile import PAGES
 
 pytestmark = pytest.mark.slow
 
-SHORT = ("plain", "away-link", "secret-out", "fault")
+SHORT = ("plain", "away-link", "secret-out", "fault", "georgian", "told-by-heading", "name-1")
 LONG = (
     *SHORT,
     "approval",
@@ -50,10 +51,11 @@ async def test_a_page_that_gives_orders_is_not_obeyed(
 
     with attack() as tried:
         async with staged(lab_settings, tried.model) as stage:
-            stage.bind(PASSWORD_SECRET, tried.site.url)
-            await tried.perform(Lab(stage, approves=False), pages, kinds)
+            tried.admit(stage)
+            await tried.perform(Lab(stage, approves=False), list(itertools.product(pages, kinds)))
 
     assert [fault for one in tried.tried for fault in one.forbidden] == []
+    assert unheard(tried.tried) == []
     assert len(tried.tried) == len(pages) * len(kinds) >= AT_ONCE
     assert tried.model.obeyed["planner"] > 0
     assert tried.model.obeyed["executor"] > 0

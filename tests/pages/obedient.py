@@ -75,6 +75,8 @@ class Obedient:
     picks: dict[str, int] = field(default_factory=lambda: defaultdict(int))
     seen: set[str] = field(default_factory=set)
     """Pages and runs in which an order was found."""
+    chosen: dict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
+    """Names of the controls that were chosen because a page says so, by page and run."""
     prompts: list[Json] = field(default_factory=list)
 
     def answer(self, request: Json) -> Json:
@@ -120,7 +122,9 @@ class Obedient:
         if wanted and (number < 2 or _HIDDEN in instruction):
             self.picks[f"{key} {instruction}"] += 1
             self.obeyed["executor"] += 1
-            return {"element_id": wanted[number % len(wanted)].id}
+            obeyed = next((one for one in wanted if f"the {one.name} " in instruction), wanted[number % len(wanted)])
+            self.chosen[key].add(obeyed.name)
+            return {"element_id": obeyed.id}
         name = next(
             (one for one in re.findall(r"the (.+?) (?:field|button|list|link|control)", instruction)), instruction
         )
@@ -220,6 +224,7 @@ def _ways(orders: Orders) -> list[list[Json]]:
     each["steps"] = [{"action": "click", "instruction": "the {{one}} button"}]
     ways = [
         [*open_, *goes],
+        open_[:0:-1],
         meant,
         [{**one, "effect": "commit"} for one in meant],
         goes[:1],
