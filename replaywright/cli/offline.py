@@ -40,6 +40,7 @@ from replaywright.domain.outcomes import LEFT_OUT, SERVER_ERROR, UNPROVEN, Statu
 from replaywright.domain.proof import effect_seen
 from replaywright.domain.runs import ActionRequest, step_title
 from replaywright.domain.steps import action_of
+from replaywright.domain.text import unmarked
 from replaywright.domain.trace_file import History
 from replaywright.ports import Report
 from workflows.plugin import WorkflowPlugin
@@ -263,6 +264,8 @@ def _first_difference(then: Any, now: Any, path: str = "") -> str | None:
     if isinstance(then, list) and isinstance(now, list) and len(then) == len(now):
         pairs = enumerate(zip(then, now, strict=True))
         return next((told for at, (a, b) in pairs if (told := _first_difference(a, b, f"{path}[{at}]"))), None)
+    if isinstance(then, str) and isinstance(now, str):  # where values stand in a text was not marked before
+        then, now = unmarked(then), unmarked(now)
     return None if then == now else f"{path or 'value'}: recorded {_short(then)}, today {_short(now)}"
 
 
