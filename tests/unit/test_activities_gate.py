@@ -66,6 +66,20 @@ async def test_a_page_is_stopped_before_its_bytes_are_cut_and_its_gate_stays_clo
     assert gate.current.nothing_left
 
 
+async def test_a_page_of_which_something_had_left_is_stopped_again_before_its_gate_opens() -> None:
+    gate, mine = await armed(held=True)
+    page = Page(gate)
+    async with gate.changed:
+        await gate.tell(bytes_up=1)
+
+    seen = await settled(mine, page.stop)
+    assert seen is not None
+    await reopened(mine, seen, page.stop)
+
+    assert page.stopped_at == ["armed", "cut"]
+    assert gate.current is None
+
+
 class Asked:
     """A keeper's answers to questions about operations."""
 
