@@ -27,6 +27,8 @@ SETTLE_S = 2.0
 """A page that has sent nothing for so long since the gate was armed is not waited for any more."""
 _DECIDED_S = 0.05
 """After which a gate is asked again that holds something."""
+WATCHED = "watched"
+"""Note of an operation without an intent: of a press that a model chose, and that may be repeated."""
 AFTERMATH_MS = 20_000
 """How long beyond the step's own budget bytes are held: for a successor that has to find the session first."""
 
@@ -97,7 +99,7 @@ class Commit:
             SessionLost: the keeper does not answer, or refuses; nothing was dispatched.
         """
         declared = self._request.step.effect is not None and self._consenting is None
-        note = "" if before is None else json.dumps(before)
+        note = WATCHED if not self.has_intent else "" if before is None else json.dumps(before)
         await self._gate.arm(self._op_id, within_ms=window_ms(self._request), hold_safe=declared, note=note)
 
     def begin(self) -> None:
@@ -137,7 +139,7 @@ class Commit:
             return
         self._shaking.cancel()
         await asyncio.gather(self._shaking, return_exceptions=True)  # told to whoever waited for it, or moot
-        if not (self.has_intent or self._is_open):
+        if not (self.has_intent or self._is_open or self.is_refused.is_set()):
             with contextlib.suppress(ReplaywrightError):  # the session is lost: whoever attaches next opens the gate
                 await self._held.stop_loading()
                 await self._gate.cut(self._op_id)
@@ -232,7 +234,12 @@ async def settled(gate: CommitGate, stop_loading: Callable[[], Awaitable[bool]])
 
 
 async def reopened(gate: CommitGate, seen: GateSeen, stop_loading: Callable[[], Awaitable[bool]]) -> None:
-    """Open the gate again once somebody is attached; Chromium repeats by itself what was cut, until it is stopped."""
+    """Open the gate again once somebody is attached; Chromium repeats by itself what was cut, until it is stopped.
+
+    Where all was thrown away it stays closed: the page may repeat by a timer of its own, and nobody acts in it again.
+    """
+    if seen.nothing_left and seen.note != WATCHED:
+        return
     if seen.is_closed:
         await stop_loading()
     await gate.disarm(seen.op_id)

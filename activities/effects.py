@@ -84,6 +84,9 @@ class EffectActivities:
                 return untouched
             held = await self._attachments.hold(asked.session, asked.epoch)  # from here on nobody else writes
             since = time.monotonic()
+            if (closed := await held.gate.pending()) is not None:  # the site could not be asked
+                await held.stop_loading()
+                await held.gate.disarm(closed.op_id)
             if await self._is_known_to_be_repeatable(request, before, held):
                 return await self._not_done(asked, NO_INTENT, "recorded: the step sends nothing that changes anything")
             if await self._was_never_intended(request, before):

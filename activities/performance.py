@@ -511,13 +511,18 @@ class Performance:
         return await self._traced(outcome.model_copy(update={**raised, **kept}))
 
     async def _ungranted(self, report: Report | None) -> StepOutcome:
-        """Refused: what it would have sent was thrown away, and nothing of it has left."""
+        """Refused: what it would have sent was thrown away, and nothing of it has left.
+
+        The gate stays closed: the page may send it again by itself, and the run goes on in another browser.
+        """
         commit = self._commit
         assert commit is not None
         await self._held.stop_loading()  # Chromium repeats by itself what was cut
         wanted = commit.wanted
         assert wanted is not None
-        await self._taken_back(f"{UNGRANTED}: {wanted.kind}")
+        self._departure = await commit.departure()
+        if commit.has_intent:
+            await self._actions.release(self._request, f"{UNGRANTED}: {wanted.kind}")
         message = f"a model chose this press, and nobody has granted what it would send: {wanted.kind}"
         outcome = self._ended(Status.REFUSED, UNGRANTED, message, report, self._held.browser.last_evidence)
         return await self._traced(outcome.model_copy(update={"consequence": wanted}))

@@ -23,10 +23,18 @@ _DECLARED: Final = (Effect.IDEMPOTENT, Effect.COMMIT, Effect.IRREVERSIBLE)
 class Consents:
     """Knows what was granted and what was not, and asks about the rest."""
 
-    def __init__(self, run: RunInput, person: Person, leave_epoch: Callable[[StepOutcome], None]) -> None:
+    def __init__(
+        self,
+        run: RunInput,
+        person: Person,
+        leave_epoch: Callable[[StepOutcome], None],
+        leave: Callable[[], Awaitable[None]],
+    ) -> None:
+        """`leave` goes on in a new browser that is brought to where the run is."""
         self._run = run
         self._person = person
         self._leave_epoch = leave_epoch
+        self._leave = leave
         self.grants = run.state.grants
         self.denials = run.state.denials
 
@@ -51,6 +59,7 @@ class Consents:
             wanted = outcome.consequence
             if outcome.reason != UNGRANTED or wanted is None:
                 return outcome
+            await self._leave()
             if wanted.kind in self.denials or wanted.kind in {grant.kind for grant in self.grants}:
                 return outcome
             verdict = await self._person.asked(_question(attempt, wanted))

@@ -25,6 +25,7 @@ with workflow.unsafe.imports_passed_through():
     from replaywright.domain.questions import Ask, QuestionKind, Verdict
     from replaywright.domain.reconciling import IN_FLIGHT_MS, total_limit_ms
     from replaywright.domain.runs import (
+        NOT_ON_SITE,
         NOTHING_LEFT,
         UNDISPATCHED,
         ActionRequest,
@@ -43,6 +44,8 @@ ASSUMED = "assumed_done"
 """Reason, and warning, of a step that counts as done because its task says so, not because anybody knows."""
 RETRIED = "retried_in_doubt"
 """Warning of a step that was performed again although it may have taken effect before."""
+ACTED_IN = (NOTHING_LEFT, NOT_ON_SITE)
+"""Reasons of resolutions of steps whose attempt may have given input to the page that is there."""
 UNKNOWN_WARNINGS = (ASSUMED, RETRIED, INTEGRITY)
 """What these warnings begin with."""
 
@@ -80,9 +83,6 @@ class Rounds:
         """Why it is not performed once more; empty if it is."""
         if self.dispatched >= policies.COMMIT_ROUNDS:
             return f"was verified absent after {self.dispatched} dispatches"
-        counted = self.dispatched + self.undispatched  # both did, once
-        if counted >= policies.COMMIT_ROUNDS and not workflow.patched("undispatched-rounds"):
-            return f"was verified absent after {counted} dispatches"
         if self.undispatched >= policies.UNDISPATCHED_ROUNDS:
             return f"nothing of it left the browser in {self.undispatched} attempts"
         return ""
@@ -105,6 +105,8 @@ class Doubts:
     show: Callable[[], None]
     recover: Callable[[], Awaitable[None]]
     """Get the live browser back, or a new one that is brought to where the run is."""
+    leave: Callable[[], Awaitable[None]]
+    """Go on in a new browser that is brought to where the run is."""
     site_lag_ms: int
     """How long the site may take to show what it has done."""
 
@@ -183,10 +185,16 @@ class Doubts:
         reconcile = attempt.step.reconcile
         asking_ms = PROPOSED_LIMIT_MS if reconcile is None else total_limit_ms(reconcile)
         limit = timedelta(milliseconds=asking_ms + self._settle_ms(attempt))
+        asked: list[ResolveRequest] = []
+
+        def request() -> ResolveRequest:
+            asked.append(self._request(attempt, doubt))
+            return asked[-1]
+
         resolution = await self.read(
             lambda: self.browser.call(
                 "effect.verify",
-                self._request(attempt, doubt),
+                request(),
                 Resolution,
                 activity_id=attempt.activity_id(f"verify-e{self.browser.epoch}"),
                 summary=summary(attempt.sequence, f"did it take effect? {attempt.title}"),
@@ -198,6 +206,8 @@ class Doubts:
         attempt.after_loss()
         if resolution.verdict == "undecidable":
             return await self._undecidable(attempt, fenced, resolution.reason)
+        if resolution.reason in ACTED_IN and asked[-1].adopted:
+            await self.leave()
         return resolution
 
     def _settle_ms(self, attempt: Attempt) -> int:

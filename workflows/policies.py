@@ -54,7 +54,7 @@ RECYCLE_AGAIN = timedelta(minutes=10)
 """A browser that could not be exchanged for a new one is not tried again for so long."""
 COMMIT_ROUNDS = 3
 """How often a commit step may be dispatched anew after it was verified absent."""
-UNDISPATCHED_ROUNDS = 20
+UNDISPATCHED_ROUNDS = 5
 """How often a commit step may be begun anew when nothing of it had left the browser."""
 
 NEAR_LIMIT = timedelta(seconds=30)

@@ -41,6 +41,11 @@ with workflow.unsafe.imports_passed_through():
 _Result = TypeVar("_Result")
 
 
+LOST = "the browser was lost"
+LEFT = "the page that the step acted in was left, as what it sent was thrown away"
+"""Why another browser is brought to where the run is."""
+
+
 class NotRecovered(TaskFailed):
     """The browser is lost, and nothing leads back to where the run was; the message says what to do."""
 
@@ -107,6 +112,7 @@ class Recovery:
         self._show = show
         self.checkpoints = run.state.checkpoints
         """The newest, oldest first."""
+        self._why = LOST
         self.page_from = run.state.page_from
         """Index of the first step that was done in the document that is shown."""
         self._paused: Checkpoint | None = None
@@ -190,6 +196,26 @@ class Recovery:
                     return
             raise NotRecovered(f"the browser was lost {policies.LOSSES_PER_STEP} times in a row on the way back")
 
+    async def leave(self, place: Place) -> None:
+        """Go on in a new browser: in a document whose request was thrown away nothing is done again.
+
+        It may repeat the request by itself, or take no second press for one.
+
+        Raises:
+            NotRecovered: nothing leads back to where the run is.
+        """
+        self._show("going on in a new browser")
+        self._take_over(place.position)
+        self._why = LEFT
+        try:
+            for _ in range(policies.LOSSES_PER_STEP):
+                await self._browser.replace()
+                if await self.rebuilt(place):
+                    return
+        finally:
+            self._why = LOST
+        raise NotRecovered(f"the browser was lost {policies.LOSSES_PER_STEP} times in a row on the way back")
+
     async def rebuilt(self, place: Place) -> bool:
         """Bring the new browser that there is to where the run is; False when it was lost on the way.
 
@@ -233,13 +259,13 @@ class Recovery:
                 return
         start = _start_of(place)
         if start is None:
-            raise NotRecovered(_lost(place, told))
+            raise NotRecovered(_lost(place, told, self._why))
         if not is_fresh:
             await self._browser.replace()
         try:
             await self._again(range(start, place.position), place)
         except _Astray as astray:
-            said = f"the browser was lost and could not be brought back: {astray}"
+            said = f"{self._why}, and another one could not be brought there: {astray}"
             raise NotRecovered("; ".join((said, *told))) from None
 
     async def _restored(self, checkpoint: Checkpoint, place: Place) -> None:
@@ -432,12 +458,12 @@ def _start_of(place: Place) -> int | None:
     return next((at for at in range(last, place.last_commit, -1) if isinstance(place.plan[at], Goto)), None)
 
 
-def _lost(place: Place, told: list[str]) -> str:
-    """What there is to say when nothing leads back across a step."""
+def _lost(place: Place, told: list[str], gone: str = LOST) -> str:
+    """What there is to say when nothing leads back across a step; `gone` is why it is to be led back."""
     step = f"step {place.last_commit + 1} ({step_title(place.plan[place.last_commit])})"
     why = "; ".join(told) or "there is no checkpoint after it"
     return (
-        f"the browser was lost, and {step} must not be done again to get back to here. {why}. "
+        f"{gone}, and {step} must not be done again to get back to here. {why}. "
         f"No checkpoint brings back {NOT_RESTORED}. That step is done: look at the site, and have the steps from "
         f"{place.last_commit + 2} on done, by `replaywright resume` or by hand"
     )

@@ -189,11 +189,19 @@ class BrowserTask(SteeringUpdates, Views):
             wait=lambda answered: self._lending.wait(answered, self._place),
             wake=lambda verdict: self._recovery.wake(verdict, self._place),
         )
-        self._consents = Consents(run, self._person, self._leave_epoch)
+        self._consents = Consents(run, self._person, self._leave_epoch, self._leave)
         self._human = HumanSteps(run, self._lists, self._person, self._planning)
         self._weak = WeakSteps(run, self._lists, self._person)
         self._hands = TakingOver(self._browser, self._lists, self._person, self._lending, self._recover)
-        self._doubts = Doubts(self._browser, self._board, self._person, self._show, self._recover, run.task.site_lag_ms)
+        self._doubts = Doubts(
+            self._browser,
+            self._board,
+            self._person,
+            self._show,
+            recover=self._recover,
+            leave=self._leave,
+            site_lag_ms=run.task.site_lag_ms,
+        )
 
     @staticmethod
     def _first_lineage(run: RunInput) -> str:
@@ -714,6 +722,10 @@ class BrowserTask(SteeringUpdates, Views):
         """Get the live browser back, or a new one that is brought to where this run is."""
         await self._recovery.recover(self._place)
         self._totals = self._totals.model_copy(update={"recoveries": self._totals.recoveries + 1})
+
+    async def _leave(self) -> None:
+        """Leave a page that a step acted in, for a new browser that is brought to where this run is."""
+        await self._recovery.leave(self._place)
 
     @property
     def _place(self) -> Place:

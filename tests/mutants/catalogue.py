@@ -39,6 +39,32 @@ _SERVER_SAYS_NO = "test_a_page_that_says_sent_is_not_believed_when_its_server_sa
 
 WORKFLOW = (
     Mutant(
+        "a page acted in twice",
+        "a page that an attempt may have acted in is left for a new browser",
+        "workflows/doubts.py",
+        "if resolution.reason in ACTED_IN and asked[-1].adopted:",
+        "if resolution.reason in () and asked[-1].adopted:",
+        ("tests/workflows/test_doubts.py::test_only_dispatches_count_as_rounds",),
+    ),
+    Mutant(
+        "a gate opened over a dead page",
+        "the gate stays closed where all was thrown away",
+        "activities/commit.py",
+        "    if seen.nothing_left and seen.note != WATCHED:",
+        "    if seen.nothing_left and not seen.op_id:",
+        (_GATE + "test_a_page_is_stopped_before_its_bytes_are_cut_and_its_gate_stays_closed",),
+    ),
+    Mutant(
+        "a page left open to send what nobody granted",
+        "the gate stays closed after a request that nobody had granted",
+        "activities/performance.py",
+        "        self._departure = await commit.departure()\n        if commit.has_intent:",
+        "        await self._open_gate()\n        if commit.has_intent:",
+        (
+            "tests/unit/test_activities_consent.py::test_what_nobody_has_granted_is_thrown_away_and_told_with_its_control",
+        ),
+    ),
+    Mutant(
         "values found inside of words",
         "values of parameters are found as whole words in what is looked for",
         "replaywright/domain/templates.py",
@@ -509,7 +535,7 @@ RESOLVING = (
         "activities/commit.py",
         "    await stop_loading()\n    return await gate.cut(seen.op_id)",
         "    return await gate.cut(seen.op_id)",
-        (_EFFECTS + _HELD, _GATE + "test_a_page_is_stopped_before_its_bytes_are_cut_and_again_before_its_gate_opens"),
+        (_EFFECTS + _HELD, _GATE + "test_a_page_is_stopped_before_its_bytes_are_cut_and_its_gate_stays_closed"),
     ),
     Mutant(
         "gate opened before the page is stopped",
@@ -517,7 +543,7 @@ RESOLVING = (
         "activities/commit.py",
         "    if seen.is_closed:\n        await stop_loading()\n",
         "    if not seen.op_id:\n        await stop_loading()\n",
-        (_GATE + "test_a_page_is_stopped_before_its_bytes_are_cut_and_again_before_its_gate_opens",),
+        (_GATE + "test_a_page_of_which_something_had_left_is_stopped_again_before_its_gate_opens",),
     ),
     Mutant(
         "bytes on their way cut",

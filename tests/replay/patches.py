@@ -19,11 +19,10 @@ from temporalio.exceptions import ApplicationError
 from replaywright.cli.connect import Place
 from replaywright.cli.searchable import start_attributes
 from replaywright.domain.actions import Effect
-from replaywright.domain.outcomes import Status, StepOutcome
+from replaywright.domain.outcomes import StepOutcome
 from replaywright.domain.predicates import Exists
 from replaywright.domain.recall import Recalled
 from replaywright.domain.runs import (
-    NOTHING_LEFT,
     RESOLVED,
     UNTOUCHED,
     ActionRequest,
@@ -69,17 +68,6 @@ def told_by_its_page() -> Script:
         verdict="done", outcome=done(asked.action, effect=Effect.COMMIT, reason=RESOLVED)
     )
     return script
-
-
-def undispatched() -> Script:
-    """Nothing leaves the browser in three attempts, then it does."""
-
-    def perform(asked: ActionRequest, call: int) -> StepOutcome:
-        if asked.sequence == 1 and call < 3:
-            return StepOutcome(status=Status.IN_DOUBT, reason="gate_cut", effect=Effect.COMMIT)
-        return done(asked)
-
-    return Script(perform=perform, verify=lambda _asked: Resolution(verdict="not_done", reason=NOTHING_LEFT))
 
 
 def closed_menu() -> Script:
@@ -164,7 +152,6 @@ RUNS: dict[str, tuple[Callable[[], Script], RunInput]] = {
         run_of(GOTO, SEND),
     ),
     "checkpoint-when-told": (told_by_its_page, run_of(GOTO, SEND)),
-    "undispatched-rounds": (undispatched, run_of(GOTO, SEND)),
     "reopened": (closed_menu, run_of(GOTO, EXPAND, FILL)),
     "asked-again": (forgotten, run_of(GOTO, FILL, FILL)),
     "done-elsewhere": (recorded_too_late, run_of(GOTO, FILL)),

@@ -53,9 +53,24 @@ async def test_a_page_that_has_sent_nothing_yet_is_waited_for_before_its_gate_is
     assert (seen.is_closed, page.stopped_at) == (True, ["armed"])
 
 
-async def test_a_page_is_stopped_before_its_bytes_are_cut_and_again_before_its_gate_opens() -> None:
+async def test_a_page_is_stopped_before_its_bytes_are_cut_and_its_gate_stays_closed() -> None:
     gate, mine = await armed(held=True)
     page = Page(gate)
+
+    seen = await settled(mine, page.stop)
+    assert seen is not None
+    await reopened(mine, seen, page.stop)
+
+    assert page.stopped_at == ["armed"]
+    assert gate.current is not None
+    assert gate.current.nothing_left
+
+
+async def test_a_page_of_which_something_had_left_is_stopped_again_before_its_gate_opens() -> None:
+    gate, mine = await armed(held=True)
+    page = Page(gate)
+    async with gate.changed:
+        await gate.tell(bytes_up=1)
 
     seen = await settled(mine, page.stop)
     assert seen is not None

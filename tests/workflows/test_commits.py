@@ -80,7 +80,9 @@ async def test_a_commit_step_that_is_absent_every_time_is_given_up_after_three_d
 
     assert isinstance(failure.value.cause, ApplicationError)
     assert "verified absent after 3 dispatches" in failure.value.cause.message
-    assert [request.sequence for request in script.performed] == [0, *[1] * policies.COMMIT_ROUNDS]
+    assert [request.sequence for request in script.performed] == [0, 1] * policies.COMMIT_ROUNDS + [0]
+    assert [request.reapply for request in script.performed] == [False, False, *[True, False] * 2, True]
+    assert len({request.session.session_id for request in script.performed}) == policies.COMMIT_ROUNDS + 1
     epochs = [request.epoch for request in script.performed]
     assert epochs == sorted(epochs)
 
