@@ -111,7 +111,7 @@ async def test_an_editor_that_does_not_take_the_text_is_no_success(
     session: ChromiumSession, site: Site, name: str, reason: str
 ) -> None:
     await opened(session, site, PAGE)
-    given: dict[str, Any] = {"text": "some\nother words", "timeout_ms": 6000}
+    given: dict[str, Any] = {"text": "some\nother words", "timeout_ms": 6000, "sensitive": True}
 
     with pytest.raises(ActionFailed) as refused:
         await session.perform(work("fill", editor(name), **given))

@@ -1,6 +1,7 @@
 """Nobody else on this machine, and nobody beside it, gets at what a run has: files and listening sockets."""
 
 import asyncio
+import contextlib
 import os
 import stat
 from pathlib import Path
@@ -12,9 +13,12 @@ from tests.e2e.lab import Lab
 
 
 def processes_of(home: Path) -> list[psutil.Process]:
-    """Everything that was started by this process, or that was told this home: keepers and browsers outlive who started
-    them."""
-    found = {process.pid: process for process in psutil.Process().children(recursive=True)}
+    """Everything that was told this home: keepers and browsers outlive who started them; and the stage's servers."""
+    found: dict[int, psutil.Process] = {}
+    for server in psutil.Process().children():
+        with contextlib.suppress(psutil.Error):  # it ended meanwhile
+            if "chrom" not in server.name():  # of other tests
+                found |= {process.pid: process for process in (server, *server.children(recursive=True))}
     for process in psutil.process_iter():
         try:
             if str(home) in " ".join(process.cmdline()):

@@ -67,7 +67,15 @@ def signs_in_and_waits(lab: Lab) -> Task:
 def stack_of(lab: Lab) -> set[psutil.Process]:
     """Every process of the lab: what this one started, and what names the lab's home, as keepers do."""
     found = set(psutil.Process().children(recursive=True)) | those_in(lab.stage.home)
-    return {process for process in found if SITE not in process.cmdline()}
+    return {process for process in found if SITE not in commanded(process)}
+
+
+def commanded(process: psutil.Process) -> list[str]:
+    """Command line; that of the site for one that has ended."""
+    try:
+        return process.cmdline()
+    except psutil.Error:
+        return [SITE]
 
 
 async def test_a_secret_is_in_no_history_store_trace_log_prompt_or_output(lab: Lab) -> None:
