@@ -185,16 +185,10 @@ class Doubts:
         reconcile = attempt.step.reconcile
         asking_ms = PROPOSED_LIMIT_MS if reconcile is None else total_limit_ms(reconcile)
         limit = timedelta(milliseconds=asking_ms + self._settle_ms(attempt))
-        asked: list[ResolveRequest] = []
-
-        def request() -> ResolveRequest:
-            asked.append(self._request(attempt, doubt))
-            return asked[-1]
-
         resolution = await self.read(
             lambda: self.browser.call(
                 "effect.verify",
-                request(),
+                self._request(attempt, doubt),
                 Resolution,
                 activity_id=attempt.activity_id(f"verify-e{self.browser.epoch}"),
                 summary=summary(attempt.sequence, f"did it take effect? {attempt.title}"),
@@ -206,7 +200,7 @@ class Doubts:
         attempt.after_loss()
         if resolution.verdict == "undecidable":
             return await self._undecidable(attempt, fenced, resolution.reason)
-        if resolution.reason in ACTED_IN and asked[-1].adopted:
+        if resolution.reason in ACTED_IN and self._is_in_its_browser(doubt):
             await self.leave()
         return resolution
 
@@ -215,10 +209,14 @@ class Doubts:
         own = None if attempt.step.reconcile is None else attempt.step.reconcile.site_lag_ms
         return IN_FLIGHT_MS + (self.site_lag_ms if own is None else own)
 
+    def _is_in_its_browser(self, doubt: Doubt) -> bool:
+        """Say if the run still has the browser, and the page, that the attempt in doubt was made in."""
+        return self.browser.adopted and self.browser.ref.session_id == doubt.session_id
+
     def _request(self, attempt: Attempt, doubt: Doubt) -> ResolveRequest:
         return ResolveRequest(
             action=attempt.request(),
-            adopted=self.browser.adopted and self.browser.ref.session_id == doubt.session_id,
+            adopted=self._is_in_its_browser(doubt),
             contradicted=doubt.contradicted,
             doubted=doubt.epoch,
             lost=doubt.lost,

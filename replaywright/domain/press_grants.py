@@ -7,7 +7,6 @@ a kind of request, and is recorded with the step, so that a replay does not ask 
 
 import json
 import re
-import unicodedata
 from collections.abc import Iterable, Mapping
 from typing import Final
 from urllib.parse import parse_qsl, urlsplit
@@ -16,7 +15,7 @@ from replaywright.domain.actions import Action
 from replaywright.domain.base import Record
 from replaywright.domain.masks import seen
 from replaywright.domain.targets import Target
-from replaywright.domain.text import shorten
+from replaywright.domain.text import EDGE, found_whole, shorten
 from replaywright.domain.urls import origin_of
 
 PRESSING: Final = frozenset(
@@ -41,8 +40,6 @@ _KIND_FIELDS: Final = frozenset({"operationName", "_method"})
 """Fields by whose value one address does different things: GraphQL over HTTP, forms that mean another method."""
 _PART: Final = re.compile(r'content-disposition:[^\r\n]*?\bname="([^"\r\n]*)"', re.IGNORECASE)
 _IDENTIFIER: Final = re.compile(r"[^/]*\d[^/]*")
-_SHARED_SCRIPTS: Final = ("CJK", "HIRAGANA", "KATAKANA", "HANGUL", "THAI", "LAO", "KHMER", "MYANMAR")
-"""Scripts that put no blanks between words or before particles, as Unicode's character names begin."""
 _SHORTEST: Final = 2
 """Characters of the shortest name that words can name."""
 
@@ -138,27 +135,12 @@ def are_named(target: Target | None, words: Iterable[str]) -> bool:
     name = "" if target is None else _plain(target.name or target.text)
     if len(name.replace(" ", "")) < _SHORTEST:
         return False
-    return any(_stands_in(name, _plain(text)) for text in words)
+    return any(found_whole(_plain(text), name, f"{EDGE}{name}{EDGE}") for text in words)
 
 
 def _plain(text: str) -> str:
     folded = seen(text).casefold()
     return " ".join("".join(char if char.isalnum() else " " for char in folded).split())
-
-
-def _stands_in(name: str, text: str) -> bool:
-    at = text.find(name)
-    while at >= 0:
-        end = at + len(name)
-        if _is_edge(text[at - 1 : at], name[0]) and _is_edge(name[-1], text[end : end + 1]):
-            return True
-        at = text.find(name, at + 1)
-    return False
-
-
-def _is_edge(before: str, after: str) -> bool:
-    """Say if a word may end between two characters."""
-    return any(not c or c == " " or unicodedata.name(c, "").startswith(_SHARED_SCRIPTS) for c in (before, after))
 
 
 # ----------------------------------------------------------------------------------------------------- fields

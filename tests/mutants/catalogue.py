@@ -42,8 +42,8 @@ WORKFLOW = (
         "a page acted in twice",
         "a page that an attempt may have acted in is left for a new browser",
         "workflows/doubts.py",
-        "if resolution.reason in ACTED_IN and asked[-1].adopted:",
-        "if resolution.reason in () and asked[-1].adopted:",
+        "if resolution.reason in ACTED_IN and self._is_in_its_browser(doubt):",
+        "if resolution.reason in () and self._is_in_its_browser(doubt):",
         ("tests/workflows/test_doubts.py::test_only_dispatches_count_as_rounds",),
     ),
     Mutant(
