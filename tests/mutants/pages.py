@@ -45,8 +45,8 @@ PAGES = (
         "part of a name",
         "the author's words name a control by its whole name",
         "replaywright/domain/press_grants.py",
-        "        if _is_edge(text[at - 1 : at], name[0]) and _is_edge(name[-1], text[end : end + 1]):",
-        "        if at >= 0:",
+        'found_whole(_plain(text), name, f"{EDGE}{name}{EDGE}")',
+        "found_whole(_plain(text), name, name)",
         (_GRANTS + "test_a_part_of_a_name_a_look_alike_and_no_name_are_not_named",),
     ),
     Mutant(
