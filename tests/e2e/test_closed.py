@@ -17,8 +17,9 @@ def processes_of(home: Path) -> list[psutil.Process]:
     found: dict[int, psutil.Process] = {}
     for server in psutil.Process().children():
         with contextlib.suppress(psutil.Error):  # it ended meanwhile
-            if "chrom" not in server.name():  # of other tests
-                found |= {process.pid: process for process in (server, *server.children(recursive=True))}
+            family = (server, *server.children(recursive=True))
+            # A browser of another test may be among them, under its own driver: ours are found by the home below.
+            found |= {process.pid: process for process in family if "chrom" not in process.name()}
     for process in psutil.process_iter():
         try:
             if str(home) in " ".join(process.cmdline()):
