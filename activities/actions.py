@@ -17,15 +17,15 @@ from activities.heartbeats import heartbeats
 from activities.performance import Performance
 from activities.policing import Policing, as_failure
 from activities.records import answered_line, from_ledger, standing_of
-from activities.sessions import Attachment, Attachments
+from activities.sessions import Attachment, Attachments, Awaited
 from activities.step_pictures import StepPictures
 from activities.vault import Vault
 from replaywright.domain.actions import Action
-from replaywright.domain.outcomes import StepOutcome
+from replaywright.domain.outcomes import UNWITNESSED, StepOutcome
 from replaywright.domain.overrides import OverrideRule, host_of
 from replaywright.domain.questions import CODE_LOST, CODE_NAME
 from replaywright.domain.redacted import redacted_snapshot
-from replaywright.domain.runs import UNTOUCHED, ActionRequest
+from replaywright.domain.runs import AWAIT, UNTOUCHED, ActionRequest
 from replaywright.domain.secret_sites import BoundSecret, own_site
 from replaywright.domain.snapshots import Snapshot
 from replaywright.domain.steps import Fill, Paste, Type
@@ -113,10 +113,10 @@ class Actions:
 
     def activities(self) -> list[Callable[..., Awaitable[Any]]]:
         """All of them, one activity type per browser action, so that a run reads like a script in Temporal's UI."""
-        return [self._named(action) for action in Action]
+        return [self._named(f"browser.{action}") for action in Action] + [self._named(AWAIT)]
 
-    def _named(self, action: Action) -> Callable[[ActionRequest], Awaitable[StepOutcome]]:
-        @activity.defn(name=f"browser.{action}")
+    def _named(self, name: str) -> Callable[[ActionRequest], Awaitable[StepOutcome]]:
+        @activity.defn(name=name)
         async def perform(request: ActionRequest) -> StepOutcome:
             under_way = self._under_way.pop(_call(), None)
             if under_way is None:
@@ -168,7 +168,10 @@ class Actions:
                 async with held.busy:
                     held.document = held.document or held.browser.document
                     await self.pictures.before(request, held)
-                    if request.recheck is None:
+                    waiting, held.waiting = held.waiting, None
+                    if request.awaited is not None:
+                        outcome = await self._awaited(request, waiting)
+                    elif request.recheck is None:
                         performance = Performance(self, request, held)
                         outcome = await performance.outcome()
                     else:
@@ -184,6 +187,16 @@ class Actions:
                 exc.untouched = not (begun or isinstance(exc, Fenced))
                 await self._attachments.drop(request.session.session_id, request.epoch)
                 raise
+
+    async def _awaited(self, request: ActionRequest, waiting: Awaited | None) -> StepOutcome:
+        """The step's outcome when its request has been waited for; in doubt if another process performed it."""
+        assert request.awaited is not None
+        if waiting is not None:
+            return await waiting.awaited(request)
+        known = await self.known_of(request, request.fingerprint)
+        if known.outcome is not None:
+            return await self.answered(request, known.outcome)
+        return request.awaited.model_copy(update={"reason": UNWITNESSED})
 
     async def _rechecked(self, request: ActionRequest, held: Attachment) -> StepOutcome:
         """The step's outcome by now: what was recorded, what shows when its page is looked at again, or as before."""

@@ -7,7 +7,7 @@ import logging
 import time
 import uuid
 from collections.abc import Awaitable, Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from activities.consent import Consenting
 from replaywright.domain.outcomes import Departure
@@ -40,7 +40,7 @@ def operation_of(request: ActionRequest) -> str:
 
 def window_ms(request: ActionRequest) -> int:
     """How long after the intent its bytes may leave."""
-    return request.step.timeout_ms + AFTERMATH_MS
+    return request.step.timeout_ms + request.late_ms + AFTERMATH_MS
 
 
 class Commit:
@@ -93,25 +93,33 @@ class Commit:
         return self.is_permitted and self._consenting is None
 
     async def arm(self, before: tuple[int, ...] | None) -> None:
-        """Hold what would change something; the black box keeps which expectations held `before`, as the intent does.
+        """Hold what would change something; the black box keeps which expectations held `before`, and the document.
 
         Raises:
             SessionLost: the keeper does not answer, or refuses; nothing was dispatched.
         """
         declared = self._request.step.effect is not None and self._consenting is None
-        note = WATCHED if not self.has_intent else "" if before is None else json.dumps(before)
+        told = {"document": self._held.browser.document, **({} if before is None else {"before": before})}
+        note = json.dumps(told) if self.has_intent else WATCHED
         await self._gate.arm(self._op_id, within_ms=window_ms(self._request), hold_safe=declared, note=note)
 
     def begin(self) -> None:
         """From now on held bytes ask whoever may let them go."""
         self._shaking = asyncio.create_task(self._shake_hands())
 
+    async def seen(self) -> GateSeen:
+        """What has come to the gate by now."""
+        return await self._gate.wait_held(self._op_id, 0)
+
+    async def shut(self) -> Departure:
+        """Throw away whatever is still to come; what has left."""
+        await self._throw_away()
+        return _departure(await self.seen())
+
     async def departure(self) -> Departure:
         """What has left by now; a hand-shake that is under way is waited for."""
-        seen = await self._gate.wait_held(self._op_id, 0)
-        while seen.phase == "armed" and seen.held:
+        while (seen := await self.seen()).phase == "armed" and seen.held:
             await self._shaken()
-            seen = await self._gate.wait_held(self._op_id, 0)
         return _departure(seen)
 
     async def open(self) -> Departure:
@@ -205,7 +213,18 @@ class Commit:
 
 def held_before(seen: GateSeen) -> tuple[int, ...] | None:
     """Which expectations held before the attempt that armed the gate; None if its note does not say."""
-    return None if not seen.note else tuple(json.loads(seen.note))
+    before = _noted(seen).get("before")
+    return None if before is None else tuple(before)
+
+
+def acted_in(seen: GateSeen) -> str:
+    """The document that the attempt acted in which armed the gate; empty if its note does not say."""
+    return str(_noted(seen).get("document", ""))
+
+
+def _noted(seen: GateSeen) -> dict[str, Any]:
+    noted: dict[str, Any] = json.loads(seen.note) if seen.note not in ("", WATCHED) else {}
+    return noted
 
 
 def _departure(seen: GateSeen) -> Departure:

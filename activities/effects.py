@@ -2,10 +2,12 @@
 
 import logging
 import time
+from dataclasses import dataclass
+from datetime import UTC, datetime
 
 from temporalio import activity
 
-from activities.commit import held_before, operation_of
+from activities.commit import acted_in, held_before, operation_of
 from activities.heartbeats import heartbeats
 from activities.policing import Policing
 from activities.reconciling import ask_site, go_there, settle
@@ -15,9 +17,10 @@ from replaywright.domain.actions import Effect, effect_of
 from replaywright.domain.evaluation import failing
 from replaywright.domain.fingerprints import content_key
 from replaywright.domain.observed import PredicateResult
-from replaywright.domain.outcomes import Status, StepOutcome
+from replaywright.domain.outcomes import IN_FLIGHT, UNWITNESSED, Status, StepOutcome
 from replaywright.domain.predicates import fill_predicate
 from replaywright.domain.probing import SiteProbe
+from replaywright.domain.proof import is_same_site
 from replaywright.domain.redacted import redacted_outcome
 from replaywright.domain.runs import (
     NO_INTENT,
@@ -33,7 +36,7 @@ from replaywright.domain.runs import (
 from replaywright.domain.steps import Reconcile, action_of
 from replaywright.errors import Fenced
 from replaywright.killpoints import hit
-from replaywright.ports import Known, Secrets, StepStore
+from replaywright.ports import GateSeen, Known, Secrets, StepStore
 
 _log = logging.getLogger("replaywright.effects")
 
@@ -46,6 +49,19 @@ SEEN = "seen_on_live_page"
 _OPEN = ("INTENT", "DISPATCHED")
 _NO_ATTEMPT = ("", "NOT_DONE")
 """States of a record in which the ledger knows of no attempt."""
+
+
+@dataclass(frozen=True)
+class Flight:
+    """Something that left the browser, or may have, and that the site has not answered."""
+
+    left_at: float
+    """In seconds since 1970; 0 where nobody knows."""
+
+    def __str__(self) -> str:
+        if not self.left_at:
+            return "it may have left, and nobody knows of an answer"
+        return f"it left at {datetime.fromtimestamp(self.left_at, UTC):%H:%M:%S} (UTC) and was not answered"
 
 
 class EffectActivities:
@@ -92,7 +108,7 @@ class EffectActivities:
             if await self._was_never_intended(request, before):
                 return await self._not_done(asked, NO_INTENT, "ledger: it has lost nothing, and has no intent")
             seen = await self._by_page(request, before, held)
-            return seen if isinstance(seen, Resolution) else await self._by_site(request, held, since, seen)
+            return seen if isinstance(seen, Resolution) else await self._by_site(request, before, held, since, seen)
 
     def _where_it_shows(self, asked: ActionRequest) -> Reconcile | None:
         """Where the task says that the site shows the step, if the policy lets it be opened."""
@@ -123,9 +139,11 @@ class EffectActivities:
         which is armed before the intent is written.
         """
         asked = request.action
-        attempts = {request.doubted, before.epoch if before.state in _OPEN else 0} - {0}
-        if not request.adopted or not attempts:
+        attempts = _attempts(request, before)
+        if not attempts:
             return None
+        if not request.adopted:
+            return await self._by_what_it_left(request, before)
         held = await self._attachments.hold(asked.session, asked.epoch)
         reason = NO_INTENT
         for epoch in attempts:
@@ -139,6 +157,41 @@ class EffectActivities:
             return None
         told = "nothing left the browser" if reason == NOTHING_LEFT else "it was never armed"
         return await self._not_done(asked, reason, f"black box: {told} in epoch {max(attempts)}")
+
+    async def _by_what_it_left(self, request: ResolveRequest, before: Known) -> Resolution | None:
+        """The verdict if the keeper has ended, and had written that nothing of the attempt left the browser."""
+        for epoch in _attempts(request, before):
+            left = await self._attachments.left_behind(request.doubted_session, operation_of(request.action), epoch)
+            if not left.nothing_left:
+                return None
+        return await self._not_done(request.action, NOTHING_LEFT, "the black box on disk: nothing left the browser")
+
+    async def _in_flight(self, request: ResolveRequest, before: Known, held: Attachment) -> Flight | None:
+        """What the attempt in doubt has sent that may still take effect: what the site does not show now, it may yet.
+
+        Where neither a living keeper nor one that has ended can tell, the ledger does: what it has not let go has not
+        left; but what it has forgotten may have.
+        """
+        if request.answered:
+            return None
+        is_known = bool(_attempts(request, before))
+        for epoch in _attempts(request, before):
+            seen = await self._gate_of(request, held, epoch)
+            is_known = is_known and seen is not None
+            if seen is not None and seen.in_flight:
+                return Flight(max((sent.sent_at for sent in seen.sent if sent.is_in_flight), default=0.0))
+        if is_known:
+            return None
+        if before.state == "INTENT" and await self._has_lost_nothing(request):
+            return None
+        return Flight(0.0)
+
+    async def _gate_of(self, request: ResolveRequest, held: Attachment, epoch: int) -> GateSeen | None:
+        """What is known of the gate of an attempt, from its keeper or from what that has left behind."""
+        op_id = operation_of(request.action)
+        if request.adopted:
+            return await held.gate.recall(op_id, epoch)
+        return (await self._attachments.left_behind(request.doubted_session, op_id, epoch)).seen
 
     async def _is_known_to_be_repeatable(self, request: ResolveRequest, before: Known, held: Attachment) -> bool:
         """Whether the step was seen to change nothing: the workflow, which knows no recordings, takes it for a commit.
@@ -162,8 +215,14 @@ class EffectActivities:
         Only asked when there is no keeper to ask any more. An intent that is still on its way is refused since the
         fence. A ledger that may have lost something says nothing: what was sent may be what it has lost.
         """
+        if request.adopted or not request.lost or before.state not in _NO_ATTEMPT:
+            return False
+        return await self._has_lost_nothing(request)
+
+    async def _has_lost_nothing(self, request: ResolveRequest) -> bool:
+        """Whether the ledger certainly has all that it was told since the step before."""
         asked = request.action
-        if request.adopted or not (request.lost and request.witness) or before.state not in _NO_ATTEMPT:
+        if not request.witness:
             return False
         return await self._store.is_whole(tenant=asked.tenant, lineage=asked.lineage, witness=request.witness)
 
@@ -190,33 +249,58 @@ class EffectActivities:
         results = await held.browser.check(expect, RESOLVE_MS)
         if failing(results) is not None:
             return "not_seen"
+        if asked.step.needs_witness and not await self._is_witnessed(request, before, held):
+            return UNWITNESSED
         return await self._done(asked, results, held.browser.url, "the live page shows the expected state", SEEN)
 
-    async def _by_site(self, request: ResolveRequest, held: Attachment, since: float, reason: str) -> Resolution:
+    async def _is_witnessed(self, request: ResolveRequest, before: Known, held: Attachment) -> bool:
+        """Whether what the page shows is not its own word alone: the site answered, or has sent the document."""
+        for epoch in _attempts(request, before):
+            seen = await held.gate.recall(operation_of(request.action), epoch)
+            if seen is None:
+                continue
+            is_answered = any(
+                not sent.is_safe and 0 < sent.status < 400 and is_same_site(sent.url, held.browser.url)
+                for sent in seen.sent
+            )
+            if is_answered or acted_in(seen) not in ("", held.browser.document):
+                return True
+        return False
+
+    async def _by_site(
+        self, request: ResolveRequest, before: Known, held: Attachment, since: float, reason: str
+    ) -> Resolution:
         """The verdict of the step's `reconcile`; without one nobody knows, for the `reason` that there is already."""
         asked = request.action
+        flight = await self._in_flight(request, before, held)
+        if flight is not None:
+            reason = f"{IN_FLIGHT}: {flight}, and {reason}"
         proposed = None if asked.step.reconcile is not None else await self._proposed(request, held)
         reconcile = asked.step.reconcile if proposed is None else proposed.as_reconcile()
         if reconcile is None:
-            return await self._undecidable(asked, reason)
+            return await self._unknown(request, flight if request.adopted else None, reason)  # its page may show it yet
         if (refusal := self._policing.on_steps(asked.policy, reconcile.steps)) is not None:
             return await self._undecidable(asked, f"{reason}, and the site may not be asked: {refusal.message}")
         await settle(request.settle_ms, request.settled_ms, since)
         finding = await ask_site(held.browser, reconcile, asked)
         said = f"the site was asked {finding.asked} times: {finding.reason}"
-        match finding.answer:
-            case "yes":
-                if not request.adopted:
-                    await go_there(held.browser, reconcile, asked)
-                return await self._done(asked, finding.results, finding.url, "the site shows it (reconcile)", "on_site")
-            case "no" if asked.step.effect is Effect.IRREVERSIBLE:
-                return await self._undecidable(asked, f"{said}, but what cannot be undone is not done again on that")
-            case "no" if proposed is not None and not proposed.asks_by_name:
-                return await self._undecidable(asked, f"{said}, but that probe was proposed, and may look too briefly")
-            case "no":
-                return await self._not_done(asked, NOT_ON_SITE, said)
-            case _:
-                return await self._undecidable(asked, f"{reason}, and {said}")
+        if finding.answer == "yes":
+            if not request.adopted:
+                await go_there(held.browser, reconcile, asked)
+            return await self._done(asked, finding.results, finding.url, "the site shows it (reconcile)", "on_site")
+        if finding.answer == "unknown" or flight is not None:
+            return await self._unknown(request, flight, f"{reason}, and {said}")
+        if asked.step.effect is Effect.IRREVERSIBLE:
+            return await self._undecidable(asked, f"{said}, but what cannot be undone is not done again on that")
+        if proposed is not None and not proposed.asks_by_name:
+            return await self._undecidable(asked, f"{said}, but that probe was proposed, and may look too briefly")
+        return await self._not_done(asked, NOT_ON_SITE, said)
+
+    async def _unknown(self, request: ResolveRequest, flight: Flight | None, reason: str) -> Resolution:
+        """Nobody can tell: asked again as long as something in flight may be waited for."""
+        if flight is None or not request.is_patient:
+            return await self._undecidable(request.action, reason)
+        return Resolution(verdict="in_flight", reason=reason, left_at=flight.left_at)
 
     async def _proposed(self, request: ResolveRequest, held: Attachment) -> SiteProbe | None:
         """The probe that was proposed, tried and kept when the step was learned; None if there is none."""
@@ -287,6 +371,11 @@ class EffectActivities:
         who = f"undecidable: {reason}"
         await self._store.settle(**_scope(asked), epoch=asked.epoch, state="ESCALATED", who=who)
         return Resolution(verdict="undecidable", reason=reason)
+
+
+def _attempts(request: ResolveRequest, before: Known) -> set[int]:
+    """Epochs of the attempt in doubt: as the workflow and as the ledger knows it; they differ when Redis fell back."""
+    return {request.doubted, before.epoch if before.state in _OPEN else 0} - {0}
 
 
 def _scope(asked: ActionRequest) -> dict[str, str]:

@@ -11,6 +11,7 @@ from replaywright.domain.predicates import Predicate, ResponseStatus, parts_of
 from replaywright.domain.proof import effect_seen, failed_requests, refused_by, unanswered
 from replaywright.domain.steps import Fill, Goto, Paste, Scroll, Step, Type
 from replaywright.domain.text import shorten
+from replaywright.domain.witness import Witness, witness_of
 from replaywright.ports import Report
 
 WARNING_LIMIT = 300
@@ -28,6 +29,8 @@ class Judge:
     """What is expected of it beside its own `expect`, filled in."""
     is_known_commit: bool
     """Whether it has consequences by what was declared or seen, not only because nobody knows."""
+    url: str = ""
+    """Of the page before the step."""
 
     def fault(self, report: Report) -> tuple[str, str] | None:
         """Why what was done is not what was wanted, as reason and message; None when nothing speaks against it."""
@@ -44,6 +47,23 @@ class Judge:
         if _is_unproven(report) and self._must_be_proven(report):
             return UNPROVEN, "nothing shows that it did anything: no request, no change of the page, no expectation met"
         return None
+
+    @property
+    def is_declared(self) -> bool:
+        """Whether the author says that the step has consequences, and does not take its page's word for them."""
+        return self.step.needs_witness
+
+    def witness(self, report: Report) -> Witness | None:
+        """Who but the page that it acted in tells that the step took effect."""
+        declared = len(self.step.expect)
+        return witness_of(
+            report.evidence,
+            self.step.expect,
+            report.before[:declared],
+            report.after[:declared],
+            urls=(self.url, report.url),
+            is_fresh=report.is_fresh,
+        )
 
     def warnings(self, report: Report) -> tuple[str, ...]:
         """What is not as it should be in a step that was done."""

@@ -16,6 +16,7 @@ from replaywright.domain.redacted import redacted_snapshot, redacted_target
 from replaywright.domain.runs import ActionRequest, Heal
 from replaywright.domain.steps import action_of, arguments_of, names_element
 from replaywright.domain.targets import Target
+from replaywright.domain.witness import sendings
 from replaywright.ports import Report, Secrets
 
 
@@ -44,10 +45,13 @@ class Lesson:
         if action_of(step) is Action.GOTO or (names_element(step) and report.target is None):
             return None
         seen = effect_seen(step, report.evidence) if report.acted else None
+        sends = sendings(report.evidence, report.given_at, report.left_at) if report.acted else ()
         causes = report.evidence.causes if report.acted else ()
         if old is not None and request.proposed is None and not report.lookup.healed:
             raised = seen is not None and (old.effect is None or seen.rank > old.effect.rank)
-            if not raised and (set(causes) <= set(old.causes) or not report.acted):
+            known = {sending.kind for sending in old.sends}
+            is_new = any(sending.is_late and sending.kind not in known for sending in sends)
+            if not (raised or is_new) and (set(causes) <= set(old.causes) or not report.acted):
                 return self._reviewed(old, soft)
         names, naming = instruction_parameters(step), naming_parameters(step)
         seen_now = redacted_target(report.target or Target(), self.secrets)
@@ -69,6 +73,7 @@ class Lesson:
             derived=self._derived_now(report, soft),
             probe=None if old is None else old.probe,
             good_snapshot=good_snapshot or ("" if old is None else old.good_snapshot),
+            sends=sends if report.acted or old is None else old.sends,
             granted=self._grants(report, granted),
             run_id=request.run_id,
             origin="model" if request.proposed is not None else "heal" if healed else "declared",

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from activities.awaiting import Waiting
 from activities.commit import Commit
 from activities.conditions import unmet
 from activities.consent import Consenting
@@ -31,11 +32,15 @@ from replaywright.domain.fingerprints import (
 from replaywright.domain.late import LATE
 from replaywright.domain.observed import PredicateResult
 from replaywright.domain.outcomes import (
+    AWAITED,
     BLOCKED,
     DONE_BEFORE,
     DOUBT_BEFORE,
     GATE_CUT,
     INTEGRITY,
+    NOTHING_SENT,
+    UNANSWERED,
+    UNWITNESSED,
     WHEN,
     Costs,
     Departure,
@@ -49,7 +54,7 @@ from replaywright.domain.overrides import Due
 from replaywright.domain.pictures import Pictures
 from replaywright.domain.predicates import Predicate, named_parameters
 from replaywright.domain.press_grants import UNGRANTED
-from replaywright.domain.proof import effect_seen, is_open, refused_by
+from replaywright.domain.proof import effect_seen, is_open, refused_by, unanswered
 from replaywright.domain.redacted import redacted_outcome, redacted_results
 from replaywright.domain.runs import (
     ActionRequest,
@@ -61,6 +66,7 @@ from replaywright.domain.steps import Goto, SolveCaptcha, VerificationCode, acti
 from replaywright.domain.targets import Target
 from replaywright.domain.text import shorten
 from replaywright.domain.weak_steps import WEAK_STEP, StepRate, rate_of
+from replaywright.domain.witness import GRACE_MS, Sending, Witness, missing
 from replaywright.errors import (
     ActionFailed,
     DoneElsewhere,
@@ -94,6 +100,9 @@ SEEN_MS = 1_000
 """How long a page is given to show that a repeatable step had taken effect before its worker was lost."""
 
 
+_REMEDY = "give late_ms if it sends later, reconcile if the site shows it, or evidence: page if it sends nothing"
+
+
 class _AlreadyCommitted(Exception):
     """The ledger answered an intent with the outcome of an earlier attempt."""
 
@@ -118,7 +127,7 @@ class Performance:
             written = entering(written, has_text=request.code is not None)
         self._step = filled_step(written, request.values)
         self._key = content_key(request.tenant, held.browser.url, request.step)
-        self._left_at = held.browser.url
+        self._left_at = self._url = held.browser.url
         self._site = actions.secrets.redact(site_scope(held.browser.url))
         self._started = time.perf_counter()
         self._began_s = time.monotonic()
@@ -149,8 +158,12 @@ class Performance:
         except _Ungranted:
             return await self._ungranted(None)
         finally:
-            if self._commit is not None:
-                await self._commit.leave()
+            await self._let_go()
+
+    async def _let_go(self) -> None:
+        """Stop listening at the gate, unless its request is still waited for."""
+        if self._commit is not None and self._held.waiting is not self:
+            await self._commit.leave()
 
     async def _outcome(self) -> StepOutcome:
         enter(self._request.sequence)
@@ -434,7 +447,7 @@ class Performance:
         return known and not self._effect.repeatable
 
     def _judge(self) -> Judge:
-        return Judge(self._step, self._derived, self._is_known_commit)
+        return Judge(self._step, self._derived, self._is_known_commit, self._url)
 
     def _serves(self, entry: ActionCacheEntry) -> bool:
         """Whether the recording is of the element that today's values name.
@@ -489,7 +502,53 @@ class Performance:
             )
         if (forbidden := _forbidden_file(report)) is not None:
             return await self._blocked(forbidden, report)
+        if self._is_to_be_awaited(report):
+            self._report, self._held.waiting = report, self
+            return self._ended(Status.IN_DOUBT, AWAITED, "nobody but its page has told of it yet", report)
+        return await self._judged(report)
+
+    def _is_to_be_awaited(self, report: Report) -> bool:
+        """Whether the step has ended before anybody but its page could tell of it, or before it sent what it sends."""
+        is_over = self._commit is None or not report.acted or refused_by(report.evidence, report.url) is not None
+        if is_over or self._request.reapply:
+            return False
+        if missing((sending for sending in self._sends if sending.is_late), report.evidence):
+            return True
+        judge = self._judge()
+        witness = judge.witness(report) if judge.is_declared else Witness.ANSWER
+        is_as_recorded = bool(self._sends) and not missing(self._sends, report.evidence)
+        return witness is None or (witness is Witness.SENT and not is_as_recorded)
+
+    @property
+    def _sends(self) -> tuple[Sending, ...]:
+        """What the step sent when it was recorded."""
+        return () if self._entry is None else self._entry.sends
+
+    async def awaited(self, request: ActionRequest) -> StepOutcome:
+        """The step's outcome when its request has been waited for."""
+        report, commit = self._report, self._commit
+        assert report is not None
+        assert commit is not None
+        self._request, self._started = request, time.perf_counter()
+        judge = self._judge()
+        late_ms = request.late_ms
+        if not judge.is_declared:
+            late_ms = min(late_ms, GRACE_MS + 2 * max(sending.delay_ms for sending in self._sends))
+        waiting = Waiting(self._held.browser, commit, judge, self._sends, late_ms, self._step.timeout_ms)
+        try:
+            report = await waiting.report(report)
+            if self._refused_event.is_set():
+                return await self._ungranted(report)
+            return await self._judged(report)
+        except ActionFailed as exc:
+            return await self._failed(exc)
+        finally:
+            await self._let_go()
+
+    async def _judged(self, report: Report) -> StepOutcome:
         fault = self._judge().fault(report)
+        if fault is None and self._is_unwitnessed(report):
+            return await self._unwitnessed(report)
         if fault is None:
             await self._open_gate()
             return await (self._ungranted(report) if self._refused_event.is_set() else self._done(report))
@@ -499,6 +558,8 @@ class Performance:
         doubtful = not self._effect.repeatable and sent and (refused is None or is_open(refused))
         if doubtful:
             await self._note_departure()
+        elif report.left_at:
+            await self._shut("the page sent nothing that changes anything, and was left")
         else:
             await self._taken_back(
                 "the page sent nothing that changes anything" if refused is None else "the site refused it"
@@ -508,7 +569,43 @@ class Performance:
         raised = {"effect": stronger(self._effect, self._learned_effect(report))} if sent else {}
         kept = {"snapshot": await self._actions.keep_snapshot(report.snapshot)}
         self._report, self._held.unmet = report, self
-        return await self._traced(outcome.model_copy(update={**raised, **kept}))
+        return await self._traced(outcome.model_copy(update={**raised, **kept, "left": bool(report.left_at)}))
+
+    def _is_unwitnessed(self, report: Report) -> bool:
+        judge = self._judge()
+        is_asked = judge.is_declared and report.acted and self._commit is not None and not self._request.reapply
+        return is_asked and judge.witness(report) is None
+
+    async def _unwitnessed(self, report: Report) -> StepOutcome:
+        """Nobody but the page that the step acted in says that it took effect.
+
+        If nothing has left the browser, it has not, and the gate stays closed: the page may still be about to send.
+        """
+        seconds = f"{self._request.late_ms / 1000:g} s"
+        if unanswered(report.evidence, report.url):
+            said = f"the site has not answered what the step sent, within {seconds} and the step's own time"
+            await self._note_departure()
+            return await self._traced(self._ended(Status.IN_DOUBT, UNANSWERED, said, report))
+        departure = await self._shut("")
+        if departure.bytes_up:
+            said = (
+                f"nothing that changes anything left the page within {seconds}, and only the page says that it is done"
+            )
+            outcome = self._ended(Status.IN_DOUBT, UNWITNESSED, f"{said}: {_REMEDY}", report)
+        else:
+            await self._actions.release(self._request, NOTHING_SENT)
+            said = f"the page sent nothing within {seconds} after the input, nor when it was left, whatever it says"
+            outcome = self._ended(Status.UNMET, NOTHING_SENT, f"{said}: {_REMEDY}", report)
+        return await self._traced(outcome.model_copy(update={"left": bool(report.left_at)}))
+
+    async def _shut(self, why: str) -> Departure:
+        """Close the gate for good, as the page may still be about to send; take the intent back if there is a `why`."""
+        commit = self._commit
+        assert commit is not None
+        self._departure = departure = await commit.shut()
+        if why and commit.has_intent:
+            await self._actions.release(self._request, why)
+        return departure
 
     async def _ungranted(self, report: Report | None) -> StepOutcome:
         """Refused: what it would have sent was thrown away, and nothing of it has left.
@@ -571,6 +668,8 @@ class Performance:
         outcome = self._ended(Status.DONE, reason, "", report).model_copy(
             update={
                 "effect": self._learned_effect(report) if report.acted else self._effect,
+                "told_by": self._told_by(report),
+                "left": bool(report.left_at),
                 "already_done": names_element(self._step) and not report.acted and report.lookup.hit,
                 "warnings": (*self._weakness(), *map(self._actions.secrets.redact, self._warnings(report))),
             }
@@ -599,6 +698,13 @@ class Performance:
         if not outcome.effect.repeatable and outcome.lookup.from_model:
             told["snapshot"] = good_snapshot  # of what it led to, for whoever proposes a probe
         return outcome.model_copy(update=told)
+
+    def _told_by(self, report: Report) -> str:
+        """Who told that the step took effect; empty where nobody has to."""
+        if self._step.evidence is not None:
+            return self._step.evidence
+        witness = self._judge().witness(report) if self._judge().is_declared and report.acted else None
+        return "" if witness is None else witness.value
 
     def _warnings(self, report: Report) -> tuple[str, ...]:
         refused = (shorten(f"{INTEGRITY}: {self._refused}", WARNING_LIMIT),) if self._refused else ()

@@ -36,7 +36,7 @@ from replaywright.domain.sessions import (
 )
 from replaywright.errors import Fenced, NoPlace, PolicyBlocked, ReplaywrightError, SessionLost, StoreUnavailable
 from replaywright.killpoints import hit_run
-from replaywright.ports import Browsers, BrowserSession, CommitGate, Keepers, Known, StepStore
+from replaywright.ports import Browsers, BrowserSession, CommitGate, Keepers, Known, LeftBehind, StepStore
 
 _log = logging.getLogger("replaywright.sessions")
 
@@ -51,6 +51,13 @@ UNUSED_S = 120.0
 
 BLANK = ("", "about:blank", "chrome://newtab/", "chrome://new-tab-page/")
 """Where a browser is that shows nothing of a run."""
+
+
+class Awaited(Protocol):
+    """A step with consequences that has acted, and of which nobody but its page has told yet."""
+
+    async def awaited(self, request: ActionRequest) -> StepOutcome:
+        """Wait for its request; the step's outcome by then."""
 
 
 class Unmet(Protocol):
@@ -95,6 +102,8 @@ class Attachment:
     """What the last step's recording looked up for the next one, by fingerprint and content key."""
     unmet: "Unmet | None" = None
     """The last step that was done and did not lead to what is expected: it may yet."""
+    waiting: "Awaited | None" = None
+    """The last step, while its request is waited for."""
     opened_at: float = field(default_factory=time.monotonic)
     checkpointing: "Taking | None" = None
     """The checkpoint that is being taken since the last step ended."""
@@ -182,6 +191,10 @@ class Attachments:
             raise
         network = Network(policy, partial(self._keepers.network, ref))
         return Attachment(ref, epoch, browser, gate, stop_loading, partial(self._keepers.wear, ref), network)
+
+    async def left_behind(self, session_id: str, op_id: str, epoch: int) -> LeftBehind:
+        """What a keeper of this host that has ended wrote of an operation."""
+        return await self._keepers.left_behind(session_id, op_id, epoch)
 
     async def keep_leases(self, prove: Callable[[], Awaitable[None]]) -> None:
         """Prolong the leases of all held sessions, for ever; only ever after `prove` came back from the store.

@@ -15,7 +15,7 @@ with workflow.unsafe.imports_passed_through():
     from replaywright.domain.outcomes import Status, StepOutcome
     from replaywright.domain.predicates import Predicate
     from replaywright.domain.press_grants import Consent
-    from replaywright.domain.runs import ActionRequest, Mode, Proposal, RunInput, SealedCode, Usage, step_title
+    from replaywright.domain.runs import AWAIT, ActionRequest, Mode, Proposal, RunInput, SealedCode, Usage, step_title
     from replaywright.domain.steps import Approve, Extract, ForEach, Goto, Step, action_of, names_element
     from replaywright.domain.targets import Target
     from replaywright.domain.templates import fill, parameters_in
@@ -173,6 +173,7 @@ class Attempt:
             item=self._item,
             site=begun_at(self._run),
             policy=self._run.task.policy,
+            late_ms=self.late_ms,
             used=self._browser.meter.used,
             pictures=self._run.pictures,
             consent=self._consent,
@@ -225,6 +226,34 @@ class Attempt:
         request = self.request().model_copy(update=asked)
         said = summary(self.sequence, self.title, "looking again", f"after: {why_of(unmet)}")
         return await self._call(self.activity_id("recheck1"), request, said)
+
+    @property
+    def late_ms(self) -> int:
+        """How long after its input the request of the step is waited for."""
+        return self._run.task.late_ms if self.step.late_ms is None else self.step.late_ms
+
+    async def await_request(self, ended: StepOutcome) -> StepOutcome:
+        """The step's outcome when the request has been waited for that nobody has seen yet. Nothing is done.
+
+        Raises:
+            ActivityError: the worker or the browser was lost.
+        """
+        request = self.request().model_copy(update={"awaited": ended, "attempt": "await"})
+        awaiting_ms = 2 * self.step.timeout_ms + self.late_ms
+        return await self._browser.call(
+            AWAIT,
+            request,
+            StepOutcome,
+            activity_id=self.activity_id("await"),
+            summary=summary(self.sequence, self.title, self.waits_for),
+            limit=timedelta(milliseconds=awaiting_ms) + policies.MARGIN,
+            retry_policy=policies.ONCE,
+        )
+
+    @property
+    def waits_for(self) -> str:
+        """What the step waits for when it has ended, for people."""
+        return f"waiting for the request of step {self.sequence + 1}, up to {self.late_ms / 1000:g} s"
 
     async def reapply(self) -> StepOutcome:
         """Do a repeatable step again: in a rebuilt browser, or where a menu closed; not recorded as a new outcome."""

@@ -15,13 +15,14 @@ from workflows.board import Board
 from workflows.browser import Browser
 from workflows.failures import TaskFailed
 from workflows.person import Person
-from workflows.rulings import MESSAGE_LIMIT, contradicted
+from workflows.rulings import MESSAGE_LIMIT, contradicted, explained
 
 with workflow.unsafe.imports_passed_through():
     from replaywright.domain.actions import Effect
     from replaywright.domain.details import summary
-    from replaywright.domain.outcomes import INTEGRITY, Status, StepOutcome
+    from replaywright.domain.outcomes import AWAITED, INTEGRITY, Status, StepOutcome
     from replaywright.domain.probing import SiteProbe
+    from replaywright.domain.proof import is_answered
     from replaywright.domain.questions import Ask, QuestionKind, Verdict
     from replaywright.domain.reconciling import IN_FLIGHT_MS, total_limit_ms
     from replaywright.domain.runs import (
@@ -60,6 +61,8 @@ class Doubt:
     """0 when the ledger told of it."""
     lost: bool = False
     contradicted: str = ""
+    answered: bool = False
+    """Whether the site has answered all that it was seen to send."""
 
 
 @dataclass
@@ -109,6 +112,8 @@ class Doubts:
     """Go on in a new browser that is brought to where the run is."""
     site_lag_ms: int
     """How long the site may take to show what it has done."""
+    in_flight_ms: int
+    """How long the site is asked while it has not answered what it was sent."""
 
     async def decided(self, attempt: Attempt) -> StepOutcome:
         """An outcome that is not in doubt: losses are recovered from, doubts resolved, by a person if need be."""
@@ -119,7 +124,7 @@ class Doubts:
                 raise asyncio.CancelledError
             doubt = Doubt(session_id=self.browser.ref.session_id, epoch=self.browser.epoch)
             try:
-                outcome = await attempt.perform()
+                outcome = await self._performed(attempt)
             except ActivityError as error:
                 losses += 1
                 lost = policies.is_loss(error)
@@ -149,7 +154,8 @@ class Doubts:
                 return rounds.warned(outcome)
             if outcome.reason.startswith("ledger_"):  # not this attempt's doubt
                 doubt = replace(doubt, epoch=0)
-            resolution = await self._resolved(attempt, replace(doubt, contradicted=contradicted(outcome)))
+            doubt = replace(doubt, contradicted=contradicted(outcome), answered=is_answered(outcome.evidence))
+            resolution = await self._resolved(attempt, doubt)
             if resolution.outcome is not None:
                 return rounds.warned(resolution.outcome)
             rounds.count(resolution)
@@ -158,6 +164,24 @@ class Doubts:
             self.browser.raise_epoch()
             attempt.disproved = resolution.reason == NOTHING_LEFT
             attempt.again("commit", outcome)
+
+    async def _performed(self, attempt: Attempt) -> StepOutcome:
+        """Perform once, and wait for the request of the step if nobody has seen it yet.
+
+        Where its page was left for that, the run goes on in a new browser.
+        """
+        outcome = await attempt.perform()
+        if outcome.reason != AWAITED:
+            return outcome
+        self.board.doing = f"{attempt.title}: {attempt.waits_for}"
+        self.show()
+        outcome = await attempt.await_request(outcome)
+        if outcome.left and outcome.status is Status.UNMET:
+            try:
+                await self.leave()
+            except TaskFailed as failure:
+                raise TaskFailed(outcome.reason, f"{explained(attempt, outcome)}; {failure}") from failure
+        return outcome
 
     async def read(self, call: Callable[[], Awaitable[_Result]]) -> _Result:
         """Run something that only reads, on whatever worker has the session, as often as that is lost."""
@@ -182,20 +206,7 @@ class Doubts:
         self.board.doing = f"{attempt.title}: did it take effect?"
         self.show()
         self.browser.raise_epoch()
-        reconcile = attempt.step.reconcile
-        asking_ms = PROPOSED_LIMIT_MS if reconcile is None else total_limit_ms(reconcile)
-        limit = timedelta(milliseconds=asking_ms + self._settle_ms(attempt))
-        resolution = await self.read(
-            lambda: self.browser.call(
-                "effect.verify",
-                self._request(attempt, doubt),
-                Resolution,
-                activity_id=attempt.activity_id(f"verify-e{self.browser.epoch}"),
-                summary=summary(attempt.sequence, f"did it take effect? {attempt.title}"),
-                limit=policies.READ_LIMIT + limit,
-                retry_policy=policies.READING,
-            ),
-        )
+        resolution = await self._told(attempt, doubt)
         fenced = attempt.request()
         attempt.after_loss()
         if resolution.verdict == "undecidable":
@@ -203,6 +214,43 @@ class Doubts:
         if resolution.reason in ACTED_IN and self._is_in_its_browser(doubt):
             await self.leave()
         return resolution
+
+    async def _told(self, attempt: Attempt, doubt: Doubt) -> Resolution:
+        """What is known of the step, as soon as nothing that may take effect is on its way, or its time is up."""
+        over = workflow.now() + timedelta(milliseconds=self._in_flight_ms(attempt))
+        asked = 1
+        while True:
+            resolution = await self._verified(attempt, doubt, asked, is_patient=workflow.now() < over)
+            if resolution.verdict != "in_flight":
+                return resolution
+            self.board.doing = f"{attempt.title}: {resolution.reason}; asked again until {over:%H:%M:%S} (UTC)"
+            self.show()
+            pause = min(policies.ASK_AGAIN * asked, policies.ASK_AGAIN_MOST, max(over - workflow.now(), timedelta()))
+            await workflow.sleep(pause, summary=f"step {attempt.sequence + 1} is in flight")
+            asked += 1
+
+    async def _verified(self, attempt: Attempt, doubt: Doubt, asked: int, *, is_patient: bool) -> Resolution:
+        """What one look at ledger, keeper, page and site comes to."""
+        reconcile = attempt.step.reconcile
+        asking_ms = PROPOSED_LIMIT_MS if reconcile is None else total_limit_ms(reconcile)
+        limit = timedelta(milliseconds=asking_ms + self._settle_ms(attempt))
+        again = "" if asked == 1 else f"-{asked}"
+        return await self.read(
+            lambda: self.browser.call(
+                "effect.verify",
+                self._request(attempt, doubt).model_copy(update={"is_patient": is_patient}),
+                Resolution,
+                activity_id=attempt.activity_id(f"verify-e{self.browser.epoch}{again}"),
+                summary=summary(attempt.sequence, f"did it take effect? {attempt.title}"),
+                limit=policies.READ_LIMIT + limit,
+                retry_policy=policies.READING,
+            ),
+        )
+
+    def _in_flight_ms(self, attempt: Attempt) -> int:
+        """How long the site is asked while it has not answered what it was sent."""
+        own = None if attempt.step.reconcile is None else attempt.step.reconcile.in_flight_ms
+        return self.in_flight_ms if own is None else own
 
     def _settle_ms(self, attempt: Attempt) -> int:
         """How long after nothing more can have left the site shows all that it was sent."""
@@ -219,6 +267,8 @@ class Doubts:
             adopted=self._is_in_its_browser(doubt),
             contradicted=doubt.contradicted,
             doubted=doubt.epoch,
+            doubted_session=doubt.session_id,
+            answered=doubt.answered,
             lost=doubt.lost,
             began_at=self.browser.left_at,
             witness=self.browser.witness if doubt.lost and doubt.session_id in self.browser.ended else "",

@@ -57,6 +57,10 @@ COMMIT_ROUNDS = 3
 UNDISPATCHED_ROUNDS = 5
 """How often a commit step may be begun anew when nothing of it had left the browser."""
 
+ASK_AGAIN = timedelta(seconds=2)
+ASK_AGAIN_MOST = timedelta(seconds=20)
+"""Pauses between askings of a site that has not answered what it was sent: each is longer than the one before."""
+
 NEAR_LIMIT = timedelta(seconds=30)
 """In runs that began when any step could be a local activity: one that may take longer is none."""
 

@@ -201,6 +201,7 @@ class BrowserTask(SteeringUpdates, Views):
             recover=self._recover,
             leave=self._leave,
             site_lag_ms=run.task.site_lag_ms,
+            in_flight_ms=run.task.in_flight_ms,
         )
 
     @staticmethod

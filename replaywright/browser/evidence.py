@@ -202,9 +202,9 @@ class Recorder:
                 self._broke(params)
             case "Network.webSocketFrameSent":
                 url = without_query(traffic.sockets.get(params["requestId"], ""))
-                self._requests[f"socket {params['requestId']}"] = UnsafeRequest(
-                    method="SEND", url=url, kind="websocket"
-                )
+                known = self._requests.get(number := f"socket {params['requestId']}")
+                at = round(time.time(), 3) if known is None else known.sent_at
+                self._requests[number] = UnsafeRequest(method="SEND", url=url, kind="websocket", sent_at=at)
             case _:
                 pass
 

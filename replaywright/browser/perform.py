@@ -11,8 +11,10 @@ from replaywright.browser import choosing, consequences, extraction, page_steps,
 from replaywright.browser.attempt import Ready
 from replaywright.browser.channel import Frame, script_for
 from replaywright.browser.dispatch import Dispatch
+from replaywright.browser.evidence import Recorder
 from replaywright.browser.find import Finder, Found, Missed, Patience
 from replaywright.browser.step_context import StepContext
+from replaywright.browser.waiting import Deadline
 from replaywright.browser.wire import WireFailed
 from replaywright.domain.actions import effect_of
 from replaywright.domain.deriving import Seen
@@ -104,6 +106,11 @@ class StepRun:
         self._proof: Proof | None = None
         self._before: Snapshot | None = None
         self._box: Box | None = None
+
+    @property
+    def recorder(self) -> Recorder | None:
+        """What collects the evidence of the step; None before its input."""
+        return self._context.recorder
 
     @property
     def dispatched(self) -> bool:
@@ -323,6 +330,17 @@ class StepRun:
 
     # ----------------------------------------------------------------------------------------- afterwards
 
+    async def look_again(self, report: Report, timeout_s: float) -> Report:
+        """The step's report by now: answers and expectations have `timeout_s` more, and nothing else is done."""
+        context, session = self._context, self._context.session
+        session.recorder, session.attempt = context.recorder, context.attempt
+        context.deadline = Deadline(timeout_s)
+        try:
+            late = await self._verified(report.lookup, report.target)
+        finally:
+            session.recorder = session.attempt = None
+        return replace(late, before=report.before, seen=report.seen)
+
     async def _verified(self, lookup: Lookup, target: Target | None, *, acted: bool = True) -> Report:
         context = self._context
         recorder, session = context.recorder, context.session
@@ -390,6 +408,8 @@ class StepRun:
             before=context.before,
             after=after,
             evidence=self.evidence(),
+            given_at=context.given_at,
+            is_fresh=context.is_fresh,
             downloads=session.downloads.report(context.recorder),
             url=tab.url,
             title=tab.title,

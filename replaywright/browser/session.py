@@ -75,6 +75,8 @@ class ChromiumSession:
         """Those of `tabs`, and such as were closed again since the present step began."""
         self.recorder: Recorder | None = None
         """Collects evidence from the moment of an input on; None between steps."""
+        self._last: StepRun | None = None
+        """The latest step: what comes late of it is its evidence, too, until the next one begins."""
         self.journal = Journal()
         self.troubles: asking.Troubles | None = None
         """While the site is asked: what goes wrong in its tab."""
@@ -251,9 +253,14 @@ class ChromiumSession:
         self.downloads.hear_answer(method, params)
         if self.troubles is not None:
             self.troubles.hear(tab, method, params)
-        recorder = self.recorder
+        recorder = self.recorder or self._late
         if recorder is not None and tab.main.id in (recorder.top_id, *recorder.popups):
             recorder.hear(tab.traffic, method, params)
+
+    @property
+    def _late(self) -> Recorder | None:
+        """What collects the evidence of a step that has ended."""
+        return None if self._last is None else self._last.recorder
 
     def is_of_step(self, page: Page | None) -> bool:
         """Whether what `page` does now is the present step's doing: its own tab, and those it opened."""
@@ -275,14 +282,15 @@ class ChromiumSession:
             self._context.on("request", self._on_request)
 
     def _on_request(self, request: Request) -> None:
-        if self.recorder is None or request.method.upper() in SAFE_METHODS:
+        recorder = self.recorder or self._late
+        if recorder is None or request.method.upper() in SAFE_METHODS:
             return
         try:
             page = request.frame.page
         except PlaywrightError:  # of a tab that is not there yet
             page = None
         if not any(tab.page is page for tab in self.tabs):
-            self.recorder.sent_by_popup(request.method.upper(), request.url)
+            recorder.sent_by_popup(request.method.upper(), request.url)
 
     # ----------------------------------------------------------------------------------------- the port
 
@@ -306,7 +314,9 @@ class ChromiumSession:
         if work.guard is not None:
             self.guard, self.popups_opened = work.guard, 0
         self.tabs_seen = [tab for tab in self.tabs if not tab.closed]
-        run = StepRun(self, work, before_dispatch)
+        if (late := self._late) is not None and late.hears_popups:
+            self._context.remove_listener("request", self._on_request)
+        self._last = run = StepRun(self, work, before_dispatch)
         try:
             return await run.perform()
         except WireFailed as exc:
@@ -318,10 +328,38 @@ class ChromiumSession:
             raise
         finally:
             self.last_evidence = run.evidence()
-            if self.recorder is not None and self.recorder.hears_popups:
-                self._context.remove_listener("request", self._on_request)
             self.recorder = None
             self.attempt = None
+
+    async def late(self, enough: Callable[[Evidence], bool], timeout_ms: int) -> Evidence:
+        """See `BrowserSession.late`."""
+        assert self._last is not None
+        run = self._last
+        await self.until(lambda: enough(run.evidence()), timeout_ms / 1000)
+        return run.evidence()
+
+    async def look_again(self, report: Report, timeout_ms: int) -> Report:
+        """See `BrowserSession.look_again`."""
+        assert self._last is not None
+        try:
+            return await self._last.look_again(report, timeout_ms / 1000)
+        except WireFailed as exc:
+            _ = self.current  # the browser or its last page may be gone, and that is why
+            raise ActionFailed("detached", str(exc), dispatched=True) from None
+
+    async def leave(self, timeout_ms: int) -> bool:
+        """See `BrowserSession.leave`."""
+        self.require_alive()
+        self.dialogs.leaving = True
+        try:
+            async with asyncio.timeout(timeout_ms / 1000):
+                for tab in [tab for tab in self.tabs if not tab.closed]:
+                    await tab.wire.send("Page.navigate", {"url": BLANK[0]})
+        except (WireFailed, TimeoutError):
+            return False
+        finally:
+            self.dialogs.leaving = False
+        return True
 
     @property
     def unanswered(self) -> tuple[UnsafeRequest, ...]:

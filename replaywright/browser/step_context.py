@@ -45,6 +45,10 @@ class StepContext:
         self.recorder: Recorder | None = None
         """Collects evidence since `arm`."""
         self.armed_at = 0.0
+        self.given_at = 0.0
+        """The same in seconds since 1970."""
+        self._acted_in = ""
+        """The document that was shown then."""
         self._preload: asyncio.Future[Mapping[str, Any]] | None = None
         self._open_before = tuple(tab for tab in session.tabs if not tab.closed)
         self._dialogs_before: tuple[str, ...] = ()
@@ -87,7 +91,8 @@ class StepContext:
 
     def arm(self, *, watch: bool = False) -> None:
         """Collect evidence from now on; have the expected new document answer without being asked."""
-        self.armed_at = time.monotonic()
+        self.armed_at, self.given_at = time.monotonic(), time.time()
+        self._acted_in = self.session.document
         self.recorder = Recorder(self.frame.id, self.tab.main.id)
         self.session.recorder = self.recorder
         self._open_before = tuple(tab for tab in self.session.tabs if not tab.closed)
@@ -119,6 +124,12 @@ class StepContext:
         self._dialogs_before += self.session.dialogs.earlier()
         dialogs = (*self._dialogs_before, *seen.dialogs)[:DIALOG_LIMIT]
         return seen.model_copy(update={"tabs": tuple(tabs[:LIST_LIMIT]), "dialogs": dialogs})
+
+    @property
+    def is_fresh(self) -> bool:
+        """Whether the document that is shown was loaded after the input was given."""
+        is_loaded = self.session.current.url.startswith(("http://", "https://"))
+        return bool(self._acted_in) and is_loaded and self.session.document != self._acted_in
 
     # ------------------------------------------------------------------------------- pages that ask to stay
 

@@ -11,6 +11,7 @@ from replaywright.domain.predicates import Predicate
 from replaywright.domain.press_grants import Grant
 from replaywright.domain.probing import SiteProbe
 from replaywright.domain.targets import Target
+from replaywright.domain.witness import Sending
 
 SCHEMA = 1
 
@@ -76,6 +77,8 @@ class ActionCacheEntry(Target):
     """Where the site shows that the step took effect: proposed by a model while it was learned, and tried."""
     good_snapshot: str = ""
     """Digest, in the artifact store, of the snapshot after this step in a good run; empty when there is none."""
+    sends: tuple[Sending, ...] = ()
+    """What the step sent, how long after its input, and what sent it: a replay waits for the same."""
     granted: tuple[Grant, ...] = ()
     """What the step sent when it was verified, and who let it: another element may send the same, and nothing else."""
     hold: bool = False

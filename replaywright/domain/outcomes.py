@@ -49,7 +49,8 @@ class UnsafeRequest(Record):
     status: int = 0
     """0 while no response was seen."""
     kind: str = "request"
-    """request, beacon, websocket; `following` when a document that came of the step sent it."""
+    """request, beacon, websocket; `following` when a document that came of the step sent it; `worker` when only the
+    keeper saw it: a worker of the page sent it, or the page as it was left."""
     broken: bool = False
     """Whether the connection broke: it may have got there or not."""
     fields: tuple[str, ...] = ()
@@ -129,6 +130,14 @@ UNANSWERED = "unanswered"
 """Warning of a step that was done by what the page shows, while its own site had not answered it in time."""
 SENT_TWICE = "sent_twice"
 """Warning of a step with consequences whose page sent the same request a second time."""
+AWAITED = "awaited"
+"""Reason of a step with consequences of which nobody but its page has told yet: its request is waited for."""
+NOTHING_SENT = "nothing_sent"
+"""Reason of a step with consequences that has certainly sent nothing, whatever its page says."""
+UNWITNESSED = "unwitnessed"
+"""Reason of a step in doubt: nobody but the page that it acted in says that it took effect."""
+IN_FLIGHT = "in_flight"
+"""Reason of a step in doubt: something left the browser, and the site has not answered it."""
 GATE_CUT = "gate_cut"
 """Reason of a commit step whose bytes the keeper's gate has thrown away."""
 DONE_BEFORE = "done_before"
@@ -246,6 +255,10 @@ class StepOutcome(Record):
     from_ledger: bool = False
     """The step had been performed by an earlier attempt; this is its recorded outcome."""
     costs: Costs = Costs()
+    told_by: str = ""
+    """Who told that a step with consequences took effect: a `Witness`, or `page` where that is enough."""
+    left: bool = False
+    """Its pages were left, as nobody told of the step; told to the workflow, not recorded in the ledger."""
     earlier: str = ""
     """With `done_before` and `doubt_before`: the fingerprint under which the lineage has the same act."""
     box: Box | None = None

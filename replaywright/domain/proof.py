@@ -83,9 +83,15 @@ def unanswered(evidence: Evidence, url: str) -> tuple[UnsafeRequest, ...]:
     return tuple(request for request in _of_site(evidence, url) if not (request.status or request.broken))
 
 
+def is_answered(evidence: Evidence) -> bool:
+    """Say if the step was seen to send something, and all of it was answered."""
+    sent = [request for request in evidence.requests if request.kind != "beacon"]
+    return bool(sent) and all(request.status for request in sent)
+
+
 def _of_site(evidence: Evidence, url: str) -> list[UnsafeRequest]:
     """Beacons, and what goes to other sites, are left out: they count, and what they count is not the task's affair."""
-    return [r for r in evidence.requests if r.kind == "request" and is_same_site(r.url, url)]
+    return [r for r in evidence.requests if r.kind in ("request", "worker") and is_same_site(r.url, url)]
 
 
 def is_open(request: UnsafeRequest) -> bool:

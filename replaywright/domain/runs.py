@@ -144,6 +144,10 @@ class ActionRequest(Record):
     """Which kind of attempt this is, empty for the first: retry, recheck, override, model, resume, …; for the trace."""
     why: str = ""
     """What the attempt before it came to; for the trace."""
+    late_ms: int = 0
+    """How long after its input the request of a step with consequences is waited for."""
+    awaited: StepOutcome | None = None
+    """The outcome of the attempt before: wait for the request of the step, and do nothing else."""
     recheck: StepOutcome | None = None
     """The outcome of the attempt before: look whether what is expected has come true meanwhile, and do nothing else."""
     previous: str | None = None
@@ -324,6 +328,12 @@ class ResolveRequest(Record):
     """Where the step began, redacted: its recording may have a probe that a model proposed."""
     witness: str = ""
     """Of the step before, if the attempt's browser has certainly ended: see `StepOutcome.witness`. Empty: none."""
+    doubted_session: str = ""
+    """The session of the attempt in doubt; empty where it is not known."""
+    answered: bool = False
+    """Whether the site has answered all that the attempt was seen to send: nothing is in flight."""
+    is_patient: bool = False
+    """What is in flight may still be waited for: then absence decides nothing, and nobody is asked yet."""
     settle_ms: int = 0
     """How long after the old writer was stopped the site shows all that it has been sent: it is not asked before."""
     settled_ms: int = 0
@@ -343,6 +353,8 @@ class Proposal(Record):
     """How a preference rule changed the model's pick: `rule NAME: the model picked X, the rule chose Y`."""
 
 
+AWAIT = "effect.await"
+"""The activity that waits for the request of a step with consequences."""
 UNTOUCHED = "untouched"
 """Detail of the error of a step that lost its browser before it had given any input."""
 GOES_ON = "GoesOn"
@@ -364,9 +376,12 @@ UNDISPATCHED = frozenset({NO_INTENT, NOTHING_LEFT})
 class Resolution(Record):
     """What is known of a commit step in doubt."""
 
-    verdict: Literal["done", "not_done", "undecidable"]
+    verdict: Literal["done", "not_done", "undecidable", "in_flight"]
+    """in_flight: something left that the site has not answered, and it does not show the step: it is asked again."""
     reason: str = ""
     outcome: StepOutcome | None = None
+    left_at: float = 0.0
+    """When what is in flight left, in seconds since 1970; 0 where nobody knows."""
 
 
 class PersonVerdict(Record):

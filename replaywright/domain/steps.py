@@ -50,6 +50,11 @@ class StepBase(Authored):
     """How to find out on the site whether the step took effect, when nothing else tells."""
     on_unknown: OnUnknown | None = None
     """What to do when not even that tells; None asks a person."""
+    late_ms: int | None = Field(None, ge=0, le=300_000)
+    """How long after its input a step with consequences waits for the request that it sends; None: as long as the task
+    says."""
+    evidence: Literal["page"] | None = None
+    """`page`: what the page itself shows is enough to take a commit for done, as it sends nothing that tells."""
 
     @field_validator("when", mode="before")
     @classmethod
@@ -87,7 +92,7 @@ class StepBase(Authored):
 
     @model_validator(mode="after")
     def _doubt_is_for_what_must_not_be_repeated(self) -> "StepBase":
-        said = next((name for name in ("reconcile", "on_unknown") if getattr(self, name) is not None), None)
+        said = next((name for name in ("reconcile", "on_unknown", "late_ms") if getattr(self, name) is not None), None)
         if said is None:
             return self
         effect = effect_of(Action(getattr(self, "action")), self.effect, None)  # noqa: B009 - of every subclass
@@ -98,6 +103,18 @@ class StepBase(Authored):
                 "on_unknown is retry, and the effect irreversible: it might be done twice; use ask or fail"
             )
         return self
+
+    @model_validator(mode="after")
+    def _witnesses_are_of_commits(self) -> "StepBase":
+        if self.evidence is not None and self.effect is not Effect.COMMIT:
+            declared = "there is no effect" if self.effect is None else f"the effect is {self.effect}"
+            raise ValueError(f"evidence is page, and {declared}: a page's own word is only enough for effect: commit")
+        return self
+
+    @property
+    def needs_witness(self) -> bool:
+        """Whether the step is only done if somebody other than the page that it acted in says so."""
+        return self.effect is not None and not self.effect.repeatable and self.evidence is None
 
     @property
     def answers(self) -> tuple[Answer, ...]:
@@ -624,7 +641,7 @@ class TakeOver(StepBase, Patience):
     def _says_what_is_expected_back(self) -> "TakeOver":
         if not any(predicate.is_required for predicate in self.expect):
             raise ValueError("expect is missing: say what must hold when the person hands the browser back")
-        for name in ("effect", "dialog", "dialog_text", "always", "reconcile", "on_unknown"):
+        for name in ("effect", "dialog", "dialog_text", "always", "reconcile", "on_unknown", "late_ms", "evidence"):
             if getattr(self, name) is not None:
                 raise ValueError(f"{name} is of a step that is performed here, and a person does this one; take it out")
         return self
@@ -680,6 +697,8 @@ class Reconcile(Authored):
     """If all of it holds then, the step took effect."""
     site_lag_ms: int | None = Field(None, ge=0, le=600_000)
     """How long it may take until the site shows this step; None: as long as the task says."""
+    in_flight_ms: int | None = Field(None, ge=0, le=3_600_000)
+    """How long the site is asked for this step while it has not answered what it was sent; None: as the task says."""
 
     @model_validator(mode="after")
     def _only_reads(self) -> "Reconcile":
@@ -749,6 +768,7 @@ def arguments_of(step: Step) -> dict[str, Any]:
     Of a `for_each` that is what the items are; what is done with them are steps of their own.
     """
     skip = {"action", "instruction", "target", "effect", "when", "expect", "timeout_ms", "reconcile", "on_unknown"}
+    skip |= {"late_ms", "evidence"}
     skip |= {"steps", "on_failure"} if isinstance(step, ForEach) else set()
     skip |= set(Patience.model_fields) if isinstance(step, PersonStep) else set()
     arguments: dict[str, Any] = step.model_dump(mode="json", exclude=skip, exclude_none=True)

@@ -85,6 +85,10 @@ class Task(Authored):
     `on_failure` does."""
     site_lag_ms: int = Field(5_000, ge=0, le=600_000)
     """How long it may take until the site shows what it has done; before that it is not asked by `reconcile`."""
+    late_ms: int = Field(15_000, ge=0, le=300_000)
+    """How long after its input a step with consequences waits for the request that it sends."""
+    in_flight_ms: int = Field(300_000, ge=0, le=3_600_000)
+    """How long the site is asked whether a step took effect while it has not answered what it was sent."""
 
     @field_validator("parameters")
     @classmethod

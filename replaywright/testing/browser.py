@@ -1,7 +1,7 @@
 """A browser of scripted pages, without a browser."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from replaywright.domain.actions import Action, Cause
@@ -105,6 +105,10 @@ class FakeSite:
     """Why `look` has no picture; empty while it has one."""
     downloads: list[Download] = field(default_factory=list)
     """What reports tell of, until it is released."""
+    late: list[UnsafeRequest] = field(default_factory=list)
+    """What its pages send once a step has ended, as soon as that is waited for."""
+    leaving: list[UnsafeRequest] = field(default_factory=list)
+    """What they send when they are left."""
     gate: FakeGate | None = None
     """What the requests of its pages have to pass."""
 
@@ -129,6 +133,8 @@ class FakeBrowserSession:
         self.unanswered: tuple[UnsafeRequest, ...] = ()
         """What a press has sent, while the gate holds it."""
         self._opened = 0
+        self._last = Evidence()
+        """What was seen of the latest step."""
         self._history = [url]
         self._values: dict[str, str] = {}
         self._shown: list[str] = []
@@ -167,7 +173,8 @@ class FakeBrowserSession:
             await before_dispatch(target, before)
         if why := refusal(work.secrets, (self.url,)):
             raise ActionFailed(RULE, why, dispatched=False)
-        evidence = await self._sent(work, element_id)
+        opened = self._opened
+        self._last = evidence = await self._sent(work, element_id)
         raise_next(self.site.fail_after)
         after = self._evaluate(work.expect)
         held = failing(after) is None
@@ -181,9 +188,38 @@ class FakeBrowserSession:
             before=before,
             after=after,
             evidence=evidence,
+            is_fresh=self._opened != opened,
             extracted=self._extracted(work),
             snapshot=None if held else self._read(),
         )
+
+    async def late(self, enough: Callable[[Evidence], bool], timeout_ms: int) -> Evidence:
+        """What was seen of the latest step, with the next of what the site's pages send late."""
+        self._must_live()
+        del enough, timeout_ms
+        if self.site.late:
+            self._last = await self._with_late(self.site.late.pop(0))
+        return self._last
+
+    async def look_again(self, report: Report, timeout_ms: int) -> Report:
+        """The report with what was seen by now; nothing changes on a scripted page by waiting."""
+        self._must_live()
+        del timeout_ms
+        return replace(report, evidence=self._last)
+
+    async def leave(self, timeout_ms: int) -> bool:
+        """Open an empty page, once the present one has sent what it sends then."""
+        self._must_live()
+        del timeout_ms
+        for request in self.site.leaving:
+            self._last = await self._with_late(request)
+        self.site.leaving.clear()
+        self._open("about:blank")
+        return True
+
+    async def _with_late(self, request: UnsafeRequest) -> Evidence:
+        has_passed = self.site.gate is None or await self.site.gate.passes()
+        return self._last.model_copy(update={"requests": (*self._last.requests, request)}) if has_passed else self._last
 
     async def release(self, downloads: Sequence[Download]) -> None:
         """Report them no more."""
