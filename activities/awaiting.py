@@ -1,7 +1,7 @@
 """Waiting for what a step with consequences sends after it has ended, and leaving its page where nothing comes."""
 
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
 from activities.commit import Commit
@@ -33,6 +33,8 @@ class Waiting:
     judge: Judge
     recorded: tuple[Sending, ...]
     """What it sent when it was recorded."""
+    redact: Callable[[str], str]
+    """Takes secrets out of what is compared with that."""
     late_ms: int
     """How long its request is waited for."""
     answer_ms: int
@@ -84,7 +86,7 @@ class Waiting:
         if refused_by(report.evidence, report.url) is not None:
             return True
         witness = self.judge.witness(report)
-        if missing(self.recorded, report.evidence):
+        if missing(self.recorded, report.evidence, self.redact):
             return False
         return witness is not None and (witness is not Witness.SENT or bool(self.recorded) or bool(report.left_at))
 

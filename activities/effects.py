@@ -59,8 +59,6 @@ class Flight:
     """In seconds since 1970; 0 where nobody knows."""
 
     def __str__(self) -> str:
-        if not self.left_at:
-            return "it may have left, and nobody knows of an answer"
         return f"it left at {datetime.fromtimestamp(self.left_at, UTC):%H:%M:%S} (UTC) and was not answered"
 
 
@@ -273,7 +271,7 @@ class EffectActivities:
         """The verdict of the step's `reconcile`; without one nobody knows, for the `reason` that there is already."""
         asked = request.action
         flight = await self._in_flight(request, before, held)
-        if flight is not None:
+        if flight is not None and flight.left_at:
             reason = f"{IN_FLIGHT}: {flight}, and {reason}"
         proposed = None if asked.step.reconcile is not None else await self._proposed(request, held)
         reconcile = asked.step.reconcile if proposed is None else proposed.as_reconcile()

@@ -45,7 +45,7 @@ class Lesson:
         if action_of(step) is Action.GOTO or (names_element(step) and report.target is None):
             return None
         seen = effect_seen(step, report.evidence) if report.acted else None
-        sends = sendings(report.evidence, report.given_at, report.left_at) if report.acted else ()
+        sends = sendings(report.evidence, report.given_at, report.left_at, self.secrets.redact) if report.acted else ()
         causes = report.evidence.causes if report.acted else ()
         if old is not None and request.proposed is None and not report.lookup.healed:
             raised = seen is not None and (old.effect is None or seen.rank > old.effect.rank)

@@ -512,11 +512,12 @@ class Performance:
         is_over = self._commit is None or not report.acted or refused_by(report.evidence, report.url) is not None
         if is_over or self._request.reapply:
             return False
-        if missing((sending for sending in self._sends if sending.is_late), report.evidence):
+        redact = self._actions.secrets.redact
+        if missing((sending for sending in self._sends if sending.is_late), report.evidence, redact):
             return True
         judge = self._judge()
         witness = judge.witness(report) if judge.is_declared else Witness.ANSWER
-        is_as_recorded = bool(self._sends) and not missing(self._sends, report.evidence)
+        is_as_recorded = bool(self._sends) and not missing(self._sends, report.evidence, redact)
         return witness is None or (witness is Witness.SENT and not is_as_recorded)
 
     @property
@@ -534,7 +535,15 @@ class Performance:
         late_ms = request.late_ms
         if not judge.is_declared:
             late_ms = min(late_ms, GRACE_MS + 2 * max(sending.delay_ms for sending in self._sends))
-        waiting = Waiting(self._held.browser, commit, judge, self._sends, late_ms, self._step.timeout_ms)
+        waiting = Waiting(
+            self._held.browser,
+            commit,
+            judge,
+            recorded=self._sends,
+            redact=self._actions.secrets.redact,
+            late_ms=late_ms,
+            answer_ms=self._step.timeout_ms,
+        )
         try:
             report = await waiting.report(report)
             if self._refused_event.is_set():
@@ -645,15 +654,17 @@ class Performance:
         # Each has had the time that it names for itself.
         expect = [predicate.model_copy(update={"within_ms": None}) for predicate in self._step.expect]
         results = await self._held.browser.check(expect, RECHECK_MS)
-        if (lacking := failing(results)) is not None:
-            said = shorten(self._actions.secrets.redact(f"{lacking.reason}: {lacking.details}"), WARNING_LIMIT)
+        after = (*results, *report.after[len(self._step.expect) :])
+        late = replace(report, after=after, proof=Proof.BECAME_TRUE, url=self._held.browser.url)
+        lacking = failing(results)
+        if lacking is not None or self._is_unwitnessed(late):
+            said = UNWITNESSED if lacking is None else f"{lacking.reason}: {lacking.details}"
+            said = shorten(self._actions.secrets.redact(said), WARNING_LIMIT)
             line = {"kind": "recheck", "sequence": request.sequence, "why": request.why, "said": said}
             await self._actions.trace(request, line)
             return unmet
         # Its intent, if there was one, was taken back under the next epoch; what is recorded now comes after that.
         self._request = request.model_copy(update={"epoch": request.epoch + 2 * (not unmet.effect.repeatable)})
-        after = (*results, *report.after[len(self._step.expect) :])
-        late = replace(report, after=after, proof=Proof.BECAME_TRUE, url=self._held.browser.url)
         return await self._done(late, LATE)
 
     async def _seen_after_loss(self) -> bool:

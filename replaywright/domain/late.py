@@ -17,7 +17,7 @@ def may_come_late(step: Step, outcome: StepOutcome) -> bool:
     step itself caused does not change by waiting. A step that is unproven although its expectation holds is not proven
     by looking again.
     """
-    if outcome.status is not Status.UNMET or refused_by(outcome.evidence, outcome.url) is not None:
+    if outcome.status is not Status.UNMET or outcome.left or refused_by(outcome.evidence, outcome.url) is not None:
         return False
     if any(request.kind == "request" and not request.status for request in outcome.evidence.requests):
         return False

@@ -1,6 +1,6 @@
 """Who says that a step with consequences took effect: never the page alone that it acted in."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from enum import StrEnum
 from typing import Final
 from urllib.parse import urlsplit
@@ -79,7 +79,9 @@ def witness_of(
     return Witness.SENT if has_left else None
 
 
-def sendings(evidence: Evidence, given_at: float, left_at: float = 0.0) -> tuple[Sending, ...]:
+def sendings(
+    evidence: Evidence, given_at: float, left_at: float = 0.0, redact: Callable[[str], str] = str
+) -> tuple[Sending, ...]:
     """Requests of a step as they are recorded, one of each kind.
 
     `given_at` is when the input was given, `left_at` when its page was left, in seconds since 1970; 0: it was not.
@@ -90,15 +92,15 @@ def sendings(evidence: Evidence, given_at: float, left_at: float = 0.0) -> tuple
         if request.kind not in ("request", "worker", "websocket") and not (is_left and request.kind == "beacon"):
             continue
         delay_ms = max(0, int((request.sent_at - given_at) * 1000)) if request.sent_at and given_at else 0
-        kind = kind_of(request.method, request.url)
+        kind = kind_of(request.method, redact(request.url))
         via = LEAVING if is_left else "worker" if request.kind == "worker" else "page"
         found.setdefault(kind, Sending(kind=kind, via=via, delay_ms=delay_ms))
     return tuple(found.values())[:SENDINGS_KEPT]
 
 
-def missing(recorded: Iterable[Sending], evidence: Evidence) -> tuple[Sending, ...]:
-    """List what was recorded of a step and has not left yet."""
-    sent = {kind_of(request.method, request.url) for request in evidence.requests}
+def missing(recorded: Iterable[Sending], evidence: Evidence, redact: Callable[[str], str] = str) -> tuple[Sending, ...]:
+    """List what was recorded of a step and has not left yet; addresses are compared without secrets."""
+    sent = {kind_of(request.method, redact(request.url)) for request in evidence.requests}
     return tuple(sending for sending in recorded if sending.kind not in sent)
 
 

@@ -16,7 +16,7 @@ from activities.sessions import Attachments, SessionActivities
 from activities.vault import Vault
 from replaywright.domain.entries import ActionCacheEntry
 from replaywright.domain.fingerprints import fingerprint
-from replaywright.domain.outcomes import StepOutcome, UnsafeRequest
+from replaywright.domain.outcomes import AWAITED, StepOutcome, UnsafeRequest
 from replaywright.domain.runs import ActionRequest
 from replaywright.domain.secret_sites import sites_in
 from replaywright.domain.sessions import SessionRef
@@ -29,7 +29,7 @@ from replaywright.testing.stores import FakeArtifacts, FakeCodes, FakeOverrides,
 
 COMPOSE = "https://mail.example/compose"
 SENT = "https://mail.example/sent"
-POST = UnsafeRequest(method="POST", url="https://mail.example/send")
+POST = UnsafeRequest(method="POST", url="https://mail.example/send", status=200)
 PASSWORD = "correct horse"
 PIN = "12"
 """Short, and part of many numbers."""
@@ -115,11 +115,14 @@ class Stage:
         return self.browser
 
     async def perform(self, request: ActionRequest, *, attempt: int = 1, from_url: str = "") -> StepOutcome:
-        """One call of `browser.<action>`; `from_url` starts in a fresh browser there."""
+        """One attempt: the action, and `effect.await` where that is due; `from_url` starts in a fresh browser there."""
         if from_url:
             self.open(from_url)
             await self.attachments.drop_all()
-        return await run_activity(self.actions.perform_action, request, attempt=attempt)
+        outcome = await run_activity(self.actions.perform_action, request, attempt=attempt)
+        if outcome.reason != AWAITED:
+            return outcome
+        return await run_activity(self.actions.perform_action, request.model_copy(update={"awaited": outcome}))
 
     async def learn(self, request: ActionRequest) -> ActionCacheEntry:
         """Perform and promote: what a verified run leaves behind; the browser is as fresh as before."""

@@ -75,7 +75,7 @@ def failure(*, dispatched: bool) -> ActionFailed:
 def test_every_action_is_an_activity_of_its_own(stage: Stage) -> None:
     named = [activity.__temporal_activity_definition.name for activity in stage.actions.activities()]  # type: ignore[attr-defined]
 
-    assert named == [f"browser.{action}" for action in Action]
+    assert named == [*(f"browser.{action}" for action in Action), "effect.await"]
 
 
 # ---------------------------------------------------------------------------------- recorded outcomes
@@ -681,6 +681,7 @@ async def test_a_commit_step_that_sent_nothing_once_stays_a_commit(stage: Stage)
 async def test_a_declared_effect_is_lowered_neither_by_the_cache_nor_by_what_is_seen(
     stage: Stage, declared: Effect
 ) -> None:
+    stage.site.pages[COMPOSE].elements["help"].goes_to = "https://mail.example/help"
     asked = learned(CLICK_HELP.model_copy(update={"effect": declared}), HELP)
     entry = await stage.learn(asked)
 

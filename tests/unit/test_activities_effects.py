@@ -8,13 +8,14 @@ from typing import Any, Literal
 import pytest
 
 from activities.commit import operation_of
+from activities.effects import Flight
 from activities.records import recording_of
 from replaywright.domain.actions import Effect
 from replaywright.domain.observed import PredicateResult
 from replaywright.domain.outcomes import Status, StepOutcome
 from replaywright.domain.runs import ActionRequest, PersonVerdict, Resolution, ResolveRequest, SettleRequest
 from replaywright.errors import Fenced, ReplaywrightError, SessionLost, StoreUnavailable
-from replaywright.ports import SiteAnswer
+from replaywright.ports import GateSeen, SentRequest, SiteAnswer
 from replaywright.testing.browser import FakePage
 from tests.unit.staged import (
     CLICK_SEND,
@@ -589,10 +590,10 @@ def pauses(monkeypatch: pytest.MonkeyPatch) -> list[float]:
 
 
 async def asked_site(stage: Stage, *answers: SiteAnswer | ReplaywrightError, **more: Any) -> Resolution:
-    """The resolution in a rebuilt browser, of a step of which only the site can tell."""
+    """The resolution in a rebuilt browser, of a step of which only the site can tell, and that has nothing in flight."""
     await stage.intend(ASKING)
     stage.site.answers = list(answers)
-    return await resolved(stage, asked=ASKING, adopted=False, **more)
+    return await resolved(stage, asked=ASKING, adopted=False, **{"answered": True, **more})
 
 
 @pytest.mark.parametrize(
@@ -642,6 +643,47 @@ async def test_what_the_site_shows_is_recorded_as_the_step_s_outcome(stage: Stag
     assert (resolution.outcome.reason, resolution.outcome.url) == ("resolved", LIST)
     assert stage.browser.url == LIST  # a rebuilt page goes on from there
     assert line["resolved"] == "the site shows it (reconcile)"
+
+
+@pytest.mark.parametrize(("is_patient", "verdict"), [(True, "in_flight"), (False, "undecidable")])
+async def test_what_may_be_in_flight_is_not_absent_because_the_site_does_not_show_it(
+    stage: Stage, pauses: list[float], *, is_patient: bool, verdict: str
+) -> None:
+    resolution = await asked_site(stage, NO, NO, answered=False, is_patient=is_patient)
+
+    assert resolution.verdict == verdict
+    assert (await stage.state(ASKING)) == ("RESOLVING" if is_patient else "ESCALATED")
+
+
+async def test_what_a_dead_keeper_has_written_decides_what_is_in_flight(stage: Stage, pauses: list[float]) -> None:
+    await stage.intend(ASKING)
+    stage.keepers.dead.add("browser-of-the-attempt")
+    gate = stage.keepers.gates["browser-of-the-attempt"]
+    sent = SentRequest("POST", "https://mail.example/send", sent_at=1_700_000_000.0)
+    seen = GateSeen(operation_of(ASKING), 1, "permitted", bytes_up=9, sent=(sent,))
+    asked = {"asked": ASKING, "adopted": False, "doubted_session": "browser-of-the-attempt", "is_patient": True}
+
+    verdicts = []
+    for known in (seen, replace(seen, sent=(replace(sent, status=202, answered_at=1_700_000_001.0),))):
+        stage.site.answers = [NO, NO]
+        gate.operations[operation_of(ASKING), 1] = known
+        resolution = await resolved(stage, **asked)
+        verdicts.append((resolution.verdict, resolution.left_at))
+
+    assert verdicts == [("in_flight", 1_700_000_000.0), ("not_done", 0.0)]
+    assert "left at 22:13:20 (UTC) and was not answered" in str(Flight(1_700_000_000.0))
+
+
+async def test_nothing_left_a_browser_whose_dead_keeper_has_written_of_no_byte(stage: Stage) -> None:
+    await stage.intend(ASKING)
+    stage.keepers.dead.add("browser-of-the-attempt")
+    armed = GateSeen(operation_of(ASKING), 1, "armed")
+    stage.keepers.gates["browser-of-the-attempt"].operations[operation_of(ASKING), 1] = armed
+
+    resolution = await resolved(stage, asked=ASKING, adopted=False, doubted_session="browser-of-the-attempt")
+
+    assert (resolution.verdict, resolution.reason) == ("not_done", "nothing_left")
+    assert stage.site.asked == 0
 
 
 async def test_the_site_is_asked_with_todays_values(stage: Stage, pauses: list[float]) -> None:

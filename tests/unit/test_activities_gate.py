@@ -96,7 +96,7 @@ async def test_the_black_box_tells_the_attempts_of_a_step_apart() -> None:
     gate.arm("send", 1, 5000)
     gate.cut("send")
     gate.disarm("send")
-    gate.arm("send", 3, 5000, note="[0]")
+    gate.arm("send", 3, 5000, note='{"before": [0]}')
     keeper = Asked(*gate.operations("send"))
     mine = LocalCommitGate(cast(KeeperClient, keeper), 4)
 
@@ -105,7 +105,7 @@ async def test_the_black_box_tells_the_attempts_of_a_step_apart() -> None:
     assert first is not None
     assert third is not None
     assert (first.epoch, first.is_closed, second, third.epoch, third.is_closed) == (1, True, None, 3, False)
-    assert (first.note, third.note, held_before(third)) == ("", "[0]", (0,))
+    assert (first.note, third.note, held_before(third)) == ("", '{"before": [0]}', (0,))
 
 
 # ------------------------------------------------------------------------------------------------- clocks

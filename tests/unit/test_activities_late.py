@@ -47,7 +47,8 @@ async def test_a_step_whose_expectation_came_true_meanwhile_is_done_and_learned(
 async def test_a_commit_that_was_taken_back_is_recorded_after_that() -> None:
     stage = Stage()
     request = asked(
-        CLICK.model_copy(update={"effect": Effect.COMMIT}), proposed=stage.site.pages[COMPOSE].elements["help"].target
+        CLICK.model_copy(update={"effect": Effect.COMMIT, "evidence": "page"}),
+        proposed=stage.site.pages[COMPOSE].elements["help"].target,
     )
     unmet = await stage.perform(request)
     stage.site.pages[COMPOSE].texts = ("Draft saved",)

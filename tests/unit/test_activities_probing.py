@@ -50,7 +50,7 @@ async def doubted(stage: Stage, *answers: SiteAnswer, **more: Any) -> Resolution
     stage.open(COMPOSE)
     stage.attachments._held.clear()
     stage.site.answers = list(answers)
-    told = ResolveRequest(action=asked, adopted=False, doubted=1, lost=True, began_at=COMPOSE)
+    told = ResolveRequest(action=asked, adopted=False, doubted=1, lost=True, answered=True, began_at=COMPOSE)
     return await run_activity(stage.effects.resolve_step, told)
 
 
