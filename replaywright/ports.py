@@ -328,6 +328,30 @@ class HeldRequest:
 
 
 @dataclass(frozen=True)
+class SentRequest:
+    """One request, or one tunnel, of which bytes left for an operation. Times are seconds since 1970."""
+
+    method: str
+    """Empty for a tunnel, of which nothing can be read."""
+    url: str
+    """Without a query."""
+    sent_at: float
+    status: int = 0
+    """Of the site's answer; 101 of a WebSocket without TLS; 0 when none is known."""
+    answered_at: float | None = None
+    """When that was seen. Never in a tunnel with TLS: no bytes show that it was answered."""
+    ended_at: float | None = None
+    """When its connection was closed."""
+    is_safe: bool = False
+    """It promises to change nothing (RFC 9110), and is listed as the operation holds such requests, too."""
+
+    @property
+    def is_in_flight(self) -> bool:
+        """Whether it may change something and no answer is known; messages of an open WebSocket need none."""
+        return not self.is_safe and self.answered_at is None
+
+
+@dataclass(frozen=True)
 class GateSeen:
     """One arming of the commit gate, as the keeper's black box knows it."""
 
@@ -351,11 +375,39 @@ class GateSeen:
     """What waits at the gate, as far as the keeper can read it."""
     note: str = ""
     """As it came with `arm`."""
+    sent: tuple[SentRequest, ...] = ()
+    """What was let go; of very many requests those without an answer."""
+    unlisted: int = 0
+    """Others without an answer, of which there were too many to list."""
+    repeated: int = 0
+    """Requests that were refused because an equal one had been let go; only if armed with `once`."""
+    repeated_at: float | None = None
+    """When the first of them came, in seconds since 1970."""
+
+    @property
+    def in_flight(self) -> bool:
+        """Whether something left that may change the world, and no answer to it is known."""
+        return self.unlisted > 0 or any(one.is_in_flight for one in self.sent)
 
     @property
     def nothing_left(self) -> bool:
         """Whether it is certain that no gated byte has left, and that none came through later."""
         return self.is_closed and not self.bytes_up
+
+
+@dataclass(frozen=True)
+class LeftBehind:
+    """What a keeper that has ended wrote of one operation."""
+
+    known: bool = False
+    """False: nothing is certain, as the keeper may live, or its record is not there, or not whole."""
+    seen: GateSeen | None = None
+    """None, if known: the operation was never armed in that session."""
+
+    @property
+    def nothing_left(self) -> bool:
+        """Whether it is certain that no gated byte of the operation has left, nor will leave."""
+        return self.known and (self.seen is None or self.seen.nothing_left)
 
 
 class CommitGate(Protocol):
@@ -365,11 +417,15 @@ class CommitGate(Protocol):
     what is asked does not fit its state.
     """
 
-    async def arm(self, op_id: str, *, within_ms: int, hold_safe: bool, note: str = "") -> GateSeen:
+    async def arm(self, op_id: str, *, within_ms: int, hold_safe: bool, note: str = "", once: bool = False) -> GateSeen:
         """Hold gated bytes from now on, at most `within_ms`; then they are cut.
 
         Gated are plain HTTP requests that may change something, with `hold_safe` all of them, and whatever goes through
         tunnels. The `note` is remembered with it.
+
+        With `once`, for steps that cannot be undone, a request is refused that is equal to one that was let go: the
+        same method, address and body, of which at most 1 MB is compared. That is seen over plain HTTP only: inside TLS
+        a request cannot be told from its repetition, and passes.
         """
 
     async def wait_held(self, op_id: str, timeout_ms: int) -> GateSeen:
@@ -464,8 +520,18 @@ class Keepers(Protocol):
             Fenced: a higher epoch has attached.
         """
 
-    async def close(self, session: SessionRef) -> None:
-        """End browser and keeper; nothing happens when they are gone already."""
+    async def left_behind(self, session_id: str, op_id: str, epoch: int) -> LeftBehind:
+        """What a keeper of this host, which has certainly ended, wrote of an operation; see `LeftBehind`.
+
+        It lets nothing go any more, so an operation that was armed until its end counts as closed. Kept for a day after
+        the session, unless its run has ended.
+        """
+
+    async def close(self, session: SessionRef, *, is_over: bool = False) -> None:
+        """End browser and keeper; nothing happens when they are gone already.
+
+        With `is_over`, as its run has ended, nobody will ask what it has left behind.
+        """
 
     def is_local(self, session: SessionRef) -> bool:
         """Whether the session lives on this host, in this boot."""
