@@ -316,7 +316,7 @@ class SessionActivities:
     async def close_session(self, request: CloseSession) -> SessionClosed:
         """End the browser and its keeper; nothing happens when they are gone."""
         refused = await self._refused_in(request.session)
-        await self._give_back(request.session)
+        await self._give_back(request.session, is_over=request.is_over)
         if (told := request.recycling) is not None:
             line = {"kind": "browser", "sequence": told.sequence, "why": told.why, "kept": told.kept}
             await traced(self._store, tenant=told.tenant, lineage=told.lineage, line=line)
@@ -370,10 +370,10 @@ class SessionActivities:
         held.kept_at = time.monotonic()
         return SessionOpened(session=ref, url=held.browser.url)
 
-    async def _give_back(self, ref: SessionRef) -> None:
+    async def _give_back(self, ref: SessionRef, *, is_over: bool = False) -> None:
         await self._attachments.drop(ref.session_id)
         if self._keepers.is_local(ref):
-            await self._keepers.close(ref)
+            await self._keepers.close(ref, is_over=is_over)
 
     def _mine(self, ref: SessionRef, epoch: int) -> SessionRef:
         return ref.model_copy(

@@ -273,18 +273,22 @@ class Browser:
             return None
         return answer.outcome
 
-    async def close(self) -> None:
-        """Give the browser back. A worker that is gone is no reason to fail: the keeper has its own deadline."""
+    async def close(self, *, is_over: bool = False) -> None:
+        """Give the browser back. A worker that is gone is no reason to fail: the keeper has its own deadline.
+
+        Args:
+            is_over: the run has ended, and nothing that left the browser is asked for any more.
+        """
         if self.session is None or self.is_asleep:
             return
         ref, self.session = self.session, None
-        await self._given_back(ref)
+        await self._given_back(ref, is_over=is_over)
 
-    async def _given_back(self, ref: SessionRef, told: Recycling | None = None) -> None:
+    async def _given_back(self, ref: SessionRef, told: Recycling | None = None, *, is_over: bool = False) -> None:
         try:
             closed: SessionClosed | None = await workflow.execute_activity(
                 "session.close",
-                CloseSession(session=ref, recycling=told),
+                CloseSession(session=ref, recycling=told, is_over=is_over),
                 result_type=SessionClosed | None,  # type: ignore[arg-type]  # older workers say nothing
                 activity_id="session-close",
                 summary="close the browser",

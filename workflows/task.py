@@ -245,7 +245,7 @@ class BrowserTask(SteeringUpdates, Views):
         self._steering.is_over = True
         result = await self._goals.ended(result, self._lists.course.rolled)
         self._board.doing = "closing the browser"
-        await self._browser.close()
+        await self._browser.close(is_over=True)
         result = result.model_copy(update={"refused_hosts": self._browser.refused})
         if run.skill is not None:
             place_of = self._lists.course.place_of

@@ -30,8 +30,9 @@ class PlayedKeepers(FakeKeepers):
         session = await super().launch(session_id, *given, **more)
         return session.model_copy(update={"boot_id": boot_id()})
 
-    async def close(self, session: SessionRef) -> None:
+    async def close(self, session: SessionRef, *, is_over: bool = False) -> None:
         """Forget it, unless a newer epoch owns it: one that is not known is not there."""
+        del is_over
         if session.epoch >= self.epochs.get(session.session_id, 0):
             for known in (self.epochs, self.policies, self.gates):
                 known.pop(session.session_id, None)

@@ -92,6 +92,8 @@ class CloseSession(Record):
     session: SessionRef
     recycling: Recycling | None = None
     """What the trace is told, where another browser takes its place or it has come in vain."""
+    is_over: bool = False
+    """Its run has ended: nobody will ask what left it."""
 
 
 class SessionClosed(Record):

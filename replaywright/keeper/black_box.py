@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from replaywright.keeper import clock
+from replaywright.keeper.departures import Answered, DepartureLog, Ended
 from replaywright.keeper.protocol import ConnectionRecord
 
 SWITCHED = 101
@@ -39,8 +40,16 @@ class Connection:
     first_down_s: float | None = None
     last_down_s: float | None = None
     closed_s: float | None = None
+    answered_s: float | None = None
+    """When the site's status was seen: of a response, or of a tunnel that changed to WebSocket messages."""
     passed_for: object | None = None
     """The operation of the gate that has let some of it go while it holds what follows."""
+    counted_for: object | None = None
+    """The last operation of the gate for which bytes of it were counted."""
+    is_handshake: bool = False
+    """Whether a tunnel begins with a request without TLS: Chromium opens WebSockets like that, and nothing else."""
+    digest: bytes | None = None
+    """Of the whole request, where requests are compared."""
 
     @property
     def is_one_request(self) -> bool:
@@ -71,6 +80,7 @@ class Connection:
             last_up_at=clock.at(self.last_up_s, offset_s),
             first_down_at=clock.at(self.first_down_s, offset_s),
             last_down_at=clock.at(self.last_down_s, offset_s),
+            answered_at=clock.at(self.answered_s, offset_s),
             closed_at=clock.at(self.closed_s, offset_s),
         )
 
@@ -78,8 +88,10 @@ class Connection:
 class BlackBox:
     """Counts bytes per connection; the oldest closed connections are forgotten first, the totals never."""
 
-    def __init__(self, capacity: int = CAPACITY) -> None:
+    def __init__(self, capacity: int = CAPACITY, departures: DepartureLog | None = None) -> None:
+        """`departures` outlives this process; without it nothing does."""
         self._capacity = capacity
+        self.departures = departures or DepartureLog()
         self._open: dict[int, Connection] = {}
         self._closed: deque[Connection] = deque()
         self._numbers = 0
@@ -117,11 +129,19 @@ class BlackBox:
         connection.bytes_down += size
         self.bytes_down += size
 
+    def answer(self, connection: Connection, status: int) -> None:
+        """Note the status of the site's final answer, or 101 of a tunnel."""
+        connection.status, connection.answered_s = status, time.monotonic()
+        if connection.counted_for is not None:
+            self.departures.write(Answered(connection=connection.number, status=status))
+
     def close(self, connection: Connection) -> None:
         """Note the end of a connection; once is enough, twice does no harm."""
         if self._open.pop(connection.number, None) is None:
             return
         connection.closed_s = time.monotonic()
+        if connection.counted_for is not None and connection.answered_s is None:
+            self.departures.write(Ended(connection=connection.number))
         self._closed.append(connection)
         while len(self._closed) + len(self._open) > self._capacity and self._closed:
             self._forgotten_until_s = max(self._forgotten_until_s, self._closed.popleft().closed_s or 0.0)

@@ -23,6 +23,7 @@ import replaywright
 from replaywright.children import for_browser
 from replaywright.domain.network_policy import NetworkPolicy, NetworkSeen
 from replaywright.errors import Fenced, KeeperRefused, KeeperUnavailable
+from replaywright.keeper.departures import sweep_departures
 from replaywright.keeper.identity import ProcessIdentity, boot_id, host_name, is_alive
 from replaywright.keeper.profile import delete_profile
 from replaywright.keeper.protocol import (
@@ -156,6 +157,7 @@ class KeeperClient:
         *,
         hold_safe: bool = False,
         note: str = "",
+        once: bool = False,
         timeout_s: float = TIMEOUT_S,
     ) -> OperationRecord:
         """Hold gated bytes from now on; after `dispatch_by_ms` milliseconds without a permit they are cut."""
@@ -166,6 +168,7 @@ class KeeperClient:
             dispatch_by_ms=dispatch_by_ms,
             hold_safe=hold_safe,
             note=note,
+            once=once,
         )
         return await self._ask(request, OperationRecord, timeout_s)
 
@@ -229,12 +232,16 @@ class KeeperClient:
         request = TakeBackRequest(id=next(self._numbers), epoch=epoch, lending=lending)
         return await self._ask(request, TakenBack, timeout_s)
 
-    async def close(self, epoch: int, *, only_spare: bool = False, timeout_s: float = TIMEOUT_S) -> None:
+    async def close(
+        self, epoch: int, *, only_spare: bool = False, is_over: bool = False, timeout_s: float = TIMEOUT_S
+    ) -> None:
         """End the session. The answer comes before the end; `wait_until_gone` waits for it.
 
-        With `only_spare`, `KeeperRefused` when it is no spare any more.
+        With `only_spare`, `KeeperRefused` when it is no spare any more. With `is_over`, as its run has ended, what left
+        for its operations is forgotten, too.
         """
-        await self._ask(CloseRequest(id=next(self._numbers), epoch=epoch, only_spare=only_spare), Done, timeout_s)
+        request = CloseRequest(id=next(self._numbers), epoch=epoch, only_spare=only_spare, is_over=is_over)
+        await self._ask(request, Done, timeout_s)
 
     async def wait_until_gone(self, *, timeout_s: float = 15.0) -> None:
         """Return when the keeper has closed this connection: it does so after the browser's last process is gone.
@@ -502,7 +509,8 @@ def reap(sessions_dir: Path) -> list[str]:
 
     What is left of a dead keeper's Chromium is killed, its profile and directory are deleted. A process is only
     killed when pid, start time and boot id are those recorded, or when it uses this very profile. Living keepers
-    are left to their own deadline, other hosts' sessions to those hosts.
+    are left to their own deadline, other hosts' sessions to those hosts. What left for their operations can be asked
+    for another day.
     """
     reaped = []
     for directory in session_directories(sessions_dir):
@@ -518,6 +526,7 @@ def reap(sessions_dir: Path) -> list[str]:
             _kill_leftovers(record.chromium, record.profile)
         _remove(directory)
         reaped.append(record.session_id)
+    sweep_departures(sessions_dir)
     return reaped
 
 

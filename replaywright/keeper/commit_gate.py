@@ -4,13 +4,9 @@ import time
 from collections.abc import Mapping
 from typing import Final, Literal
 
-from replaywright.domain.urls import bracketed
-from replaywright.keeper.black_box import SWITCHED
 from replaywright.keeper.client import KeeperClient
-from replaywright.keeper.protocol import ConnectionRecord, GatePhase, Moment, OperationRecord
-from replaywright.ports import GateSeen, HeldRequest
-
-_HTTP_PORT: Final = 80
+from replaywright.keeper.protocol import ConnectionRecord, GatePhase, Moment, OperationRecord, SentRecord
+from replaywright.ports import GateSeen, HeldRequest, SentRequest
 
 _PHASES: Final[Mapping[GatePhase, Literal["armed", "permitted", "cut", "disarmed"]]] = {
     GatePhase.ARMED: "armed",
@@ -27,9 +23,10 @@ class LocalCommitGate:
         self._client = client
         self._epoch = epoch
 
-    async def arm(self, op_id: str, *, within_ms: int, hold_safe: bool, note: str = "") -> GateSeen:
+    async def arm(self, op_id: str, *, within_ms: int, hold_safe: bool, note: str = "", once: bool = False) -> GateSeen:
         """Hold gated bytes from now on; see the port."""
-        return _seen(await self._client.arm(op_id, self._epoch, within_ms, hold_safe=hold_safe, note=note))
+        armed = await self._client.arm(op_id, self._epoch, within_ms, hold_safe=hold_safe, note=note, once=once)
+        return _seen(armed)
 
     async def wait_held(self, op_id: str, timeout_ms: int) -> GateSeen:
         """Wait until something is held; see the port."""
@@ -80,14 +77,28 @@ def _seen(record: OperationRecord) -> GateSeen:
         permitted_at=_wall(record.permitted_at),
         waiting=tuple(_held(each) for each in record.held),
         note=record.note,
+        sent=tuple(_sent(each) for each in record.sent),
+        unlisted=record.unlisted,
+        repeated=record.repeated,
+        repeated_at=_wall(record.repeated_at),
     )
 
 
 def _held(record: ConnectionRecord) -> HeldRequest:
-    if record.kind == "tunnel" or record.status == SWITCHED:
-        return HeldRequest(method="", url=f"https://{bracketed(record.host)}:{record.port}")
-    port = "" if record.port == _HTTP_PORT else f":{record.port}"
-    return HeldRequest(method=record.method, url=f"http://{bracketed(record.host)}{port}{record.path}")
+    return HeldRequest(method=record.readable_method, url=record.url)
+
+
+def _sent(record: SentRecord) -> SentRequest:
+    connection = record.connection
+    return SentRequest(
+        method=connection.readable_method,
+        url=connection.url,
+        is_safe=not connection.gated,
+        sent_at=record.sent_at.wall_s,
+        status=0 if connection.answered_at is None else connection.status or 0,
+        answered_at=_wall(connection.answered_at),
+        ended_at=_wall(connection.closed_at),
+    )
 
 
 def _wall(moment: Moment | None) -> float | None:

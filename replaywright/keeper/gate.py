@@ -22,9 +22,14 @@ from dataclasses import dataclass, field
 from replaywright.errors import KeeperRefused
 from replaywright.keeper import clock
 from replaywright.keeper.black_box import BlackBox, Connection
-from replaywright.keeper.protocol import ConnectionRecord, ErrorCode, GatePhase, OperationRecord
+from replaywright.keeper.departures import Armed, Cut, Disarmed, Leaves
+from replaywright.keeper.protocol import ConnectionRecord, ErrorCode, GatePhase, OperationRecord, SentRecord
 
 OPERATIONS_REMEMBERED = 512
+SENT_REMEMBERED = 64
+"""Connections listed for each operation."""
+UNRECORDED = "unrecorded"
+"""Reason of a cut: what was about to leave could not be recorded."""
 
 Dispatcher = Callable[[OperationRecord, ConnectionRecord], Awaitable[bool | None]]
 """Asked at the first held byte of an operation: True permits, False cuts, None leaves it to whoever armed."""
@@ -36,6 +41,25 @@ class RequestRefused(KeeperRefused):
     def __init__(self, code: ErrorCode, message: str) -> None:
         super().__init__(message)
         self.code = code
+
+
+@dataclass(frozen=True, slots=True)
+class _Sent:
+    connection: Connection
+    sent_s: float
+
+    @property
+    def weight(self) -> int:
+        """How much depends on it: nothing on safe requests, least is known of those without an answer."""
+        if not self.connection.gated:
+            return 0
+        return 1 if self.connection.answered_s is not None else 2
+
+    def record(self) -> SentRecord:
+        """Return what is known of it now."""
+        sent_at = clock.at(self.sent_s, self.connection.wall_offset_s)
+        assert sent_at is not None
+        return SentRecord(connection=self.connection.record(), sent_at=sent_at)
 
 
 @dataclass(slots=True, eq=False)
@@ -61,6 +85,41 @@ class Operation:
     gated_bytes_up: int = 0
     safe_requests: int = 0
     requests_refused: int = 0
+    sent: list[_Sent] = field(default_factory=list)
+    unlisted: int = 0
+    once: bool = False
+    let_go: set[bytes] = field(default_factory=set)
+    """Digests of the requests that were let go, with `once`."""
+    repeated: int = 0
+    repeated_s: float | None = None
+
+    def begins_with(self, connection: Connection) -> bool:
+        """Whether bytes of this connection are the first that count for this operation."""
+        return connection.counted_for is not self and (connection.gated or self.hold_safe)
+
+    def count_first(self, connection: Connection, size: int) -> None:
+        """Count the first bytes of a connection. Of too many connections, one on which least depends is dropped."""
+        now_s = time.monotonic()
+        connection.counted_for = self
+        self.gated_bytes_up += size
+        self.first_gated_up_s = self.first_gated_up_s or now_s
+        self.sent.append(_Sent(connection, now_s))
+        if len(self.sent) > SENT_REMEMBERED:
+            least = min(self.sent, key=lambda sent: sent.weight)
+            self.sent.remove(least)
+            self.unlisted += least.weight == 2
+
+    def is_repeat(self, connection: Connection) -> bool:
+        """Whether an equal request was let go on another connection; if not, this is the one."""
+        digest = connection.digest
+        if not self.once or digest is None:
+            return False
+        if digest not in self.let_go:
+            self.let_go.add(digest)
+            return False
+        self.repeated += 1
+        self.repeated_s = self.repeated_s or time.monotonic()
+        return True
 
 
 @dataclass(slots=True, eq=False)
@@ -105,21 +164,32 @@ class Gate:
         before there is anything to write, so that a held request is not even connected. `is_gone` says that the
         browser has given the connection up already: then nothing is held for it.
         """
+        released_by: object | None = None
+        counted: Operation | None = None
         while True:
-            match self._judge(connection):
-                case GatePhase.PERMITTED:
-                    self._let_go(connection, size)
-                    return True
-                case GatePhase.CUT:
-                    self.refuse(connection)
-                    return False
+            phase, operation = self._judge(connection), self._current
+            if phase is GatePhase.CUT:
+                self.refuse(connection)
+                return False
+            if phase is GatePhase.PERMITTED or (operation is not None and released_by is operation):
+                if size and operation is not None and operation.begins_with(connection):
+                    if operation.is_repeat(connection):
+                        connection.refused = "equal to a request that was let go"
+                        return False
+                    counted = operation
+                    await self._record_departure(operation, connection, size)
+                    continue  # it may have been cut meanwhile
+                self._let_go(connection, size, counted)
+                return True
             refused = "given up by the browser" if is_gone else await self._hold(connection)
             if refused is not None:
                 self.refuse(connection, refused)
                 return False
-            if connection.passed_for is not None and self._judge(connection) is not GatePhase.CUT:
-                self._let_go(connection, size)
-                return True
+            released_by = connection.passed_for
+
+    def compares(self, connection: Connection) -> bool:
+        """Whether this request is to be read as a whole, as an equal one is to be refused."""
+        return connection.gated and connection.is_one_request and self._current is not None and self._current.once
 
     def refuses_tunnels(self) -> bool:
         """Whether a new tunnel is refused outright: after a cut, and without a lease."""
@@ -147,15 +217,29 @@ class Gate:
         has_passed = connection.passed_for is operation and connection.is_one_request
         return GatePhase.PERMITTED if has_passed and operation.phase is GatePhase.ARMED else operation.phase
 
-    def _let_go(self, connection: Connection, size: int) -> None:
+    async def _record_departure(self, operation: Operation, connection: Connection, size: int) -> None:
+        """Record that a connection is about to send its first bytes for an operation; cut where that is not possible.
+
+        It is on the disk before they are let go where anything depends on it: if they may change something, or are the
+        first of all.
+        """
+        is_first = not operation.gated_bytes_up
+        operation.count_first(connection, size)
+        departures = self._black_box.departures
+        is_recorded = departures.write(_leaves(connection.record(), size))
+        if is_recorded and (connection.gated or is_first):
+            is_recorded = await departures.synced()
+        if not is_recorded and operation.phase is not GatePhase.DISARMED:
+            self._cut(operation, UNRECORDED)
+
+    def _let_go(self, connection: Connection, size: int, counted: Operation | None) -> None:
+        """Note bytes that the caller writes now; those that were `counted` for an operation are no more of it."""
         operation = self._current
         if operation is not None and size:
-            if connection.gated or operation.hold_safe:
+            if connection.counted_for is not operation:
+                operation.safe_requests += connection.bytes_up == 0
+            elif counted is not operation:
                 operation.gated_bytes_up += size
-                if operation.first_gated_up_s is None:
-                    operation.first_gated_up_s = time.monotonic()
-            elif connection.bytes_up == 0:
-                operation.safe_requests += 1
         if size:
             self._black_box.count_up(connection, size)
 
@@ -203,9 +287,20 @@ class Gate:
     # ---- what the control socket asks ---------------------------------------------------------------------------
 
     def arm(
-        self, op_id: str, epoch: int, dispatch_by_ms: int, *, hold_safe: bool = False, note: str = ""
+        self,
+        op_id: str,
+        epoch: int,
+        dispatch_by_ms: int,
+        *,
+        hold_safe: bool = False,
+        note: str = "",
+        once: bool = False,
     ) -> OperationRecord:
-        """Hold gated bytes from now on."""
+        """Hold gated bytes from now on.
+
+        With `once`, a request over plain HTTP is refused that is equal, in method, address and body, to one that was
+        let go for this operation. Inside a tunnel requests cannot be told apart: there all of them pass.
+        """
         self.check_deadlines()
         if self._lease_lapsed():
             raise RequestRefused(ErrorCode.FENCED, "the lease has lapsed: attach with a greater epoch before arming")
@@ -233,7 +328,10 @@ class Gate:
             dispatch_by_monotonic_s=time.monotonic() + dispatch_by_ms / 1000,
             hold_safe=hold_safe,
             note=note,
+            once=once,
         )
+        if not self._black_box.departures.write(Armed(op_id=op_id, epoch=epoch, hold_safe=hold_safe, note=note)):
+            raise RequestRefused(ErrorCode.REFUSED, "what leaves can neither be recorded nor be left unrecorded")
         self._operations[op_id, epoch] = operation
         self._operations.move_to_end((op_id, epoch))
         while len(self._operations) > OPERATIONS_REMEMBERED:
@@ -299,6 +397,8 @@ class Gate:
         self.check_deadlines()
         if self._held and operation.phase is GatePhase.ARMED:
             raise RequestRefused(ErrorCode.REFUSED, f"bytes are held for operation {op_id!r}: permit or cut them first")
+        if not self._black_box.departures.write(Disarmed()):
+            raise RequestRefused(ErrorCode.REFUSED, f"the end of operation {op_id!r} cannot be recorded")
         operation.phase = GatePhase.DISARMED
         operation.disarmed_s = time.monotonic()
         self._current = None
@@ -363,6 +463,7 @@ class Gate:
         operation.phase = GatePhase.CUT
         operation.reason = reason
         operation.cut_s = time.monotonic()
+        self._black_box.departures.write(Cut())
         self._release(passes=False)
 
     def _release(self, *, passes: bool) -> None:
@@ -398,4 +499,22 @@ class Gate:
             requests_refused=operation.requests_refused,
             held=tuple(held.connection.record() for held in self._held) if operation is self._current else (),
             note=operation.note,
+            sent=tuple(sent.record() for sent in operation.sent),
+            unlisted=operation.unlisted,
+            repeated=operation.repeated,
+            repeated_at=clock.at(operation.repeated_s, offset_s),
         )
+
+
+def _leaves(record: ConnectionRecord, size: int) -> Leaves:
+    """The line of a connection that is about to send its first bytes for an operation."""
+    answered_at = record.answered_at
+    return Leaves(
+        connection=record.number,
+        method=record.readable_method,
+        url=record.url,
+        is_safe=not record.gated,
+        size=size,
+        status=0 if answered_at is None else record.status or 0,
+        answered_at=None if answered_at is None else answered_at.wall_s,
+    )

@@ -11,11 +11,13 @@ from replaywright.domain.steering import HandedBack, Lent
 from replaywright.errors import Fenced, KeeperUnavailable, NoPlace, StackFailed
 from replaywright.keeper.client import KeeperClient, KeeperHandle, start_keeper
 from replaywright.keeper.commit_gate import LocalCommitGate
+from replaywright.keeper.dead_keepers import left_behind
 from replaywright.keeper.identity import ProcessIdentity, boot_id, host_name
 from replaywright.keeper.memory import resident
 from replaywright.keeper.places import Places
 from replaywright.keeper.protocol import SOCKET_NAME, ConnectionRecord, KeeperOptions, RemoteBrowser
 from replaywright.keeper.spares import Spares
+from replaywright.ports import LeftBehind
 
 
 class LocalKeepers:
@@ -44,6 +46,7 @@ class LocalKeepers:
         """
         self._own = tuple(own)
         self._own_networks = tuple(own_networks)
+        self._sessions_dir = sessions_dir
         self._places = Places(sessions_dir, limit)
         self._executable = executable
         self._headless = headless
@@ -143,11 +146,15 @@ class LocalKeepers:
         left = tuple(said for one in taken.connections if (said := _said_of(one)))
         return HandedBack(known=taken.lent, requests=left, is_complete=taken.is_complete)
 
-    async def close(self, session: SessionRef) -> None:
+    async def left_behind(self, session_id: str, op_id: str, epoch: int) -> LeftBehind:
+        """What a keeper that has ended wrote of an operation; see the port."""
+        return await asyncio.to_thread(left_behind, self._sessions_dir, session_id, op_id, epoch)
+
+    async def close(self, session: SessionRef, *, is_over: bool = False) -> None:
         """End browser and keeper, unless they are gone or a newer epoch owns them."""
         try:
             async with await self._client(session) as client:
-                await client.close(session.epoch)
+                await client.close(session.epoch, is_over=is_over)
         except (KeeperUnavailable, Fenced):
             return
 

@@ -17,6 +17,7 @@ from replaywright.keeper.black_box import BlackBox
 from replaywright.keeper.chromium import command_line
 from replaywright.keeper.chromium_process import ChromiumProcess, become_subreaper
 from replaywright.keeper.crash_handlers import end_crash_handlers
+from replaywright.keeper.departures import Begun, DepartureLog, departures_path
 from replaywright.keeper.gate import Dispatcher, Gate, RequestRefused
 from replaywright.keeper.guard import Guard
 from replaywright.keeper.hands import Hands
@@ -115,7 +116,8 @@ class Keeper:
         self._lease_until_s = float("inf")
         self._browser_died_s: float | None = None
 
-        self._black_box = BlackBox()
+        self._departures = DepartureLog(departures_path(self._directory.parent, options.session_id))
+        self._black_box = BlackBox(departures=self._departures)
         self._gate = Gate(self._black_box, lease_lapsed=self._lease_lapsed, dispatcher=dispatcher)
         self._guard = Guard(options.network, self._black_box, OwnPorts(self._directory.parent.parent))
         self._entry: Path | None = None
@@ -128,6 +130,8 @@ class Keeper:
         self._end = asyncio.Event()
         self._deadlines_changed = asyncio.Event()
         self._removes_directory = False
+        self._is_over = False
+        """Whether its run has ended."""
         self._is_spare = options.is_spare
 
     # ---- life ---------------------------------------------------------------------------------------------------
@@ -186,6 +190,8 @@ class Keeper:
     async def _start(self) -> None:
         self._entry = enter_process(self._directory.parent.parent, self._keeper)
         self._write_record()
+        session = self._options.session_id
+        self._departures.begin(Begun(session_id=session, host=self._host, boot_id=self._boot_id, keeper=self._keeper))
         remote = self._options.remote
         self._chromium = await (self._own_chromium() if remote is None else self._context_of(remote))
         self._write_record()
@@ -286,6 +292,7 @@ class Keeper:
             self._control.close()
         if self._chromium is not None:
             await self._chromium.kill()
+        self._departures.close(deletes=self._is_over or self._is_spare or self._state is SessionState.STARTING)
         self._state = SessionState.ENDED
         delete_profile(self._profile)
         shutil.rmtree(self._directory / UPLOADS_NAME, ignore_errors=True)
@@ -456,6 +463,7 @@ class Keeper:
                     raise RequestRefused(ErrorCode.REFUSED, "this browser is a session's: it is no spare any more")
                 self._admit_epoch(request.epoch)
                 self._removes_directory = True
+                self._is_over |= request.is_over
                 return Done()
 
     def _operate(
@@ -473,6 +481,7 @@ class Keeper:
                     request.dispatch_by_ms,
                     hold_safe=request.hold_safe,
                     note=request.note,
+                    once=request.once,
                 )
             case LetPassRequest():
                 return self._gate.let_pass(request.op_id)

@@ -12,6 +12,7 @@ from typing import Annotated, Generic, Literal, TypeVar
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 
 from replaywright.domain.network_policy import NetworkPolicy, NetworkSeen
+from replaywright.domain.urls import bracketed
 from replaywright.keeper.identity import ProcessIdentity
 
 PROTOCOL_VERSION = 1
@@ -24,6 +25,8 @@ OPTIONS_NAME = "options.json"
 PROFILE_NAME = "profile"
 LENT_NAME = "take-over.url"
 """In the session's directory, for its owner only, while a person has the browser: the address that they open."""
+
+_HTTP_PORT = 80
 
 MAX_LINE_BYTES = 16 * 1024 * 1024
 """Longest line either side accepts: a full black box is about 1 MB."""
@@ -142,7 +145,8 @@ class ConnectionRecord(Message):
     address: str | None
     """The pinned address that was connected to; None before, or when it never was."""
     status: int | None
-    """Of the response, plain HTTP only; also set when the proxy itself answered."""
+    """Of the response, plain HTTP only; also set when the proxy itself answered. 101 of a tunnel that carries WebSocket
+    messages without TLS."""
     gated: bool
     """Whether the commit gate holds its bytes: an unsafe method, a tunnel, an upgraded connection."""
     held_at: Moment | None
@@ -158,6 +162,29 @@ class ConnectionRecord(Message):
     first_down_at: Moment | None
     last_down_at: Moment | None
     closed_at: Moment | None
+    answered_at: Moment | None = None
+    """When the site's status was seen; None when it has not answered, or nobody can tell."""
+
+    @property
+    def readable_method(self) -> str:
+        """The method; empty for a tunnel, of which nothing can be read."""
+        return "" if self.kind == "tunnel" else self.method
+
+    @property
+    def url(self) -> str:
+        """Where it goes, without a query; of a tunnel only the host."""
+        if self.kind == "tunnel":
+            return f"https://{bracketed(self.host)}:{self.port}"
+        port = "" if self.port == _HTTP_PORT else f":{self.port}"
+        return f"http://{bracketed(self.host)}{port}{self.path}"
+
+
+class SentRecord(Message):
+    """A connection of which bytes were let go for an operation."""
+
+    connection: ConnectionRecord
+    sent_at: Moment
+    """When its first bytes were, for this operation."""
 
 
 class OperationRecord(Message):
@@ -188,6 +215,14 @@ class OperationRecord(Message):
     """Connections that wait at the gate now."""
     note: str = ""
     """As it came with `arm`."""
+    sent: tuple[SentRecord, ...] = ()
+    """Connections of which gated bytes were let go; of very many those without an answer."""
+    unlisted: int = 0
+    """Others without an answer, of which there were too many to list."""
+    repeated: int = 0
+    """Requests that were refused because an equal one had been let go."""
+    repeated_at: Moment | None = None
+    """When the first of them came."""
 
 
 class LeaseReport(Message):
@@ -336,6 +371,8 @@ class ArmRequest(_Request):
     """Hold safe methods too: for a commit that is a GET."""
     note: str = ""
     """Told again with what is remembered of the operation; the keeper does not look into it."""
+    once: bool = False
+    """Refuse a request that is equal to one that was let go: plain HTTP, of which method, address and body are read."""
 
 
 class WaitHeldRequest(_Request):
@@ -427,6 +464,8 @@ class CloseRequest(_Request):
     epoch: int
     only_spare: bool = False
     """Refused when it has become a session."""
+    is_over: bool = False
+    """Its run has ended: nobody will ask what left, and the black box on disk is deleted as well."""
 
 
 Request = Annotated[

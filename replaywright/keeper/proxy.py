@@ -10,11 +10,12 @@ import contextlib
 import ipaddress
 import logging
 import socket
+from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
-from replaywright.keeper.black_box import BlackBox, Connection
+from replaywright.keeper.black_box import SWITCHED, BlackBox, Connection
 from replaywright.keeper.gate import Gate
 from replaywright.keeper.guard import Guard, Resolver, Verdict
 from replaywright.keeper.http1 import (
@@ -42,7 +43,10 @@ HALF_CLOSED_TIMEOUT_S = 30.0
 REFUSED_BODY_BYTES = 1024 * 1024
 """So much of a refused request is read before the answer, so that the answer is seen."""
 REFUSED_BODY_TIMEOUT_S = 2.0
-
+COMPARED_BODY_BYTES = 1024 * 1024
+"""So much of a body is read before anything of its request is sent, where equal requests are refused."""
+_HANDSHAKE, _SWITCHES = b"GET ", b"HTTP/1.1 101"
+"""What the two sides of a tunnel begin with that is to carry WebSocket messages without TLS."""
 
 _log = logging.getLogger(__name__)
 
@@ -159,6 +163,22 @@ class _Exchange:
     async def read_more(self) -> None:
         """Feed the parser with what the browser sends next."""
         self.parser.receive(await self.client.read())
+
+    async def read_ahead(self) -> deque[Body | End]:
+        """Read the body, or as much of it as is compared; the pieces in their order."""
+        pieces: deque[Body | End] = deque()
+        data = bytearray()
+        while len(data) < COMPARED_BODY_BYTES and not (pieces and isinstance(pieces[-1], End)):
+            match self.parser.next_event():
+                case Body() as body:
+                    pieces.append(body)
+                    data += body.data
+                case End() as end:
+                    pieces.append(end)
+                case _:
+                    await self.read_more()
+        self.connection.digest = self.head.digest(bytes(data[:COMPARED_BODY_BYTES]))
+        return pieces
 
     async def discard_request(self) -> None:
         """Read the rest of a request that goes nowhere: else a reset could overtake the answer."""
@@ -357,10 +377,12 @@ class ForwardProxy:
         """Send head and body; a refusal in between ends the connection to the site and is told to the reply."""
         client, parser, connection = exchange.client, exchange.parser, exchange.connection
         try:
+            await self._admit(connection, 0, client)
+            ahead = await exchange.read_ahead() if self._gate.compares(connection) else deque()
             await self._admit(connection, len(request.head), client)
             upstream.write(request.head)
             while not exchange.is_sent:
-                match parser.next_event():
+                match ahead.popleft() if ahead else parser.next_event():
                     case (Body() | End()) as piece:
                         if data := request.piece(piece):
                             await self._admit(connection, len(data), client)
@@ -382,7 +404,8 @@ class ForwardProxy:
                 case ResponseHead() as head:
                     client.write(browser.answer(head))
                     if head.status >= 200:
-                        connection.status, exchange.has_answer = head.status, True
+                        self._black_box.answer(connection, head.status)
+                        exchange.has_answer = True
                 case Body() as body:
                     client.write(browser.answer(body))
                     await client.drain()
@@ -466,8 +489,11 @@ class ForwardProxy:
         try:
             while True:
                 if data and direction == "up":
+                    connection.is_handshake |= not connection.bytes_up and data.startswith(_HANDSHAKE)
                     await self._admit(connection, len(data), source)
                 elif data:
+                    if connection.is_handshake and not connection.bytes_down and data.startswith(_SWITCHES):
+                        self._black_box.answer(connection, SWITCHED)
                     self._take(connection, len(data))
                 if data:
                     sink.write(data)

@@ -4,7 +4,7 @@ import asyncio
 from dataclasses import dataclass, field, replace
 
 from replaywright.errors import Fenced, KeeperRefused
-from replaywright.ports import GateSeen
+from replaywright.ports import GateSeen, SentRequest
 
 
 @dataclass
@@ -22,8 +22,11 @@ class FakeGate:
     """How often what was held was let pass."""
     changed: asyncio.Condition = field(default_factory=asyncio.Condition)
 
-    async def passes(self, size: int = 1) -> bool:
-        """A page sends something: whether it left, once that is decided."""
+    refuses_repeats: bool = False
+    """Whether the current operation was armed with `once`."""
+
+    async def passes(self, size: int = 1, url: str = "http://site.example/", status: int = 200) -> bool:
+        """A page posts something: whether it left, once that is decided. A `status` of 0: it is not answered."""
         async with self.changed:
             if self.current is None:
                 return True
@@ -36,7 +39,11 @@ class FakeGate:
             if seen.phase == "cut":
                 await self.tell(refused=seen.refused + 1)
                 return False
-            await self.tell(bytes_up=seen.bytes_up + size)
+            if self.refuses_repeats and any(one.url == url for one in seen.sent):
+                await self.tell(repeated=seen.repeated + 1, repeated_at=seen.repeated_at or 3.0)
+                return False
+            sent = SentRequest("POST", url, sent_at=3.0, status=status, answered_at=4.0 if status else None)
+            await self.tell(bytes_up=seen.bytes_up + size, sent=(*seen.sent, sent))
             return True
 
     @property
@@ -59,13 +66,14 @@ class FakeCommitGate:
         self._gate = gate
         self._epoch = epoch
 
-    async def arm(self, op_id: str, *, within_ms: int, hold_safe: bool, note: str = "") -> GateSeen:
+    async def arm(self, op_id: str, *, within_ms: int, hold_safe: bool, note: str = "", once: bool = False) -> GateSeen:
         """Hold what is sent from now on."""
         del within_ms, hold_safe
         self._must_own()
         if self._gate.current is not None:
             raise KeeperRefused(f"operation {self._gate.current.op_id!r} is {self._gate.current.phase}")
         async with self._gate.changed:
+            self._gate.refuses_repeats = once
             self._gate.current = GateSeen(op_id, self._epoch, "armed", armed_for_s=60.0, note=note)
             return await self._gate.tell()
 

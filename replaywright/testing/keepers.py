@@ -1,6 +1,7 @@
 """Keepers of one host that start nothing."""
 
 from collections import defaultdict
+from dataclasses import replace
 
 from replaywright.domain.host_rules import unrestricted
 from replaywright.domain.network_policy import NetworkPolicy, NetworkSeen, RefusedHost
@@ -11,6 +12,7 @@ from replaywright.errors import (
     KeeperUnavailable,
     NoPlace,
 )
+from replaywright.ports import LeftBehind
 from replaywright.testing.gate import FakeCommitGate, FakeGate
 
 
@@ -25,6 +27,8 @@ class FakeKeepers:
         self.attached: list[tuple[str, int]] = []
         """Session and epoch of every attachment that was granted."""
         self.dead: set[str] = set()
+        self.unrecorded: set[str] = set()
+        """Sessions of which nobody can tell what left, once they are dead."""
         self.worn = Wear()
         """What is told of every browser."""
         self.full = ""
@@ -98,10 +102,21 @@ class FakeKeepers:
         known = self.lent.get(lending) == session.session_id
         return HandedBack(known=known, requests=self.left if known else ())
 
-    async def close(self, session: SessionRef) -> None:
+    async def left_behind(self, session_id: str, op_id: str, epoch: int) -> LeftBehind:
+        """What the gate of a dead session knows, unless its record is lost."""
+        if session_id not in self.dead or session_id in self.unrecorded:
+            return LeftBehind()
+        seen = self.gates[session_id].operations.get((op_id, epoch))
+        if seen is not None and seen.phase != "disarmed":
+            seen = replace(seen, is_closed=True)
+        return LeftBehind(known=True, seen=seen)
+
+    async def close(self, session: SessionRef, *, is_over: bool = False) -> None:
         """The session is gone from now on, unless a newer epoch owns it."""
         if session.epoch >= self.epochs.get(session.session_id, 0):
             self.dead.add(session.session_id)
+            if is_over:
+                self.unrecorded.add(session.session_id)
 
     def is_local(self, session: SessionRef) -> bool:
         """Whether it is a session of this host."""

@@ -17,6 +17,8 @@ _STEPS = "tests/adapters/test_cache_steps.py::"
 _PROXY = "tests/adapters/test_keeper_proxy.py::"
 _SMUGGLING = "tests/adapters/test_keeper_smuggling.py::"
 _KEEPER = "tests/adapters/test_keeper.py::"
+_DEPARTURES = "tests/adapters/test_departures.py::"
+_LOG_LIMITS = "tests/unit/test_keeper_departures.py::"
 _DEVTOOLS = "tests/adapters/test_doors_devtools.py::"
 _ARTIFACTS = "tests/adapters/test_artifacts.py::"
 _SIGNED = "tests/adapters/test_signed_records.py::"
@@ -880,6 +882,87 @@ KEEPER = (
         "        if earlier is not None and (earlier.permitted_s is not None or earlier.cut_s is not None):",
         "        if earlier is not None and earlier.permitted_s is not None and earlier.cut_s is not None:",
         (_PROXY + "test_one_attempt_arms_once_and_one_operation_at_a_time",),
+    ),
+    Mutant(
+        "line of a departure written after it",
+        "the line of a connection is written before its first byte",
+        "replaywright/keeper/gate.py",
+        "        is_recorded = departures.write(_leaves(connection.record(), size))\n",
+        "        asyncio.get_running_loop().call_later(1, departures.write, _leaves(connection.record(), size))\n"
+        "        is_recorded = True\n",
+        (_LOG_LIMITS + "test_the_line_of_a_connection_is_on_the_disk_before_its_bytes_are_let_go",),
+    ),
+    Mutant(
+        "line of a departure not on the disk",
+        "the line of a connection is on the disk before its first byte",
+        "replaywright/keeper/gate.py",
+        "            is_recorded = await departures.synced()\n",
+        "            is_recorded = True\n",
+        (_LOG_LIMITS + "test_the_line_of_a_connection_is_on_the_disk_before_its_bytes_are_let_go",),
+    ),
+    Mutant(
+        "departure that cannot be recorded",
+        "what can neither be recorded nor be left unrecorded does not leave",
+        "replaywright/keeper/gate.py",
+        "            self._cut(operation, UNRECORDED)\n",
+        "            pass\n",
+        (_LOG_LIMITS + "test_nothing_leaves_when_its_line_can_neither_be_written_nor_the_file_be_deleted",),
+    ),
+    Mutant(
+        "torn line taken for a departure",
+        "a line without its end is of bytes that had not left",
+        "replaywright/keeper/departures.py",
+        '        *whole, _torn = path.read_bytes().split(b"\\n")\n',
+        "        whole = path.read_bytes().splitlines()\n",
+        (_DEPARTURES + "test_a_torn_last_line_is_of_bytes_that_stayed_and_any_other_makes_the_rest_unknown",),
+    ),
+    Mutant(
+        "unreadable line passed over",
+        "what follows a line that cannot be read is not known",
+        "replaywright/keeper/departures.py",
+        "            return [*lines, Full()]\n",
+        "            continue\n",
+        (_DEPARTURES + "test_a_torn_last_line_is_of_bytes_that_stayed_and_any_other_makes_the_rest_unknown",),
+    ),
+    Mutant(
+        "file of a living keeper believed",
+        "only a keeper that has ended lets nothing go any more",
+        "replaywright/keeper/dead_keepers.py",
+        "[Begun(has_ended=True, session_id=owner), *lines]",
+        "[Begun(session_id=owner), *lines]",
+        (_DEPARTURES + "test_of_what_was_held_when_the_keeper_was_killed_it_is_certain_that_nothing_left",),
+    ),
+    Mutant(
+        "full file believed",
+        "what a full file does not hold is not known",
+        "replaywright/keeper/dead_keepers.py",
+        "            case Full() if is_current or seen is None:",
+        "            case Full() if is_current and seen is None:",
+        (_LOG_LIMITS + "test_a_full_file_says_so_and_what_it_does_not_hold_is_not_known",),
+    ),
+    Mutant(
+        "open gate taken for closed",
+        "what leaves after a gate was opened is not written",
+        "replaywright/keeper/dead_keepers.py",
+        'is_closed=seen.phase == "cut"), False',
+        "is_closed=True), False",
+        (_DEPARTURES + "test_a_gate_that_was_opened_again_says_only_what_it_held",),
+    ),
+    Mutant(
+        "tunnel answered by bytes",
+        "no bytes show that a request inside TLS was answered",
+        "replaywright/keeper/proxy.py",
+        "connection.is_handshake and not connection.bytes_down and data.startswith(_SWITCHES)",
+        "not connection.bytes_down",
+        (_DEPARTURES + "test_a_tunnel_with_tls_is_in_flight_only_if_it_carried_anything_since_the_arming",),
+    ),
+    Mutant(
+        "equal request sent again",
+        "of equal requests one is let go, where that is asked for",
+        "replaywright/keeper/gate.py",
+        "        if digest not in self.let_go:",
+        "        if digest not in self.let_go or digest in self.let_go:",
+        (_DEPARTURES + "test_a_request_that_equals_one_that_left_is_refused_and_the_first_gets_through",),
     ),
     Mutant(
         "places counted without the lock",
