@@ -80,6 +80,25 @@ async def test_a_page_of_which_something_had_left_is_stopped_again_before_its_ga
     assert gate.current is None
 
 
+async def test_the_gate_in_memory_tells_answers_and_refuses_repetitions_as_the_real_one_does() -> None:
+    gate = FakeGate()
+    mine = FakeCommitGate(gate, 1)
+    await mine.arm("send", within_ms=1000, hold_safe=False, once=True)
+    await mine.permit("send")
+
+    answered = await gate.passes(), await mine.recall("send", 1)
+    repeated = await gate.passes(), await mine.recall("send", 1)
+    mute = await gate.passes(url="http://site.example/other", status=0), await mine.recall("send", 1)
+
+    assert [left for left, _ in (answered, repeated, mute)] == [True, False, True]
+    told = [seen for _, seen in (answered, repeated, mute) if seen is not None]
+    assert [(len(seen.sent), seen.repeated, seen.in_flight) for seen in told] == [
+        (1, 0, False),
+        (1, 1, False),
+        (2, 1, True),
+    ]
+
+
 class Asked:
     """A keeper's answers to questions about operations."""
 

@@ -36,6 +36,22 @@ async def closed(stage: Stage, session: SessionRef = SESSION) -> None:
     await run_activity(stage.sessions.close_session, CloseSession(session=session))
 
 
+async def test_what_left_a_browser_can_be_asked_for_after_its_end_unless_its_run_is_over() -> None:
+    found = []
+    for is_over in (False, True):
+        stage = Stage()
+        held = await stage.attachments.hold(SESSION, 1)
+        await held.gate.arm("op", within_ms=1000, hold_safe=False)
+        alive = await stage.keepers.left_behind(SESSION.session_id, "op", 1)
+        await run_activity(stage.sessions.close_session, CloseSession(session=SESSION, is_over=is_over))
+        found.append((alive.known, await stage.keepers.left_behind(SESSION.session_id, "op", 1)))
+
+    assert [(alive, left.known, left.nothing_left) for alive, left in found] == [
+        (False, True, True),
+        (False, False, False),
+    ]
+
+
 # ------------------------------------------------------------------------------------------ attaching
 
 

@@ -311,6 +311,7 @@ async def test_a_run_that_waits_for_long_gives_its_browser_back_and_goes_on_with
     assert [request.sequence for request in script.performed] == performed
     assert [request.epoch for request in script.opened] == sorted({request.epoch for request in script.opened})
     assert len(script.opened) == len(script.closed) == 2
+    assert [request.is_over for request in script.closed] == [False, True]
     assert script.performed[-1].session.epoch == script.performed[-1].epoch > script.opened[0].epoch
     assert replayed.replay_failure is None
 

@@ -97,7 +97,7 @@ async def test_a_worn_browser_is_exchanged_at_a_checkpoint_for_one_that_is_broug
     assert sessions(script) == [(0, "s1"), (1, "s1"), (2, "s2"), (3, "s2")]
     assert [request.state for request in script.restored] == [check.state for check in script.checked] == ["after-1"]
     assert [request.instead_of for request in script.opened] == ["", "s1"]
-    assert [request.session.session_id for request in script.closed] == ["s1", "s2"]
+    assert [(request.session.session_id, request.is_over) for request in script.closed] == [("s1", False), ("s2", True)]
     assert [asked.epoch for asked in script.performed] == [1, 1, 2, 2]
     assert told(progress) == [(2, f"the browser was exchanged for a new one, as {why}", "")]
     recycling = script.closed[0].recycling
