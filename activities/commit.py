@@ -10,6 +10,7 @@ from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Any
 
 from activities.consent import Consenting
+from replaywright.domain.actions import Effect
 from replaywright.domain.outcomes import Departure
 from replaywright.domain.press_grants import Consequence, Grant
 from replaywright.domain.runs import ActionRequest
@@ -101,7 +102,9 @@ class Commit:
         declared = self._request.step.effect is not None and self._consenting is None
         told = {"document": self._held.browser.document, **({} if before is None else {"before": before})}
         note = json.dumps(told) if self.has_intent else WATCHED
-        await self._gate.arm(self._op_id, within_ms=window_ms(self._request), hold_safe=declared, note=note)
+        once = self._request.step.effect is Effect.IRREVERSIBLE
+        within_ms = window_ms(self._request)
+        await self._gate.arm(self._op_id, within_ms=within_ms, hold_safe=declared, note=note, once=once)
 
     def begin(self) -> None:
         """From now on held bytes ask whoever may let them go."""
