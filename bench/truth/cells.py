@@ -1,0 +1,80 @@
+"""The runs of the programme: which behaviour meets which fault at which point, on a first run or on a replay."""
+
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from bench.chaos.faults import FAULTS
+from bench.chaos.lane import Lane, Served
+from bench.truth.behaviours import ALL, GATE, Behaviour
+
+NONE = "none"
+CHOICES = (NONE, "worker", "browser", "everything")
+"""browser: worker, keeper and browser at once; everything: Redis and Temporal as well."""
+
+
+async def strike(fault: str, lane: Lane, worker: Served, drawn: random.Random) -> None:
+    """Do it to the worker that has stopped itself, and return when all is there again."""
+    match fault:
+        case "worker":
+            worker.kill(group=True)
+        case "browser":
+            worker.kill(group=True)
+            lane.kill_browsers()
+        case _:
+            await FAULTS[fault](lane, worker, drawn)
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One run."""
+
+    behaviour: Behaviour
+    fault: str
+    point: str
+    """Where the worker stops; empty without a fault."""
+    is_first: bool
+    """Nothing is known of the page; else what the behaviour's first run has learned is replayed."""
+    seed: int
+
+    @property
+    def name(self) -> str:
+        """How it reads in a line."""
+        struck = f" × {self.fault} at {self.point}" if self.point else ""
+        return f"{self.behaviour.name}{struck}, {'first' if self.is_first else 'replay'}"
+
+    @property
+    def drawn(self) -> random.Random:
+        """Everything that is left to chance in this run."""
+        return random.Random(f"{self.seed}/{self.name}")
+
+
+def whole(seed: int, names: Sequence[str], faults: Sequence[str], points: Sequence[str]) -> list[list[Cell]]:
+    """Per behaviour: a first run and a replay without a fault, then every fault at every point that it comes to."""
+    drawn = random.Random(seed)
+    programme = []
+    for behaviour in (ALL[name] for name in names):
+        cells = [Cell(behaviour, NONE, "", is_first, seed) for is_first in (True, False) if NONE in faults]
+        reached = [point for point in points if point in behaviour.points]
+        for fault in (one for one in faults if one != NONE):
+            cells += [Cell(behaviour, fault, point, drawn.random() < 0.5, seed) for point in reached]
+        programme.append(cells)
+    return [cells for cells in programme if cells]
+
+
+def short(seed: int, struck: int, faults: Sequence[str] = CHOICES) -> list[list[Cell]]:
+    """Every behaviour that is not long once without a fault, and so many replays with one: each point, each fault."""
+    drawn = random.Random(seed)
+    behaviours = [one for one in ALL.values() if not one.is_long]
+    with_fault = drawn.sample(behaviours, struck)
+    kinds = [one for one in faults if one != NONE]
+    programme = []
+    for behaviour in behaviours:
+        cells = [Cell(behaviour, NONE, "", True, seed)]
+        if behaviour in with_fault:
+            number = with_fault.index(behaviour)
+            point = GATE[number % len(GATE)]
+            point = point if point in behaviour.points else drawn.choice(behaviour.points)
+            cells.append(Cell(behaviour, kinds[number % len(kinds)], point, False, seed))
+        programme.append(cells)
+    return programme
