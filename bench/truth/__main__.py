@@ -72,10 +72,11 @@ def main() -> int:
     bad = [told for told in truth.told if told.faults]
     for told in bad:
         cell = told.cell
-        struck = f" --points {cell.point}" if cell.point else ""
+        struck = f",{cell.fault} --points {cell.point}" if cell.point else ""
+        pace_option = " --impatient" if pace is SHORT else ""
         tell(
             f"{cell.name}: {told.verdict}: {told.said} {'; '.join(told.asked)}\n    again: python -m bench.truth "
-            f"--seed {seed} --behaviours {cell.behaviour.name} --faults none,{cell.fault}{struck}"
+            f"--seed {seed} --behaviours {cell.behaviour.name} --faults none{struck}{pace_option}"
         )
     console.file.flush()
     print(json.dumps({**report.figures(truth.planned, truth.told, truth.seconds), "seed": seed}))

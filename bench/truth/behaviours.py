@@ -40,8 +40,8 @@ class Behaviour:
     """Whether the task says how the site can be asked."""
     evidence: bool = False
     """Whether the task takes the acting page's own word (`evidence: page`)."""
-    action: Literal["click", "fill", "open"] = "click"
-    """What commits: a press of the button, filling the field, or a press of the link."""
+    action: Literal["click", "open", "fill", "leave"] = "click"
+    """What commits: a press of the button, a press of the link, filling the field, or leaving it by Tab."""
     sends: bool = True
     """Whether the page sends anything at all."""
     own: int = 1
@@ -120,7 +120,7 @@ _ONES = (
     Behaviour("new-tab", "a form that opens a new tab", "new_tab"),
     Behaviour("popup", "a popup that sends", "popup"),
     Behaviour("autosave-input", "saves on input", "autosave_input", action="fill", sequence=1),
-    Behaviour("autosave-change", "saves on change", "autosave_change", action="fill", sequence=1),
+    Behaviour("autosave-change", "saves on change", "autosave_change", action="leave"),
     Behaviour("autosave-debounce", "saves 1.5 s after the last input", "autosave_debounce", action="fill", sequence=1),
     Behaviour(
         "optimistic", "'Message sent', and the site answers 500", "optimistic", Site(stores=False, ends="status")

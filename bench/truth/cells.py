@@ -51,13 +51,16 @@ class Cell:
 
 def whole(seed: int, names: Sequence[str], faults: Sequence[str], points: Sequence[str]) -> list[list[Cell]]:
     """Per behaviour: a first run and a replay without a fault, then every fault at every point that it comes to."""
-    drawn = random.Random(seed)
+
+    def is_first(behaviour: Behaviour, fault: str, point: str) -> bool:
+        return random.Random(f"{seed}/{behaviour.name}/{fault}/{point}").random() < 0.5
+
     programme = []
     for behaviour in (ALL[name] for name in names):
-        cells = [Cell(behaviour, NONE, "", is_first, seed) for is_first in (True, False) if NONE in faults]
+        cells = [Cell(behaviour, NONE, "", first, seed) for first in (True, False) if NONE in faults]
         reached = [point for point in points if point in behaviour.points]
         for fault in (one for one in faults if one != NONE):
-            cells += [Cell(behaviour, fault, point, drawn.random() < 0.5, seed) for point in reached]
+            cells += [Cell(behaviour, fault, point, is_first(behaviour, fault, point), seed) for point in reached]
         programme.append(cells)
     return [cells for cells in programme if cells]
 

@@ -44,13 +44,19 @@ def task_of(behaviour: Behaviour, pace: Pace) -> Task:
         "target": {"role": "textbox", "name": "Subject"},
         "value": "{{subject}}",
     }
-    role = "link" if behaviour.action == "open" else "button"
-    press = {"action": "click", "instruction": "send", "target": {"role": role, "name": "Send"}} | commit
+    match behaviour.action:
+        case "fill":
+            steps = [fill | commit]
+        case "leave":
+            steps = [fill, {"action": "press", "keys": "Tab"} | commit]
+        case action:
+            target = {"role": "link" if action == "open" else "button", "name": "Send"}
+            steps = [fill, {"action": "click", "instruction": "send", "target": target} | commit]
     written = {
         "task": f"truth-{behaviour.name}",
         "url": f"{{{{base_url}}}}/new/{behaviour.name}",
         "parameters": {"base_url": {}, "subject": {}},
-        "steps": [fill | commit] if behaviour.action == "fill" else [fill, press],
+        "steps": steps,
         # Something has to hold in the end, or nothing is learned; this says nothing about what was sent.
         "verify": [{"not_exists": {"test_id": "nowhere"}}],
         "site_lag_ms": SITE_LAG_MS,

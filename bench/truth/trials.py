@@ -14,7 +14,7 @@ from temporalio.service import RPCError
 from bench.chaos.lane import Lane, Served
 from bench.chaos.log import Log
 from bench.chaos.runs import REACH_LIMIT_S, SETTLED_S, ended, within
-from bench.truth.cells import Cell, strike
+from bench.truth.cells import NONE, Cell, strike
 from bench.truth.tasks import Pace, task_of
 from replaywright.cli.connect import Place
 from replaywright.cli.follow import Ending, handle_of
@@ -46,6 +46,8 @@ class Told:
     needless: list[str] = field(default_factory=list)
     """Why nobody would have had to be asked."""
     warnings: tuple[str, ...] = ()
+    hits: int = 0
+    """Elements that were found as recorded."""
     took_s: float = 0.0
     said: str = ""
     """What the run says of its end."""
@@ -67,9 +69,11 @@ class Told:
 
     @property
     def is_untold(self) -> bool:
-        """The page itself has sent more than once, and the run does not say so."""
+        """The page itself has sent more than once, the keeper that saw it lives, and the run does not say so."""
         warns = self.cell.behaviour.warns
-        return bool(warns) and self.status == "done" and self.stored > 1 and not any(warns in w for w in self.warnings)
+        if not warns or self.status != "done" or self.stored < 2 or self.cell.fault not in (NONE, "worker"):
+            return False
+        return not any(warning.startswith(warns) for warning in self.warnings)
 
     @property
     def is_lost(self) -> bool:
@@ -205,7 +209,7 @@ class Trial:
             ending = await ended(handle)
         told.status = "done" if ending.status == "done" else "failed"
         told.said = f"{ending.result.reason} {ending.result.message}"[:400]
-        told.warnings = _warnings(ending)
+        told.warnings, told.hits = _warnings(ending), ending.result.totals.hits
 
     async def _answered(self, progress: Progress, handle: WorkflowHandle[Any, RunResult]) -> None:
         """Answer what the site has, as soon as it is at rest."""
