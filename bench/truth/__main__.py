@@ -31,9 +31,6 @@ from bench.truth.tasks import REAL, SHORT
 from replaywright.settings import load_settings
 from replaywright.stack.processes import leave
 
-STRUCK = 12
-"""Runs of the short form that meet a fault."""
-
 
 def main() -> int:
     """Run and print."""
@@ -58,7 +55,7 @@ def main() -> int:
         parser.error(f"--lanes: {given.lanes} is too few; give at least 1")
     if given.keep is not None and given.keep.exists() and any(given.keep.iterdir()):
         parser.error(f"--keep: {str(given.keep)!r} is not empty; give a new folder")
-    cells = short(seed, STRUCK) if given.short else whole(seed, names, faults, points)
+    cells = short(seed) if given.short else whole(seed, names, faults, points)
     pace = SHORT if given.short or given.impatient else REAL
     console = Console() if sys.stdout.isatty() else Console(width=170)
 
