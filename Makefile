@@ -2,7 +2,7 @@
 
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
-.PHONY: help setup demo docs doors leaks test test-long mutants check format lock record-histories clean
+.PHONY: help setup demo docs doors leaks truth test test-long mutants check format lock record-histories clean
 .PHONY: bench bench-batch bench-first-action bench-hosts bench-inbox bench-locate bench-miniwob bench-recall bench-recovery bench-scale bench-snapshot bench-telemetry bench-verify bench-widgets chaos chaos-long injection
 
 BIN := .venv/bin
@@ -62,6 +62,9 @@ chaos: setup ## stop, kill and cut off every part at every point, about ten minu
 
 chaos-long: setup ## the same, every point under every fault five times: 765 runs, about an hour
 	$(BIN)/python -m bench.chaos --long $(ARGS)
+
+truth: setup ## pages that act late, again or by themselves, under every fault at every point: what a run says against what the site has
+	$(BIN)/python -m bench.truth $(ARGS)
 
 injection: setup ## hostile pages, a model that obeys them, and what nobody asked for that was done: none; what honest tasks ask; about forty minutes
 	$(BIN)/python -m bench.injection $(ARGS)

@@ -15,9 +15,7 @@ import argparse
 import asyncio
 import json
 import random
-import signal
 import sys
-from collections.abc import Callable
 from pathlib import Path
 
 from rich.console import Console
@@ -25,10 +23,9 @@ from temporalio.runtime import Runtime, TelemetryConfig
 
 from bench.chaos import report
 from bench.chaos.lane import APART, TOGETHER
+from bench.chaos.lanes import finished
 from bench.chaos.points import ALL_FAULTS, ALL_POINTS, ALWAYS, BY_TURNS, NEVER, known, programme
 from bench.chaos.programme import Programme
-from bench.chaos.runs import ChaosFailed
-from replaywright.errors import ReplaywrightError
 from replaywright.settings import load_settings
 from replaywright.stack.processes import leave
 
@@ -76,7 +73,7 @@ def main() -> int:
     roles = APART if given.apart else TOGETHER
     cells = programme(seed, points, faults, runs, local)
     chaos = Programme(cells, load_settings(), given.lanes, tell, roles, given.keep)
-    interrupted = not asyncio.run(_finished(chaos, tell))
+    interrupted = not asyncio.run(finished(chaos.run(), tell))
     report.show(console, chaos.told)
     bad = [told for told in chaos.told if told.is_bad]
     for told in bad:
@@ -89,22 +86,6 @@ def main() -> int:
     console.file.flush()
     print(json.dumps({**report.figures(runs, chaos.told, chaos.seconds), "seed": seed}))
     return 1 if bad or interrupted else 0
-
-
-async def _finished(chaos: Programme, tell: "Callable[[str], None]") -> bool:
-    """Whether it came to its end; Ctrl-C ends it in order, with what was found so far."""
-    running = asyncio.create_task(chaos.run())
-    for number in (signal.SIGINT, signal.SIGTERM):
-        asyncio.get_running_loop().add_signal_handler(number, running.cancel)
-    try:
-        await running
-    except asyncio.CancelledError:
-        tell("interrupted: what was found so far")
-        return False
-    except (ChaosFailed, ReplaywrightError) as exc:
-        tell(f"the programme cannot go on: {exc}")
-        return False
-    return True
 
 
 if __name__ == "__main__":

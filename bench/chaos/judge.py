@@ -9,18 +9,17 @@ the seed and the nonce, so that a run that is repeated meets the same site.
 import argparse
 import asyncio
 import html
-import os
 import random
 import time
 from pathlib import Path
 from urllib.parse import urlencode
 
-from pydantic import BaseModel, ConfigDict
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
 from starlette.routing import Route
 
+from bench.chaos.log import Log, Sent
 from demo.serving import serve
 
 _PAGE = """<!doctype html><html lang="en"><head><meta charset="utf-8"><title>{title}</title></head>
@@ -57,33 +56,10 @@ _OUTBOX = """<p id="state" role="status">Looking for it …</p><p>Reference: <sp
 _STEPS = """<p><label>Note <input name="note" autocomplete="off"></label></p>"""
 
 
-class Sent(BaseModel):
-    """One line of the log: a message that the site has accepted."""
-
-    model_config = ConfigDict(frozen=True)
-
-    subject: str
-    body: str
-    reference: str
-    at: float
-    """Seconds since 1970."""
-
-
-class Log:
-    """What the judge wrote down, read by others; a line is there once it is on the disk."""
-
-    def __init__(self, path: Path) -> None:
-        self.path = path
-
-    def sent(self, subject: str) -> list[Sent]:
-        """The messages of this subject, the oldest first."""
-        lines = self.path.read_text(encoding="utf-8").split("\n")[:-1]
-        return [one for line in lines if subject in line and (one := Sent.model_validate_json(line)).subject == subject]
-
-
 class _Site:
     def __init__(self, log: Path, seed: str) -> None:
-        self._log = log.open("a", encoding="utf-8")
+        self._log = Log(log)
+        self._log.begin()
         self._seed = seed
         self._sent: dict[str, list[Sent]] = {}
 
@@ -104,9 +80,7 @@ class _Site:
         mails = self._sent.setdefault(subject, [])
         reference = f"R{len(mails) + 1}-{subject[-12:]}"
         mail = Sent(subject=subject, body=body, reference=reference, at=time.time())
-        self._log.write(mail.model_dump_json() + "\n")
-        self._log.flush()
-        os.fsync(self._log.fileno())
+        self._log.add(mail)
         mails.append(mail)
         await asyncio.sleep(self._drawn(f"{subject}/after", 0.5))
         if request.headers.get("x-by") == "fetch":
@@ -162,7 +136,6 @@ def main() -> None:
     parser.add_argument("--seed", default="", help="decides how slow it is (default: the same for all)")
     parser.add_argument("--port", type=int, default=0, help="0: any free one")
     given = parser.parse_args()
-    given.log.parent.mkdir(parents=True, exist_ok=True)
     serve(create_app(given.log, given.seed), "127.0.0.1", given.port)
 
 

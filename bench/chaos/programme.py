@@ -1,22 +1,18 @@
 """The programme in lanes side by side: each takes the next run as soon as it is free."""
 
 import asyncio
-import contextlib
-import shutil
-import tempfile
 import time
 import uuid
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from bench.chaos.judge import Log
 from bench.chaos.lane import TOGETHER, Lane, serve
+from bench.chaos.lanes import Tell, home_of, lanes_in, shared_out
+from bench.chaos.log import Log
 from bench.chaos.points import POINTS, Cell
-from bench.chaos.runs import ChaosFailed, Site, Told, Trial, learn
+from bench.chaos.runs import Site, Told, Trial, learn
 from replaywright.settings import Settings
-
-Tell = Callable[[str], None]
 
 
 @dataclass
@@ -40,13 +36,8 @@ class Programme:
             ChaosFailed: a run without a fault failed.
             StackFailed: a server or a worker did not come up.
         """
-        home = self.keep or Path(tempfile.mkdtemp(prefix="replaywright-chaos-"))
-        home.mkdir(parents=True, exist_ok=True)
-        try:
+        with home_of("chaos", self.keep) as home:
             await self._in(home)
-        finally:
-            if self.keep is None:
-                shutil.rmtree(home, ignore_errors=True)
         return self.told
 
     async def _in(self, home: Path) -> None:
@@ -57,33 +48,26 @@ class Programme:
         )
         site = Site(url, log)
         try:
-            async with contextlib.AsyncExitStack() as exits:
-                count = min(self.lanes, len(self.cells))
-                given = self.settings.model_copy(update={"temporal_address": None, "redis_url": None})
-                lanes = [Lane(number, home, given, self.roles) for number in range(1, count + 1)]
-                await asyncio.gather(*(exits.enter_async_context(lane) for lane in lanes))
+            async with lanes_in(home, self.settings, min(self.lanes, len(self.cells)), self.roles) as lanes:
                 await asyncio.gather(*(learn(lane, site, f"learn-{lane.number}") for lane in lanes))
                 begun = time.monotonic()
-                queue = iter(enumerate(self.cells, 1))
-                async with asyncio.TaskGroup() as group:
-                    for lane in lanes:
-                        group.create_task(self._served(lane, site, queue, begun))
-            for one in self.told:  # what came late counts too
-                one.sends = site.sends(one.subject)
-        except BaseExceptionGroup as several:
-            raise several.exceptions[0] from several
+
+                async def one(lane: Lane, numbered: tuple[int, Cell]) -> None:
+                    await self._run(lane, site, *numbered)
+                    self.seconds = time.monotonic() - begun
+
+                await shared_out(lanes, enumerate(self.cells, 1), one)
+            for told in self.told:  # what came late counts too
+                told.sends = site.sends(told.subject)
         finally:
             await judge.stop()
 
-    async def _served(self, lane: Lane, site: Site, queue: "Iterator[tuple[int, Cell]]", begun: float) -> None:
-        for number, cell in queue:
-            await lane.fill_up(spare=int(bool(POINTS[cell.point].before)))
-            trial = Trial(lane, site, cell, f"n-{number}-{uuid.uuid4().hex[:8]}")
-            told = await trial.run()
-            lane.end_browsers()
-            self.told.append(told)
-            self.seconds = time.monotonic() - begun
-            self._report(told)
+    async def _run(self, lane: Lane, site: Site, number: int, cell: Cell) -> None:
+        await lane.fill_up(spare=int(bool(POINTS[cell.point].before)))
+        told = await Trial(lane, site, cell, f"n-{number}-{uuid.uuid4().hex[:8]}").run()
+        lane.end_browsers()
+        self.told.append(told)
+        self._report(told)
 
     def _report(self, told: Told) -> None:
         cell = told.cell
@@ -96,6 +80,3 @@ class Programme:
             for line in (*told.waited, told.said):
                 if line.strip():
                     self.tell(f"           {told.subject}: {line.strip()}")
-
-
-__all__ = ["ChaosFailed", "Programme"]

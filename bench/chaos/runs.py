@@ -14,8 +14,8 @@ from temporalio.client import WorkflowHandle
 from temporalio.service import RPCError
 
 from bench.chaos.faults import FAULTS
-from bench.chaos.judge import Log
 from bench.chaos.lane import Lane, Served
+from bench.chaos.log import Log
 from bench.chaos.points import POINTS, Cell, Point
 from replaywright.cli.follow import Ending, follow, handle_of
 from replaywright.cli.starting import Order, start
@@ -31,7 +31,7 @@ RUN_LIMIT_S = 180.0
 REACH_LIMIT_S = 60.0
 """A point that no worker has reached after this is not fired."""
 _WATCH_S = 0.01
-_SETTLED_S = 1.5
+SETTLED_S = 1.5
 """What is still on its way to the judge when all is over has arrived after this."""
 _NEXT = ("browser.", "run.finish", "effect.verify")
 """Activities that are a next step after a fault."""
@@ -148,7 +148,7 @@ class Trial:
         if told.status in ("stuck", "not_fired"):
             with contextlib.suppress(RPCError):
                 await handle.terminate("the chaos programme goes on")
-        await asyncio.gather(asyncio.sleep(_SETTLED_S), lane.fill_up())
+        await asyncio.gather(asyncio.sleep(SETTLED_S), lane.fill_up())
         told.sends = self._site.sends(told.subject)
         await self._read(handle)
         planned = len(order.task.steps[1:4]) if self._point.learns else 0
@@ -203,7 +203,7 @@ class Trial:
         self._struck_at = time.time()
         strike = asyncio.create_task(FAULTS[self._cell.fault](lane, worker, self._drawn))
         try:
-            ending = await _ended(handle)
+            ending = await ended(handle)
             while ending.status == "waiting":
                 ending = await self._by_person(ending, handle)
             told.status = "done" if ending.status == "done" else "failed"
@@ -225,7 +225,7 @@ class Trial:
             why="what the judge has",
         )
         await decide(self._lane.place, handle.id, verdict)
-        return await _ended(handle)
+        return await ended(handle)
 
     async def _read(self, handle: WorkflowHandle[Any, RunResult]) -> None:
         """What Temporal's history tells: local steps, and the seconds from the fault to the end of the next step."""
@@ -237,7 +237,8 @@ class Trial:
         self.told.recovery_s = min((seconds for seconds in after if seconds > 0), default=None)
 
 
-async def _ended(handle: WorkflowHandle[Any, RunResult]) -> Ending:
+async def ended(handle: WorkflowHandle[Any, RunResult]) -> Ending:
+    """Follow a run until it ends or waits for a person."""
     return await follow(handle, show=lambda _progress, _note: None, until_waiting=True, patient=True)
 
 
@@ -268,7 +269,7 @@ async def learn(lane: Lane, site: Site, subject: str) -> None:
     """
     order = order_of(lane, site, subject, random.Random(subject))
     await start(lane.place, order)
-    ending = await _ended(handle_of(lane.place.client, order.run_id))
+    ending = await ended(handle_of(lane.place.client, order.run_id))
     if ending.status != "done" or site.sends(subject) != 1:
         said = ending.result.model_dump_json(exclude_defaults=True)
         raise ChaosFailed(f"a run without any fault ended as {ending.status}: {said}")

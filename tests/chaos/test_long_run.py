@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from bench.chaos.judge import Log
 from bench.chaos.lane import Lane, serve
+from bench.chaos.log import Log
 from bench.chaos.runs import REACH_LIMIT_S, within
 from replaywright.cli.follow import follow, handle_of
 from replaywright.cli.starting import Order, start

@@ -6,8 +6,8 @@ from collections.abc import AsyncIterator
 import httpx
 import pytest
 
-from bench.chaos.judge import Log
 from bench.chaos.lane import serve
+from bench.chaos.log import Log
 from bench.chaos.points import ALL_FAULTS, ALL_POINTS, Cell, known, programme
 from bench.chaos.report import figures
 from bench.chaos.runs import Status, Told

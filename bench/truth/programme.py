@@ -1,0 +1,80 @@
+"""The programme in lanes side by side: each takes the next behaviour, learns it, and meets its faults."""
+
+import asyncio
+import time
+import uuid
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from bench.chaos.lane import TOGETHER, Lane, serve
+from bench.chaos.lanes import Tell, home_of, lanes_in, shared_out
+from bench.chaos.log import Log
+from bench.truth.cells import Cell
+from bench.truth.tasks import REAL, Pace
+from bench.truth.trials import Site, Told, Trial
+from replaywright.settings import Settings
+
+
+@dataclass
+class Programme:
+    """Runs that are to be made, those of a behaviour together, and what became of those that were."""
+
+    cells: Sequence[Sequence[Cell]]
+    settings: Settings
+    lanes: int = 4
+    tell: Tell = print
+    pace: Pace = REAL
+    keep: Path | None = None
+    """Where everything is kept that the programme leaves behind; None: nothing is."""
+    told: list[Told] = field(default_factory=list)
+    seconds: float = 0.0
+
+    @property
+    def planned(self) -> int:
+        """How many runs are to be made."""
+        return sum(len(cells) for cells in self.cells)
+
+    async def run(self) -> list[Told]:
+        """All of it; what was made so far stays in `told` when it is cancelled.
+
+        Raises:
+            StackFailed: a server or a worker did not come up.
+        """
+        with home_of("truth", self.keep) as home:
+            await self._in(home)
+        return self.told
+
+    async def _in(self, home: Path) -> None:
+        log = Log(home / "truth.jsonl")
+        child, url = await serve("site", "bench.truth.site", "--log", str(log.path), log=home / "site.log")
+        site = Site(url, log)
+        try:
+            async with lanes_in(home, self.settings, min(self.lanes, len(self.cells)), TOGETHER) as lanes:
+                begun = time.monotonic()
+
+                async def one(lane: Lane, cells: Sequence[Cell]) -> None:
+                    for cell in cells:
+                        await self._run(lane, site, cell)
+                        self.seconds = time.monotonic() - begun
+
+                await shared_out(lanes, self.cells, one)
+            for told in self.told:  # what came late counts too
+                await asyncio.wait_for(site.came(told.subject), told.cell.behaviour.site.before_s + 1)
+                told.presses = site.presses(told.subject)
+        finally:
+            await child.stop()
+
+    async def _run(self, lane: Lane, site: Site, cell: Cell) -> None:
+        await lane.fill_up()
+        told = await Trial(lane, site, cell, self.pace, f"n-{uuid.uuid4().hex[:12]}").run()
+        lane.end_browsers()
+        self.told.append(told)
+        self._report(told)
+
+    def _report(self, told: Told) -> None:
+        self.tell(f"{len(self.told):4}/{self.planned}  {told.cell.name}: {told.verdict} ({told.took_s:.1f} s)")
+        if told.faults or told.asked:
+            for line in (*told.asked, *told.needless, told.said):
+                if line.strip():
+                    self.tell(f"           {told.subject}: {line.strip()}")

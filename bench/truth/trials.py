@@ -1,0 +1,261 @@
+"""One run: start it, strike, answer as the person who is asked, let the site come to rest, and judge."""
+
+import asyncio
+import contextlib
+import dataclasses
+import time
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import httpx
+from temporalio.client import WorkflowHandle
+from temporalio.service import RPCError
+
+from bench.chaos.lane import Lane, Served
+from bench.chaos.log import Log
+from bench.chaos.runs import REACH_LIMIT_S, SETTLED_S, ended, within
+from bench.truth.cells import NONE, Cell, strike
+from bench.truth.tasks import Pace, task_of
+from replaywright.cli.connect import Place
+from replaywright.cli.follow import Ending, handle_of
+from replaywright.cli.starting import Order, start
+from replaywright.cli.updates import decide
+from replaywright.domain.runs import PersonVerdict, Progress, RunResult
+from replaywright.errors import InputInvalid, ReplaywrightError, StackFailed
+from replaywright.keeper.client import KeeperClient
+from replaywright.keeper.protocol import GatePhase, OperationRecord
+
+Status = Literal["done", "failed", "stuck"]
+_ASKED_AT_MOST = 4
+"""A person who was asked so often gives up."""
+_LOOK_S = 0.2
+
+
+@dataclass
+class Told:
+    """What became of one run."""
+
+    cell: Cell
+    subject: str
+    fired: bool = False
+    status: Status = "stuck"
+    presses: tuple[str, ...] = ()
+    """The press that each submission came of which the site has."""
+    asked: list[str] = field(default_factory=list)
+    """What a person was asked."""
+    needless: list[str] = field(default_factory=list)
+    """Why nobody would have had to be asked."""
+    warnings: tuple[str, ...] = ()
+    hits: int = 0
+    """Elements that were found as recorded."""
+    took_s: float = 0.0
+    said: str = ""
+    """What the run says of its end."""
+
+    @property
+    def stored(self) -> int:
+        """How many submissions the site has."""
+        return len(self.presses)
+
+    @property
+    def is_false_done(self) -> bool:
+        """Reported as done, and the site has nothing."""
+        return self.status == "done" and not self.stored
+
+    @property
+    def is_duplicate(self) -> bool:
+        """The site has what more than one press sent, or more than the page itself sends for one."""
+        return self.stored > self.cell.behaviour.own or len(set(self.presses)) > 1
+
+    @property
+    def is_untold(self) -> bool:
+        """The page itself has sent more than once, the keeper that saw it lives, and the run does not say so."""
+        warns = self.cell.behaviour.warns
+        if not warns or self.status != "done" or self.stored < 2 or self.cell.fault not in (NONE, "worker"):
+            return False
+        return not any(warning.startswith(warns) for warning in self.warnings)
+
+    @property
+    def is_lost(self) -> bool:
+        """Ended without having sent what could be sent: no fault of the programme is a reason to give up."""
+        return self.status == "failed" and not self.stored and self.cell.behaviour.stores
+
+    @property
+    def is_misreported(self) -> bool:
+        """Reported as failed, and the site has it."""
+        return self.status == "failed" and self.stored > 0
+
+    @property
+    def faults(self) -> tuple[str, ...]:
+        """Which promises it breaks, in words."""
+        named = {
+            "NOT FIRED": not self.fired,
+            "FALSE DONE": self.is_false_done,
+            "DUPLICATE": self.is_duplicate,
+            "NOT TOLD": self.is_untold,
+            "LOST": self.is_lost,
+            "MISREPORTED": self.is_misreported,
+            "STUCK": self.status == "stuck",
+            "ASKED NEEDLESSLY": bool(self.needless),
+        }
+        return tuple(name for name, holds in named.items() if holds)
+
+    @property
+    def verdict(self) -> str:
+        """In a word or two."""
+        ended = f"{self.status}, {self.stored} stored" + (", asked" if self.asked else "")
+        return ", ".join((*self.faults, ended))
+
+
+class Site:
+    """The site as its judge sees it."""
+
+    def __init__(self, url: str, log: Log) -> None:
+        self.url = url
+        self._log = log
+
+    def presses(self, subject: str) -> tuple[str, ...]:
+        """The press that each submission of this subject came of."""
+        return tuple(one.body for one in self._log.sent(subject))
+
+    async def came(self, subject: str) -> int:
+        """How many came in whole; returns when all of them are decided."""
+        async with httpx.AsyncClient(trust_env=False, base_url=self.url) as client:
+            while True:
+                state = (await client.get("/state", params={"subject": subject})).json()
+                if not state["underway"]:
+                    return int(state["came"])
+                await asyncio.sleep(_LOOK_S)
+
+    async def plant(self, behaviour: str, subject: str) -> None:
+        """Have a submission of somebody else."""
+        async with httpx.AsyncClient(trust_env=False, base_url=self.url) as client:
+            await client.post(f"/submit/{behaviour}", data={"subject": subject, "press": "somebody else"})
+
+
+class Trial:
+    """One run of the programme."""
+
+    def __init__(self, lane: Lane, site: Site, cell: Cell, pace: Pace, subject: str) -> None:
+        self._lane = lane
+        self._site = site
+        self._cell = cell
+        self._pace = pace
+        self.told = Told(cell, subject, fired=not cell.point)
+
+    async def run(self) -> Told:
+        """From the start to the site's word; what it killed is started again by the lane."""
+        told, lane, cell = self.told, self._lane, self._cell
+        if cell.behaviour.decoy:
+            await self._site.plant("fetch", f"{told.subject}3")
+        task = task_of(cell.behaviour, self._pace)
+        values = {"base_url": self._site.url, "subject": told.subject}
+        order = Order(task, values, f"{lane.settings.task_queue}-{told.subject}")
+        handle = handle_of(lane.place.client, order.run_id)
+        begun = time.monotonic()
+        try:
+            async with asyncio.timeout(self._pace.limit_s):
+                await self._struck(order, handle)
+        except TimeoutError:
+            told.status = "stuck"
+            with contextlib.suppress(RPCError):
+                await handle.terminate("the programme goes on")
+        finally:
+            lane.freeze_file.unlink(missing_ok=True)
+            for worker in lane.workers:
+                worker.thaw()
+        told.took_s = time.monotonic() - begun
+        await asyncio.gather(asyncio.sleep(SETTLED_S), self._site.came(told.subject), lane.fill_up())
+        told.presses = self._site.presses(told.subject)
+        return told
+
+    @property
+    def _place(self) -> Place:
+        """Where the run is started: a first run belongs to a tenant for whom nothing was learned."""
+        place, cell = self._lane.place, self._cell
+        if not (cell.is_first and cell.point):
+            return place
+        settings = place.settings.model_copy(update={"tenant": self.told.subject})
+        return dataclasses.replace(place, settings=settings, served_by=place.queue)
+
+    async def _struck(self, order: Order, handle: WorkflowHandle[Any, RunResult]) -> None:
+        """Start the run, strike at the point if it comes to it, and follow it to its end."""
+        lane, cell = self._lane, self._cell
+        if cell.point:
+            lane.freeze_file.write_text(f"{cell.point}:{cell.behaviour.sequence}")
+        await start(self._place, order)
+        following = asyncio.create_task(self._followed(handle))
+        try:
+            if cell.point and (worker := await self._reached(following)) is not None:
+                self.told.fired = True
+                await strike(cell.fault, lane, worker, cell.drawn)
+            await following
+        finally:
+            following.cancel()
+            await asyncio.gather(following, return_exceptions=True)
+
+    async def _reached(self, following: "asyncio.Task[None]") -> Served | None:
+        """The worker that has stopped itself at the point; None if the run ends, or takes too long, before it does."""
+        limit_s = REACH_LIMIT_S + self._pace.late_ms / 1000
+        await within(limit_s, lambda: following.done() or self._lane.frozen() is not None)
+        return self._lane.frozen()
+
+    async def _followed(self, handle: WorkflowHandle[Any, RunResult]) -> None:
+        told = self.told
+        ending = await ended(handle)
+        while ending.status == "waiting":
+            assert ending.progress is not None
+            await self._answered(ending.progress, handle)
+            ending = await ended(handle)
+        told.status = "done" if ending.status == "done" else "failed"
+        told.said = f"{ending.result.reason} {ending.result.message}"[:400]
+        told.warnings, told.hits = _warnings(ending), ending.result.totals.hits
+
+    async def _answered(self, progress: Progress, handle: WorkflowHandle[Any, RunResult]) -> None:
+        """Answer what the site has, as soon as it is at rest."""
+        told = self.told
+        told.asked.append(progress.waiting_for)
+        if why := await self._needless():
+            told.needless.append(why)
+        await self._site.came(told.subject)
+        wanted = "done" if self._site.presses(told.subject) else "not_done"
+        if wanted not in progress.answers or len(told.asked) > _ASKED_AT_MOST:
+            wanted = "abandon"
+        verdict = PersonVerdict.model_validate(
+            {"sequence": progress.step, "verdict": wanted, "who": "the programme", "why": "what the site has"}
+        )
+        with contextlib.suppress(
+            InputInvalid, StackFailed
+        ):  # the worker is gone, or the run waits no more: asked again
+            await decide(self._place, handle.id, verdict)
+
+    async def _needless(self) -> str:
+        """Why nobody would have had to be asked at this moment; empty if there is no such reason."""
+        behaviour, subject = self._cell.behaviour, self.told.subject
+        if behaviour.probe and self._site.presses(subject):
+            return "the site shows it"
+        operations = await self._operations()
+        nothing_left = all(one.gated_bytes_up == 0 and one.phase in _HOLDS for one in operations)
+        if operations and nothing_left and not await self._site.came(subject):
+            return "the black box knows that nothing left"
+        return ""
+
+    async def _operations(self) -> list[OperationRecord]:
+        """What the living keepers of this run remember of the gate."""
+        found: list[OperationRecord] = []
+        for session in self._lane.sessions():
+            if session.is_spare:
+                continue
+            with contextlib.suppress(ReplaywrightError):  # it ended in the meantime
+                async with await KeeperClient.connect(session.socket_path) as keeper:
+                    found += (await keeper.black_box()).operations
+        return found
+
+
+_HOLDS = (GatePhase.ARMED, GatePhase.CUT)
+
+
+def _warnings(ending: Ending) -> tuple[str, ...]:
+    """All that the run warns of, as a whole and at its steps."""
+    lines = () if ending.progress is None else ending.progress.lines
+    return (*ending.result.warnings, *(warning for line in lines for warning in line.warnings))
