@@ -49,11 +49,12 @@ def check(
     steps_of: Callable[[_State], Iterable[Step[_State]]],
     problem_of: Callable[[_State], str],
     has_ended: Callable[[_State], bool],
+    limit: int = 3_000_000,
 ) -> Checked:
     """Visit all states; stop at the first with a problem.
 
     Beside what `problem_of` says, these are problems: a state that has not ended and from which no progress leads on
-    (stuck), and a way back to a state that was there before (a run that need never end).
+    (stuck), a way back to a state that was there before (a run that need never end), and more than `limit` states.
     """
     begun = time.process_time()
     with _no_collection():
@@ -61,7 +62,7 @@ def check(
         numbers = {first: 0}
         at = 0
         for at, state in enumerate(order):
-            if bad := problem_of(state):
+            if bad := problem_of(state) or "endless: more states than there may be" * (len(order) > limit):
                 break
             progress = False
             leads_to = edges[at]

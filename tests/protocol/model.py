@@ -1,15 +1,16 @@
-"""The protocol of a commit step as states and steps, after RELIABILITY section 2.
+"""The words for the states of one commit step, from its first attempt to the run's verdict on it.
 
-One step of one run, from its first attempt to the run's verdict on it. Each function below mirrors one part of the
-product; where the product does less than the protocol asks, docs/architecture/commit-protocol.md says so.
+Each module mirrors one part of the product; where the product does less than the protocol asks,
+docs/architecture/commit-protocol.md says so.
 
-    Protocol._run_steps ...          workflows/doubts.py; workflows/browser.py
-    Protocol._prepare ... _release   activities/actions.py, with the keeper's gate armed around the dispatch
-    Protocol._fence ... _write       activities/effects.py and reconciling.py
-    Protocol._keeper_steps           replaywright/keeper/gate.py and black_box.py
-    Record, Ledger                   cache/scripts/*.lua
-    moves.site_steps                 the website and the network to it
-    Protocol._fault_steps            what may go wrong, each at any time, as long as `State.left` allows
+    guards      what the protocol does, each to be left out by a mutant
+    ledger      cache/scripts/*.lua
+    performing  activities/performance.py and commit.py: an attempt
+    resolving   activities/effects.py and reconciling.py: a resolver
+    keeping     replaywright/keeper/: gate, black box, and the file that survives its keeper
+    page        the page that was acted in
+    site        the website and the network to it
+    protocol    workflows/: the run, with what may go wrong at any time, as long as `State.left` allows
 
 An activity whose worker is lost goes on as a zombie: it may take its further steps at any time, or never. A worker
 that was killed is one that never does, so there is no step of its own for that.
@@ -20,71 +21,32 @@ from typing import NamedTuple
 
 ROUNDS = 3
 """`policies.COMMIT_ROUNDS`: how often a step may be found absent after a dispatch before the run fails."""
+UNDISPATCHED_ROUNDS = 5
+"""`policies.UNDISPATCHED_ROUNDS`: how often nothing of a step may leave the browser before the run fails."""
+
+ACTIVITIES = 10
+"""More of them than any run needs; `policies.LOSSES_PER_STEP` ends it sooner."""
 
 
 @dataclass(frozen=True)
-class Guards:
-    """What the protocol does; a mutant leaves one of these out."""
+class World:
+    """What a step meets."""
 
-    temporal_never_retries: bool = True
-    """A commit activity has one attempt; after its loss comes the resolver."""
-    keeper_fence: bool = True
-    """The keeper cuts off, and refuses, who has a lower epoch, from the resolver's STOP on."""
-    ledger_fence: bool = True
-    """FENCE raises the epoch in the ledger and makes it RESOLVING."""
-    stop_unreachable: bool = True
-    """A keeper that cannot be reached is killed, or its lease waited out."""
-    gate: bool = True
-    """`arm` holds the bytes."""
-    ledger_epoch: bool = True
-    """The ledger's scripts compare epochs."""
-    keeper_epoch: bool = True
-    """The keeper compares epochs."""
-    permit_needs_record: bool = True
-    """The keeper asks DISPATCH of the ledger, and cuts when it is refused or not answered."""
-    cut_before_reading: bool = True
-    """The resolver closes the gate before it believes the black box."""
-    loads_stopped: bool = True
-    """After a cut the page's pending loads are stopped before the gate opens again."""
-    black_box: bool = True
-    """The keeper's word on what has left; without it a live keeper's session is as good as a lost one."""
-    bytes_left_count: bool = True
-    """That bytes left is heeded, not only that a keeper is there."""
-    settle: bool = True
-    """Nothing is asked of the site before what is on its way has arrived and can be seen."""
-    two_negatives: bool = True
-    error_is_no_answer: bool = True
-    """A 5xx does not say that nothing happened."""
-    evidence: bool = True
-    """COMMITTED is only written when the response was seen."""
-    person_has_no_deadline: bool = True
-    """A person who does not answer is waited for, not taken for a yes."""
-    ledger_gap_is_no_answer: bool = True
-    """That the ledger knows of no intent does not show that there was none."""
-    before_is_heeded: bool = True
-    """What the page showed before the step already does not decide."""
-    whole_ledger_speaks: bool = True
-    """Without a browser: a ledger that has lost nothing, and has no intent, shows that nothing was dispatched."""
-    loss_is_seen: bool = True
-    """A ledger that was emptied, or fell back, since the step before is told from one that was not."""
-    before_is_noted: bool = True
-    """The keeper knows what held before the attempt it was armed for, whatever becomes of Redis."""
-    attempt_is_told: bool = True
-    """The workflow tells the resolver which attempt is in doubt."""
-    attempt_is_carried: bool = True
-    """The ledger tells a second resolver of the attempt that the first one found, not of the first one."""
-    gate_before_intent: bool = True
-    """The gate is armed when the intent is written, so that the keeper knows every attempt that the ledger knows."""
-    session_is_given: bool = True
-    """An attempt works in the browser that the workflow gave it, and never opens one of its own."""
-    ledger_of_lineage: bool = True
-    """A second start of the workflow finds the records of the first."""
-    acts: bool = True
-    """INTENT is refused while the lineage has the same act under another chain of steps."""
-    earlier_doubt_is_resolved: bool = True
-    """An act that is open under the earlier chain is resolved there before it is taken over."""
-    earlier_browser_is_ended: bool = True
-    """A resumed run takes the browser of the run before over, and gives it back, before it does anything."""
+    page: str = "prompt"
+    """prompt: sends at the click. late: says that it is sent, and sends later. repeats: sends again by itself what was
+    thrown away or failed. twice: sends at the click and once more; its step is irreversible. unloads: says that it is
+    sent, and sends when it is left."""
+    site_is_late: bool = False
+    """Whether the site may take any time, and need not answer."""
+    probe: bool = True
+    """Whether the step declares how the site is asked; without it only a live page can tell."""
+    stale: bool = False
+    """Whether the page shows what is expected of the step before it already."""
+
+    @property
+    def irreversible(self) -> bool:
+        """Whether a second effect is worse than a question."""
+        return self.page == "twice"
 
 
 class Faults(NamedTuple):
@@ -96,7 +58,9 @@ class Faults(NamedTuple):
     redis: int = 1
     """Redis comes back empty, or as it was after an earlier write."""
     keeper: int = 1
-    """Keeper and browser die, or cannot be reached any more from where the run goes on."""
+    """Keeper and browser die, with or without what it wrote, or cannot be reached from where the run goes on."""
+    everything: int = 1
+    """Workers, keepers, browsers and Redis die at once; Redis comes back as it was, or without its last write."""
     net: int = 1
     """A request is lost on its way, or answered by a 5xx, having taken effect or not."""
     silence: int = 1
@@ -107,6 +71,10 @@ class Faults(NamedTuple):
     """Redis does what it is told, and the reply is lost."""
     slow: int = 1
     """Bytes are held for longer than `dispatch_by`."""
+    missed: int = 1
+    """The element is gone when the input is to be given."""
+    late: int = 1
+    """The page takes longer than `late_ms`."""
     second_start: int = 1
     """The workflow is reset, or its database restored, after the run; not when Redis was lost as well."""
     resume: int = 0
@@ -121,6 +89,8 @@ class Record(NamedTuple):
     late: bool = False
     before: int = 0
     """In resolution: epoch of the open intent that was found, 0 if there was none."""
+    sent: bool = False
+    """In resolution: that was DISPATCHED."""
 
 
 NO_RECORD = Record()
@@ -134,13 +104,26 @@ class Keeper(NamedTuple):
     reachable: bool = True
     epoch: int = 0
     phase: str = "open"
-    """open, armed, granted or refused (armed, and the ledger's answer is on its way), permitted, cut."""
+    """open, armed, granted or refused (armed, and the ledger's answer is on its way), permitted, cut.
+
+    asking: open to all but what equals a request of the operation.
+    """
     operation: int = 0
     """Epoch of the latest arming."""
     left: bool = False
-    """Black box: bytes have left since then."""
-    clean: tuple[int, ...] = ()
-    """Black box: earlier armings, by epoch, in which no bytes left."""
+    """Black box: bytes have left since then, or are about to."""
+    written: bool = False
+    """Its file says so."""
+    knows: bool = False
+    """It has seen a request of the operation."""
+
+
+class Left(NamedTuple):
+    """What the run's keeper left behind when it died: the last lines of its file."""
+
+    operation: int
+    left: bool
+    answered: bool
 
 
 class Attempt(NamedTuple):
@@ -159,6 +142,10 @@ class Attempt(NamedTuple):
     """That attempt was lost, and may not have come to the gate."""
     found: int = 0
     """Epoch of the open intent that its fence found; 0 if there was none."""
+    sent: bool = False
+    """That intent was DISPATCHED."""
+    in_flight: bool = False
+    """Something had left before SETTLE, and was not answered."""
     chain: int = 0
     """Whose record it is about: 0 is that of the first run, 1 that of the resumed one."""
 
@@ -181,6 +168,7 @@ RESOLVING = frozenset(
         "cut",
         "black box",
         "page",
+        "file",
         "witness",
         "settle",
         "probe",
@@ -193,18 +181,26 @@ RESOLVING = frozenset(
 ENDS = frozenset({"return", "answer"})
 OVER = "intend:over"
 """INTENT again, named the record of the other chain as the one to take over from."""
-DOOMED = frozenset({"prepare", "arm", "dispatch", "confirm", "stop loads"})
+DOOMED = frozenset({"prepare", "arm", "dispatch", "confirm", "leave", "left"})
 """What an attempt without a browser cannot do."""
 NOWHERE = -1
-PENDING = ("browser", "held")
-UNSEEN = ("flight", "ok unseen", "error unseen")
+TO_COME = ("meant", "kept", "again")
+PENDING = (*TO_COME, "browser", "held")
+ON_ITS_WAY = frozenset({"browser", "held", "leaving", "flight", "working"})
+SHOWN_LATER = ("ok unseen", "error unseen")
+UNSEEN = ("leaving", "flight", "working", *SHOWN_LATER)
 EFFECTIVE = frozenset({"ok unseen", "error unseen", "ok", "error"})
 VISIBLE = frozenset({"ok", "error"})
+WELL = frozenset({"ok", "ok unseen"})
+ANSWERED = EFFECTIVE | {"refused"}
+NOTHING = frozenset({"lost", "refused"})
 
 Request = tuple[str, int]
-"""Where a dispatched input is, and in which browser its answer is awaited:
+"""Where a request is, and in which browser its answer is awaited:
 
-browser → held → flight → ok unseen → ok, or → error unseen → error (took effect, answered by a 5xx); lost, refused.
+meant (by a timer of the page), kept (until the page is left), again (to be repeated) → browser → held → leaving (the
+keeper has written that it does) → flight → working (at a site that is late) → ok unseen → ok, or → error unseen → error
+(took effect, answered by a 5xx); lost, refused.
 """
 
 
@@ -212,15 +208,20 @@ class State(NamedTuple):
     """Everything that matters of one moment."""
 
     run: str = "commit"
-    """commit, resolve, person, ask again; done, failed."""
+    """commit, resolve, person, ask again, leave; done, failed."""
     number: int = 1
     rounds: int = 0
+    """Dispatches that were found absent."""
+    undispatched: int = 0
+    """Attempts of which nothing left the browser."""
     browser: int = 0
     attempts: tuple[Attempt, ...] = (Attempt(1, "prepare", 0),)
     record: Record = NO_RECORD
     saved: Record | None = None
     """What Redis may fall back to."""
     keepers: tuple[Keeper | None, ...] = (Keeper(),)
+    file: Left | None = None
+    """What can be read of the run's keeper after its death."""
     requests: tuple[Request, ...] = ()
     left: Faults = Faults()
     doubted: int = 0
@@ -260,67 +261,3 @@ def spent(state: State, kind: str) -> State | None:
         act = state.act if state.resumed or kind == "resume" else None
         return state._replace(left=NO_FAULTS, saved=None, act=act)
     return state._replace(left=left._replace(total=left.total - 1, **{kind: count - 1}))
-
-
-# ------------------------------------------------------------------------------------------------ ledger
-
-
-class Ledger:
-    """The scripts of cache/scripts: each answers with a verdict and the record after it."""
-
-    def __init__(self, guards: Guards) -> None:
-        self._epochs = guards.ledger_epoch
-        self._fences = guards.ledger_fence
-        self._carries = guards.attempt_is_carried
-
-    def intend(self, record: Record, epoch: int) -> tuple[str, Record]:
-        """intend.lua; the attempt's name is its epoch's."""
-        if record.state == "COMMITTED":
-            return "done", record
-        if record.state == "INTENT" and record.epoch == epoch:
-            return "granted", record
-        if record.state not in ("", "NOT_DONE"):
-            return "refused", record
-        if record.late or (self._epochs and epoch <= record.epoch):
-            return "refused", record
-        return "granted", Record("INTENT", epoch)
-
-    def dispatch(self, record: Record, epoch: int) -> tuple[str, Record]:
-        """dispatch.lua."""
-        if record.state in ("INTENT", "DISPATCHED") and (record.epoch == epoch or not self._epochs):
-            return "granted", record._replace(state="DISPATCHED")
-        return "refused", record
-
-    def record(self, record: Record, epoch: int) -> tuple[str, Record]:
-        """record.lua, of a success."""
-        if record.state == "COMMITTED":
-            return "recorded", record
-        owned = (
-            not self._epochs
-            or record.state == ""
-            or (record.state == "NOT_DONE" and epoch > record.epoch)
-            or (record.state != "NOT_DONE" and epoch == record.epoch)
-        )
-        return ("recorded", Record("COMMITTED", epoch)) if owned else ("refused", record._replace(late=True))
-
-    def fence(self, record: Record, epoch: int) -> tuple[str, Record]:
-        """fence.lua."""
-        if record.state == "COMMITTED":
-            return "done", record
-        if not self._fences:
-            return "granted", record
-        held = record.epoch == epoch and record.state in ("INTENT", "DISPATCHED")
-        if self._epochs and (epoch < record.epoch or held):
-            return "refused", record
-        before = record.epoch if record.state in ("INTENT", "DISPATCHED") else 0
-        if record.state in ("RESOLVING", "ESCALATED") and self._carries:
-            before = record.before
-        return "granted", Record("RESOLVING", epoch, record.late, before)
-
-    def settle(self, record: Record, epoch: int, state: str) -> tuple[str, Record]:
-        """settle.lua; a success that is reported later than the fence stays, and forbids the next intent."""
-        if not self._fences:
-            return "settled", record._replace(state=state)
-        if (self._epochs and record.epoch != epoch) or record.state not in ("RESOLVING", "ESCALATED", state):
-            return "refused", record
-        return "settled", record._replace(state=state, before=record.before if state == "ESCALATED" else 0)

@@ -1,19 +1,31 @@
-"""How states change: steps that nobody decides on, and the changes that the protocol's steps are made of."""
+"""How states change: what the steps of all parts are made of."""
 
 from collections.abc import Iterable, Iterator
 
 from tests.protocol.checker import Step
-from tests.protocol.model import EMPTIED, ENDS, NOWHERE, PENDING, UNSEEN, Attempt, Keeper, Record, Request, State, spent
+from tests.protocol.guards import Guards
+from tests.protocol.model import (
+    ANSWERED,
+    DOOMED,
+    EMPTIED,
+    ENDS,
+    NOTHING,
+    NOWHERE,
+    ON_ITS_WAY,
+    PENDING,
+    Attempt,
+    Keeper,
+    Left,
+    Record,
+    Request,
+    State,
+    spent,
+)
 
 Steps = Iterator[Step[State]]
+Moves = Iterator[tuple[str, State]]
 
 ARMED = frozenset({"armed", "granted", "refused"})
-ON_ITS_WAY = frozenset({"browser", "held", "flight"})
-MISHAPS = (
-    ("lost", "the request is lost on its way"),
-    ("refused", "answers with a 5xx, and does nothing"),
-    ("error unseen", "does it, and answers with a 5xx"),
-)
 
 
 def redis_faults(state: State) -> Steps:
@@ -27,36 +39,37 @@ def redis_faults(state: State) -> Steps:
             yield Step("fault", what, False, after._replace(record=state.saved, saved=None, shaken=True))
 
 
-def mishaps(state: State) -> Steps:
-    for request in sorted({one for one in state.requests if one[0] == "flight"}):
-        for stage, what in MISHAPS:
-            ended = None if request[1] == NOWHERE and stage in NOTHING else (stage, request[1])
-            yield Step("site", what, False, state._replace(requests=moved(state.requests, request, ended)))
-
-
-def site_steps(state: State) -> Steps:
-    for request in sorted(set(state.requests)):
-        stage, slot = request
-        if stage == "flight":
-            after = state._replace(requests=moved(state.requests, request, ("ok unseen", slot)))
-            yield Step("site", "does it, and answers", True, after)
-        elif stage in UNSEEN:
-            after = state._replace(requests=moved(state.requests, request, (stage.removesuffix(" unseen"), slot)))
-            yield Step("site", "shows it", True, after)
-
-
 def goes(state: State, index: int, where: str) -> State:
     """The attempt's next step; a zombie's answer is heard by nobody, so that it just ends."""
     attempt = state.attempts[index]
     if attempt.zombie and where.partition(":")[0] in ENDS:
         return state._replace(attempts=cut_out(state.attempts, index))
+    return with_attempt(state, index, attempt._replace(at=where))
+
+
+def with_attempt(state: State, index: int, attempt: Attempt) -> State:
     attempts = list(state.attempts)
-    attempts[index] = attempt._replace(at=where)
+    attempts[index] = attempt
     return state._replace(attempts=tuple(attempts))
 
 
 def cut_out(attempts: tuple[Attempt, ...], index: int) -> tuple[Attempt, ...]:
     return attempts[:index] + attempts[index + 1 :]
+
+
+def pruned(state: State, guards: Guards) -> State:
+    """Without zombies that can do nothing any more: their next step needs a browser that will never be theirs."""
+
+    def may_matter(attempt: Attempt) -> bool:
+        if not attempt.zombie or attempt.at not in DOOMED:
+            return True
+        if attempt.at == "prepare" and not guards.session_is_given:
+            return True
+        keeper = None if attempt.browser == NOWHERE else state.keepers[attempt.browser]
+        return keeper is not None and not (guards.keeper_epoch and keeper.epoch > attempt.epoch)
+
+    attempts = tuple(filter(may_matter, state.attempts))
+    return state if len(attempts) == len(state.attempts) else state._replace(attempts=attempts)
 
 
 def after_write(state: State, record: Record) -> Iterator[State]:
@@ -66,7 +79,7 @@ def after_write(state: State, record: Record) -> Iterator[State]:
         return
     after = state._replace(record=record)
     yield after
-    if state.left.redis and state.saved != state.record:
+    if (state.left.redis or state.left.everything) and state.saved != state.record:
         yield after._replace(saved=state.record)
 
 
@@ -85,30 +98,44 @@ def with_keeper(state: State, slot: int, keeper: Keeper | None) -> State:
     return state._replace(keepers=tuple(keepers))
 
 
-def with_gate_cut(state: State, slot: int, keeper: Keeper) -> State:
-    """What is held is thrown away, and Chromium tries again by itself. An open gate stays open."""
-    if keeper.phase in ("open", "cut"):
+def with_gate_cut(state: State, slot: int, keeper: Keeper, after_cut: str) -> State:
+    """What is held is thrown away, and then is where the page has it `after_cut`. An open gate stays open."""
+    if keeper.phase in ("open", "cut", "asking"):
         return state
-    requests = in_order(("browser", slot) if one == ("held", slot) else one for one in state.requests)
+    requests = in_order((after_cut, slot) if one == ("held", slot) else one for one in state.requests)
     return with_keeper(state._replace(requests=requests), slot, keeper._replace(phase="cut"))
 
 
 def turned_from(state: State, slot: int) -> State:
     """A page that looks for the next response does not look at those before."""
-    rest = (one if one[1] != slot or one[0] in ON_ITS_WAY else (one[0], NOWHERE) for one in state.requests)
+    live = ON_ITS_WAY.union(PENDING)
+    rest = (one if one[1] != slot or one[0] in live else (one[0], NOWHERE) for one in state.requests)
     return state._replace(requests=in_order(one for one in rest if one[1] != NOWHERE or one[0] not in NOTHING))
 
 
 def without_keeper(state: State, slot: int) -> State:
     """Keeper and browser end, and with them what has not left."""
-    alive = (one for one in state.requests if one[1] != slot or one[0] not in PENDING)
+    alive = (one for one in state.requests if one[1] != slot or one[0] not in (*PENDING, "leaving"))
     requests = ((stage, NOWHERE if where == slot else where) for stage, where in alive)
     attempts = tuple(one._replace(browser=NOWHERE) if one.browser == slot else one for one in state.attempts)
     kept = in_order(one for one in requests if one[1] != NOWHERE or one[0] not in NOTHING)
     return with_keeper(state, slot, None)._replace(requests=kept, attempts=attempts)
 
 
-NOTHING = frozenset({"lost", "refused"})
+def with_keeper_dead(state: State, slot: int) -> State:
+    """Keeper and browser die, and leave behind what the keeper has written."""
+    keeper = state.keepers[slot]
+    assert keeper is not None
+    after = without_keeper(state, slot)
+    if slot != state.browser:
+        return after
+    return after._replace(file=Left(keeper.operation, keeper.written, is_answered(state, slot)))
+
+
+def is_answered(state: State, slot: int) -> bool:
+    """Whether all that left this browser for its operation was answered, and something was."""
+    stages = {stage for stage, where in state.requests if where == slot}
+    return bool(stages & ANSWERED) and not stages & {"leaving", "flight", "working", "lost"}
 
 
 def moved(requests: tuple[Request, ...], old: Request, new: Request | None) -> tuple[Request, ...]:
