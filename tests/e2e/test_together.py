@@ -208,7 +208,7 @@ INSIDE = ("held", "dispatched", "permitted", "acted")
 
 @pytest.mark.parametrize(
     ("point", "code"),
-    but(("permitted", "next_code"), ("held", "next_protocol"), of=("next_code", "next_protocol"), points=INSIDE),
+    but(("held", "next_protocol"), of=("next_code", "next_protocol"), points=INSIDE),
 )
 async def test_a_worker_of_the_next_version_takes_over_inside_the_step_and_books_once(
     lab: Lab, site: Booking, request: pytest.FixtureRequest, point: str, code: str
