@@ -46,9 +46,9 @@ async def lab() -> AsyncIterator[Lab]:
 @pytest.fixture(scope="module")
 def other_code(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A copy of the code whose runs open the browser before they ask the policy."""
-    before = "            await self._named()\n"
-    ours, theirs = (before + "".join(f"            {line}" for line in lines) for lines in (ORDER, ORDER[::-1]))
-    return changed_copy(tmp_path_factory.mktemp("version-b"), "workflows/task.py", ours, theirs)
+    named, policed, opened = ("            " + line for line in ("await self._named()\n", *ORDER))
+    folder = tmp_path_factory.mktemp("version-b")
+    return changed_copy(folder, "workflows/task.py", named + policed, named + opened + policed)
 
 
 def task_of(lab: Lab) -> Task:
