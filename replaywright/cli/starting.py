@@ -128,9 +128,10 @@ async def start(here: Place, order: Order) -> WorkflowHandle[Any, RunResult]:
                 search_attributes=told.attributes,
             )
     except WorkflowAlreadyStartedError as exc:
-        raise RunExists(
-            f"--id {order.run_id!r}: there is a run with this id; `replaywright show {order.run_id}` shows it"
-        ) from exc
+        begun = f"`replaywright show {order.run_id}` shows it"
+        if order.resume is not None:  # the id of the next run of a lineage is no choice of the caller's
+            raise RunExists(f"{order.resume.of} was resumed just now: {begun}") from exc
+        raise RunExists(f"--id {order.run_id!r}: there is a run with this id; {begun}") from exc
     return handle
 
 

@@ -8,12 +8,13 @@ from pathlib import Path
 from replaywright.domain.network_policy import NetworkPolicy, NetworkSeen, OwnService
 from replaywright.domain.sessions import SessionRef, Wear
 from replaywright.domain.steering import HandedBack, Lent
-from replaywright.errors import Fenced, KeeperUnavailable, NoPlace, StackFailed
+from replaywright.errors import Fenced, KeeperRefused, KeeperUnavailable, NoPlace, StackFailed
 from replaywright.keeper.client import KeeperClient, KeeperHandle, start_keeper
 from replaywright.keeper.commit_gate import LocalCommitGate
 from replaywright.keeper.dead_keepers import left_behind
 from replaywright.keeper.identity import ProcessIdentity, boot_id, host_name
 from replaywright.keeper.memory import resident
+from replaywright.keeper.owner import end_session
 from replaywright.keeper.places import Places
 from replaywright.keeper.protocol import SOCKET_NAME, ConnectionRecord, KeeperOptions, RemoteBrowser
 from replaywright.keeper.spares import Spares
@@ -151,12 +152,17 @@ class LocalKeepers:
         return await asyncio.to_thread(left_behind, self._sessions_dir, session_id, op_id, epoch)
 
     async def close(self, session: SessionRef, *, is_over: bool = False) -> None:
-        """End browser and keeper, unless they are gone or a newer epoch owns them."""
+        """End browser and keeper, unless they are gone or a newer epoch owns them.
+
+        A keeper of another version is ended all the same: what it may still let go would go unseen.
+        """
         try:
             async with await self._client(session) as client:
                 await client.close(session.epoch, is_over=is_over)
         except (KeeperUnavailable, Fenced):
             return
+        except KeeperRefused:
+            await asyncio.to_thread(end_session, Path(session.directory))
 
     def is_local(self, session: SessionRef) -> bool:
         """Whether the session lives on this host, in this boot."""

@@ -9,6 +9,7 @@ import contextlib
 import os
 import signal
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 from pydantic import ValidationError
@@ -28,9 +29,18 @@ def end_sessions(sessions_dir: Path, owner: ProcessIdentity, limit_s: float = EN
     Call it when the owner's workers have ended. Each keeper is asked (SIGTERM) to close its gate before its browser is
     killed; one that has not ended in time is killed.
     """
+    _end(sessions_dir, lambda directory: _is_of(directory, owner), limit_s)
+
+
+def end_session(directory: Path, limit_s: float = ENDED_WITHIN_S) -> None:
+    """End one session in the same way: for a keeper of another version, which does not understand what it is asked."""
+    _end(directory.parent, lambda other: other == directory, limit_s)
+
+
+def _end(sessions_dir: Path, is_meant: Callable[[Path], bool], limit_s: float) -> None:
     deadline = time.monotonic() + limit_s
     asked: set[ProcessIdentity] = set()
-    while left := [directory for directory in session_directories(sessions_dir) if _is_of(directory, owner)]:
+    while left := [directory for directory in session_directories(sessions_dir) if is_meant(directory)]:
         is_late = time.monotonic() > deadline
         for directory in left:
             record = read_record(directory)

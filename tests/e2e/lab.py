@@ -8,7 +8,8 @@ import os
 import signal
 import time
 from collections import Counter
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -169,8 +170,14 @@ class Lab:
 
     async def frozen_at(self, worker: Child, point: str, sequence: int, order: Order) -> None:
         """Start the run, and return when the worker has stopped itself at the point of the step; `thaw` it soon."""
+        async with self.freezing(worker, point, sequence):
+            await start(self.place, order)
+
+    @asynccontextmanager
+    async def freezing(self, worker: Child, point: str, sequence: int) -> AsyncIterator[None]:
+        """The same for whatever is begun in the block."""
         self.freeze_file.write_text(f"{point}:{sequence}")
-        await start(self.place, order)
+        yield
         await until(
             f"the worker stops at {point} of step {sequence}",
             lambda: psutil.Process(worker.pid).status() == psutil.STATUS_STOPPED,

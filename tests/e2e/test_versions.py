@@ -4,7 +4,6 @@ import asyncio
 import dataclasses
 import json
 import os
-import shutil
 import subprocess
 import sys
 from collections import Counter
@@ -25,11 +24,10 @@ from replaywright.domain.tasks import Task, parse_task
 from replaywright.settings import load_settings
 from replaywright.stack import Child, stop_worker
 from tests.e2e.lab import Lab, until
+from tests.e2e.other_code import changed_copy
 
 pytestmark = pytest.mark.slow
 
-ROOT = Path(__file__).parents[2]
-PARTS = ("replaywright", "workflows", "activities", "cache", "worker.py")
 ORDER = ("await self._policed()\n", "await self._browser.open()\n")
 """What a run begins with, here; in the other version it is the other way round."""
 APPROVAL = 1
@@ -48,20 +46,9 @@ async def lab() -> AsyncIterator[Lab]:
 @pytest.fixture(scope="module")
 def other_code(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A copy of the code whose runs open the browser before they ask the policy."""
+    named, policed, opened = ("            " + line for line in ("await self._named()\n", *ORDER))
     folder = tmp_path_factory.mktemp("version-b")
-    for part in PARTS:
-        source = ROOT / part
-        if source.is_dir():
-            shutil.copytree(source, folder / part, ignore=shutil.ignore_patterns("__pycache__"))
-        else:
-            shutil.copy(source, folder / part)
-    decides = folder / "workflows" / "task.py"
-    text = decides.read_text(encoding="utf-8")
-    named, indent = "            await self._named()\n", " " * 12
-    assert text.count(named + indent + ORDER[0]) == 1
-    other = named + indent + ORDER[1] + indent + ORDER[0]
-    decides.write_text(text.replace(named + indent + ORDER[0], other), encoding="utf-8")
-    return folder
+    return changed_copy(folder, "workflows/task.py", named + policed, named + opened + policed)
 
 
 def task_of(lab: Lab) -> Task:
