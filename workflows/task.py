@@ -31,6 +31,7 @@ from workflows.recycling import Recycler
 from workflows.resuming import (
     EARLIER_CHAIN,
     EARLIER_RUN,
+    KEPT,
     Resuming,
     is_done_before,
     kept,
@@ -56,6 +57,7 @@ from workflows.views import Views
 from workflows.weak_steps import WeakSteps
 
 with workflow.unsafe.imports_passed_through():
+    from replaywright.domain.commit_lines import COMMITS, COMMITS_TOLD, CommitLine, commits_said
     from replaywright.domain.fingerprints import begun_anew, fingerprint
     from replaywright.domain.late import may_come_late
     from replaywright.domain.lineages import lineage_of_firing
@@ -74,6 +76,7 @@ with workflow.unsafe.imports_passed_through():
         RunResult,
         RunState,
         SettleRequest,
+        StopRequest,
     )
     from replaywright.domain.starts import MARK, UNSIGNED
     from replaywright.domain.steering import ABORTED
@@ -129,6 +132,9 @@ class BrowserTask(SteeringUpdates, Views):
         self._previous_outcome = state.previous_outcome
         self._last_commit = state.last_commit
         self._commits = state.commits
+        self._commit_lines = state.commit_lines
+        self._at_hand: Attempt | None = None
+        """The step under way, until it is done."""
         self._totals = state.totals
         self._content_keys = dict.fromkeys(state.content_keys)
         self._files = state.files
@@ -237,6 +243,7 @@ class BrowserTask(SteeringUpdates, Views):
                 await self._advance()
             result = await self._finished()
         except TaskFailed as failure:
+            self._note_unfinished()
             kept = {"artifacts": failure.artifacts, "rule": failure.rule}
             result = self._failed(failure.reason, str(failure), at_step=failure.at_step).model_copy(update=kept)
         except (ActivityError, ReplaywrightError, asyncio.CancelledError) as error:
@@ -327,21 +334,61 @@ class BrowserTask(SteeringUpdates, Views):
             rule = rule_behind(error)
             reason = BLOCKED if rule else kind or type(error.cause).__name__
             told = policies.said(error) if rule else str(error.cause or error)
+            await self._stop()
             return self._failed(reason, told).model_copy(update={"rule": rule})
         said = self._steering.aborted
         if said is None or workflow.cancellation_reason() is not None:
             await asyncio.shield(self._left())
-            self._board.end("cancelled")
+            self._board.end("cancelled", commits_said(self._commit_lines))
             self._show()
             raise error
         self._steering.is_ending = True
+        await self._stop()
         await self._steering.note(ABORTED, said, self._position)
-        return self._failed(ABORTED, f"ended by {said}")
+        return self._failed(ABORTED, "; ".join(filter(None, (f"ended by {said}", commits_said(self._commit_lines)))))
 
     async def _left(self) -> None:
-        """Give back what others wait for."""
+        """Let nothing more leave the browser, give back what others wait for, and tell what a cancelled run has done.
+
+        Temporal keeps no result of such a run, so that stands in its memo.
+        """
+        await self._stop()
         await self._browser.close()
         await self._goals.release()
+        if self._commit_lines:
+            workflow.upsert_memo({COMMITS: [line.model_dump(mode="json") for line in self._commit_lines]})
+
+    async def _stop(self) -> None:
+        """Have the gate of the commit step under way closed, and note what is known of the step."""
+        attempt = self._at_hand
+        if attempt is None or attempt.may_repeat or attempt.begun is None or self._browser.session is None:
+            return
+        if attempt.came_to is not None and attempt.came_to.status is not Status.IN_DOUBT:
+            self._note_unfinished()
+            return
+        self._at_hand = None
+        self._browser.raise_epoch()
+        request = StopRequest(
+            action=attempt.request(),
+            session_id=attempt.begun.session.session_id,
+            begun=attempt.begun.epoch,
+            witness=self._browser.witness,
+        )
+        stopped = await finishing.stopped(self._browser, request)
+        left = stopped.left_at or finishing.left_by(attempt.came_to)
+        if stopped.is_armed or attempt.step.effect is not None:
+            self._tell_commit(finishing.line_of(attempt, stopped.state, left))
+
+    def _note_unfinished(self) -> None:
+        """Note what the last outcome of the commit step that ended the run says of it."""
+        attempt, self._at_hand = self._at_hand, None
+        if attempt is None or attempt.may_repeat or attempt.begun is None or attempt.came_to is None:
+            return
+        if (line := finishing.known_of(attempt, attempt.came_to)) is not None:
+            self._tell_commit(line)
+
+    def _tell_commit(self, line: CommitLine) -> None:
+        self._commit_lines = (*self._commit_lines, line)[-COMMITS_TOLD:]
 
     # ------------------------------------------------------------------- going on after another run
 
@@ -414,6 +461,7 @@ class BrowserTask(SteeringUpdates, Views):
         await self._recycler.between_steps(self._place)
         attempt = self._attempt_here()
         attempt.ahead = self._ahead
+        self._at_hand = attempt
         if self._position + 1 == len(self._plan) and not self._goals.is_unfinished:
             attempt.verify = self._final
         self._board.doing = attempt.title
@@ -476,6 +524,9 @@ class BrowserTask(SteeringUpdates, Views):
         if not outcome.effect.repeatable:
             self._last_commit = self._position
             self._commits = (*self._commits, self._position)
+            if attempt.begun is not None and outcome.reason != KEPT:
+                self._tell_commit(finishing.line_of(attempt, "done", finishing.left_by(outcome)))
+        self._at_hand = None
         self._recovery.note(outcome, self._position)
         self._lists.passed(self._position, outcome)
         told = (each for each in outcome.warnings if each.startswith((*UNKNOWN_WARNINGS, SKIPPED_AHEAD, WEAK_STEP)))
@@ -630,7 +681,7 @@ class BrowserTask(SteeringUpdates, Views):
 
     async def _override(self, due: tuple[Due, ...], position: int) -> bool:
         """Perform the rules that are due and may be; whether there were any. One that fails is no reason to."""
-        before = self._totals.overrides
+        before, at_hand = self._totals.overrides, self._at_hand
         for rule in due:
             if not self._overrides.allows(rule):
                 continue
@@ -638,10 +689,12 @@ class BrowserTask(SteeringUpdates, Views):
             for attempt in self._overrides.attempts(rule, position, self._previous):
                 self._board.doing = f"override {rule.name}: {attempt.title}"
                 self._show()
+                self._at_hand = attempt
                 outcome = await self._doubts.decided(attempt)
                 self._note(attempt, outcome)
                 if outcome.status is not Status.DONE:
                     break
+        self._at_hand = at_hand
         return self._totals.overrides > before
 
     # ------------------------------------------------------------------- when nothing mends the step itself
@@ -807,6 +860,7 @@ class BrowserTask(SteeringUpdates, Views):
             skipped=self._lists.skipped,
             files=self._files,
             warnings=self._warnings,
+            commits=self._commit_lines,
         )
 
     def _state(self) -> RunState:
@@ -829,6 +883,7 @@ class BrowserTask(SteeringUpdates, Views):
             mended=self._goals.mended,
             revised_from=self._planning.revised_from,
             commits=self._commits,
+            commit_lines=self._commit_lines,
             warnings=self._warnings,
             used=self._browser.meter.used,
             begun=self._planning.begun,

@@ -8,19 +8,14 @@ from typing import Annotated, Any
 
 import typer
 from rich.text import Text
-from temporalio.client import (
-    WorkflowExecution,
-    WorkflowExecutionDescription,
-    WorkflowExecutionStatus,
-    WorkflowFailureError,
-)
+from temporalio.client import WorkflowExecution, WorkflowExecutionDescription, WorkflowExecutionStatus
 
 from replaywright.artifacts.store import ArtifactStore
 from replaywright.cli import output
 from replaywright.cli.app import Command, Exit, app, options_of
 from replaywright.cli.connect import Place, place, redis_url_of, require_somewhere, temporal_errors
 from replaywright.cli.evidence import print_report, report_of
-from replaywright.cli.follow import WORKFLOW, Ending, ServerGone, ending_of, handle_of, progress_of
+from replaywright.cli.follow import WORKFLOW, Ending, ServerGone, ended, handle_of, progress_of
 from replaywright.cli.searchable import SCHEDULED_BY, Filter, Wanted, refuse_unknown, schedule_id
 from replaywright.cli.store import StepRecord, opened_store, step_records
 from replaywright.cli.updates import decide, who_asks
@@ -330,12 +325,8 @@ async def _show_step(run: str, step: int, *, json: bool) -> None:
 
 async def ending_of_run(here: Place, execution: WorkflowExecution) -> Ending:
     """How a run ended that is over."""
-    try:
-        with temporal_errors(here.settings, execution.id):
-            result = await handle_of(here.client, execution.id).result()
-    except WorkflowFailureError as exc:
-        return ending_of(exc.cause)
-    return Ending("done", result)
+    with temporal_errors(here.settings, execution.id):
+        return await ended(handle_of(here.client, execution.id))
 
 
 async def records_of(here: Place, execution: WorkflowExecutionDescription) -> list[StepRecord]:

@@ -53,6 +53,8 @@ from replaywright.domain.runs import (
     RunInput,
     RunResult,
     SettleRequest,
+    Stopped,
+    StopRequest,
     TriedProbe,
     TryProbeRequest,
     Usage,
@@ -119,6 +121,9 @@ class Script:
     verify: Callable[[ResolveRequest], Resolution] = lambda _request: Resolution(
         verdict="undecidable", reason="not_seen"
     )
+    stop: Callable[[StopRequest], Stopped] = lambda _request: Stopped(state="in_doubt")
+    """What is known of the step that a run was broken off in."""
+    stopped: list[StopRequest] = field(default_factory=list)
     resume: Callable[[ResumeRequest], Resumption] = lambda _request: Resumption()
     decide: Callable[[ActionRequest], bool] = lambda _request: True
     """Whether the condition of a step holds."""
@@ -358,6 +363,15 @@ def _steered(script: Script) -> Callable[..., object]:
     return note
 
 
+def _stopping(script: Script) -> Callable[..., object]:
+    @activity.defn(name="effect.stop")
+    async def stop(request: StopRequest) -> Stopped:
+        script.stopped.append(request)
+        return script.stop(request)
+
+    return stop
+
+
 def _note_run(script: Script) -> Callable[..., object]:
     @activity.defn(name="skill.note_run")
     async def note_run(request: NoteSkillRun) -> None:
@@ -566,6 +580,7 @@ def _activities(script: Script, queue: str) -> tuple[list[Callable[..., object]]
         seen,
         *_looking(script),
         *_checkpoints(script),
+        (stop := _stopping(script)),
     ]
     own += _lending(script)
     of_models: list[Callable[..., object]] = [propose, revise, propose_probe, *_of_goals(script)]
@@ -576,6 +591,7 @@ def _activities(script: Script, queue: str) -> tuple[list[Callable[..., object]]
         leave_out,
         resume,
         finish,
+        stop,
         _newest(script),
         _note_run(script),
         notify,

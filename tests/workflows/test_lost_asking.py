@@ -1,6 +1,7 @@
 """An activity that only asks is asked again when its worker is lost: no run fails for that."""
 
 from collections.abc import Mapping
+from typing import Any
 
 import pytest
 from temporalio.client import Client
@@ -29,7 +30,7 @@ def greeting() -> Skill:
     return Skill.model_validate({"name": "greet", "version": 1, "status": "active", "task": task})
 
 
-def run(*steps: Mapping[str, object], **fields: object) -> RunInput:
+def run(*steps: Mapping[str, object], **fields: Any) -> RunInput:
     return run_of(GOTO, *steps, **fields)
 
 
