@@ -90,8 +90,10 @@ async def stopped(browser: Browser, request: StopRequest) -> Stopped:
     return answer
 
 
-def known_of(attempt: Attempt, outcome: StepOutcome) -> CommitLine | None:
+def known_of(attempt: Attempt, outcome: StepOutcome | None) -> CommitLine | None:
     """What the outcome of a commit step that ended its run says; None if it had no consequences to speak of."""
+    if outcome is None:
+        return line_of(attempt, "in_doubt", None)
     departure = outcome.evidence.departure
     match outcome.status:
         case Status.DONE:

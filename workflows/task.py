@@ -334,7 +334,8 @@ class BrowserTask(SteeringUpdates, Views):
             rule = rule_behind(error)
             reason = BLOCKED if rule else kind or type(error.cause).__name__
             told = policies.said(error) if rule else str(error.cause or error)
-            await self._stop()
+            if policies.is_loss(error) or policies.leaves_doubt(error):
+                self._note_unfinished()
             return self._failed(reason, told).model_copy(update={"rule": rule})
         said = self._steering.aborted
         if said is None or workflow.cancellation_reason() is not None:
@@ -382,7 +383,7 @@ class BrowserTask(SteeringUpdates, Views):
     def _note_unfinished(self) -> None:
         """Note what the last outcome of the commit step that ended the run says of it."""
         attempt, self._at_hand = self._at_hand, None
-        if attempt is None or attempt.may_repeat or attempt.begun is None or attempt.came_to is None:
+        if attempt is None or attempt.may_repeat or attempt.begun is None:
             return
         if (line := finishing.known_of(attempt, attempt.came_to)) is not None:
             self._tell_commit(line)

@@ -169,10 +169,14 @@ class Lab:
 
     async def frozen_at(self, worker: Child, point: str, sequence: int, order: Order) -> None:
         """Start the run, and return when the worker has stopped itself at the point of the step; `thaw` it soon."""
-        self.freeze_file.write_text(f"{point}:{sequence}")
+        await self.frozen(worker, f"{point}:{sequence}", order)
+
+    async def frozen(self, worker: Child, where: str, order: Order) -> None:
+        """The same for a point of a run, or one of a step as `killpoints` writes it."""
+        self.freeze_file.write_text(where)
         await start(self.place, order)
         await until(
-            f"the worker stops at {point} of step {sequence}",
+            f"the worker stops at {where}",
             lambda: psutil.Process(worker.pid).status() == psutil.STATUS_STOPPED,
         )
 
