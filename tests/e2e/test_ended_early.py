@@ -1,4 +1,4 @@
-"""A run that is cancelled inside its send step sends nothing after it is said to be cancelled, and says what was sent."""
+"""A run that is cancelled inside its send step sends nothing once that is said, and says what was sent."""
 
 import json
 import os
@@ -16,7 +16,9 @@ from demo.stage import Stage
 from replaywright.cli.resume import Wish, planned
 from replaywright.cli.starting import Order
 from replaywright.cli.taskfile import new_run_id
+from replaywright.cli.updates import require_going
 from replaywright.domain.tasks import bind_parameters, parse_task
+from replaywright.errors import InputInvalid
 from replaywright.settings import load_settings
 from tests.e2e.lab import FREEZE, Lab, until
 
@@ -26,8 +28,8 @@ SEND = 2
 _PAGE = """<!doctype html><title>Notes</title><label>Note <input id=field></label><button id=button>Save</button>
 <p id=said role=status></p><script>
 const field = document.getElementById('field'), said = document.getElementById('said');
-document.getElementById('button').onclick = () =>
-    fetch('/notes', {method: 'POST', body: JSON.stringify({note: field.value})}).then(() => said.textContent = 'Stored');
+document.getElementById('button').onclick = () => fetch('/notes', {method: 'POST', body: JSON.stringify({note: field.value})})
+    .then(() => said.textContent = 'Stored');
 </script>"""
 
 
@@ -101,6 +103,7 @@ def order_of(site: Notes, note: str) -> Order:
                 "effect": "commit",
                 "expect": [{"text_contains": "Stored"}],
             },
+            {"action": "fill", "instruction": "the next note", "target": {"label": "Note"}, "value": "next"},
         ],
         "verify": [{"text_contains": "Stored"}],
     }
@@ -201,3 +204,5 @@ async def test_a_resume_whose_worker_is_killed_while_it_asks_the_ledger_goes_on(
 
         assert ending.status == "done", ending.result.model_dump_json(exclude_defaults=True)
         assert site.stored == ["resumed"]
+        with pytest.raises(InputInvalid, match=r"ended as done at .*: nothing to cancel; step 3 was sent"):
+            await require_going(lab.place, found.order.run_id, "cancel")
