@@ -33,6 +33,10 @@ class Attempt:
 
     begun: ActionRequest | None = None
     """What was asked when it was last performed; None before."""
+    is_elsewhere = False
+    """Whether the page is not the one to be expected; see `ActionRequest.is_elsewhere`."""
+    signs_in = False
+    """Whether it belongs to the task's own signing in; see `ActionRequest.signs_in`."""
 
     def __init__(
         self,
@@ -179,6 +183,8 @@ class Attempt:
             used=self._browser.meter.used,
             pictures=self._run.pictures,
             consent=self._consent,
+            is_elsewhere=self.is_elsewhere,
+            signs_in=self.signs_in,
         )
 
     @property

@@ -59,6 +59,7 @@ from workflows.weak_steps import WeakSteps
 with workflow.unsafe.imports_passed_through():
     from replaywright.domain.commit_lines import COMMITS, COMMITS_TOLD, CommitLine, commits_said
     from replaywright.domain.fingerprints import begun_anew, fingerprint
+    from replaywright.domain.fitting import place_of
     from replaywright.domain.late import may_come_late
     from replaywright.domain.lineages import lineage_of_firing
     from replaywright.domain.observed import PredicateResult
@@ -78,10 +79,12 @@ with workflow.unsafe.imports_passed_through():
         SettleRequest,
         StopRequest,
     )
+    from replaywright.domain.signed_out import SIGNED_OUT, enters_secret
     from replaywright.domain.starts import MARK, UNSIGNED
     from replaywright.domain.steering import ABORTED
     from replaywright.domain.steps import Expand, Goto, Hover, Step, TakeOver, names_element
     from replaywright.domain.tasks import bind_parameters
+    from replaywright.domain.templates import fill, parameters_in
     from replaywright.domain.weak_steps import WEAK_STEP
     from replaywright.errors import InputInvalid, ReplaywrightError
 
@@ -168,7 +171,7 @@ class BrowserTask(SteeringUpdates, Views):
             supply=lambda attempt: self._human.supplied(attempt, stays_awake=True),
             show=self._show_doing,
         )
-        self._due, self._ahead = state.due, ""
+        self._due, self._ahead, self._was_replayed = state.due, "", False
         self._verification: tuple[PredicateResult, ...] | None = None
         self._board = Board()
         self._searchable = Searchable(run)
@@ -461,7 +464,7 @@ class BrowserTask(SteeringUpdates, Views):
         await self._override(due, self._position)
         await self._recycler.between_steps(self._place)
         attempt = self._attempt_here()
-        attempt.ahead = self._ahead
+        attempt.ahead, attempt.is_elsewhere = self._ahead, self._is_elsewhere(attempt.step)
         self._at_hand = attempt
         if self._position + 1 == len(self._plan) and not self._goals.is_unfinished:
             attempt.verify = self._final
@@ -537,8 +540,21 @@ class BrowserTask(SteeringUpdates, Views):
         self._previous, self._previous_outcome = attempt.mark, outcome.digest
         self._due, self._browser.witness, self._browser.left_at = outcome.due, outcome.witness, outcome.url
         self._ahead, self._verification = outcome.ahead, outcome.verification
+        self._was_replayed = outcome.lookup.entry_version > 0
         self._probing.note(attempt, outcome)
         self._position += 1
+
+    def _is_elsewhere(self, step: Step) -> bool:
+        """Say if the page is not the one that the step before leads to.
+
+        That is so by its address, or if nothing is recorded of `step` there although the one before was replayed.
+        """
+        before = self._plan[self._position - 1] if self._position else None
+        if isinstance(before, Goto):
+            values, left_at = self._lists.course.values_at(self._position - 1), self._browser.left_at
+            wanted = fill(before.url, values) if parameters_in(before.url) <= values.keys() else ""
+            return bool(wanted and left_at) and place_of(wanted) != place_of(left_at)
+        return self._was_replayed and not self._ahead and names_element(step)
 
     def _attempt_here(self) -> Attempt:
         return self._attempt(self._position, self._previous, self._previous_outcome)
@@ -562,6 +578,8 @@ class BrowserTask(SteeringUpdates, Views):
             item=course.said_at(position),
         )
         attempt.weak, attempt.consent = self._weak.wanted, self._consents.behind(step)
+        before = course.plan[position - 1] if position else None
+        attempt.signs_in = any(map(enters_secret, (before, step, course.following(position))))
         attempt.checkpoint, attempt.earlier = self._recovery.is_due(position), self._recovery.newest
         return attempt
 
@@ -637,6 +655,8 @@ class BrowserTask(SteeringUpdates, Views):
         return await self._doubts.read(lambda: attempt.look_again(outcome))
 
     def _may_ask(self, step: Step, outcome: StepOutcome) -> bool:
+        if outcome.reason == SIGNED_OUT:
+            return False
         if self._run.mode is Mode.REPLAY or not (names_element(step) and step.instruction and outcome.snapshot):
             return False
         unmet = outcome.status is Status.UNMET and outcome.effect.repeatable and not outcome.lookup.from_model

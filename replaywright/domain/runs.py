@@ -171,6 +171,10 @@ class ActionRequest(Record):
     """Of which steps pictures are kept."""
     consent: Consent | None = None
     """Of a press that a model chose and no author declared: what stands behind it. None where nobody has to."""
+    is_elsewhere: bool = False
+    """Whether the page is another one than the step before leads to by its address, or led to when it was recorded."""
+    signs_in: bool = False
+    """Whether the step, or the one before or after it, enters a secret: a page to sign in on is its own business."""
 
 
 class NearOutcome(Record):

@@ -28,8 +28,9 @@ SEND = 2
 _PAGE = """<!doctype html><title>Notes</title><label>Note <input id=field></label><button id=button>Save</button>
 <p id=said role=status></p><script>
 const field = document.getElementById('field'), said = document.getElementById('said');
-document.getElementById('button').onclick = () => fetch('/notes', {method: 'POST', body: JSON.stringify({note: field.value})})
+const store = () => fetch('/notes', {method: 'POST', body: JSON.stringify({note: field.value})})
     .then(() => said.textContent = 'Stored');
+document.getElementById('button').onclick = store;
 </script>"""
 
 
