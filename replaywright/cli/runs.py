@@ -199,7 +199,9 @@ def cancel(
 ) -> None:
     """Cancel a run: the step under way ends, the browser is closed, nothing further is done.
 
-    What was done on the site stays done.
+    What was done on the site stays done. A request that is held at the gate is thrown away first; one that has left is
+    given 5 s to be answered. The answer names the steps that were sent, those that were not, and those in doubt. For a
+    run that is over already it says how that ended and what it has done.
 
     Example: `replaywright cancel latest`
     """

@@ -74,6 +74,10 @@ def _completed(call: Call) -> HistoryEvent | None:
             reason = _text(answer, "reason").replace("_", " ")
             step = _sequence(call)
             return HistoryEvent(at=at, area="check", title=title, detail=reason, seconds=seconds, sequence=step)
+        case "effect.stop":
+            state = _text(answer, "state").replace("_", " ")
+            title = f"The run ended early, and its step was stopped: {state or 'in doubt'}"
+            return HistoryEvent(at=at, area="check", title=title, seconds=seconds, sequence=_sequence(call))
         case kind if kind.startswith("browser.") and _REAPPLIED.match(call.activity_id):
             step = _sequence(call)
             title = f"Done again in the new browser: step {step + 1}" if step is not None else "Done again"
