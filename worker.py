@@ -46,6 +46,7 @@ from activities.skill_runs import SkillRunActivities
 from activities.skills import SkillActivities
 from activities.skipping import Skipping
 from activities.steering import LendActivities, SteerActivities
+from activities.stopping import StopActivities
 from activities.taking_over import TakeOverActivities
 from activities.vault import Vault
 from cache.codes import RedisCodes
@@ -467,6 +468,7 @@ async def _browser_workers(
         near.serve(actions, queues[0], host_name())
         exits.callback(near.serve, None)
     effects = EffectActivities(attachments, store, secrets, policing)
+    stopping = StopActivities(attachments, store)
     skipping = Skipping(actions, attachments)
     knowledge = KnowledgeActivities(attachments, store, secrets, actions.failures, policing)
     notices = None if settings.notify_command is None else CommandNotices(settings.notify_command)
@@ -481,6 +483,7 @@ async def _browser_workers(
         checkpoints.restore_checkpoint,
         checkpoints.check_checkpoint,
         effects.resolve_step,
+        stopping.stop_step,
         ProbeTrials(attachments, store, policing).try_probe,
         knowledge.finish_run,
         LookActivities(attachments, artifacts, secrets, pictures=settings.planner_pictures).look,
@@ -498,6 +501,7 @@ async def _browser_workers(
         sessions.open_session,
         sessions.recover_session,
         effects.settle_step,
+        stopping.stop_step,
         people.key,
         people.notify,
         skipping.leave_out,
@@ -515,7 +519,7 @@ async def _browser_workers(
     batching: list[Callable[..., Any]] = [batches.read_rows, batches.note_rows, batches.watch_rows]
     served: tuple[tuple[str, list[Callable[..., Any]], int, WorkerDeploymentConfig | None], ...] = (
         (queues[0], own, most * 2, None),
-        (queues[1], [sessions.recover_session], most, None),
+        (queues[1], [sessions.recover_session, sessions.close_session, stopping.stop_step], most, None),
         (queues[2], shared, OPENED_AT_ONCE, version),
         (batch_queue(queue), batching, BATCH_ACTIVITIES, version),
     )

@@ -62,6 +62,8 @@ TAKE_OVERS = 3
 """How often an intent is tried anew because another step of the lineage had its act, of which nothing came."""
 UNCLAIMED_S = 60.0
 """How long what was left to another activity is kept when it is done."""
+ANSWER_S = 5.0
+"""How long a step whose request has left is given to hear what came of it when its run is cancelled."""
 RECORD_PAUSE_S = 0.2
 """Pause before the second try; each further one is twice as long."""
 
@@ -173,7 +175,7 @@ class Actions:
                         outcome = await self._awaited(request, waiting)
                     elif request.recheck is None:
                         performance = Performance(self, request, held)
-                        outcome = await performance.outcome()
+                        outcome = await _to_its_end(performance)
                     else:
                         outcome = await self._rechecked(request, held)
                     outcome = with_checkpoint(outcome, await self.checkpoints.taken(held))
@@ -406,6 +408,25 @@ class Actions:
     def secrets(self) -> Secrets:
         """The secrets of this worker."""
         return self._secrets
+
+
+async def _to_its_end(performance: Performance) -> StepOutcome:
+    """What came of the step. A cancel does not break it off once its request has left, unless that takes long.
+
+    Its answer tells what the cancelled run has done; without it the step would be in doubt.
+    """
+    performing = asyncio.create_task(performance.outcome())
+    try:
+        return await asyncio.shield(performing)
+    except asyncio.CancelledError:
+        details = activity.cancellation_details() if activity.in_activity() else None
+        if performance.has_left and details is not None and details.cancel_requested:
+            await asyncio.wait({performing}, timeout=ANSWER_S)
+        if performing.done() and not performing.cancelled():
+            return performing.result()
+        performing.cancel()
+        await asyncio.gather(performing, return_exceptions=True)  # told below
+        raise
 
 
 def _call() -> tuple[str, str]:

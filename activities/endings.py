@@ -1,12 +1,14 @@
 """How a run ended, told from what its failure carries; for whoever waits for it, in a workflow or outside."""
 
 import contextlib
+from collections.abc import Sequence
 from typing import TypeAlias
 
 from pydantic import ValidationError
 from temporalio.exceptions import ApplicationError, CancelledError, FailureError, TerminatedError
 from temporalio.exceptions import TimeoutError as RunTimeoutError
 
+from replaywright.domain.commit_lines import CommitLine, commits_said
 from replaywright.domain.runs import End, RunResult
 
 Ended: TypeAlias = tuple[End, RunResult]
@@ -21,7 +23,7 @@ def ended_badly(cause: BaseException | None) -> Ended:
     """What a failed run says: its own result when it carries one, else the failure in words."""
     match cause:
         case CancelledError():
-            return "cancelled", RunResult(succeeded=False, reason="cancelled", message="the run was cancelled")
+            return "cancelled", cancelled(())
         case TerminatedError():
             message = f"the run was terminated: {cause.message}"
             return "terminated", RunResult(succeeded=False, reason="terminated", message=message)
@@ -33,6 +35,12 @@ def ended_badly(cause: BaseException | None) -> Ended:
         case _:
             reason = (cause.type if isinstance(cause, ApplicationError) else None) or type(cause).__name__
             return "failed", RunResult(succeeded=False, reason=reason, message=_words(cause))
+
+
+def cancelled(commits: Sequence[CommitLine]) -> RunResult:
+    """What is said of a run that was cancelled, with what stands in its memo of its steps with consequences."""
+    message = "; ".join(filter(None, ("the run was cancelled", commits_said(commits))))
+    return RunResult(succeeded=False, reason="cancelled", message=message, commits=tuple(commits))
 
 
 def _carried(error: ApplicationError) -> RunResult | None:

@@ -13,11 +13,13 @@ from pydantic import ValidationError
 
 from activities.pictures import pictured
 from replaywright.domain.entries import ActionCacheEntry
+from replaywright.domain.fitting import place_of
 from replaywright.domain.observed import PredicateResult
 from replaywright.domain.outcomes import MARKED, MARKED_SNAPSHOT, Status, StepOutcome
 from replaywright.domain.predicates import Predicate
 from replaywright.domain.redacted import redacted_snapshot
 from replaywright.domain.runs import ActionRequest, Mode, step_title
+from replaywright.domain.signed_out import SIGNED_OUT, signed_out_said, was_signed_out
 from replaywright.domain.snapshot_diff import diff
 from replaywright.domain.snapshots import Snapshot
 from replaywright.errors import ActionFailed, ArtifactMissing, ArtifactsUnavailable, SessionLost
@@ -40,7 +42,17 @@ def is_evidence_wanted(request: ActionRequest, outcome: StepOutcome) -> bool:
     """Whether this is a failure, and not how learning begins: an element that nothing is recorded of."""
     asks_model = request.mode is not Mode.REPLAY and bool(request.step.instruction)
     is_first_look = outcome.status is Status.MISSED and outcome.lookup.reason == "no_entry" and asks_model
-    return outcome.status is not Status.DONE and not is_first_look
+    return outcome.status is not Status.DONE and not (is_first_look and not request.is_elsewhere)
+
+
+def _met_sign_in(request: ActionRequest, outcome: StepOutcome, now: Snapshot, recorded: Snapshot | None) -> bool:
+    """Whether the step failed because the site had signed the browser out; nothing is known of one in doubt."""
+    is_open = outcome.status in (Status.MISSED, Status.REFUSED, Status.UNMET)
+    return (
+        is_open
+        and not request.signs_in
+        and was_signed_out(now, recorded, outcome.reason, is_elsewhere=request.is_elsewhere)
+    )
 
 
 class FailureEvidence:
@@ -67,7 +79,7 @@ class FailureEvidence:
         kept = _Kept(self._artifacts)
         answers = await self._keep_page(kept, browser)
         good = "" if entry is None else entry.good_snapshot
-        await self._keep_snapshot(kept, outcome, browser if answers else None, good)
+        seen = await self._keep_snapshot(kept, outcome, browser if answers else None, good)
         if self._pictures and answers and request.mode is not Mode.REPLAY:
             await self._keep_picture(kept, request, browser)
         expectations = expectations_json(expect, outcome.predicates)
@@ -76,7 +88,10 @@ class FailureEvidence:
             said = {"target": request.proposed.model_dump(mode="json", by_alias=True, exclude_defaults=True)}
             said["usage"] = request.usage.model_dump(mode="json", by_alias=True)
             await kept.put("model", json.dumps(self._secrets.redact_data(said), indent=1))
-        return outcome.model_copy(update={"artifacts": kept.digests, "artifacts_missing": kept.missing})
+        told: dict[str, object] = {"artifacts": kept.digests, "artifacts_missing": kept.missing}
+        if seen is not None and _met_sign_in(request, outcome, *seen):
+            told |= {"reason": SIGNED_OUT, "message": signed_out_said(place_of(seen[0].url))}
+        return outcome.model_copy(update=told)
 
     async def of_end(
         self, browser: BrowserSession, expect: Sequence[Predicate], results: Sequence[PredicateResult]
@@ -110,21 +125,28 @@ class FailureEvidence:
 
     async def _keep_snapshot(
         self, kept: "_Kept", outcome: StepOutcome, browser: BrowserSession | None, good: str
-    ) -> None:
-        """The snapshot of now, and what is different from the one after the same step in the last good run."""
+    ) -> tuple[Snapshot, Snapshot | None] | None:
+        """Keep the snapshot of now, and what is different from the one after the same step in the last good run.
+
+        Returns:
+            Both; None when the page cannot be read.
+        """
         if browser is None and not outcome.snapshot:
             kept.miss("snapshot", "the page does not answer")
-            return
+            return None
         now = await self._snapshot(kept, outcome.snapshot, browser)
-        if now is None or not good:
-            return
+        if now is None:
+            return None
+        if not good:
+            return now, None
         try:
             before = Snapshot.model_validate_json(await self._artifacts.get(good))
         except (ArtifactMissing, ArtifactsUnavailable, ValidationError) as exc:
             kept.miss("diff", f"the snapshot of the last good run cannot be read: {exc}")
-            return
+            return now, None
         text = diff(before, now).as_text(DIFF_LINES)
         await kept.put("diff", text or "nothing differs from the last good run")
+        return now, before
 
     async def _keep_picture(self, kept: "_Kept", request: ActionRequest, browser: BrowserSession) -> None:
         """The page as a planner sees it that takes pictures, with the snapshot that the picture's marks belong to."""

@@ -151,6 +151,11 @@ class Performance:
         """Whether it has certainly given no input yet: for that its intent has to be written."""
         return self._commit is None and self._gate() is not None
 
+    @property
+    def has_left(self) -> bool:
+        """Whether its intent was dispatched: its request is on its way."""
+        return self._commit is not None and self._commit.has_intent and self._commit.is_permitted
+
     async def outcome(self) -> StepOutcome:
         """What came of it; see `Actions.perform_action`."""
         try:

@@ -16,6 +16,7 @@ from replaywright.domain.runs import AnsweredStep, ResumeRequest, Resumption, st
 from replaywright.domain.steps import ForEach, Step
 from replaywright.domain.trace import input_of, step_line
 from replaywright.errors import InputInvalid
+from replaywright.killpoints import hit_run
 from replaywright.ports import Known, StepStore
 
 
@@ -210,6 +211,7 @@ class ResumeActivities:
                     f"this was planned: Redis has lost records; look at the site before anything is done again"
                 )
             await self._tell(request, found)
+            hit_run("answering")
         answered = tuple(AnsweredStep(fingerprint=one.fingerprint, outcome=_short(one)) for one in found.answered)
         return Resumption(answered=answered, fingerprint=found.fingerprint, state=found.state, epoch=found.epoch)
 

@@ -36,7 +36,16 @@ from replaywright.domain.sessions import (
 )
 from replaywright.errors import Fenced, NoPlace, PolicyBlocked, ReplaywrightError, SessionLost, StoreUnavailable
 from replaywright.killpoints import hit_run
-from replaywright.ports import Browsers, BrowserSession, CommitGate, Keepers, Known, LeftBehind, StepStore
+from replaywright.ports import (
+    Browsers,
+    BrowserSession,
+    CommitGate,
+    GateSeen,
+    Keepers,
+    Known,
+    LeftBehind,
+    StepStore,
+)
 
 _log = logging.getLogger("replaywright.sessions")
 
@@ -196,6 +205,32 @@ class Attachments:
         """What a keeper of this host that has ended wrote of an operation."""
         return await self._keepers.left_behind(session_id, op_id, epoch)
 
+    async def cut(self, ref: SessionRef, epoch: int, op_id: str, begun: int) -> GateSeen | None:
+        """Close the gate of a session under this epoch: nothing more of an operation leaves its browser.
+
+        What was let go and has not left yet is stopped, too. Nobody is attached to the session any more: it ends.
+
+        Returns:
+            What became of the operation of the epoch `begun`; None when it was never armed there.
+
+        Raises:
+            SessionLost: the session is of another host, or its keeper does not answer.
+            Fenced: a greater epoch has it.
+        """
+        if not self._keepers.is_local(ref):
+            raise SessionLost(f"session {ref.session_id} lives on host {ref.host!r}, not on this one")
+        async with self._locks[ref.session_id]:
+            endpoint = await self._keepers.attach(ref, epoch)
+            gate = await self._keepers.gate(ref, epoch)
+            try:
+                left = await settled(gate, partial(self._browsers.stop_loading, endpoint))
+                if left is not None and not left.is_closed:
+                    await gate.cut(left.op_id)
+                return await gate.recall(op_id, begun)
+            finally:
+                await gate.close()
+                await self._drop(ref.session_id)
+
     async def keep_leases(self, prove: Callable[[], Awaitable[None]]) -> None:
         """Prolong the leases of all held sessions, for ever; only ever after `prove` came back from the store.
 
@@ -315,8 +350,9 @@ class SessionActivities:
     @activity.defn(name="session.close")
     async def close_session(self, request: CloseSession) -> SessionClosed:
         """End the browser and its keeper; nothing happens when they are gone."""
-        refused = await self._refused_in(request.session)
-        await self._give_back(request.session, is_over=request.is_over)
+        async with heartbeats("closing"):
+            refused = await self._refused_in(request.session)
+            await self._give_back(request.session, is_over=request.is_over)
         if (told := request.recycling) is not None:
             line = {"kind": "browser", "sequence": told.sequence, "why": told.why, "kept": told.kept}
             await traced(self._store, tenant=told.tenant, lineage=told.lineage, line=line)

@@ -26,7 +26,7 @@ from replaywright.cli.follow import Ending, Status, follow, handle_of
 from replaywright.cli.macs import start_memo
 from replaywright.cli.starting import OnFailure, Order, start
 from replaywright.cli.taskfile import new_run_id, read_task
-from replaywright.cli.updates import ANSWER_LIMIT, decide, progress_or_fail, question_of, verdict_on
+from replaywright.cli.updates import ANSWER_LIMIT, decide, progress_or_fail, question_of, require_going, verdict_on
 from replaywright.domain.budgets import Budget
 from replaywright.domain.pictures import Pictures
 from replaywright.domain.questions import Verdict
@@ -165,9 +165,10 @@ class Run:
         """Ask it to end; return at once. The step under way ends, the browser is closed, what was done stays done.
 
         Raises:
-            InputInvalid: there is no such run.
+            InputInvalid: there is no such run, or it is over; says how it ended and what it has done.
             StackFailed: Temporal cannot be reached.
         """
+        await require_going(self._here, self.id, "cancel")
         with temporal_errors(self._here.settings, self.id):
             await self.handle.cancel(reason=reason)
 

@@ -33,9 +33,10 @@ given: the input has landed; held: bytes wait at the gate; dispatched: the ledge
 permitted: the gate lets them go; acted: the action ran, nothing recorded; recorded: outcome written; returned: the
 activity is over, Temporal not told; resolving: the attempt in doubt is fenced, nothing is decided; proposing: the model
 has answered, Temporal not told."""
-RUN_POINTS = ("opening", "adopting", "rebuilding", "promoting")
+RUN_POINTS = ("opening", "adopting", "rebuilding", "answering", "promoting")
 """Of a run. opening: a browser is there, Temporal not told; adopting: attached to the live browser, Temporal not told;
-rebuilding: another browser is there, nothing is restored; promoting: verified, nothing learned is active yet."""
+rebuilding: another browser is there, nothing is restored; answering: the ledger has told what was done, Temporal not
+told; promoting: verified, nothing learned is active yet."""
 
 _sequence: ContextVar[int] = ContextVar("sequence", default=-1)
 

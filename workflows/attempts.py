@@ -31,6 +31,13 @@ NOT_DONE_AGAIN = (Approve, Extract, ForEach)
 class Attempt:
     """A step with its fingerprint; knows how often it was tried and why."""
 
+    begun: ActionRequest | None = None
+    """What was asked when it was last performed; None before."""
+    is_elsewhere = False
+    """Whether the page is not the one to be expected; see `ActionRequest.is_elsewhere`."""
+    signs_in = False
+    """Whether it belongs to the task's own signing in; see `ActionRequest.signs_in`."""
+
     def __init__(
         self,
         browser: Browser,
@@ -93,7 +100,7 @@ class Attempt:
         self.earlier = ""
         """Digest of the newest checkpoint."""
         self.came_to: StepOutcome | None = None
-        """What was last known to have become of the step."""
+        """What was last known to have become of the step; None while it is performed."""
         self.sequence, self.step, self.mark = sequence, step, mark
         self.may_repeat = effect_of(action_of(step), step.effect, None).repeatable
         """Whether the step may simply be performed again when it was lost on the way."""
@@ -177,6 +184,8 @@ class Attempt:
             used=self._browser.meter.used,
             pictures=self._run.pictures,
             consent=self._consent,
+            is_elsewhere=self.is_elsewhere,
+            signs_in=self.signs_in,
         )
 
     @property
@@ -199,7 +208,8 @@ class Attempt:
         self._is_behind = self._is_behind or self._browser.is_behind
         rule = self.override and f"override {self.override}: "
         said = summary(self.sequence, f"{rule}{self.title}", self._found_by(), self._why and f"after: {self._why}")
-        outcome = await self._call(self.activity_id(), self.request(), said)
+        self.begun, self.came_to = self.request(), None
+        self.came_to = outcome = await self._call(self.activity_id(), self.begun, said)
         self._browser.meter.note(outcome)
         if not (outcome.from_ledger or outcome.reason.startswith("ledger_")):
             self._browser.adopted = True  # whatever is in doubt now was done in the page that is there

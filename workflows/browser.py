@@ -273,8 +273,47 @@ class Browser:
             return None
         return answer.outcome
 
+    async def on_its_host(
+        self,
+        name: str,
+        request: Record,
+        result_type: type[_Result],
+        *,
+        session: SessionRef,
+        activity_id: str,
+        summary: str,
+        limit: timedelta,
+    ) -> _Result:
+        """Run an activity on the worker that has the session, or on another one of its host if that is lost.
+
+        Raises:
+            ActivityError: no worker of the host took it, or it failed.
+        """
+
+        async def on(queue: str, to_start: timedelta, activity_id: str) -> _Result:
+            result: _Result = await workflow.execute_activity(
+                name,
+                request,
+                result_type=result_type,
+                activity_id=activity_id,
+                summary=summary,
+                task_queue=queue,
+                schedule_to_start_timeout=to_start,
+                start_to_close_timeout=limit,
+                heartbeat_timeout=policies.HEARTBEAT,
+                retry_policy=policies.ONCE,
+            )
+            return result
+
+        try:
+            return await on(session.queue, policies.TO_START, activity_id)
+        except ActivityError as error:
+            if not (session.host_queue and policies.is_loss(error)):
+                raise
+        return await on(session.host_queue, policies.ADOPT_TO_START, f"{activity_id}-host")
+
     async def close(self, *, is_over: bool = False) -> None:
-        """Give the browser back. A worker that is gone is no reason to fail: the keeper has its own deadline.
+        """Give the browser back. A host that is gone is no reason to fail: the keeper has its own deadline.
 
         Args:
             is_over: the run has ended, and nothing that left the browser is asked for any more.
@@ -286,16 +325,14 @@ class Browser:
 
     async def _given_back(self, ref: SessionRef, told: Recycling | None = None, *, is_over: bool = False) -> None:
         try:
-            closed: SessionClosed | None = await workflow.execute_activity(
+            closed: SessionClosed | None = await self.on_its_host(
                 "session.close",
                 CloseSession(session=ref, recycling=told, is_over=is_over),
-                result_type=SessionClosed | None,  # type: ignore[arg-type]  # older workers say nothing
+                SessionClosed | None,  # type: ignore[arg-type]  # older workers say nothing
+                session=ref,
                 activity_id="session-close",
                 summary="close the browser",
-                task_queue=ref.queue,
-                schedule_to_start_timeout=policies.TO_START,
-                start_to_close_timeout=policies.OPEN_LIMIT,
-                retry_policy=policies.ONCE,
+                limit=policies.OPEN_LIMIT,
             )
         except ActivityError as error:
             workflow.logger.warning("the browser was not closed: %s", error.cause)

@@ -119,13 +119,12 @@ class Doubts:
         """An outcome that is not in doubt: losses are recovered from, doubts resolved, by a person if need be."""
         rounds, waits, losses = Rounds(), 0, 0
         while True:
-            # A step that ended all the same has swallowed the request to end.
-            if self.board.stops:
-                raise asyncio.CancelledError
+            self._go_on()
             doubt = Doubt(session_id=self.browser.ref.session_id, epoch=self.browser.epoch)
             try:
                 outcome = await self._performed(attempt)
             except ActivityError as error:
+                self._go_on()
                 losses += 1
                 lost = policies.is_loss(error)
                 doubtful = not (lost or attempt.may_repeat) and policies.leaves_doubt(error)
@@ -191,7 +190,13 @@ class Doubts:
             except ActivityError as error:
                 if not policies.is_loss(error):
                     raise
+                self._go_on()
                 await self.recover()
+
+    def _go_on(self) -> None:
+        """Raise `CancelledError` if the run is to end: a step that ended all the same has swallowed the request."""
+        if self.board.stops:
+            raise asyncio.CancelledError
 
     async def resolved(self, attempt: Attempt, contradicted: str) -> Resolution:
         """Whether a commit step that an earlier run left in doubt took effect.
@@ -203,6 +208,7 @@ class Doubts:
 
     async def _resolved(self, attempt: Attempt, doubt: Doubt) -> Resolution:
         """Whether a commit step in doubt took effect: with its outcome if it did, without if it certainly did not."""
+        self._go_on()
         self.board.doing = f"{attempt.title}: did it take effect?"
         self.show()
         self.browser.raise_epoch()

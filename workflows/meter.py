@@ -55,6 +55,6 @@ async def granted(run: RunInput, lineage: str, plan: tuple[Step, ...], used: Use
         task_queue=policies.browser_queue(workflow.info().task_queue),
         start_to_close_timeout=policies.READ_LIMIT,
         heartbeat_timeout=policies.HEARTBEAT,
-        retry_policy=policies.OPENING,
+        retry_policy=policies.ASKING,
     )
     return answer

@@ -32,7 +32,7 @@ async def newest(run: RunInput, lineage: str) -> RunInput:
             task_queue=policies.browser_queue(workflow.info().task_queue),
             start_to_close_timeout=policies.READ_LIMIT,
             heartbeat_timeout=policies.HEARTBEAT,
-            retry_policy=policies.READING,
+            retry_policy=policies.ASKING,
         )
     except ActivityError as error:
         if not (isinstance(error.cause, ApplicationError) and error.cause.type == INPUT_INVALID):

@@ -102,6 +102,13 @@ FIRST_OPENING = RetryPolicy(
     non_retryable_error_types=[_NO_PLACE],
 )
 """Like `OPENING`, but that every place is taken goes to the workflow, which says so before it waits."""
+ASKING = RetryPolicy(
+    initial_interval=timedelta(milliseconds=250),
+    maximum_interval=timedelta(seconds=5),
+    non_retryable_error_types=["InputInvalid"],
+)
+"""For asking the ledger, the policy or the knowledge base, which any worker can do: repeated without limit, also when
+the worker that was asked is lost. Only what was asked wrongly is not asked again."""
 WAITING = RetryPolicy(initial_interval=timedelta(milliseconds=500), maximum_interval=timedelta(seconds=10))
 """For waiting until a place for a browser is free: asked again without limit, by the server, so that a long wait adds
 nothing to the history."""

@@ -64,7 +64,7 @@ class Resuming:
             task_queue=policies.browser_queue(workflow.info().task_queue),
             start_to_close_timeout=policies.LEDGER_LIMIT,
             heartbeat_timeout=policies.HEARTBEAT,
-            retry_policy=policies.READING,
+            retry_policy=policies.ASKING,
         )
         return found
 

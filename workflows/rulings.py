@@ -10,10 +10,11 @@ with workflow.unsafe.imports_passed_through():
     from replaywright.domain.press_grants import UNGRANTED
     from replaywright.domain.questions import Ask, QuestionKind
     from replaywright.domain.runs import Totals
+    from replaywright.domain.signed_out import SIGNED_OUT
     from replaywright.domain.spending import BUDGET_SPENT, Spent
 
-WITHOUT_PAGE = frozenset({"store_unavailable", "ledger_damaged", BUDGET_SPENT})
-"""Reasons of failed steps that say nothing about the page: neither another plan nor another item helps."""
+WITHOUT_PAGE = frozenset({"store_unavailable", "ledger_damaged", BUDGET_SPENT, SIGNED_OUT})
+"""Reasons of failed steps that say nothing about the step's own page: neither another plan nor another item helps."""
 MESSAGE_LIMIT = 1_000
 """Characters of a failure's message."""
 

@@ -31,6 +31,7 @@ from workflows.recycling import Recycler
 from workflows.resuming import (
     EARLIER_CHAIN,
     EARLIER_RUN,
+    KEPT,
     Resuming,
     is_done_before,
     kept,
@@ -56,7 +57,9 @@ from workflows.views import Views
 from workflows.weak_steps import WeakSteps
 
 with workflow.unsafe.imports_passed_through():
+    from replaywright.domain.commit_lines import COMMITS, COMMITS_TOLD, CommitLine, commits_said
     from replaywright.domain.fingerprints import begun_anew, fingerprint
+    from replaywright.domain.fitting import place_of
     from replaywright.domain.late import may_come_late
     from replaywright.domain.lineages import lineage_of_firing
     from replaywright.domain.observed import PredicateResult
@@ -74,11 +77,14 @@ with workflow.unsafe.imports_passed_through():
         RunResult,
         RunState,
         SettleRequest,
+        StopRequest,
     )
+    from replaywright.domain.signed_out import SIGNED_OUT, enters_secret
     from replaywright.domain.starts import MARK, UNSIGNED
     from replaywright.domain.steering import ABORTED
     from replaywright.domain.steps import Expand, Goto, Hover, Step, TakeOver, names_element
     from replaywright.domain.tasks import bind_parameters
+    from replaywright.domain.templates import fill, parameters_in
     from replaywright.domain.weak_steps import WEAK_STEP
     from replaywright.errors import InputInvalid, ReplaywrightError
 
@@ -129,6 +135,9 @@ class BrowserTask(SteeringUpdates, Views):
         self._previous_outcome = state.previous_outcome
         self._last_commit = state.last_commit
         self._commits = state.commits
+        self._commit_lines = state.commit_lines
+        self._at_hand: Attempt | None = None
+        """The step under way, until it is done."""
         self._totals = state.totals
         self._content_keys = dict.fromkeys(state.content_keys)
         self._files = state.files
@@ -162,7 +171,7 @@ class BrowserTask(SteeringUpdates, Views):
             supply=lambda attempt: self._human.supplied(attempt, stays_awake=True),
             show=self._show_doing,
         )
-        self._due, self._ahead = state.due, ""
+        self._due, self._ahead, self._was_replayed = state.due, "", False
         self._verification: tuple[PredicateResult, ...] | None = None
         self._board = Board()
         self._searchable = Searchable(run)
@@ -238,6 +247,7 @@ class BrowserTask(SteeringUpdates, Views):
                 await self._advance()
             result = await self._finished()
         except TaskFailed as failure:
+            self._note_unfinished()
             kept = {"artifacts": failure.artifacts, "rule": failure.rule}
             result = self._failed(failure.reason, str(failure), at_step=failure.at_step).model_copy(update=kept)
         except (ActivityError, ReplaywrightError, asyncio.CancelledError) as error:
@@ -328,21 +338,62 @@ class BrowserTask(SteeringUpdates, Views):
             rule = rule_behind(error)
             reason = BLOCKED if rule else kind or type(error.cause).__name__
             told = policies.said(error) if rule else str(error.cause or error)
+            if policies.is_loss(error) or policies.leaves_doubt(error):
+                self._note_unfinished()
             return self._failed(reason, told).model_copy(update={"rule": rule})
         said = self._steering.aborted
         if said is None or workflow.cancellation_reason() is not None:
             await asyncio.shield(self._left())
-            self._board.end("cancelled")
+            self._board.end("cancelled", commits_said(self._commit_lines))
             self._show()
             raise error
         self._steering.is_ending = True
+        await self._stop()
         await self._steering.note(ABORTED, said, self._position)
-        return self._failed(ABORTED, f"ended by {said}")
+        return self._failed(ABORTED, "; ".join(filter(None, (f"ended by {said}", commits_said(self._commit_lines)))))
 
     async def _left(self) -> None:
-        """Give back what others wait for."""
+        """Let nothing more leave the browser, give back what others wait for, and tell what a cancelled run has done.
+
+        Temporal keeps no result of such a run, so that stands in its memo.
+        """
+        await self._stop()
         await self._browser.close()
         await self._goals.release()
+        if self._commit_lines:
+            workflow.upsert_memo({COMMITS: [line.model_dump(mode="json") for line in self._commit_lines]})
+
+    async def _stop(self) -> None:
+        """Have the gate of the commit step under way closed, and note what is known of the step."""
+        attempt = self._at_hand
+        if attempt is None or attempt.may_repeat or attempt.begun is None or self._browser.session is None:
+            return
+        if attempt.came_to is not None and attempt.came_to.status is not Status.IN_DOUBT:
+            self._note_unfinished()
+            return
+        self._at_hand = None
+        self._browser.raise_epoch()
+        request = StopRequest(
+            action=attempt.request(),
+            session_id=attempt.begun.session.session_id,
+            begun=attempt.begun.epoch,
+            witness=self._browser.witness,
+        )
+        stopped = await finishing.stopped(self._browser, request)
+        left = stopped.left_at or finishing.left_by(attempt.came_to)
+        if stopped.is_armed or attempt.step.effect is not None:
+            self._tell_commit(finishing.line_of(attempt, stopped.state, left))
+
+    def _note_unfinished(self) -> None:
+        """Note what the last outcome of the commit step that ended the run says of it."""
+        attempt, self._at_hand = self._at_hand, None
+        if attempt is None or attempt.may_repeat or attempt.begun is None:
+            return
+        if (line := finishing.known_of(attempt, attempt.came_to)) is not None:
+            self._tell_commit(line)
+
+    def _tell_commit(self, line: CommitLine) -> None:
+        self._commit_lines = (*self._commit_lines, line)[-COMMITS_TOLD:]
 
     # ------------------------------------------------------------------- going on after another run
 
@@ -414,7 +465,8 @@ class BrowserTask(SteeringUpdates, Views):
         await self._override(due, self._position)
         await self._recycler.between_steps(self._place)
         attempt = self._attempt_here()
-        attempt.ahead = self._ahead
+        attempt.ahead, attempt.is_elsewhere = self._ahead, self._is_elsewhere(attempt.step)
+        self._at_hand = attempt
         if self._position + 1 == len(self._plan) and not self._goals.is_unfinished:
             attempt.verify = self._final
         self._board.doing = attempt.title
@@ -477,6 +529,9 @@ class BrowserTask(SteeringUpdates, Views):
         if not outcome.effect.repeatable:
             self._last_commit = self._position
             self._commits = (*self._commits, self._position)
+            if attempt.begun is not None and outcome.reason != KEPT:
+                self._tell_commit(finishing.line_of(attempt, "done", finishing.left_by(outcome)))
+        self._at_hand = None
         self._recovery.note(outcome, self._position)
         self._lists.passed(self._position, outcome)
         told = (each for each in outcome.warnings if each.startswith((*UNKNOWN_WARNINGS, SKIPPED_AHEAD, WEAK_STEP)))
@@ -486,8 +541,21 @@ class BrowserTask(SteeringUpdates, Views):
         self._previous, self._previous_outcome = attempt.mark, outcome.digest
         self._due, self._browser.witness, self._browser.left_at = outcome.due, outcome.witness, outcome.url
         self._ahead, self._verification = outcome.ahead, outcome.verification
+        self._was_replayed = outcome.lookup.entry_version > 0
         self._probing.note(attempt, outcome)
         self._position += 1
+
+    def _is_elsewhere(self, step: Step) -> bool:
+        """Say if the page is not the one that the step before leads to.
+
+        That is so by its address, or if nothing is recorded of `step` there although the one before was replayed.
+        """
+        before = self._plan[self._position - 1] if self._position else None
+        if isinstance(before, Goto):
+            values, left_at = self._lists.course.values_at(self._position - 1), self._browser.left_at
+            wanted = fill(before.url, values) if parameters_in(before.url) <= values.keys() else ""
+            return bool(wanted and left_at) and place_of(wanted) != place_of(left_at)
+        return self._was_replayed and not self._ahead and names_element(step)
 
     def _attempt_here(self) -> Attempt:
         return self._attempt(self._position, self._previous, self._previous_outcome)
@@ -511,6 +579,8 @@ class BrowserTask(SteeringUpdates, Views):
             item=course.said_at(position),
         )
         attempt.weak, attempt.consent = self._weak.wanted, self._consents.behind(step)
+        before = course.plan[position - 1] if position else None
+        attempt.signs_in = any(map(enters_secret, (before, step, course.following(position))))
         attempt.checkpoint, attempt.earlier = self._recovery.is_due(position), self._recovery.newest
         return attempt
 
@@ -586,6 +656,8 @@ class BrowserTask(SteeringUpdates, Views):
         return await self._doubts.read(lambda: attempt.look_again(outcome))
 
     def _may_ask(self, step: Step, outcome: StepOutcome) -> bool:
+        if outcome.reason == SIGNED_OUT:
+            return False
         if self._run.mode is Mode.REPLAY or not (names_element(step) and step.instruction and outcome.snapshot):
             return False
         unmet = outcome.status is Status.UNMET and outcome.effect.repeatable and not outcome.lookup.from_model
@@ -631,7 +703,7 @@ class BrowserTask(SteeringUpdates, Views):
 
     async def _override(self, due: tuple[Due, ...], position: int) -> bool:
         """Perform the rules that are due and may be; whether there were any. One that fails is no reason to."""
-        before = self._totals.overrides
+        before, at_hand = self._totals.overrides, self._at_hand
         for rule in due:
             if not self._overrides.allows(rule):
                 continue
@@ -639,10 +711,12 @@ class BrowserTask(SteeringUpdates, Views):
             for attempt in self._overrides.attempts(rule, position, self._previous):
                 self._board.doing = f"override {rule.name}: {attempt.title}"
                 self._show()
+                self._at_hand = attempt
                 outcome = await self._doubts.decided(attempt)
                 self._note(attempt, outcome)
                 if outcome.status is not Status.DONE:
                     break
+        self._at_hand = at_hand
         return self._totals.overrides > before
 
     # ------------------------------------------------------------------- when nothing mends the step itself
@@ -808,6 +882,7 @@ class BrowserTask(SteeringUpdates, Views):
             skipped=self._lists.skipped,
             files=self._files,
             warnings=self._warnings,
+            commits=self._commit_lines,
         )
 
     def _state(self) -> RunState:
@@ -830,6 +905,7 @@ class BrowserTask(SteeringUpdates, Views):
             mended=self._goals.mended,
             revised_from=self._planning.revised_from,
             commits=self._commits,
+            commit_lines=self._commit_lines,
             warnings=self._warnings,
             used=self._browser.meter.used,
             begun=self._planning.begun,

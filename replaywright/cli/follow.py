@@ -8,18 +8,20 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any, Literal, TypeAlias
 
-from pydantic import ValidationError
+from pydantic import TypeAdapter, ValidationError
 from temporalio.client import Client, WorkflowFailureError, WorkflowHandle, WorkflowQueryFailedError
 from temporalio.service import RPCError, RPCStatusCode
 
-from activities.endings import ended_badly, ended_well
+from activities.endings import cancelled, ended_badly, ended_well
 from replaywright.cli.silence import Silence, Vain
+from replaywright.domain.commit_lines import COMMITS, CommitLine
 from replaywright.domain.runs import End, Progress, RunResult, Totals
 from replaywright.errors import InputInvalid, StackFailed
 
 WORKFLOW = "BrowserTask"
 """Workflow type: callers reach it by name, as they would from any other language."""
 
+_COMMITS: TypeAdapter[tuple[CommitLine, ...]] = TypeAdapter(tuple[CommitLine, ...])
 _QUERY_EVERY_S = 0.3
 _QUERY_LIMIT = timedelta(seconds=5)
 _SILENCE_S = 3.0
@@ -92,7 +94,7 @@ async def follow(
     reached = heard
     moved = heard
     silence, vain = Silence(handle), Vain(handle)
-    waiting = asyncio.create_task(_ending(handle))
+    waiting = asyncio.create_task(ended(handle))
     try:
         while True:
             await asyncio.wait({waiting}, timeout=_QUERY_EVERY_S)
@@ -102,7 +104,7 @@ async def follow(
                     show(last, "")
                 return _with_progress(ending, last)
             if waiting.done():
-                waiting = asyncio.create_task(_ending(handle))
+                waiting = asyncio.create_task(ended(handle))
             try:
                 progress = await progress_of(handle)
             except ServerGone:
@@ -127,11 +129,16 @@ async def follow(
             await waiting
 
 
-async def _ending(handle: WorkflowHandle[Any, RunResult]) -> Ending:
+async def ended(handle: WorkflowHandle[Any, RunResult]) -> Ending:
+    """Wait until the run is over; how it ended. A cancelled one has no result: its memo says what it has done."""
     try:
         result = await handle.result()
     except WorkflowFailureError as exc:
-        return ending_of(exc.cause)
+        ending = ending_of(exc.cause)
+        if ending.status != "cancelled":
+            return ending
+        memo = await (await handle.describe()).memo()
+        return Ending("cancelled", cancelled(_COMMITS.validate_python(memo.get(COMMITS, ()))))
     return Ending(*ended_well(result))
 
 

@@ -20,7 +20,7 @@ from replaywright.cli.runs import Run, find_run, scope_of, tell
 from replaywright.cli.starting import OnFailure, Order
 from replaywright.cli.store import opened_store
 from replaywright.cli.trace import histories_of
-from replaywright.cli.updates import who_asks
+from replaywright.cli.updates import over_said, who_asks
 from replaywright.domain.actions import effect_of
 from replaywright.domain.checkpoints import Checkpoint
 from replaywright.domain.histories import calls_of, first_value
@@ -183,7 +183,7 @@ async def planned(here: Place, wish: Wish) -> Planned:
     execution, new_id = await newest(here, named, lineage)
     if execution.id != named.id:
         tell(f"{named.id} was resumed as {execution.id}: going on after that")
-    _require_ended(execution)
+    await _require_ended(here, execution)
     histories = await histories_of(here, execution)
     before = _input_of(histories[-1])
     if before.named:
@@ -273,14 +273,15 @@ async def newest(
         number += 1
 
 
-def _require_ended(execution: WorkflowExecutionDescription) -> None:
+async def _require_ended(here: Place, execution: WorkflowExecutionDescription) -> None:
     if execution.status is WorkflowExecutionStatus.RUNNING:
         raise InputInvalid(
             f"{execution.id} is still going: `replaywright show {execution.id}` says what it does or waits for; "
             f"`replaywright cancel {execution.id}` ends it, then it can be resumed"
         )
     if execution.status is WorkflowExecutionStatus.COMPLETED:
-        raise InputInvalid(f"{execution.id} is done: there is nothing to resume; `replaywright run` does it once more")
+        said = await over_said(here, execution.id, "resume")
+        raise InputInvalid(f"{said}; `replaywright run` does it once more")
 
 
 def _input_of(history: History) -> RunInput:

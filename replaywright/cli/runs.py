@@ -8,23 +8,19 @@ from typing import Annotated, Any
 
 import typer
 from rich.text import Text
-from temporalio.client import (
-    WorkflowExecution,
-    WorkflowExecutionDescription,
-    WorkflowExecutionStatus,
-    WorkflowFailureError,
-)
+from temporalio.client import WorkflowExecution, WorkflowExecutionDescription, WorkflowExecutionStatus
 
 from replaywright.artifacts.store import ArtifactStore
 from replaywright.cli import output
 from replaywright.cli.app import Command, Exit, app, options_of
 from replaywright.cli.connect import Place, place, redis_url_of, require_somewhere, temporal_errors
 from replaywright.cli.evidence import print_report, report_of
-from replaywright.cli.follow import WORKFLOW, Ending, ServerGone, ending_of, handle_of, progress_of
+from replaywright.cli.follow import WORKFLOW, Ending, ServerGone, ended, handle_of, progress_of
 from replaywright.cli.searchable import SCHEDULED_BY, Filter, Wanted, refuse_unknown, schedule_id
 from replaywright.cli.store import StepRecord, opened_store, step_records
-from replaywright.cli.updates import decide, who_asks
+from replaywright.cli.updates import decide, over_said, require_going, who_asks
 from replaywright.cli.watching import failure_lines, say_what_it_waits_for
+from replaywright.domain.commit_lines import commits_said
 from replaywright.domain.questions import Verdict
 from replaywright.domain.runs import Mode, PersonVerdict, Progress, RunResult
 from replaywright.domain.standing import STATUS_WORDS, RunStatus, going
@@ -203,7 +199,9 @@ def cancel(
 ) -> None:
     """Cancel a run: the step under way ends, the browser is closed, nothing further is done.
 
-    What was done on the site stays done.
+    What was done on the site stays done. A request that is held at the gate is thrown away first; one that has left is
+    given 5 s to be answered. The answer names the steps that were sent, those that were not, and those in doubt. For a
+    run that is over already it says how that ended and what it has done.
 
     Example: `replaywright cancel latest`
     """
@@ -330,12 +328,8 @@ async def _show_step(run: str, step: int, *, json: bool) -> None:
 
 async def ending_of_run(here: Place, execution: WorkflowExecution) -> Ending:
     """How a run ended that is over."""
-    try:
-        with temporal_errors(here.settings, execution.id):
-            result = await handle_of(here.client, execution.id).result()
-    except WorkflowFailureError as exc:
-        return ending_of(exc.cause)
-    return Ending("done", result)
+    with temporal_errors(here.settings, execution.id):
+        return await ended(handle_of(here.client, execution.id))
 
 
 async def records_of(here: Place, execution: WorkflowExecutionDescription) -> list[StepRecord]:
@@ -440,6 +434,7 @@ async def _resolve(run: str, verdict: PersonVerdict) -> None:
     require_somewhere(settings)
     async with place(settings, tell=tell) as here:
         execution = await find_run(here, run)
+        await require_going(here, execution.id, "resolve")
         await decide(here, execution.id, verdict)
     again = dict.fromkeys(("not_done", "retry", "redo"), "performs it again")
     said = {**again, "abandon": "ends here, as failed"}
@@ -453,20 +448,25 @@ async def _cancel(run: str, reason: str) -> Exit:
     require_somewhere(settings)
     async with place(settings, tell=tell) as here:
         execution = await find_run(here, run)
-        if execution.status is not WorkflowExecutionStatus.RUNNING:
-            standing, _ = await standing_of(here, execution)
-            output.print_line(f"{execution.id}: nothing to cancel: it is {STATUS_WORDS[standing]}")
+        if said := await over_said(here, execution.id, "cancel"):
+            output.print_line(said)
             return Exit.DONE
         handle = handle_of(here.client, execution.id)
         with temporal_errors(here.settings, execution.id):
             await handle.cancel(reason=reason)
             for _ in range(int(_END_LIMIT_S / _END_POLL_S)):
                 if (await handle.describe()).status is not WorkflowExecutionStatus.RUNNING:
-                    output.print_line(f"{execution.id}: cancelled", style="green")
+                    ending = await ended(handle)
+                    output.print_line(f"{execution.id}: {ended_said(ending)}", style="green")
                     return Exit.DONE
                 await asyncio.sleep(_END_POLL_S)
     output.print_line(f"{execution.id}: asked to cancel; it ends as soon as a worker is there", style="yellow")
     return Exit.DONE
+
+
+def ended_said(ending: Ending) -> str:
+    """How a run ended, and which of its steps with consequences were done or are in doubt."""
+    return "; ".join(filter(None, (ending.status.replace("_", " "), commits_said(ending.result.commits))))
 
 
 async def find_run(here: Place, run: str) -> WorkflowExecutionDescription:

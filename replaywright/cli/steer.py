@@ -16,7 +16,7 @@ from replaywright.cli.editor import edited
 from replaywright.cli.follow import handle_of
 from replaywright.cli.runs import Run, find_run, tell
 from replaywright.cli.taskfile import read_data
-from replaywright.cli.updates import decide, progress_or_fail, updated, who_asks
+from replaywright.cli.updates import decide, progress_or_fail, require_going, updated, who_asks
 from replaywright.domain.base import Record
 from replaywright.domain.questions import Question, QuestionKind
 from replaywright.domain.runs import PersonVerdict
@@ -25,6 +25,8 @@ from replaywright.errors import InputInvalid
 from replaywright.settings import load_settings
 from replaywright.yaml_files import parse_yaml
 
+_ASKED = {"go_on": "continue"}
+"""Commands whose update has another name."""
 _EDITED = "the edited step"
 
 _Answer = TypeVar("_Answer")
@@ -121,6 +123,7 @@ async def _steered(run: str, update: str, said: Record, once: str, answer: type[
     require_somewhere(settings)
     async with place(settings, tell=tell) as here:
         execution = await find_run(here, run)
+        await require_going(here, execution.id, _ASKED.get(update, update))
         return await updated(here, execution.id, update, said, answer, once=once)
 
 
@@ -129,6 +132,7 @@ async def _skip(run: str, step: int | None, *, consequences: bool, why: str, onc
     require_somewhere(settings)
     async with place(settings, tell=tell) as here:
         run_id = (await find_run(here, run)).id
+        await require_going(here, run_id, "skip")
         progress = await progress_or_fail(here, run_id)
         question = progress.question
         if question is not None and step in (None, question.sequence + 1):
@@ -151,6 +155,7 @@ async def _retry(run: str, *, edit: bool, file: str | None, changes: Sequence[st
     require_somewhere(settings)
     async with place(settings, tell=tell) as here:
         run_id = (await find_run(here, run)).id
+        await require_going(here, run_id, "retry")
         question = (await progress_or_fail(here, run_id)).question
         if question is None or "retry" not in question.answers:
             raise InputInvalid(

@@ -12,7 +12,7 @@ from replaywright.cli.app import Command, app
 from replaywright.cli.connect import place, require_somewhere
 from replaywright.cli.runs import Run, find_run, tell
 from replaywright.cli.steer import Once, Why
-from replaywright.cli.updates import progress_or_fail, updated, who_asks
+from replaywright.cli.updates import progress_or_fail, require_going, updated, who_asks
 from replaywright.domain.runs import Progress
 from replaywright.domain.steering import LEND_S, Lent, TakeOverRequest
 from replaywright.errors import InputInvalid
@@ -46,6 +46,7 @@ async def _takeover(run: str, asked: TakeOverRequest, once: str) -> None:
     require_somewhere(settings)
     async with place(settings, tell=tell) as here:
         run_id = (await find_run(here, run)).id
+        await require_going(here, run_id, "take over")
         lent = await updated(here, run_id, "take_over", asked, Lent, once=once, limit=_WAKING_LIMIT)
         progress = await progress_or_fail(here, run_id)
     output.print_line_as_is(address_of(lent))

@@ -5,12 +5,17 @@ import uuid
 from datetime import timedelta
 from typing import TypeVar
 
-from temporalio.client import WorkflowUpdateFailedError, WorkflowUpdateRPCTimeoutOrCancelledError
+from temporalio.client import (
+    WorkflowExecutionStatus,
+    WorkflowUpdateFailedError,
+    WorkflowUpdateRPCTimeoutOrCancelledError,
+)
 
 from replaywright.cli.connect import Place, temporal_errors
-from replaywright.cli.follow import handle_of, progress_of
+from replaywright.cli.follow import ended, handle_of, progress_of
 from replaywright.cli.macs import update_arguments
 from replaywright.domain.base import Record
+from replaywright.domain.commit_lines import commits_said
 from replaywright.domain.questions import Question, Verdict
 from replaywright.domain.runs import PersonVerdict, Progress
 from replaywright.errors import InputInvalid, StackFailed
@@ -19,6 +24,35 @@ from replaywright.sealing.envelope import NotSealed, sealed
 ANSWER_LIMIT = timedelta(seconds=15)
 
 _Answer = TypeVar("_Answer")
+
+
+async def over_said(here: Place, run_id: str, what: str) -> str:
+    """How a run ended that is over, what it has done, and that there is nothing to `what`; empty for one that goes on.
+
+    Raises:
+        InputInvalid: there is no such run.
+        StackFailed: Temporal cannot be reached.
+    """
+    handle = handle_of(here.client, run_id)
+    with temporal_errors(here.settings, run_id):
+        execution = await handle.describe()
+        if execution.status is WorkflowExecutionStatus.RUNNING:
+            return ""
+        ending = await ended(handle)
+    at = "" if execution.close_time is None else f" at {execution.close_time.astimezone():%Y-%m-%d %H:%M:%S}"
+    told = f"run {run_id} ended as {ending.status.replace('_', ' ')}{at}: nothing to {what}"
+    return "; ".join(filter(None, (told, commits_said(ending.result.commits))))
+
+
+async def require_going(here: Place, run_id: str, what: str) -> None:
+    """See that a run is not over: nobody can `what` it any more then.
+
+    Raises:
+        InputInvalid: it is over; the message says how it ended and what it has done.
+        StackFailed: Temporal cannot be reached.
+    """
+    if said := await over_said(here, run_id, what):
+        raise InputInvalid(said)
 
 
 async def updated(
@@ -85,6 +119,7 @@ async def question_of(here: Place, run_id: str) -> Question:
         InputInvalid: it asks nothing.
         StackFailed: no worker answers.
     """
+    await require_going(here, run_id, "answer")
     progress = await progress_or_fail(here, run_id)
     if progress.question is None:
         raise InputInvalid(f"{run_id} asks nothing: it is {progress.status}; `replaywright inbox` lists what waits")

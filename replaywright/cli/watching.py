@@ -22,6 +22,7 @@ from replaywright.cli.follow import Ending, follow
 from replaywright.cli.interrupts import interrupts, unless_left
 from replaywright.cli.starting import Order
 from replaywright.cli.updates import decide, verdict_on, who_asks
+from replaywright.domain.commit_lines import commits_said
 from replaywright.domain.remedies import remedy_of
 from replaywright.domain.runs import Progress, RunResult
 from replaywright.domain.urls import bracketed
@@ -231,6 +232,8 @@ def failure_lines(result: RunResult) -> list[str]:
         lines.append(f"step {result.failed_step + 1}: {words} ({result.rule or result.reason})")
     elif words:
         lines.append(words)
+    if (said := commits_said(result.commits)) and said not in result.message:
+        lines.append(said)
     lines += [
         f"final verification: {check.reason}: {check.details}" for check in result.verification if not check.passed
     ]

@@ -6,6 +6,7 @@ from urllib.parse import urlsplit
 from replaywright.domain.base import Record
 from replaywright.domain.predicates import Predicate
 from replaywright.domain.sessions import SessionRef
+from replaywright.domain.signed_out import asks_for_password
 from replaywright.domain.skills import SkillContext
 from replaywright.domain.snapshots import Element, Snapshot
 from replaywright.domain.tasks import Task
@@ -98,8 +99,7 @@ def signed_in_of(snapshot: Snapshot) -> bool | None:
     says_in = any(_is_control(element, _SIGN_IN) for element in shown)
     if says_out:
         return None if says_in else True
-    has_password = any(element.target.attributes.get("type", "").lower() == "password" for element in shown)
-    return False if says_in or has_password else None
+    return False if says_in or asks_for_password(snapshot) else None
 
 
 def _is_control(element: Element, words: frozenset[str]) -> bool:

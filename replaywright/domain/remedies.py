@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from replaywright.domain.outcomes import BLOCKED
+from replaywright.domain.signed_out import SIGNED_OUT
 
 REMEDIES: Final[Mapping[str, str]] = {
     "ambiguous": "more than one element answers to the description: make the instruction more exact, or give the "
@@ -22,6 +23,7 @@ REMEDIES: Final[Mapping[str, str]] = {
     "ModelUnavailable": "the model's provider cannot be reached: run again later",
     "SecretMissing": "set the variable where the worker runs, and start the worker again",
     BLOCKED: "change the task, or have the rule changed where the worker runs (`replaywright policy check TASK`)",
+    SIGNED_OUT: "",
     "cancelled": "",
     "terminated": "",
     "abandoned": "",

@@ -53,6 +53,22 @@ def _local(call: Call) -> HistoryEvent | None:
     return None if kind in (ELSEWHERE, GOES_ON) else _failed(call.ended_at, call, {"failure": call.failure})
 
 
+def _of_doubt(call: Call, answer: Mapping[str, Any], seconds: float) -> HistoryEvent:
+    """What was found out of a step that may have taken effect."""
+    if call.activity_type == "effect.stop":
+        told, verdict = "The run ended early, and its step was stopped", _text(answer, "state") or "in_doubt"
+    else:
+        told, verdict = "The step in doubt was looked into", _text(answer, "verdict") or "undecidable"
+    return HistoryEvent(
+        at=call.ended_at,
+        area="check",
+        title=f"{told}: {verdict.replace('_', ' ')}",
+        detail=_text(answer, "reason").replace("_", " "),
+        seconds=seconds,
+        sequence=_sequence(call),
+    )
+
+
 def _completed(call: Call) -> HistoryEvent | None:
     at, seconds = call.ended_at, call.ended_at - call.began_at
     answer = call.answer if isinstance(call.answer, Mapping) else {}
@@ -68,12 +84,8 @@ def _completed(call: Call) -> HistoryEvent | None:
         case "session.check" if not answer.get("held", True):
             title = "What held at the checkpoint does not hold any more"
             return HistoryEvent(at=at, title=title, detail=_text(answer, "why"), seconds=seconds, is_bad=True)
-        case "effect.verify":
-            verdict = _text(answer, "verdict").replace("_", " ")
-            title = f"The step in doubt was looked into: {verdict or 'undecidable'}"
-            reason = _text(answer, "reason").replace("_", " ")
-            step = _sequence(call)
-            return HistoryEvent(at=at, area="check", title=title, detail=reason, seconds=seconds, sequence=step)
+        case "effect.verify" | "effect.stop":
+            return _of_doubt(call, answer, seconds)
         case kind if kind.startswith("browser.") and _REAPPLIED.match(call.activity_id):
             step = _sequence(call)
             title = f"Done again in the new browser: step {step + 1}" if step is not None else "Done again"

@@ -1,5 +1,6 @@
 """One execution of a task: what crosses between the caller, the workflow and the activities."""
 
+from datetime import datetime
 from enum import StrEnum
 from typing import Any, Literal, TypeAlias
 
@@ -8,6 +9,7 @@ from pydantic import Field
 from replaywright.domain.base import Record
 from replaywright.domain.budgets import Limits
 from replaywright.domain.checkpoints import Checkpoint
+from replaywright.domain.commit_lines import CommitLine, CommitState
 from replaywright.domain.effective import Used
 from replaywright.domain.fitting import PassedOver
 from replaywright.domain.goal_runs import GoalState, Mended, SkillUse
@@ -173,6 +175,10 @@ class ActionRequest(Record):
     """Of which steps pictures are kept."""
     consent: Consent | None = None
     """Of a press that a model chose and no author declared: what stands behind it. None where nobody has to."""
+    is_elsewhere: bool = False
+    """Whether the page is another one than the step before leads to by its address, or led to when it was recorded."""
+    signs_in: bool = False
+    """Whether the step, or the one before or after it, enters a secret: a page to sign in on is its own business."""
 
 
 class NearOutcome(Record):
@@ -338,6 +344,29 @@ class ResolveRequest(Record):
     """How long after the old writer was stopped the site shows all that it has been sent: it is not asked before."""
     settled_ms: int = 0
     """How much of that had passed when this was asked for."""
+
+
+class StopRequest(Record):
+    """Input of `effect.stop`: nothing more of a commit step may leave the browser."""
+
+    action: ActionRequest
+    """The step, with the session and epoch of now."""
+    session_id: str
+    """The browser of the attempt."""
+    begun: int
+    """Epoch of the attempt."""
+    witness: str = ""
+    """Of the step before; see `StepOutcome.witness`."""
+
+
+class Stopped(Record):
+    """What is known of a commit step that was stopped."""
+
+    state: CommitState
+    left_at: datetime | None = None
+    """When its request was let go, as far as the black box knows."""
+    is_armed: bool = True
+    """False: the attempt had not come to its gate, so it had certainly given no input."""
 
 
 class Proposal(Record):
@@ -519,6 +548,8 @@ class RunState(Record):
     """For each revision, the index of the step that it began at."""
     commits: tuple[int, ...] = ()
     """Indexes of the steps done that must not be repeated."""
+    commit_lines: tuple[CommitLine, ...] = ()
+    """What the run says of those that it has done itself."""
     resumed: bool = False
     """What the ledger answers was taken from it: a run that goes on after another does that once."""
     checkpoints: tuple[Checkpoint, ...] = ()
@@ -786,6 +817,8 @@ class RunResult(Record):
     """Hosts that pages asked for and the policy refused, those asked for most often first, at most thirty."""
     warnings: tuple[str, ...] = ()
     """Steps in doubt that went on because their `on_unknown` says so: nobody knows what became of them."""
+    commits: tuple[CommitLine, ...] = ()
+    """The steps with consequences that this run has begun, and what is known of each; the last fifty at most."""
 
     @property
     def healed(self) -> bool:

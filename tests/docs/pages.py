@@ -101,6 +101,8 @@ def exit_codes() -> str:
         table(("status", "name", "means"), rows),
         "With `--json` the object on standard output has the same number as `exitStatus`, where the command ran "
         "something or failed. "
+        "What is asked of a run that is over is bad input, and says how it ended and what it has done; only `cancel` "
+        "of such a run is done (0), as it is what was wanted. "
         "`replaywright-worker` ends with 0 when it was told to stop, and with 2 when it could not start.",
     )
 

@@ -170,16 +170,20 @@ class Lab:
 
     async def frozen_at(self, worker: Child, point: str, sequence: int, order: Order) -> None:
         """Start the run, and return when the worker has stopped itself at the point of the step; `thaw` it soon."""
-        async with self.freezing(worker, point, sequence):
+        await self.frozen(worker, f"{point}:{sequence}", order)
+
+    async def frozen(self, worker: Child, where: str, order: Order) -> None:
+        """The same for a point of a run, or one of a step as `killpoints` writes it."""
+        async with self.freezing(worker, where):
             await start(self.place, order)
 
     @asynccontextmanager
-    async def freezing(self, worker: Child, point: str, sequence: int) -> AsyncIterator[None]:
+    async def freezing(self, worker: Child, where: str) -> AsyncIterator[None]:
         """The same for whatever is begun in the block."""
-        self.freeze_file.write_text(f"{point}:{sequence}")
+        self.freeze_file.write_text(where)
         yield
         await until(
-            f"the worker stops at {point} of step {sequence}",
+            f"the worker stops at {where}",
             lambda: psutil.Process(worker.pid).status() == psutil.STATUS_STOPPED,
         )
 

@@ -279,7 +279,7 @@ async def test_a_step_between_two_continuations_as_new_is_taken_over_and_books_o
 ) -> None:
     await lab.served()
     order = booking(lab, site)
-    async with lab.freezing(lab.stage.worker, point, SEND):
+    async with lab.freezing(lab.stage.worker, f"{point}:{SEND}"):
         await start_with_histories_of(1, lab.place, order)
 
     await lab.replace_worker()
@@ -296,7 +296,7 @@ async def test_a_batch_that_continues_as_new_while_a_row_is_inside_its_step_book
     await lab.served()
     frozen, orders = lab.stage.worker, [booking(lab, site) for _ in range(2)]
     batch = f"batch-at-{point}"
-    async with lab.freezing(frozen, point, SEND):
+    async with lab.freezing(frozen, f"{point}:{SEND}"):
         await start_batch_with_histories_of(1, lab.place, batch, orders)
     await lab.stage.start_worker(role="workflow")  # no other worker can go on with the row
 

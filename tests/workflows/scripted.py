@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from temporalio import activity
 from temporalio.client import Client, WorkflowHandle
 from temporalio.exceptions import ApplicationError
-from temporalio.worker import Worker
+from temporalio.worker import ActivityInboundInterceptor, ExecuteActivityInput, Interceptor, Worker
 
 from replaywright.domain.actions import Action, Effect
 from replaywright.domain.checkpoints import CheckCheckpoint, Checkpoint, RestoreCheckpoint, Restored, TakeCheckpoint
@@ -53,6 +53,8 @@ from replaywright.domain.runs import (
     RunInput,
     RunResult,
     SettleRequest,
+    Stopped,
+    StopRequest,
     TriedProbe,
     TryProbeRequest,
     Usage,
@@ -119,6 +121,9 @@ class Script:
     verify: Callable[[ResolveRequest], Resolution] = lambda _request: Resolution(
         verdict="undecidable", reason="not_seen"
     )
+    stop: Callable[[StopRequest], Stopped] = lambda _request: Stopped(state="in_doubt")
+    """What is known of the step that a run was broken off in."""
+    stopped: list[StopRequest] = field(default_factory=list)
     resume: Callable[[ResumeRequest], Resumption] = lambda _request: Resumption()
     decide: Callable[[ActionRequest], bool] = lambda _request: True
     """Whether the condition of a step holds."""
@@ -207,6 +212,10 @@ class Script:
     """What takes its time before a checkpoint of the page as it is."""
     before_look: Callable[[LookForPerson], Awaitable[None]] | None = None
     """What takes its time before the browser shows what a person is to see."""
+    loses: frozenset[str] = frozenset()
+    """Activities whose first worker is lost: nothing is heard of the first try again."""
+    lost: list[str] = field(default_factory=list)
+    """Those that were."""
     steered: list[NoteSteering] = field(default_factory=list)
     lend: Callable[[LendSession], Lent] = lambda request: Lent(
         host="h", boot_id="b", file=f"/{request.session.session_id}", until=0.0
@@ -239,6 +248,31 @@ class Script:
             position=request.sequence + 1, state=f"after-{request.sequence}", wear=wear, partial=self.partial
         )
         return outcome.model_copy(update={"moved": True, "checkpoint": taken})
+
+
+class _Losing(Interceptor):
+    """Lets the first try of the activities that a script `loses` hang, without a heartbeat."""
+
+    def __init__(self, script: Script) -> None:
+        self._script = script
+
+    def intercept_activity(self, following: ActivityInboundInterceptor) -> ActivityInboundInterceptor:
+        """Put the hanging before whatever the activity does."""
+        return _Hanging(following, self._script)
+
+
+class _Hanging(ActivityInboundInterceptor):
+    def __init__(self, following: ActivityInboundInterceptor, script: Script) -> None:
+        super().__init__(following)
+        self._script = script
+
+    async def execute_activity(self, input: ExecuteActivityInput) -> object:  # noqa: A002 - the name of the SDK
+        """Hang, if this is the try that is lost."""
+        name = activity.info().activity_type
+        if name in self._script.loses and name not in self._script.lost:
+            self._script.lost.append(name)
+            await asyncio.Event().wait()
+        return await super().execute_activity(input)
 
 
 def place(script: Script, name: str) -> None:
@@ -327,6 +361,15 @@ def _steered(script: Script) -> Callable[..., object]:
         script.steered.append(request)
 
     return note
+
+
+def _stopping(script: Script) -> Callable[..., object]:
+    @activity.defn(name="effect.stop")
+    async def stop(request: StopRequest) -> Stopped:
+        script.stopped.append(request)
+        return script.stop(request)
+
+    return stop
 
 
 def _note_run(script: Script) -> Callable[..., object]:
@@ -537,6 +580,7 @@ def _activities(script: Script, queue: str) -> tuple[list[Callable[..., object]]
         seen,
         *_looking(script),
         *_checkpoints(script),
+        (stop := _stopping(script)),
     ]
     own += _lending(script)
     of_models: list[Callable[..., object]] = [propose, revise, propose_probe, *_of_goals(script)]
@@ -547,6 +591,7 @@ def _activities(script: Script, queue: str) -> tuple[list[Callable[..., object]]
         leave_out,
         resume,
         finish,
+        stop,
         _newest(script),
         _note_run(script),
         notify,
@@ -565,6 +610,7 @@ async def scripted(client: Client, script: Script, queue: str = "", *, cached: i
     """
     queue = queue or f"test-{uuid.uuid4().hex[:8]}"
     own, shared, of_models = _activities(script, queue)
+    losing = _Losing(script)
     async with (
         Worker(
             client,
@@ -573,10 +619,10 @@ async def scripted(client: Client, script: Script, queue: str = "", *, cached: i
             no_remote_activities=True,
             max_cached_workflows=cached,
         ),
-        Worker(client, task_queue=f"{queue}-own", activities=own, workflows=[]),
-        Worker(client, task_queue=f"{queue}-host", activities=own, workflows=[]),
-        Worker(client, task_queue=browser_queue(queue), activities=shared),
-        Worker(client, task_queue=model_queue(queue), activities=of_models),
+        Worker(client, task_queue=f"{queue}-own", activities=own, interceptors=[losing]),
+        Worker(client, task_queue=f"{queue}-host", activities=own, interceptors=[losing]),
+        Worker(client, task_queue=browser_queue(queue), activities=shared, interceptors=[losing]),
+        Worker(client, task_queue=model_queue(queue), activities=of_models, interceptors=[losing]),
     ):
         yield queue
 

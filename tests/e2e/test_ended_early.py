@@ -1,0 +1,209 @@
+"""A run that is cancelled inside its send step sends nothing once that is said, and says what was sent."""
+
+import json
+import os
+import signal
+import threading
+from collections.abc import AsyncIterator, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+import pytest
+
+from demo.stage import Stage
+from replaywright.cli.resume import Wish, planned
+from replaywright.cli.starting import Order
+from replaywright.cli.taskfile import new_run_id
+from replaywright.cli.updates import require_going
+from replaywright.domain.tasks import bind_parameters, parse_task
+from replaywright.errors import InputInvalid
+from replaywright.settings import load_settings
+from tests.e2e.lab import FREEZE, Lab, until
+
+pytestmark = pytest.mark.slow
+
+SEND = 2
+_PAGE = """<!doctype html><title>Notes</title><label>Note <input id=field></label><button id=button>Save</button>
+<p id=said role=status></p><script>
+const field = document.getElementById('field'), said = document.getElementById('said');
+const store = () => fetch('/notes', {method: 'POST', body: JSON.stringify({note: field.value})})
+    .then(() => said.textContent = 'Stored');
+document.getElementById('button').onclick = store;
+</script>"""
+
+
+@dataclass
+class Notes:
+    """The site while it is served; it stores at once, and answers when it is `free` to."""
+
+    url: str = ""
+    stored: list[str] = field(default_factory=list)
+    free: threading.Event = field(default_factory=threading.Event)
+
+
+@contextmanager
+def served() -> Iterator[Notes]:
+    """The site on a free port of this machine."""
+    site = Notes()
+    site.free.set()
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.answer(_PAGE)
+
+        def do_POST(self) -> None:
+            site.stored.append(json.loads(self.rfile.read(int(self.headers["content-length"])))["note"])
+            site.free.wait()
+            self.answer("stored")
+
+        def answer(self, body: str) -> None:
+            content = body.encode()
+            self.send_response(200)
+            self.send_header("content-type", "text/html; charset=utf-8")
+            self.send_header("content-length", str(len(content)))
+            self.end_headers()
+            self.wfile.write(content)
+
+        def log_message(self, *_: object) -> None:
+            """Say nothing."""
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    site.url = f"http://127.0.0.1:{server.server_address[1]}/"
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    try:
+        yield site
+    finally:
+        site.free.set()
+        server.shutdown()
+        server.server_close()
+
+
+@pytest.fixture(scope="module")
+async def lab(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Lab]:
+    """A stage on which nothing is learned: the tasks declare their elements."""
+    with pytest.MonkeyPatch.context() as environment:
+        environment.delenv("REPLAYWRIGHT_MODEL", raising=False)
+        environment.setenv(FREEZE, str(tmp_path_factory.mktemp("lab") / "freeze"))
+        async with Stage(load_settings(), tell=lambda _text: None) as stage:
+            yield Lab(stage)
+
+
+def order_of(site: Notes, note: str) -> Order:
+    data: dict[str, Any] = {
+        "task": "save-note",
+        "url": site.url,
+        "parameters": {"note": {}},
+        "steps": [
+            {"action": "fill", "instruction": "the note", "target": {"label": "Note"}, "value": "{{note}}"},
+            {
+                "action": "click",
+                "instruction": "save",
+                "target": {"role": "button", "name": "Save"},
+                "effect": "commit",
+                "expect": [{"text_contains": "Stored"}],
+            },
+            {"action": "fill", "instruction": "the next note", "target": {"label": "Note"}, "value": "next"},
+        ],
+        "verify": [{"text_contains": "Stored"}],
+    }
+    task = parse_task(data, "test")
+    values = bind_parameters(task, {"note": note})
+    return Order(task, values, new_run_id(task, values))
+
+
+@pytest.mark.parametrize("point", ["held", "dispatched"])
+async def test_what_a_worker_held_that_wakes_up_after_the_run_was_cancelled_is_not_sent(lab: Lab, point: str) -> None:
+    await lab.served()
+    with served() as site:
+        order = order_of(site, point)
+        zombie = lab.stage.worker
+        await lab.frozen_at(zombie, point, SEND, order)
+        os.killpg(zombie.pid, signal.SIGSTOP)
+        await lab.stage.start_worker()
+        await lab.handle(order).cancel()
+        ending = await lab.follow(order)
+        lab.thaw(zombie)
+        zombie_log = lab.stage.worker_logs[-2]
+        await until("the one that woke up has given up", lambda: "as failed" in zombie_log.read_text())
+        found = await planned(lab.place, Wish(order.run_id))
+
+        assert (ending.status, ending.result.message) == ("cancelled", "the run was cancelled; step 3 was not sent")
+        assert [found.how(step) for step in range(3)] == ["ledger", "ledger", "perform"]
+        assert site.stored == []
+    os.killpg(zombie.pid, signal.SIGKILL)
+
+
+async def test_a_run_that_is_cancelled_while_its_request_is_held_sends_it_or_says_that_it_did_not(lab: Lab) -> None:
+    await lab.served()
+    with served() as site:
+        order = order_of(site, "race")
+        await lab.frozen_at(lab.stage.worker, "held", SEND, order)
+        await lab.handle(order).cancel()
+        lab.thaw(lab.stage.worker)
+        ending = await lab.follow(order)
+        stored = list(site.stored)
+        await until("no keeper is left", lambda: lab.sessions() == [])
+
+        assert ending.status == "cancelled"
+        [line] = ending.result.commits
+        assert (line.step, line.state) == (SEND, "done" if stored else "not_done")
+        assert site.stored == stored
+
+
+async def test_a_run_that_is_cancelled_after_its_request_left_says_that_it_was_sent(lab: Lab) -> None:
+    await lab.served()
+    with served() as site:
+        order = order_of(site, "answered")
+        await lab.frozen_at(lab.stage.worker, "permitted", SEND, order)
+        await until("the site has it", lambda: site.stored == ["answered"])
+        await lab.handle(order).cancel()
+        lab.thaw(lab.stage.worker)
+        ending = await lab.follow(order)
+
+        assert (ending.status, ending.result.message) == ("cancelled", "the run was cancelled; step 3 was sent")
+
+
+@pytest.mark.parametrize("is_killed", [False, True])
+async def test_a_run_that_is_cancelled_before_its_request_was_answered_is_in_doubt_and_stays_so_for_resume(
+    lab: Lab, *, is_killed: bool
+) -> None:
+    await lab.served()
+    with served() as site:
+        site.free.clear()
+        order = order_of(site, f"silent {is_killed}")
+        await lab.frozen_at(lab.stage.worker, "permitted", SEND, order)
+        await until("the site has it", lambda: len(site.stored) == 1)
+        await lab.handle(order).cancel()
+        if is_killed:
+            await lab.replace_worker()
+        else:
+            lab.thaw(lab.stage.worker)
+        ending = await lab.follow(order)
+        found = await planned(lab.place, Wish(order.run_id))
+
+        assert ending.status == "cancelled"
+        [line] = ending.result.commits
+        assert (line.step, line.state, line.left_at is not None) == (SEND, "in_doubt", True)
+        assert "step 3 is in doubt: it left at " in ending.result.message
+        assert [found.how(step) for step in range(3)] == ["ledger", "ledger", "doubt"]
+        assert len(site.stored) == 1
+
+
+async def test_a_resume_whose_worker_is_killed_while_it_asks_the_ledger_goes_on(lab: Lab) -> None:
+    await lab.served()
+    with served() as site:
+        order = order_of(site, "resumed")
+        await lab.frozen_at(lab.stage.worker, "located", SEND, order)
+        await lab.handle(order).terminate("by the test")
+        await lab.replace_worker()
+        found = await planned(lab.place, Wish(order.run_id))
+        await lab.frozen(lab.stage.worker, "answering", found.order)
+        await lab.replace_worker()
+        ending = await lab.follow(found.order)
+
+        assert ending.status == "done", ending.result.model_dump_json(exclude_defaults=True)
+        assert site.stored == ["resumed"]
+        with pytest.raises(InputInvalid, match=r"ended as done at .*: nothing to cancel; step 3 was sent"):
+            await require_going(lab.place, found.order.run_id, "cancel")

@@ -1,0 +1,63 @@
+"""`effect.stop`: what is told of a commit step whose run ends early, and what stays of it in the ledger."""
+
+import pytest
+
+from activities.commit import operation_of
+from activities.stopping import StopActivities
+from replaywright.domain.commit_lines import left_at
+from replaywright.domain.runs import ActionRequest, Stopped, StopRequest
+from tests.unit.staged import CLICK_SEND, Stage, request, run_activity
+
+
+async def armed(stage: Stage, *, left: bool) -> ActionRequest:
+    """An attempt that was begun, and of which something has `left` or not."""
+    asked = request(CLICK_SEND)
+    held = await stage.attachments.hold(asked.session, asked.epoch)
+    await held.gate.arm(operation_of(asked), within_ms=1_000, hold_safe=False)
+    await stage.intend(asked)
+    if left:
+        await held.gate.permit(operation_of(asked))
+        async with stage.gate.changed:
+            await stage.gate.tell(bytes_up=9, permitted_at=5.0)
+    return asked
+
+
+async def stopped(stage: Stage, asked: ActionRequest) -> Stopped:
+    now = asked.model_copy(update={"epoch": asked.epoch + 1})
+    told = StopRequest(action=now, session_id=asked.session.session_id, begun=asked.epoch)
+    return await run_activity(StopActivities(stage.attachments, stage.store).stop_step, told)
+
+
+async def state(stage: Stage, asked: ActionRequest) -> str:
+    scope = {"tenant": asked.tenant, "lineage": asked.lineage, "run_id": "", "content_key": ""}
+    return (await stage.store.look_up(**scope, fingerprint=asked.fingerprint)).state
+
+
+@pytest.mark.parametrize(
+    ("left", "answer", "kept"),
+    [
+        (False, Stopped(state="not_done"), "NOT_DONE"),
+        (True, Stopped(state="in_doubt", left_at=left_at(5.0)), "RESOLVING"),
+    ],
+)
+async def test_the_gate_is_cut_and_the_ledger_keeps_the_doubt_where_something_left(
+    left: bool, answer: Stopped, kept: str
+) -> None:
+    stage = Stage()
+    asked = await armed(stage, left=left)
+
+    told = [await stopped(stage, asked), await stopped(stage, asked)]
+
+    assert told == [answer, answer]
+    assert stage.gate.current is not None
+    assert stage.gate.current.phase == "cut"
+    assert await state(stage, asked) == kept
+
+
+async def test_without_a_browser_to_ask_an_open_intent_stays_in_doubt() -> None:
+    stage = Stage()
+    asked = await armed(stage, left=False)
+    stage.keepers.dead.add(asked.session.session_id)
+
+    assert await stopped(stage, asked) == Stopped(state="in_doubt")
+    assert await state(stage, asked) == "RESOLVING"
