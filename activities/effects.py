@@ -3,7 +3,6 @@
 import logging
 import time
 from dataclasses import dataclass
-from datetime import UTC, datetime
 
 from temporalio import activity
 
@@ -14,10 +13,11 @@ from activities.reconciling import ask_site, go_there, settle
 from activities.records import from_ledger, recording_of, settled_outcome
 from activities.sessions import Attachment, Attachments
 from replaywright.domain.actions import Effect, effect_of
+from replaywright.domain.durations import clock_of
 from replaywright.domain.evaluation import failing
 from replaywright.domain.fingerprints import content_key
 from replaywright.domain.observed import PredicateResult
-from replaywright.domain.outcomes import IN_FLIGHT, UNWITNESSED, Status, StepOutcome
+from replaywright.domain.outcomes import IN_FLIGHT, SENT_TWICE, UNWITNESSED, Status, StepOutcome
 from replaywright.domain.predicates import fill_predicate
 from replaywright.domain.probing import SiteProbe
 from replaywright.domain.proof import is_same_site
@@ -59,7 +59,7 @@ class Flight:
     """In seconds since 1970; 0 where nobody knows."""
 
     def __str__(self) -> str:
-        return f"it left at {datetime.fromtimestamp(self.left_at, UTC):%H:%M:%S} (UTC) and was not answered"
+        return f"it left at {clock_of(self.left_at)} (UTC) and was not answered"
 
 
 class EffectActivities:
@@ -249,7 +249,9 @@ class EffectActivities:
             return "not_seen"
         if asked.step.needs_witness and not await self._is_witnessed(request, before, held):
             return UNWITNESSED
-        return await self._done(asked, results, held.browser.url, "the live page shows the expected state", SEEN)
+        warnings = await self._sent_twice(request, before, held)
+        told = "the live page shows the expected state"
+        return await self._done(asked, results, held.browser.url, told, reason=SEEN, warnings=warnings)
 
     async def _is_witnessed(self, request: ResolveRequest, before: Known, held: Attachment) -> bool:
         """Whether what the page shows is not its own word alone: the site answered, or has sent the document."""
@@ -285,7 +287,8 @@ class EffectActivities:
         if finding.answer == "yes":
             if not request.adopted:
                 await go_there(held.browser, reconcile, asked)
-            return await self._done(asked, finding.results, finding.url, "the site shows it (reconcile)", "on_site")
+            warnings, told = await self._sent_twice(request, before, held), "the site shows it (reconcile)"
+            return await self._done(asked, finding.results, finding.url, told, reason="on_site", warnings=warnings)
         if finding.answer == "unknown" or flight is not None:
             return await self._unknown(request, flight, f"{reason}, and {said}")
         if asked.step.effect is Effect.IRREVERSIBLE:
@@ -311,8 +314,29 @@ class EffectActivities:
         )
         return None if known.entry is None else known.entry.probe
 
+    async def _sent_twice(self, request: ResolveRequest, before: Known, held: Attachment) -> tuple[str, ...]:
+        """Warn of what the keeper saw leave twice to the same address."""
+        for epoch in _attempts(request, before):
+            seen = await self._gate_of(request, held, epoch)
+            first: dict[tuple[str, str], float] = {}
+            for sent in () if seen is None else seen.sent:
+                if sent.is_safe or not sent.method:
+                    continue
+                earlier = first.setdefault((sent.method, sent.url), sent.sent_at)
+                if earlier != sent.sent_at:
+                    times = f"at {clock_of(earlier)} and, to the same address, again at {clock_of(sent.sent_at)} (UTC)"
+                    return (f"{SENT_TWICE}: {sent.method} {sent.url} was sent {times}",)
+        return ()
+
     async def _done(
-        self, asked: ActionRequest, results: tuple[PredicateResult, ...], url: str, told: str, reason: str
+        self,
+        asked: ActionRequest,
+        results: tuple[PredicateResult, ...],
+        url: str,
+        told: str,
+        *,
+        reason: str,
+        warnings: tuple[str, ...],
     ) -> Resolution:
         outcome = StepOutcome(
             status=Status.DONE,
@@ -321,6 +345,7 @@ class EffectActivities:
             effect=Effect.COMMIT,
             predicates=results,
             url=url,
+            warnings=warnings,
         )
         outcome = redacted_outcome(outcome, self._secrets)
         await self._store.record(recording_of(asked, outcome, trace={"resolved": told}))

@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
 
+from replaywright.domain.durations import clock_of
 from replaywright.domain.evaluation import failing
 from replaywright.domain.observed import PredicateResult
 from replaywright.domain.outcomes import SENT_TWICE, SERVER_ERROR, UNANSWERED, UNPROVEN, Proof, UnsafeRequest
@@ -122,9 +122,7 @@ def _answer_to(request: UnsafeRequest) -> str:
 
 
 def _sendings(request: UnsafeRequest) -> str:
-    first, second = (
-        datetime.fromtimestamp(at, UTC).strftime("%H:%M:%S.%f")[:-3] for at in (request.equal_sent_at, request.sent_at)
-    )
+    first, second = clock_of(request.equal_sent_at), clock_of(request.sent_at)
     return f"{request.method} {request.url} was sent at {first} and, the same again, at {second} (UTC)"
 
 

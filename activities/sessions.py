@@ -34,7 +34,14 @@ from replaywright.domain.sessions import (
     SessionRef,
     Wear,
 )
-from replaywright.errors import Fenced, NoPlace, PolicyBlocked, ReplaywrightError, SessionLost, StoreUnavailable
+from replaywright.errors import (
+    Fenced,
+    NoPlace,
+    PolicyBlocked,
+    ReplaywrightError,
+    SessionLost,
+    StoreUnavailable,
+)
 from replaywright.killpoints import hit_run
 from replaywright.ports import (
     Browsers,
@@ -48,6 +55,12 @@ from replaywright.ports import (
 )
 
 _log = logging.getLogger("replaywright.sessions")
+
+LEAVE_MS = 2_000
+"""How long pages may take to be left when their run is over."""
+LEFT_MS = 3_000
+"""How long what they send then may take to be answered."""
+_LEFT_AGAIN_S = 0.05
 
 RENEW_EVERY_S = 5.0
 KEEPING_S = 3.0
@@ -260,6 +273,32 @@ class Attachments:
                     _log.warning("session %s is lost: %s", held.ref.session_id, exc)
                     await self.drop(held.ref.session_id, held.epoch)
 
+    async def leave(self, session_id: str) -> None:
+        """Leave the pages of a session that this process holds, and wait until what they send then is answered.
+
+        Some pages send only when they are left. The wait is bounded, and told in the log where it was too short.
+        """
+        held = self._held.get(session_id)
+        if held is None:
+            return
+        try:
+            if not await self._left(held):
+                _log.warning("session %s: what its pages sent as they were left was not answered in time", session_id)
+        except SessionLost as exc:  # it is gone, or its gate is closed and stays so
+            _log.info("the pages of session %s were not left: %s", session_id, exc)
+
+    async def _left(self, held: Attachment) -> bool:
+        op_id = f"leaving/{uuid.uuid4().hex}"
+        await held.gate.arm(op_id, within_ms=LEAVE_MS + LEFT_MS, hold_safe=False)
+        await held.gate.permit(op_id)
+        is_left = await held.browser.leave(LEAVE_MS)
+        ends = time.monotonic() + LEFT_MS / 1000
+        while (await held.gate.wait_held(op_id, 0)).in_flight:
+            if time.monotonic() > ends:
+                return False
+            await asyncio.sleep(_LEFT_AGAIN_S)
+        return is_left
+
     async def drop(self, session_id: str, epoch: int | None = None) -> None:
         """Let go of a session without ending it; with an epoch only if it is that one which holds it."""
         async with self._locks[session_id]:
@@ -352,6 +391,8 @@ class SessionActivities:
         """End the browser and its keeper; nothing happens when they are gone."""
         async with heartbeats("closing"):
             refused = await self._refused_in(request.session)
+            if request.is_over:
+                await self._attachments.leave(request.session.session_id)
             await self._give_back(request.session, is_over=request.is_over)
         if (told := request.recycling) is not None:
             line = {"kind": "browser", "sequence": told.sequence, "why": told.why, "kept": told.kept}

@@ -45,8 +45,10 @@ ASSUMED = "assumed_done"
 """Reason, and warning, of a step that counts as done because its task says so, not because anybody knows."""
 RETRIED = "retried_in_doubt"
 """Warning of a step that was performed again although it may have taken effect before."""
-ACTED_IN = (NOTHING_LEFT, NOT_ON_SITE)
-"""Reasons of resolutions of steps whose attempt may have given input to the page that is there."""
+BY_PERSON = "person"
+"""Reason of a step of which a person has said what became of it."""
+ACTED_IN = (NOTHING_LEFT, NOT_ON_SITE, RETRIED, BY_PERSON)
+"""Reasons of steps that did not take effect, and whose attempt may have acted in the page that is there."""
 UNKNOWN_WARNINGS = (ASSUMED, RETRIED, INTEGRITY)
 """What these warnings begin with."""
 
@@ -172,10 +174,12 @@ class Doubts:
         outcome = await attempt.perform()
         if outcome.reason != AWAITED:
             return outcome
+        self._go_on()
         self.board.doing = f"{attempt.title}: {attempt.waits_for}"
         self.show()
         outcome = await attempt.await_request(outcome)
         if outcome.left and outcome.status is Status.UNMET:
+            self._go_on()
             try:
                 await self.leave()
             except TaskFailed as failure:
@@ -216,8 +220,8 @@ class Doubts:
         fenced = attempt.request()
         attempt.after_loss()
         if resolution.verdict == "undecidable":
-            return await self._undecidable(attempt, fenced, resolution.reason)
-        if resolution.reason in ACTED_IN and self._is_in_its_browser(doubt):
+            resolution = await self._undecidable(attempt, fenced, resolution.reason)
+        if resolution.verdict == "not_done" and resolution.reason in ACTED_IN and self._is_in_its_browser(doubt):
             await self.leave()
         return resolution
 
@@ -231,6 +235,7 @@ class Doubts:
                 return resolution
             self.board.doing = f"{attempt.title}: {resolution.reason}; asked again until {over:%H:%M:%S} (UTC)"
             self.show()
+            self._go_on()
             pause = min(policies.ASK_AGAIN * asked, policies.ASK_AGAIN_MOST, max(over - workflow.now(), timedelta()))
             await workflow.sleep(pause, summary=f"step {attempt.sequence + 1} is in flight")
             asked += 1
@@ -314,7 +319,7 @@ class Doubts:
         if verdict.verdict == "abandon":
             raise TaskFailed("abandoned", f"{who} abandoned the step in doubt: {verdict.why}")
         if verdict.verdict in ("not_done", "retry"):
-            return Resolution(verdict="not_done", reason="person")
+            return Resolution(verdict="not_done", reason=BY_PERSON)
         return Resolution(
             verdict="done",
             reason="person",

@@ -1,7 +1,7 @@
-"""Lengths of time as people write them: `30s`, `15min`, `12h`, `7d`, `2w`."""
+"""Lengths of time as people write them: `30s`, `15min`, `12h`, `7d`, `2w`; and times of day."""
 
 import re
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 
 _WRITTEN = re.compile(r"(\d{1,5})\s*(min|[smhdw])")
 _SECONDS = {"s": 1, "m": 60, "min": 60, "h": 3600, "d": 86_400, "w": 7 * 86_400}
@@ -20,3 +20,8 @@ def written_duration(duration: timedelta) -> str:
         if seconds and seconds % _SECONDS[unit] == 0:
             return f"{seconds // _SECONDS[unit]}{unit}"
     return f"{seconds}s"
+
+
+def clock_of(at: float) -> str:
+    """Write when something was, in seconds since 1970, as the time of its day (UTC) to the millisecond."""
+    return datetime.fromtimestamp(at, UTC).strftime("%H:%M:%S.%f")[:-3]

@@ -590,7 +590,7 @@ def pauses(monkeypatch: pytest.MonkeyPatch) -> list[float]:
 
 
 async def asked_site(stage: Stage, *answers: SiteAnswer | ReplaywrightError, **more: Any) -> Resolution:
-    """The resolution in a rebuilt browser, of a step of which only the site can tell, and that has nothing in flight."""
+    """The resolution in a rebuilt browser, of a step with nothing in flight, of which only the site can tell."""
     await stage.intend(ASKING)
     stage.site.answers = list(answers)
     return await resolved(stage, asked=ASKING, adopted=False, **{"answered": True, **more})
@@ -661,7 +661,12 @@ async def test_what_a_dead_keeper_has_written_decides_what_is_in_flight(stage: S
     gate = stage.keepers.gates["browser-of-the-attempt"]
     sent = SentRequest("POST", "https://mail.example/send", sent_at=1_700_000_000.0)
     seen = GateSeen(operation_of(ASKING), 1, "permitted", bytes_up=9, sent=(sent,))
-    asked = {"asked": ASKING, "adopted": False, "doubted_session": "browser-of-the-attempt", "is_patient": True}
+    asked: dict[str, Any] = {
+        "asked": ASKING,
+        "adopted": False,
+        "doubted_session": "browser-of-the-attempt",
+        "is_patient": True,
+    }
 
     verdicts = []
     for known in (seen, replace(seen, sent=(replace(sent, status=202, answered_at=1_700_000_001.0),))):
@@ -671,7 +676,7 @@ async def test_what_a_dead_keeper_has_written_decides_what_is_in_flight(stage: S
         verdicts.append((resolution.verdict, resolution.left_at))
 
     assert verdicts == [("in_flight", 1_700_000_000.0), ("not_done", 0.0)]
-    assert "left at 22:13:20 (UTC) and was not answered" in str(Flight(1_700_000_000.0))
+    assert "left at 22:13:20.000 (UTC) and was not answered" in str(Flight(1_700_000_000.0))
 
 
 async def test_nothing_left_a_browser_whose_dead_keeper_has_written_of_no_byte(stage: Stage) -> None:
