@@ -57,10 +57,10 @@ lock: $(INSTALLED) ## resolve the newest allowed versions into requirements.lock
 			--output-file=bench/requirements/$$name.txt bench/requirements/$$name.in || exit 1; \
 	done
 
-chaos: setup ## stop, kill and cut off every part at every point, about ten minutes; the site says what it was sent
+chaos: setup ## stop, kill and cut off every part at every point, about twelve minutes; the site says what it was sent
 	$(BIN)/python -m bench.chaos $(ARGS)
 
-chaos-long: setup ## the same, every point under every fault five times: 765 runs, about an hour
+chaos-long: setup ## the same, every point under every fault five times: 935 runs, about an hour
 	$(BIN)/python -m bench.chaos --long $(ARGS)
 
 truth: setup ## pages that act late, again or by themselves, under every fault at every point: what a run says against what the site has

@@ -1,7 +1,7 @@
 """Kill, freeze and cut off every part at every point, and ask the site what it was sent.
 
-    make chaos                                       about ten minutes
-    make chaos-long                                  17 points × 9 faults × 5, about an hour
+    make chaos                                       about twelve minutes
+    make chaos-long                                  17 points × 11 faults × 5, about an hour
     python -m bench.chaos --seed 7 --points held,acted --faults zombie --runs 4
     python -m bench.chaos --regular-steps            every step a regular activity
 

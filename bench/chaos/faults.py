@@ -1,13 +1,15 @@
-"""The nine faults. Each meets a worker that has just stopped itself at a kill point, and ends what it began."""
+"""The eleven faults. Each meets a worker that has just stopped itself at a kill point, and ends what it began."""
 
 import asyncio
 import contextlib
 import os
 import random
 import signal
+import time
 from collections.abc import Callable, Coroutine
 from typing import Any
 
+from bench.chaos.append_only import cut_last_second
 from bench.chaos.lane import Lane, Served
 from replaywright.stack.redis import ask_redis
 
@@ -80,6 +82,33 @@ async def _partition(_lane: Lane, worker: Served, _drawn: random.Random) -> None
     worker.temporal.mend()
 
 
+async def _everything(lane: Lane, _worker: Served, drawn: random.Random) -> None:
+    await _kill_everything(lane)
+    await _start_everything(lane, drawn)
+
+
+async def _everything_everysec(lane: Lane, _worker: Served, drawn: random.Random) -> None:
+    killed_at = int(time.time())
+    await _kill_everything(lane)
+    cut_last_second(lane.redis_folder, killed_at, drawn)
+    await _start_everything(lane, drawn)
+
+
+async def _kill_everything(lane: Lane) -> None:
+    """Kill all that the lane has on this host at once; who could still act on the loss of a server, first."""
+    children = [*(worker.child for worker in lane.workers), lane.redis.child, lane.temporal.child]
+    for child in children:
+        child.kill()
+    lane.kill_browsers()
+    await asyncio.gather(*(child.ended_within(_ENDED_S) for child in children))
+
+
+async def _start_everything(lane: Lane, drawn: random.Random) -> None:
+    await asyncio.sleep(drawn.uniform(*AWAY_S))
+    await asyncio.gather(lane.start_redis(), lane.start_temporal())
+    await lane.fill_up()
+
+
 FAULTS: dict[str, Strike] = {
     "worker": _worker,
     "worker_group": _worker_group,
@@ -90,4 +119,6 @@ FAULTS: dict[str, Strike] = {
     "zombie": _zombie,
     "temporal_killed": _temporal_killed,
     "partition": _partition,
+    "everything": _everything,
+    "everything_everysec": _everything_everysec,
 }

@@ -26,7 +26,7 @@ from replaywright.keeper.protocol import SessionRecord
 from replaywright.settings import Settings
 from replaywright.stack import Child, free_port, start_child, start_worker, stop_worker
 from replaywright.stack.keyring import new_key
-from replaywright.stack.redis import RedisServer, provide_redis, start_redis
+from replaywright.stack.redis import RedisServer, ask_redis, provide_redis, start_redis
 from replaywright.stack.services import settings_environment
 from replaywright.stack.temporal import TemporalServer, provide_temporal, start_temporal
 from replaywright.testing.grants import allow_loopback
@@ -39,7 +39,6 @@ APART = ("workflow", "browser", "browser", "model", "model")
 _READY_S = 60
 _WORKER_READY_S = 180
 """A machine that does other work as well may need so long to start several workers at once."""
-_DRAINED_S = 20
 
 
 @dataclass
@@ -177,7 +176,13 @@ class Lane:
         earlier: RedisServer | None = getattr(self, "redis", None)
         port = free_port() if earlier is None else urlsplit(earlier.url).port
         log = self.home / "log" / "redis.log"
-        self.redis = await start_redis(provide_redis().path, folder=self.home / "redis", log=log, port=port)
+        self.redis = await start_redis(provide_redis().path, folder=self.redis_folder, log=log, port=port)
+        await ask_redis(self.redis.url, ("CONFIG", "SET", "aof-timestamp-enabled", "yes"))
+
+    @property
+    def redis_folder(self) -> Path:
+        """Where it has its append-only file, dated by the second."""
+        return self.home / "redis"
 
     async def start_temporal(self) -> None:
         """Start it, or start it again from its file, where it was."""

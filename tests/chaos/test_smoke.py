@@ -9,7 +9,7 @@ from replaywright.settings import load_settings
 SEED = 5
 RUNS = 17
 LANES = 4
-LAST = ("zombie", "partition", "redis_hung")
+LAST = ("zombie", "partition", "redis_hung", "everything", "everything_everysec")
 """Faults that take long by themselves: begun first, so that nothing waits for them in the end."""
 
 pytestmark = pytest.mark.slow
