@@ -7,6 +7,8 @@ from typing import Literal
 Ending = Literal["answer", "cut", "status", "error_page", "loop"]
 GATE = ("located", "armed", "intended", "given", "held", "dispatched", "permitted", "acted", "recorded")
 """Kill points of a commit step, in their order."""
+BY_KEY = tuple(point for point in GATE if point != "given")
+"""Those of a press of keys."""
 UNHELD = ("located", "armed", "intended", "given")
 """Those that a step comes to of which nothing reaches the gate."""
 
@@ -96,7 +98,7 @@ _ONES = (
         "own-beacons-fill",
         "the same, lost in the fill",
         "own_beacons",
-        points=("located", "given", "acted"),
+        points=("given", "acted"),
         sequence=1,
     ),
     Behaviour("contained", "a probe that another one's value contains", "fetch", decoy=True),
@@ -120,7 +122,7 @@ _ONES = (
     Behaviour("new-tab", "a form that opens a new tab", "new_tab"),
     Behaviour("popup", "a popup that sends", "popup"),
     Behaviour("autosave-input", "saves on input", "autosave_input", action="fill", sequence=1),
-    Behaviour("autosave-change", "saves on change", "autosave_change", action="leave"),
+    Behaviour("autosave-change", "saves on change", "autosave_change", action="leave", points=BY_KEY),
     Behaviour("autosave-debounce", "saves 1.5 s after the last input", "autosave_debounce", action="fill", sequence=1),
     Behaviour(
         "optimistic", "'Message sent', and the site answers 500", "optimistic", Site(stores=False, ends="status")
