@@ -45,7 +45,9 @@ class Behaviour:
     action: Literal["click", "open", "fill", "leave"] = "click"
     """What commits: a press of the button, a press of the link, filling the field, or leaving it by Tab."""
     sends: bool = True
-    """Whether the page sends anything at all."""
+    """Whether the page sends anything at all, before it is given up."""
+    is_too_late: bool = False
+    """Whether it sends later than the task waits for."""
     own: int = 1
     """How often the page itself sends for one press, without any fault."""
     warns: str = ""
@@ -85,6 +87,16 @@ _ONES = (
     _late(2.5),
     _late(5),
     _late(12, is_long=True),
+    Behaviour(
+        "too-late",
+        "the request 60 s later, which is not waited for",
+        "late",
+        delay_ms=60_000,
+        sends=False,
+        is_too_late=True,
+        points=UNHELD,
+        is_long=True,
+    ),
     Behaviour("beacon-on-leaving", "sendBeacon on pagehide, 'Message sent' at once", "beacon_on_leaving"),
     Behaviour("service-worker-late", "a service worker sends after 4 s", "service_worker_late", delay_ms=4_000),
     Behaviour("service-worker-retries", "a service worker keeps and sends it again", "service_worker_retries"),
