@@ -7,6 +7,8 @@ from typing import Literal
 Ending = Literal["answer", "cut", "status", "error_page", "loop"]
 GATE = ("located", "armed", "intended", "given", "held", "dispatched", "permitted", "acted", "recorded")
 """Kill points of a commit step, in their order."""
+BY_KEY = tuple(point for point in GATE if point != "given")
+"""Those of a press of keys."""
 UNHELD = ("located", "armed", "intended", "given")
 """Those that a step comes to of which nothing reaches the gate."""
 
@@ -43,7 +45,9 @@ class Behaviour:
     action: Literal["click", "open", "fill", "leave"] = "click"
     """What commits: a press of the button, a press of the link, filling the field, or leaving it by Tab."""
     sends: bool = True
-    """Whether the page sends anything at all."""
+    """Whether the page sends anything at all, before it is given up."""
+    is_too_late: bool = False
+    """Whether it sends later than the task waits for."""
     own: int = 1
     """How often the page itself sends for one press, without any fault."""
     warns: str = ""
@@ -83,6 +87,16 @@ _ONES = (
     _late(2.5),
     _late(5),
     _late(12, is_long=True),
+    Behaviour(
+        "too-late",
+        "the request 60 s later, which is not waited for",
+        "late",
+        delay_ms=60_000,
+        sends=False,
+        is_too_late=True,
+        points=UNHELD,
+        is_long=True,
+    ),
     Behaviour("beacon-on-leaving", "sendBeacon on pagehide, 'Message sent' at once", "beacon_on_leaving"),
     Behaviour("service-worker-late", "a service worker sends after 4 s", "service_worker_late", delay_ms=4_000),
     Behaviour("service-worker-retries", "a service worker keeps and sends it again", "service_worker_retries"),
@@ -96,7 +110,7 @@ _ONES = (
         "own-beacons-fill",
         "the same, lost in the fill",
         "own_beacons",
-        points=("located", "given", "acted"),
+        points=("given", "acted"),
         sequence=1,
     ),
     Behaviour("contained", "a probe that another one's value contains", "fetch", decoy=True),
@@ -120,7 +134,7 @@ _ONES = (
     Behaviour("new-tab", "a form that opens a new tab", "new_tab"),
     Behaviour("popup", "a popup that sends", "popup"),
     Behaviour("autosave-input", "saves on input", "autosave_input", action="fill", sequence=1),
-    Behaviour("autosave-change", "saves on change", "autosave_change", action="leave"),
+    Behaviour("autosave-change", "saves on change", "autosave_change", action="leave", points=BY_KEY),
     Behaviour("autosave-debounce", "saves 1.5 s after the last input", "autosave_debounce", action="fill", sequence=1),
     Behaviour(
         "optimistic", "'Message sent', and the site answers 500", "optimistic", Site(stores=False, ends="status")

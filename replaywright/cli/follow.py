@@ -29,6 +29,8 @@ _SILENCE_S = 3.0
 _AWAY_S = 10.0
 """A server that could not be reached for this long counts as gone."""
 _PASSING = frozenset({RPCStatusCode.UNAVAILABLE, RPCStatusCode.DEADLINE_EXCEEDED, RPCStatusCode.CANCELLED})
+_BROKEN = "transport error"
+"""What the client says of a connection that ended while it waited for the answer; the status is `unknown` then."""
 
 Status: TypeAlias = End | Literal["waiting"]
 
@@ -154,7 +156,7 @@ async def _settled(task: "asyncio.Task[Ending]") -> Ending | None:
     except RPCError as exc:
         if exc.status is RPCStatusCode.NOT_FOUND:
             raise InputInvalid(f"the run is not on this Temporal server any more: {exc.message}") from exc
-        if exc.status not in _PASSING:
+        if exc.status not in _PASSING and exc.message != _BROKEN:
             raise StackFailed(f"Temporal refuses to say how the run ended: {exc.message}") from exc
         return None
 
