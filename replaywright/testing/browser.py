@@ -218,7 +218,8 @@ class FakeBrowserSession:
         return True
 
     async def _with_late(self, request: UnsafeRequest) -> Evidence:
-        has_passed = self.site.gate is None or await self.site.gate.passes()
+        gate = self.site.gate
+        has_passed = gate is None or await gate.passes(url=request.url, status=request.status)
         return self._last.model_copy(update={"requests": (*self._last.requests, request)}) if has_passed else self._last
 
     async def release(self, downloads: Sequence[Download]) -> None:
@@ -392,7 +393,8 @@ class FakeBrowserSession:
         sends = () if element_id is None else self._elements[element_id].sends
         self.unanswered = sends
         try:
-            has_passed = not sends or self.site.gate is None or await self.site.gate.passes()
+            gate = self.site.gate
+            has_passed = not sends or gate is None or await gate.passes(url=sends[0].url, status=sends[0].status)
         finally:
             self.unanswered = ()
         if not has_passed:

@@ -7,6 +7,7 @@ from tests.mutants.stacks import STACKS
 
 _ACTIONS = "tests/unit/test_activities_actions.py::"
 _EFFECTS = "tests/unit/test_activities_effects.py::"
+_AWAITING = "tests/unit/test_activities_awaiting.py::"
 _PROBING = "tests/unit/test_activities_probing.py::"
 _SESSIONS = "tests/unit/test_activities_sessions.py::"
 _GATE = "tests/unit/test_activities_gate.py::"
@@ -44,8 +45,8 @@ WORKFLOW = (
         "a page acted in twice",
         "a page that an attempt may have acted in is left for a new browser",
         "workflows/doubts.py",
-        "if resolution.reason in ACTED_IN and self._is_in_its_browser(doubt):",
-        "if resolution.reason in () and self._is_in_its_browser(doubt):",
+        "resolution.reason in ACTED_IN and self._is_in_its_browser(doubt):",
+        "resolution.reason in () and self._is_in_its_browser(doubt):",
         ("tests/workflows/test_doubts.py::test_only_dispatches_count_as_rounds",),
     ),
     Mutant(
@@ -457,8 +458,8 @@ ACTIVITIES = (
         "4xx intent not taken back",
         "an intent that certainly led to nothing is taken back",
         "activities/performance.py",
-        "            await self._actions.release(self._request, why)\n",
-        "            assert why\n",
+        "        if self._commit.has_intent:\n            await self._actions.release(self._request, why)\n",
+        "        assert why\n",
         (
             _ACTIONS + _SERVER_SAYS_NO,
             _ACTIONS + "test_a_commit_that_nothing_shows_is_a_failure_and_its_intent_is_taken_back",
@@ -507,6 +508,54 @@ ACTIVITIES = (
 )
 
 RESOLVING = (
+    Mutant(
+        "the page's own word believed",
+        "a declared commit needs a witness beside the page that it acted in",
+        "activities/performance.py",
+        "        if fault is None and self._is_unwitnessed(report):",
+        "        if fault is None and not report:",
+        (_AWAITING + "test_the_page_s_own_word_is_no_witness_and_nothing_that_left_is_certainly_not_done",),
+    ),
+    Mutant(
+        "late requests not waited for",
+        "a step that nobody has told of yet is not judged before its request had its time",
+        "activities/awaiting.py",
+        "            if self._is_enough(report) or left_ms <= 0:",
+        "            if self._is_enough(report) or left_ms > 0 or left_ms <= 0:",
+        (_AWAITING + "test_a_request_that_comes_late_is_waited_for_and_recorded_with_its_delay",),
+    ),
+    Mutant(
+        "pages not left",
+        "what a page sends only as it is left is sent before anybody says that nothing was",
+        "activities/awaiting.py",
+        "            await self.browser.leave(LEAVE_MS)\n",
+        "            assert left_at\n",
+        (_AWAITING + "test_what_a_page_sends_as_it_is_left_is_its_request_and_a_replay_leaves_at_once",),
+    ),
+    Mutant(
+        "gate opened behind a step that sent nothing",
+        "the gate of a page that may still be about to send stays closed",
+        "activities/performance.py",
+        "        self._departure = departure = await commit.shut()\n",
+        "        self._departure = departure = await commit.open()\n",
+        (_AWAITING + "test_the_page_s_own_word_is_no_witness_and_nothing_that_left_is_certainly_not_done",),
+    ),
+    Mutant(
+        "absence believed while something is in flight",
+        "a site that has not answered yet does not say that it has not acted",
+        "activities/effects.py",
+        '        if finding.answer == "unknown" or flight is not None:',
+        '        if finding.answer == "unknown":',
+        (_EFFECTS + "test_what_may_be_in_flight_is_not_absent_because_the_site_does_not_show_it",),
+    ),
+    Mutant(
+        "the black box on disk not read",
+        "nobody is asked what a keeper that was killed has written down",
+        "activities/effects.py",
+        "            if not left.nothing_left:\n                return None\n",
+        "            if left:\n                return None\n",
+        (_EFFECTS + "test_nothing_left_a_browser_whose_dead_keeper_has_written_of_no_byte",),
+    ),
     Mutant(
         "blank page adopted",
         "a browser whose page is gone is not taken for one that shows where the run was",
@@ -575,8 +624,8 @@ RESOLVING = (
         "black box not asked",
         "a lost worker is no reason to ask a person while the keeper lives",
         "activities/effects.py",
-        "        if not request.adopted or not attempts:\n            return None\n        held =",
-        "        if request.action:\n            return None\n        held =",
+        "        if not attempts:\n            return None\n        if not request.adopted:",
+        "        if request.action:\n            return None\n        if not request.adopted:",
         (_EFFECTS + _HELD,),
     ),
     Mutant(
@@ -625,8 +674,8 @@ RESOLVING = (
         "proposed probe believed that there is nothing",
         "only a page that is asked for just this thing says that it was not done, if nobody but a model says so",
         "activities/effects.py",
-        '            case "no" if proposed is not None and not proposed.asks_by_name:',
-        '            case "no" if proposed is not None and not proposed.url:',
+        "        if proposed is not None and not proposed.asks_by_name:",
+        "        if proposed is not None and not proposed.url:",
         (_PROBING + "test_that_a_list_does_not_show_it_is_for_a_person_when_only_a_model_says_where_to_look",),
     ),
     Mutant(

@@ -1,0 +1,100 @@
+"""A step with consequences is done when somebody other than its own page says so: late, as it is left, or never."""
+
+import pytest
+
+from replaywright.domain.actions import Effect
+from replaywright.domain.outcomes import Status, StepOutcome, UnsafeRequest
+from replaywright.domain.runs import ActionRequest
+from replaywright.testing.browser import FakeElement
+from tests.unit.staged import COMPOSE, HELP, POST, Stage, of_run, request, step
+
+SAYS_SENT = step("click", "the send button", effect="commit", expect=[{"text_contains": "Message sent"}])
+
+
+@pytest.fixture
+def stage() -> Stage:
+    """A page that says "Message sent" at once, and has sent nothing by then."""
+    staged = Stage()
+    staged.site.pages[COMPOSE].elements["help"] = FakeElement(HELP, shows="Message sent")
+    return staged
+
+
+def asked(effect: Effect = Effect.COMMIT, **fields: object) -> ActionRequest:
+    wanted = SAYS_SENT.model_copy(update={"effect": effect, **fields})
+    return request(wanted, proposed=HELP).model_copy(update={"late_ms": 1_000})
+
+
+async def test_a_request_that_comes_late_is_waited_for_and_recorded_with_its_delay(stage: Stage) -> None:
+    stage.site.late = [POST]
+
+    outcome = await stage.perform(asked())
+
+    [entry] = await stage.versions(outcome)
+    assert (outcome.status, outcome.told_by, outcome.left) == (Status.DONE, "answer", False)
+    assert [(str(sending.kind.path), sending.via) for sending in entry.sends] == [("/send", "page")]
+    assert await stage.state(asked()) == "COMMITTED"
+
+
+async def test_the_page_s_own_word_is_no_witness_and_nothing_that_left_is_certainly_not_done(stage: Stage) -> None:
+    outcome = await stage.perform(asked().model_copy(update={"late_ms": 0}))
+
+    assert (outcome.status, outcome.reason, outcome.left) == (Status.UNMET, "nothing_sent", True)
+    assert "late_ms" in outcome.message
+    assert await stage.state(asked()) == "NOT_DONE"
+    assert stage.gate.current is not None
+    assert stage.gate.current.is_closed  # the page may still be about to send
+
+
+async def test_what_a_page_sends_as_it_is_left_is_its_request_and_a_replay_leaves_at_once(stage: Stage) -> None:
+    beacon = UnsafeRequest(method="POST", url=POST.url, kind="beacon", sent_at=4e9)
+    stage.site.leaving = [beacon]
+    first = await stage.perform(asked().model_copy(update={"late_ms": 0}))
+    [entry] = await stage.versions(first)
+
+    assert (first.status, first.told_by, first.left) == (Status.DONE, "sent", True)
+    assert [sending.via for sending in entry.sends] == ["leaving"]
+
+
+async def test_late_and_refused_by_the_site_it_was_not_done(stage: Stage) -> None:
+    stage.site.late = [POST.model_copy(update={"status": 422})]
+
+    outcome = await stage.perform(asked())
+
+    assert (outcome.status, outcome.reason) == (Status.UNMET, "server_error")
+    assert await stage.state(asked()) == "NOT_DONE"
+
+
+async def test_what_is_not_answered_is_in_doubt_and_its_gate_stays_as_it_is(stage: Stage) -> None:
+    stage.site.late = [POST.model_copy(update={"status": 0})]
+
+    outcome = await stage.perform(asked().model_copy(update={"late_ms": 0}))
+
+    assert (outcome.status, outcome.reason) == (Status.IN_DOUBT, "unanswered")
+    assert await stage.state(asked()) == "DISPATCHED"
+    assert stage.gate.current is not None
+    assert not stage.gate.current.is_closed
+
+
+async def test_evidence_page_takes_the_page_s_word_and_the_outcome_says_so(stage: Stage) -> None:
+    outcome = await stage.perform(asked(evidence="page"))
+
+    assert (outcome.status, outcome.told_by) == (Status.DONE, "page")
+
+
+async def test_a_recorded_late_request_is_waited_for_in_a_step_that_nobody_declared(stage: Stage) -> None:
+    stage.site.late = [POST]
+    first = asked()
+    await stage.learn(first)
+    undeclared = first.model_copy(
+        update={"step": SAYS_SENT.model_copy(update={"effect": None}), "proposed": None, "lineage": "l2"}
+    )
+    stage.site.late = [POST]
+
+    outcome: StepOutcome = await stage.perform(of_run("r2", undeclared))
+
+    assert outcome.status is Status.DONE
+
+
+def test_a_witness_is_not_given_up_for_what_cannot_be_undone() -> None:
+    with pytest.raises(ValueError, match="a page's own word is only enough for effect: commit"):
+        step("click", "pay", effect="irreversible", evidence="page")
