@@ -134,7 +134,8 @@ class DepartureLog:
         self._size = 0
         self._is_over = path is None
         """Whether nothing is written any more."""
-        self._is_synced = True
+        self._synced_size = 0
+        """How much of it is on the disk."""
         self._syncing = ThreadPoolExecutor(1, "departures")
 
     def begin(self, line: Begun) -> None:
@@ -163,7 +164,6 @@ class DepartureLog:
             self._is_over, line = True, Full()
         data = line.model_dump_json().encode() + b"\n"
         self._size += len(data)
-        self._is_synced = False
         try:
             is_written = os.write(fd, data) == len(data)
         except OSError:
@@ -175,13 +175,14 @@ class DepartureLog:
 
         In a thread, as a busy disk takes seconds, in which this process could not say that it lives.
         """
-        if self._is_synced or self._fd is None:
+        size = self._size
+        if self._synced_size == size or self._fd is None:
             return True
-        self._is_synced = True
         try:
             await asyncio.get_running_loop().run_in_executor(self._syncing, os.fsync, self._fd)
         except OSError:
             return self._give_up()
+        self._synced_size = max(self._synced_size, size)
         return True
 
     def close(self, *, deletes: bool) -> None:
