@@ -183,6 +183,7 @@ def _attempt(number: int, line: Mapping[str, Any], outcome: StepOutcome, step: M
         found=how_found(outcome.lookup, from_ledger=outcome.from_ledger, already_done=outcome.already_done),
         lookup=outcome.lookup,
         proof=outcome.proof,
+        told_by=outcome.told_by,
         evidence=outcome.evidence,
         expected=expectations(outcome.predicates, step.get("expect") or ()),
         warnings=outcome.warnings,

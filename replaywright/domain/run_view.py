@@ -167,6 +167,8 @@ class Attempt(Record):
     """How its element was found, in few words; empty for a step on the page as a whole."""
     lookup: Lookup = Lookup()
     proof: Proof | None = None
+    told_by: str = ""
+    """Who told that a step with consequences took effect: see `StepOutcome.told_by`."""
     evidence: Evidence = Evidence()
     expected: tuple[Expected, ...] = ()
     warnings: tuple[str, ...] = ()

@@ -87,6 +87,14 @@ _PROOFS: Final[Mapping[str, str]] = {
 }
 
 
+_WITNESSES: Final[Mapping[str, str]] = {
+    "answer": "the site answered its request",
+    "document": "a page that was loaded after it, or a response, shows it",
+    "sent": "a beacon, a message or a request to another site left",
+    "page": "only the page that it acted in (evidence: page)",
+}
+
+
 def clean(value: Any) -> Any:
     """A text without what could move, hide or turn round what stands beside it; anything else as it is.
 
@@ -277,6 +285,7 @@ FILTERS: Final[Mapping[str, Any]] = {
     "coded": coded,
     "stands_out": stands_out,
     "proof": lambda proof: _PROOFS[proof.value],
+    "witness": lambda told_by: _WITNESSES[told_by],
     "sign": lambda tone: _SIGNS.get(tone, "•"),
     "size": size,
     "spaced": lambda text: text.replace("_", " "),

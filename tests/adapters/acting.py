@@ -8,7 +8,7 @@ from activities.sessions import Attachments
 from activities.vault import Vault
 from replaywright.browser.session import ChromiumSession
 from replaywright.domain.entries import ActionCacheEntry
-from replaywright.domain.outcomes import StepOutcome
+from replaywright.domain.outcomes import AWAITED, StepOutcome
 from replaywright.domain.runs import ActionRequest, Resolution, ResolveRequest
 from replaywright.testing.keepers import FakeKeepers
 from replaywright.testing.steps import FakeStepStore
@@ -55,8 +55,12 @@ class Acting:
         return request(wanted, self._sequence, **scope)
 
     async def perform(self, asked: ActionRequest) -> StepOutcome:
+        """The whole attempt: the action, and the wait for its request where that is due."""
         self._began_at = self.session.url
-        return await run_activity(self._actions.perform_action, asked)
+        outcome = await run_activity(self._actions.perform_action, asked)
+        if outcome.reason != AWAITED:
+            return outcome
+        return await run_activity(self._actions.perform_action, asked.model_copy(update={"awaited": outcome}))
 
     async def do(self, action: str, target: dict[str, str] | None = None, **fields: Any) -> StepOutcome:
         return await self.perform(self.asked(action, target, **fields))
