@@ -23,7 +23,7 @@ def task_at(url: str) -> Task:
     steps = [
         {"action": "goto", "url": url},
         {**name, "value": "Ada"},
-        {**keep, "effect": "commit", "expect": [kept]},
+        {**keep, "effect": "commit", "evidence": "page", "expect": [kept]},  # its page sends nothing
     ]
     return parse_task({"task": "form", "steps": steps, "verify": [kept]}, "test")
 

@@ -402,6 +402,7 @@ async def test_a_drawer_over_the_button_is_closed_by_a_shipped_rule_and_the_orde
                         "instruction": "the buy button",
                         "target": buy,
                         "effect": "commit",
+                        "evidence": "page",  # it sends nothing
                         "expect": [{"text_contains": "[bought]"}],
                     }
                 ],
