@@ -151,7 +151,7 @@ async def test_a_ten_step_task_that_failed_at_step_ten_performs_only_that_one_wh
         (9, False),
     ]
     assert await lab.audited(found.order) == ()
-    with pytest.raises(InputInvalid, match="there is nothing to resume"):
+    with pytest.raises(InputInvalid, match="nothing to resume"):
         await planned(lab.place, Wish(order.run_id))
 
 
