@@ -51,7 +51,7 @@ def test_there_are_recorded_histories() -> None:
 @pytest.mark.parametrize(
     ("name", "patches"),
     [
-        ("waited-for-a-person", set()),
+        ("recovered", set()),
         ("hibernated", {"hibernate"}),
         ("resumed-after-an-edit", {"hibernate"}),
         ("came-late", {"look-again"}),
@@ -67,7 +67,7 @@ def test_there_are_histories_of_before_and_after_a_change_of_the_workflow(name: 
 def test_runs_that_were_started_with_search_attributes_change_them_and_all_others_do_not() -> None:
     changed = {path.stem: statuses_in(path) for path in [*HISTORIES, *PATCHES]}
 
-    assert {name for name, statuses in changed.items() if statuses} == {"searchable"}
+    assert {name for name, statuses in changed.items() if statuses} == {"searchable", "waited-for-a-person"}
     assert changed["searchable"] == ["waiting", "running", "done"]
 
 
