@@ -4,6 +4,7 @@ import asyncio
 import base64
 import hashlib
 import time
+from types import SimpleNamespace
 
 import pyotp
 import pytest
@@ -91,9 +92,7 @@ async def test_a_one_time_password_is_made_when_it_is_entered_and_kept_nowhere(m
 
     stage = Stage(secrets=FakeSecrets({"LOGIN": BASE32}, BOUND))
     monkeypatch.setattr("activities.actions.time", type("Clock", (), {"time": lambda: clock[0]}))
-    monkeypatch.setattr(
-        "activities.actions.asyncio", type("Loop", (), {"sleep": sleep, "to_thread": asyncio.to_thread})
-    )
+    monkeypatch.setattr("activities.actions.asyncio", SimpleNamespace(**{**vars(asyncio), "sleep": sleep}))
 
     outcome = await stage.perform(request(FILL, proposed=TO))
 
