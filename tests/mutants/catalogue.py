@@ -460,10 +460,7 @@ ACTIVITIES = (
         "activities/performance.py",
         "        if self._commit.has_intent:\n            await self._actions.release(self._request, why)\n",
         "        assert why\n",
-        (
-            _ACTIONS + _SERVER_SAYS_NO,
-            _ACTIONS + "test_a_commit_that_nothing_shows_is_a_failure_and_its_intent_is_taken_back",
-        ),
+        (_ACTIONS + _SERVER_SAYS_NO,),
     ),
     Mutant(
         "effect lowered by the cache",
