@@ -1,7 +1,8 @@
 """Waiting for what a step with consequences sends after it has ended, and leaving its page where nothing comes."""
 
 import time
-from collections.abc import Callable, Mapping
+from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from activities.commit import Commit
@@ -103,25 +104,16 @@ def _is_under_way(report: Report) -> bool:
 def with_unheard(evidence: Evidence, seen: GateSeen) -> Evidence:
     """The evidence with the requests that only the keeper saw."""
     heard = [request for request in evidence.requests if request.kind != "worker"]
-    count: Mapping[object, int] = _counted(heard)
-    left = dict(count)
+    known = Counter(kind_of(request.method, request.url) for request in heard)
     unheard: list[UnsafeRequest] = []
     for sent in seen.sent:
         if sent.is_safe or not sent.method:
             continue
         kind = kind_of(sent.method, sent.url)
-        if left.get(kind, 0):
-            left[kind] -= 1
+        if known[kind]:
+            known[kind] -= 1
             continue
         is_broken = sent.ended_at is not None and sent.answered_at is None
         seen_as = UnsafeRequest(method=sent.method, url=sent.url, status=sent.status, kind="worker")
         unheard.append(seen_as.model_copy(update={"broken": is_broken, "sent_at": sent.sent_at}))
     return evidence.model_copy(update={"requests": (*heard, *unheard)})
-
-
-def _counted(requests: list[UnsafeRequest]) -> dict[object, int]:
-    found: dict[object, int] = {}
-    for request in requests:
-        kind = kind_of(request.method, request.url)
-        found[kind] = found.get(kind, 0) + 1
-    return found

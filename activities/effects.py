@@ -157,10 +157,15 @@ class EffectActivities:
         return await self._not_done(asked, reason, f"black box: {told} in epoch {max(attempts)}")
 
     async def _by_what_it_left(self, request: ResolveRequest, before: Known) -> Resolution | None:
-        """The verdict if the keeper has ended, and had written that nothing of the attempt left the browser."""
+        """The verdict if the keeper has ended, and had written that nothing of the attempt left the browser.
+
+        That an attempt never came to this gate says something only of the one that was made in this browser, and that
+        has no intent: any other came to the gate of another one.
+        """
         for epoch in _attempts(request, before):
             left = await self._attachments.left_behind(request.doubted_session, operation_of(request.action), epoch)
-            if not left.nothing_left:
+            is_own = request.lost and epoch == request.doubted and not _is_intent_of(before, epoch)
+            if not left.nothing_left or (left.seen is None and not is_own):
                 return None
         return await self._not_done(request.action, NOTHING_LEFT, "the black box on disk: nothing left the browser")
 

@@ -549,7 +549,7 @@ RESOLVING = (
         "the black box on disk not read",
         "nobody is asked what a keeper that was killed has written down",
         "activities/effects.py",
-        "            if not left.nothing_left:\n                return None\n",
+        "            if not left.nothing_left or (left.seen is None and not is_own):\n                return None\n",
         "            if left:\n                return None\n",
         (_EFFECTS + "test_nothing_left_a_browser_whose_dead_keeper_has_written_of_no_byte",),
     ),

@@ -691,6 +691,19 @@ async def test_nothing_left_a_browser_whose_dead_keeper_has_written_of_no_byte(s
     assert stage.site.asked == 0
 
 
+async def test_a_browser_that_an_attempt_was_not_made_in_says_nothing_of_what_it_sent(
+    stage: Stage, pauses: list[float]
+) -> None:
+    await stage.intend(ASKING)  # in another browser, under epoch 1
+    stage.keepers.dead.add("a-later-browser")
+    stage.site.answers = [NO, NO]
+
+    told: dict[str, Any] = {"doubted_session": "a-later-browser", "doubted": 0, "lost": False, "is_patient": True}
+    resolution = await resolved(stage, asked=ASKING, adopted=False, **told)
+
+    assert resolution.verdict == "in_flight"
+
+
 async def test_the_site_is_asked_with_todays_values(stage: Stage, pauses: list[float]) -> None:
     stage.site.pages[LIST] = FakePage(texts=("To: bob@example.com",))
 
