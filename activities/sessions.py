@@ -283,9 +283,7 @@ class Attachments:
             return
         try:
             if not await self._left(held):
-                _log.warning(
-                    "session %s: what its pages sent as they were left was not seen to be answered", session_id
-                )
+                _log.warning("session %s: no answer was seen to what its pages sent as they were left", session_id)
         except SessionLost as exc:  # it is gone, or its gate is closed and stays so
             _log.info("the pages of session %s were not left: %s", session_id, exc)
 
