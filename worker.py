@@ -32,6 +32,7 @@ from activities.effects import EffectActivities
 from activities.fitting import FitActivities
 from activities.goals import GoalActivities
 from activities.knowledge import KnowledgeActivities
+from activities.listening import ListenActivities
 from activities.looking import LookActivities
 from activities.model import ModelActivities
 from activities.near import NearActions
@@ -484,6 +485,7 @@ async def _browser_workers(
         checkpoints.check_checkpoint,
         effects.resolve_step,
         stopping.stop_step,
+        ListenActivities(attachments, store, secrets, limit_ms=settings.listen_ms).listen,
         ProbeTrials(attachments, store, policing).try_probe,
         knowledge.finish_run,
         LookActivities(attachments, artifacts, secrets, pictures=settings.planner_pictures).look,

@@ -418,6 +418,7 @@ class Performance:
         return Work(
             step=self._step,
             text=entered.text,
+            fingerprint=request.fingerprint,
             sensitive=bool(entered.secrets or entered.dialog_secrets),
             secrets=entered.secrets,
             dialog_text=entered.dialog_text,
@@ -553,9 +554,14 @@ class Performance:
             report = await waiting.report(report)
             if self._refused_event.is_set():
                 return await self._ungranted(report)
-            return await self._judged(report)
+            outcome = await self._judged(report)
         except ActionFailed as exc:
             return await self._failed(exc)
+        else:
+            following = self._request.next_step
+            if outcome.status is Status.DONE and report.left_at and not isinstance(following, Goto | None):
+                await self._held.browser.come_back(report.url, self._step.timeout_ms)
+            return outcome
         finally:
             await self._let_go()
 

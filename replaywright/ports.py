@@ -49,6 +49,8 @@ class Work:
     """Parameters are filled in; `value` still holds secret references: use `text`."""
     text: str = field(default="", repr=False)
     """What fill, type and paste enter, secrets resolved. Never logged, never in an exception."""
+    fingerprint: str = ""
+    """What the step is known by."""
     sensitive: bool = False
     """Whether `text` holds a secret: its element's value is not read back into anything that is kept."""
     secrets: tuple[BoundSecret, ...] = ()
@@ -89,6 +91,17 @@ class Download:
     """Where it lies, if its state is `saved`."""
     number: str = ""
     """What the session knows it by."""
+
+
+@dataclass(frozen=True)
+class Pressed:
+    """One press, and what its page has sent because of it by now."""
+
+    evidence: Evidence
+    given_at: float
+    """When its input was given, in seconds since 1970."""
+    is_open: bool
+    """Whether its document is still there, and may send more."""
 
 
 @dataclass(frozen=True)
@@ -225,11 +238,28 @@ class BrowserSession(Protocol):
             SessionLost: the browser or its page is gone.
         """
 
+    def pressed(self) -> Mapping[str, Pressed]:
+        """List the latest presses by the fingerprint of their step, with what they have sent since."""
+
+    async def idle(self, seconds: float) -> None:
+        """Touch nothing for so long, and listen.
+
+        Raises:
+            SessionLost: the browser or its page is gone.
+        """
+
     async def look_again(self, report: Report, timeout_ms: int) -> Report:
         """The `report` of the latest step by now: answers and expectations have had so much longer. Touches nothing.
 
         Raises:
             ActionFailed: the page could not be read.
+            SessionLost: the browser or its page is gone.
+        """
+
+    async def come_back(self, url: str, timeout_ms: int) -> bool:
+        """Open a page again that was left, in the current tab, by its address; whether it came in time.
+
+        Raises:
             SessionLost: the browser or its page is gone.
         """
 

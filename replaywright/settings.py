@@ -338,6 +338,9 @@ class Settings(BaseSettings):
     """Networks of Replaywright's own services, such as `10.213.70.0/24,fd00:1::/64`: no page reaches anything there,
     whatever a policy allows. None: own services are known one by one."""
 
+    listen_ms: Annotated[int, Field(ge=0)] = 15_000
+    """Milliseconds for which a run that has learned presses listens for their late requests at its end, at most."""
+
     lease_s: Seconds = 30
     """A session whose worker has not renewed its lease for this long closes its gate."""
 

@@ -56,6 +56,7 @@ def _own_state() -> Iterator[None]:
         pytest.MonkeyPatch.context() as environment,
     ):
         environment.setenv("XDG_STATE_HOME", folder)
+        environment.setenv("REPLAYWRIGHT_LISTEN_MS", "300")  # for presses that send nothing more, as most do
         allow_loopback(default_home({"XDG_STATE_HOME": folder}))
         yield
 

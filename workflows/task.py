@@ -18,6 +18,7 @@ from workflows.failures import TaskBlocked, TaskFailed, rule_behind
 from workflows.goals import Goals
 from workflows.human_steps import HumanSteps
 from workflows.lending import Lending
+from workflows.listening import Listening
 from workflows.lists import Lists
 from workflows.meter import Meter, granted
 from workflows.named import newest
@@ -57,7 +58,7 @@ from workflows.views import Views
 from workflows.weak_steps import WeakSteps
 
 with workflow.unsafe.imports_passed_through():
-    from replaywright.domain.commit_lines import COMMITS, COMMITS_TOLD, CommitLine, commits_said
+    from replaywright.domain.commit_lines import COMMITS, COMMITS_TOLD, CommitLine, commits_said, left_at
     from replaywright.domain.fingerprints import begun_anew, fingerprint
     from replaywright.domain.fitting import place_of
     from replaywright.domain.late import may_come_late
@@ -160,6 +161,7 @@ class BrowserTask(SteeringUpdates, Views):
         self._lists = Lists(self._browser, run, state.plan or plan_of(run))
         self._overrides = Overrides(self._browser, run, self._lineage)
         self._probing = Probing(self._browser, run, self._lineage)
+        self._listening = Listening(run, self._lineage, self._browser)
         self._resuming = Resuming(run, self._lineage)
         self._recovery = Recovery(
             self._browser,
@@ -543,6 +545,7 @@ class BrowserTask(SteeringUpdates, Views):
         self._ahead, self._verification = outcome.ahead, outcome.verification
         self._was_replayed = outcome.lookup.entry_version > 0
         self._probing.note(attempt, outcome)
+        self._listening.note(attempt, outcome)
         self._position += 1
 
     def _is_elsewhere(self, step: Step) -> bool:
@@ -820,7 +823,27 @@ class BrowserTask(SteeringUpdates, Views):
 
     # ------------------------------------------------------------------------------------ the end
 
+    async def _listen(self) -> None:
+        """Let what the run has pressed send what it sends late, and tell of it."""
+        if not self._listening.presses:
+            return
+        self._board.doing = self._listening.waits_for
+        self._show()
+        try:
+            late = await self._listening.heard()
+        except ActivityError as error:
+            if not policies.is_loss(error):
+                raise
+            workflow.logger.warning("what presses send late is not known: %s", error.cause)
+            return
+        told = {request.sequence for request in late}
+        self._commit_lines = tuple(line for line in self._commit_lines if line.step not in told)
+        for request in late:
+            self._tell_commit(CommitLine(step=request.sequence, state="done", left_at=left_at(request.sent_at)))
+        self._warnings = (*self._warnings, *map(str, late))[:WARNINGS_KEPT]
+
     async def _finished(self) -> RunResult:
+        await self._listen()
         usage = await self._probing.learn(may_ask=not self._planning.spent(self._totals.usage))
         self._totals = self._totals.model_copy(update={"usage": self._totals.usage.plus(usage)})
         self._board.doing = "final verification"
@@ -914,6 +937,7 @@ class BrowserTask(SteeringUpdates, Views):
             answers=self._planning.answers,
             grants=self._consents.grants,
             denials=self._consents.denials,
+            learned_presses=self._listening.presses,
             steering=self._steering.state,
             resumed=self._run.resume is not None,
             checkpoints=self._recovery.checkpoints,

@@ -113,6 +113,16 @@ class StepRun:
         return self._context.recorder
 
     @property
+    def is_press(self) -> bool:
+        """Tell whether the step sets something off that cannot be read from its element."""
+        return needs_proof(self._context.step)
+
+    @property
+    def given_at(self) -> float:
+        """When its input was given, in seconds since 1970; 0 before that."""
+        return self._context.given_at
+
+    @property
     def dispatched(self) -> bool:
         """Whether the page may have been touched."""
         return self._context.dispatched

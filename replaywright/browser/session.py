@@ -20,6 +20,7 @@ from replaywright.browser.dialogs import Dialogs
 from replaywright.browser.downloads import DOWNLOAD_LIMIT_BYTES, Downloads
 from replaywright.browser.evidence import Recorder
 from replaywright.browser.journal import Journal
+from replaywright.browser.latecomers import Latecomers
 from replaywright.browser.perform import StepRun
 from replaywright.browser.uploads import Copies
 from replaywright.browser.waiting import Deadline, Pulse
@@ -36,7 +37,7 @@ from replaywright.domain.predicates import Predicate
 from replaywright.domain.snapshots import Snapshot
 from replaywright.domain.steps import ForEach
 from replaywright.errors import ActionFailed, SessionLost
-from replaywright.ports import BeforeDispatch, Capture, Download, Look, Report, Shown, SiteAnswer, Work
+from replaywright.ports import BeforeDispatch, Capture, Download, Look, Pressed, Report, Shown, SiteAnswer, Work
 
 _Reading = TypeVar("_Reading")
 
@@ -77,6 +78,7 @@ class ChromiumSession:
         """Collects evidence from the moment of an input on; None between steps."""
         self._last: StepRun | None = None
         """The latest step: what comes late of it is its evidence, too, until the next one begins."""
+        self._latecomers = Latecomers()
         self.journal = Journal()
         self.troubles: asking.Troubles | None = None
         """While the site is asked: what goes wrong in its tab."""
@@ -256,6 +258,8 @@ class ChromiumSession:
         recorder = self.recorder or self._late
         if recorder is not None and tab.main.id in (recorder.top_id, *recorder.popups):
             recorder.hear(tab.traffic, method, params)
+        if self.recorder is None or self._last is None or not self._last.is_press:
+            self._latecomers.hear(tab, method, params, beside=recorder)
 
     @property
     def _late(self) -> Recorder | None:
@@ -328,6 +332,8 @@ class ChromiumSession:
             raise
         finally:
             self.last_evidence = run.evidence()
+            if run.is_press and run.recorder is not None:
+                self._latecomers.add(work.fingerprint, run.recorder, run.given_at)
             self.recorder = None
             self.attempt = None
 
@@ -338,6 +344,15 @@ class ChromiumSession:
         await self.until(lambda: enough(run.evidence()), timeout_ms / 1000)
         return run.evidence()
 
+    def pressed(self) -> Mapping[str, Pressed]:
+        """See `BrowserSession.pressed`."""
+        return self._latecomers.pressed()
+
+    async def idle(self, seconds: float) -> None:
+        """See `BrowserSession.idle`."""
+        await self.until(lambda: False, seconds)
+        _ = self.current
+
     async def look_again(self, report: Report, timeout_ms: int) -> Report:
         """See `BrowserSession.look_again`."""
         assert self._last is not None
@@ -346,6 +361,16 @@ class ChromiumSession:
         except WireFailed as exc:
             _ = self.current  # the browser or its last page may be gone, and that is why
             raise ActionFailed("detached", str(exc), dispatched=True) from None
+
+    async def come_back(self, url: str, timeout_ms: int) -> bool:
+        """See `BrowserSession.come_back`."""
+        page = self.current.page
+        try:
+            await page.goto(url, wait_until="domcontentloaded", timeout=timeout_ms)
+        except PlaywrightError:  # gone, or it does not load: the next step says so
+            _ = self.current
+            return False
+        return True
 
     async def leave(self, timeout_ms: int) -> bool:
         """See `BrowserSession.leave`."""

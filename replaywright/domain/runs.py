@@ -16,7 +16,7 @@ from replaywright.domain.goal_runs import GoalState, Mended, SkillUse
 from replaywright.domain.loops import ItemLine, Loop
 from replaywright.domain.network_policy import RefusedHost
 from replaywright.domain.observed import PredicateResult
-from replaywright.domain.outcomes import DownloadedFile, Lookup, Status, StepOutcome
+from replaywright.domain.outcomes import SENT_LATE, DownloadedFile, Lookup, Status, StepOutcome
 from replaywright.domain.overrides import Due
 from replaywright.domain.pictures import Pictures
 from replaywright.domain.policy import Wishes
@@ -369,6 +369,50 @@ class Stopped(Record):
     """False: the attempt had not come to its gate, so it had certainly given no input."""
 
 
+class LearnedPress(Record):
+    """A press that was learned in this run, and of which its author does not say that it has consequences."""
+
+    sequence: int
+    fingerprint: str
+    content_key: str
+    """Of its recording."""
+
+
+class ListenRequest(Record):
+    """Input of `effect.listen`: what do these presses send after they have ended?"""
+
+    run_id: str
+    lineage: str
+    tenant: str
+    session: SessionRef
+    epoch: int
+    presses: tuple[LearnedPress, ...]
+    late_ms: int
+    """How long after the latest of them its page is listened to, while it is there."""
+
+
+class LateRequest(Record):
+    """One request that left after its press had ended."""
+
+    sequence: int
+    request: str
+    """Method and address, without secrets and without a query."""
+    sent_at: float
+    """Seconds since 1970."""
+    delay_ms: int
+    """How long after the input it left."""
+
+    def __str__(self) -> str:
+        said = f"{self.request}, {self.delay_ms / 1000:.1f} s after its input"
+        return f"step {self.sequence + 1}: {SENT_LATE}: {said}; declare its effect (effect: commit)"
+
+
+class Listened(Record):
+    """What came of listening."""
+
+    late: tuple[LateRequest, ...] = ()
+
+
 class Proposal(Record):
     """The model's choice."""
 
@@ -578,6 +622,8 @@ class RunState(Record):
     """What persons have granted in this run."""
     denials: tuple[RequestKind, ...] = ()
     """What they have not."""
+    learned_presses: tuple[LearnedPress, ...] = ()
+    """Those whose late requests the run listens for at its end."""
     steering: Steering = Steering()
     """What people have asked of it meanwhile."""
     begun: float = 0.0

@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 
 from replaywright.domain.base import Record
 from replaywright.domain.observed import PredicateResult
-from replaywright.domain.outcomes import Evidence
+from replaywright.domain.outcomes import Evidence, UnsafeRequest
 from replaywright.domain.predicates import Downloaded, Predicate, ResponseStatus, parts_of
 from replaywright.domain.press_grants import RequestKind, kind_of
 from replaywright.domain.proof import is_same_site
@@ -89,13 +89,18 @@ def sendings(
     found: dict[RequestKind, Sending] = {}
     for request in evidence.requests:
         is_left = bool(left_at) and request.sent_at >= left_at
-        if request.kind not in ("request", "worker", "websocket") and not (is_left and request.kind == "beacon"):
+        if not (is_telling(request) or (is_left and request.kind == "beacon")):
             continue
         delay_ms = max(0, int((request.sent_at - given_at) * 1000)) if request.sent_at and given_at else 0
         kind = kind_of(request.method, redact(request.url))
         via = LEAVING if is_left else "worker" if request.kind == "worker" else "page"
         found.setdefault(kind, Sending(kind=kind, via=via, delay_ms=delay_ms))
     return tuple(found.values())[:SENDINGS_KEPT]
+
+
+def is_telling(request: UnsafeRequest) -> bool:
+    """Tell whether a request may carry what the step is for: no beacon, and nothing of the document that came of it."""
+    return request.kind in ("request", "worker", "websocket")
 
 
 def missing(recorded: Iterable[Sending], evidence: Evidence, redact: Callable[[str], str] = str) -> tuple[Sending, ...]:

@@ -1,6 +1,6 @@
 """A browser of scripted pages, without a browser."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -39,6 +39,7 @@ from replaywright.ports import (
     Capture,
     Download,
     Look,
+    Pressed,
     Report,
     Shown,
     SiteAnswer,
@@ -109,6 +110,10 @@ class FakeSite:
     """What its pages send once a step has ended, as soon as that is waited for."""
     leaving: list[UnsafeRequest] = field(default_factory=list)
     """What they send when they are left."""
+    pressed: dict[str, Pressed] = field(default_factory=dict)
+    """What presses have sent by the end of their run, by the fingerprint of their step."""
+    idled: list[float] = field(default_factory=list)
+    """Seconds for which its pages were only listened to."""
     gate: FakeGate | None = None
     """What the requests of its pages have to pass."""
 
@@ -201,11 +206,28 @@ class FakeBrowserSession:
             self._last = await self._with_late(self.site.late.pop(0))
         return self._last
 
+    def pressed(self) -> Mapping[str, Pressed]:
+        """List the presses that sent something later, as the scripted site says."""
+        self._must_live()
+        return self.site.pressed
+
+    async def idle(self, seconds: float) -> None:
+        """Return at once: on a scripted page nothing changes by waiting."""
+        self._must_live()
+        self.site.idled.append(seconds)
+
     async def look_again(self, report: Report, timeout_ms: int) -> Report:
         """The report with what was seen by now; nothing changes on a scripted page by waiting."""
         self._must_live()
         del timeout_ms
         return replace(report, evidence=self._last)
+
+    async def come_back(self, url: str, timeout_ms: int) -> bool:
+        """Open the page with this address."""
+        self._must_live()
+        del timeout_ms
+        self._open(url)
+        return True
 
     async def leave(self, timeout_ms: int) -> bool:
         """Open an empty page, once the present one has sent what it sends then."""

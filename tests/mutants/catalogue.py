@@ -33,6 +33,7 @@ _RECOVERY = "tests/workflows/test_recovery.py::"
 _BATCH = "tests/workflows/test_batch.py::"
 _FINISHING = "tests/workflows/test_finishing.py::"
 _KNOWLEDGE = "tests/unit/test_activities_knowledge.py::"
+_LISTENING = "tests/unit/test_activities_listening.py::"
 _CHECKPOINTS = "tests/unit/test_activities_checkpoints.py::"
 _PAGES_READ = "tests/adapters/test_checkpoints.py::"
 _EVERY = "test_every_operation_in_every_state_leads_where_the_protocol_says"
@@ -528,6 +529,30 @@ RESOLVING = (
         "            await self.browser.leave(LEAVE_MS)\n",
         "            assert left_at\n",
         (_AWAITING + "test_what_a_page_sends_as_it_is_left_is_its_request_and_a_replay_leaves_at_once",),
+    ),
+    Mutant(
+        "presses not listened to",
+        "a run whose learned press may still send something listens before its browser ends",
+        "activities/listening.py",
+        "                await browser.idle(left_s)\n",
+        "                assert left_s\n",
+        (_LISTENING + "test_a_page_is_listened_to_for_the_rest_of_its_time_and_only_while_it_is_there",),
+    ),
+    Mutant(
+        "late requests without an effect",
+        "a press that sends late has consequences from then on",
+        "activities/listening.py",
+        '{"effect": Effect.COMMIT, "sends": sends[:SENDINGS_KEPT]}',
+        '{"sends": sends[:SENDINGS_KEPT]}',
+        (_LISTENING + "test_what_was_sent_late_is_told_and_recorded_with_its_delay_and_its_effect",),
+    ),
+    Mutant(
+        "gone on in an empty page",
+        "a run that goes on after its page was left goes on in that page",
+        "activities/performance.py",
+        "                await self._held.browser.come_back(report.url, self._step.timeout_ms)\n",
+        "                assert report.url\n",
+        (_AWAITING + "test_a_run_that_goes_on_after_its_page_was_left_goes_on_where_it_was",),
     ),
     Mutant(
         "gate opened behind a step that sent nothing",

@@ -55,6 +55,16 @@ async def test_what_a_page_sends_as_it_is_left_is_its_request_and_a_replay_leave
     assert [sending.via for sending in entry.sends] == ["leaving"]
 
 
+async def test_a_run_that_goes_on_after_its_page_was_left_goes_on_where_it_was(stage: Stage) -> None:
+    stage.site.leaving = [UnsafeRequest(method="POST", url=POST.url, kind="beacon", sent_at=4e9)]
+    following = asked().model_copy(update={"late_ms": 0, "next_step": step("click", "the help")})
+
+    outcome = await stage.perform(following)
+
+    assert (outcome.status, outcome.left) == (Status.DONE, True)
+    assert stage.browser.url == COMPOSE
+
+
 async def test_late_and_refused_by_the_site_it_was_not_done(stage: Stage) -> None:
     stage.site.late = [POST.model_copy(update={"status": 422})]
 

@@ -1,0 +1,127 @@
+"""Presses without a declared effect whose page sends later: the first run listens for it, a replay waits for it."""
+
+import json
+import threading
+from collections.abc import AsyncIterator, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+import pytest
+
+from demo.stage import Stage
+from replaywright.cli.starting import Order
+from replaywright.cli.taskfile import new_run_id
+from replaywright.domain.outcomes import SENT_LATE
+from replaywright.domain.tasks import bind_parameters, parse_task
+from replaywright.settings import load_settings
+from tests.e2e.lab import FREEZE, Lab
+
+pytestmark = pytest.mark.slow
+
+_PAGE = """<!doctype html><title>Notes</title><label>Note <input id=field></label><button id=button>Save</button>
+<p id=said role=status></p><script>
+const post = (path, data) => fetch(path, {method: 'POST', body: JSON.stringify(data)});
+setInterval(() => post('/presence', {}), 200);
+button.onclick = () => {
+    const note = field.value;
+    said.textContent = 'Stored';
+    setTimeout(() => post('/notes', {note}), 1500);
+};
+</script>"""
+
+
+@dataclass
+class Notes:
+    """The site while it is served."""
+
+    url: str = ""
+    stored: list[str] = field(default_factory=list)
+
+
+@contextmanager
+def served() -> Iterator[Notes]:
+    """The site on a free port of this machine."""
+    site = Notes()
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.answer(_PAGE)
+
+        def do_POST(self) -> None:
+            told = json.loads(self.rfile.read(int(self.headers["content-length"])))
+            if self.path == "/notes":
+                site.stored.append(told["note"])
+            self.answer("")
+
+        def answer(self, body: str) -> None:
+            content = body.encode()
+            self.send_response(200)
+            self.send_header("content-type", "text/html; charset=utf-8")
+            self.send_header("content-length", str(len(content)))
+            self.end_headers()
+            self.wfile.write(content)
+
+        def log_message(self, *_: object) -> None:
+            """Say nothing."""
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    site.url = f"http://127.0.0.1:{server.server_address[1]}"
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    try:
+        yield site
+    finally:
+        server.shutdown()
+        server.server_close()
+
+
+@pytest.fixture(scope="module")
+async def lab(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Lab]:
+    """A stage without a model, whose runs listen for as long as their tasks say."""
+    with pytest.MonkeyPatch.context() as environment:
+        environment.delenv("REPLAYWRIGHT_MODEL", raising=False)
+        environment.setenv("REPLAYWRIGHT_LISTEN_MS", "15000")
+        environment.setenv(FREEZE, str(tmp_path_factory.mktemp("lab") / "freeze"))
+        async with Stage(load_settings(), tell=lambda _text: None) as stage:
+            yield Lab(stage)
+
+
+def order_of(site: Notes, note: str) -> Order:
+    data: dict[str, Any] = {
+        "task": "save-note-late",
+        "url": site.url,
+        "late_ms": 4000,
+        "parameters": {"note": {}},
+        "steps": [
+            {"action": "fill", "instruction": "the note", "target": {"label": "Note"}, "value": "{{note}}"},
+            {"action": "click", "instruction": "save", "target": {"role": "button", "name": "Save"}},
+            {"action": "fill", "instruction": "clear the note", "target": {"label": "Note"}, "value": "next"},
+        ],
+        "verify": [{"text_contains": "Stored"}],
+    }
+    task = parse_task(data, "test")
+    values = bind_parameters(task, {"note": note})
+    return Order(task, values, new_run_id(task, values))
+
+
+async def test_what_an_undeclared_press_sends_late_is_heard_told_and_waited_for_by_a_replay(lab: Lab) -> None:
+    await lab.served()
+    with served() as site:
+        first = await lab.run(order_of(site, "one"))
+
+        assert first.status == "done", first.result.message
+        assert site.stored == ["one"]
+        assert [line.step for line in first.result.commits] == [2], first.result.warnings
+        [warning] = [each for each in first.result.warnings if SENT_LATE in each]
+        assert f"POST {site.url}/notes" in warning
+        assert "effect: commit" in warning
+
+        order = order_of(site, "two")
+        second = await lab.run(order)
+
+        assert second.status == "done", second.result.message
+        assert site.stored == ["one", "two"]
+        assert not [each for each in second.result.warnings if SENT_LATE in each]
+        lines = [line for line in await lab.trace(order) if line.get("sequence") == 2]
+        assert lines[-1]["effect"] == "commit", lines

@@ -1,0 +1,75 @@
+"""A press whose author declares no effect may send late: its run listens at its end, and the recording tells of it."""
+
+import time
+
+import pytest
+
+from activities.listening import ListenActivities
+from replaywright.domain.actions import Effect
+from replaywright.domain.outcomes import Evidence, UnsafeRequest
+from replaywright.domain.runs import LearnedPress, Listened, ListenRequest
+from replaywright.domain.steps import Step
+from replaywright.ports import Pressed
+from tests.unit.staged import HELP, POST, SESSION, Stage, request, run_activity, step
+
+PRESS: Step = step("click", "how to write")
+LIMIT_MS = 15_000
+
+
+@pytest.fixture
+def stage() -> Stage:
+    return Stage()
+
+
+async def listened(stage: Stage, *requests: UnsafeRequest, ago_s: float = 60.0, is_open: bool = True) -> Listened:
+    """What came of listening to a press that was learned `ago_s` ago and has sent `requests` 5 s after its input."""
+    asked = request(PRESS, proposed=HELP)
+    outcome = await stage.perform(asked)
+    given_at = time.time() - ago_s
+    sent = tuple(each.model_copy(update={"sent_at": given_at + 5}) for each in requests)
+    stage.site.pressed = {asked.fingerprint: Pressed(Evidence(requests=sent), given_at, is_open)}
+    press = LearnedPress(sequence=1, fingerprint=asked.fingerprint, content_key=outcome.content_key)
+    listening = ListenActivities(stage.attachments, stage.store, stage.secrets, limit_ms=LIMIT_MS)
+    wanted = ListenRequest(
+        run_id="r1", lineage="l1", tenant="acme", session=SESSION, epoch=1, presses=(press,), late_ms=20_000
+    )
+    told: Listened = await run_activity(listening.listen, wanted)
+    return told
+
+
+async def test_what_was_sent_late_is_told_and_recorded_with_its_delay_and_its_effect(stage: Stage) -> None:
+    told = await listened(stage, POST)
+
+    [late] = told.late
+    [info] = await stage.store.entries(tenant="acme")
+    newest = (await stage.store.versions(tenant="acme", content_key=info.content_key))[-1]
+    assert (late.sequence, late.request) == (1, f"POST {POST.url}")
+    assert late.delay_ms == pytest.approx(5000, abs=2)
+    assert newest.effect is Effect.COMMIT
+    assert [(sending.kind.path, sending.is_late) for sending in newest.sends] == [("/send", True)]
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [
+        pytest.param(POST.model_copy(update={"kind": "beacon"}), id="a beacon"),
+        pytest.param(POST.model_copy(update={"kind": "following"}), id="of the next document"),
+        pytest.param(POST.model_copy(update={"url": "https://counts.example/hit"}), id="to another site"),
+    ],
+)
+async def test_what_a_page_counts_with_is_no_effect_of_the_press(stage: Stage, sent: UnsafeRequest) -> None:
+    told = await listened(stage, sent)
+
+    [info] = await stage.store.entries(tenant="acme")
+    versions = await stage.store.versions(tenant="acme", content_key=info.content_key)
+    assert told.late == ()
+    assert [(version.effect, version.sends) for version in versions] == [(Effect.READ, ())]
+
+
+async def test_a_page_is_listened_to_for_the_rest_of_its_time_and_only_while_it_is_there(stage: Stage) -> None:
+    await listened(stage, ago_s=5)
+    assert stage.site.idled == [pytest.approx(10, abs=1)]  # the limit of the worker, not the longer one of the task
+
+    await listened(stage, ago_s=5, is_open=False)
+    await listened(stage, ago_s=20)
+    assert len(stage.site.idled) == 1
