@@ -293,7 +293,7 @@ class Attachments:
         await held.gate.permit(op_id)
         is_left = await held.browser.leave(LEAVE_MS)
         ends = time.monotonic() + LEFT_MS / 1000
-        while (await held.gate.wait_held(op_id, 0)).in_flight:
+        while (await held.gate.wait_held(op_id, 0)).awaits_answer:
             if time.monotonic() > ends:
                 return False
             await asyncio.sleep(_LEFT_AGAIN_S)

@@ -367,7 +367,7 @@ class SentRequest:
     status: int = 0
     """Of the site's answer; 101 of a WebSocket without TLS; 0 when none is known."""
     answered_at: float | None = None
-    """When that was seen. Never in a tunnel with TLS: no bytes show that it was answered."""
+    """When that was seen. Never of a tunnel with TLS: no bytes show that it was answered."""
     ended_at: float | None = None
     """When its connection was closed."""
     is_safe: bool = False
@@ -411,6 +411,13 @@ class GateSeen:
     """Requests that were refused because an equal one had been let go; only if armed with `once`."""
     repeated_at: float | None = None
     """When the first of them came, in seconds since 1970."""
+    reads_tls: bool = False
+    """Requests inside TLS are known; a tunnel is listed only if it may carry something else."""
+
+    @property
+    def awaits_answer(self) -> bool:
+        """Whether an answer may still come that would be seen."""
+        return self.unlisted > 0 or any(one.is_in_flight and (one.method or not self.reads_tls) for one in self.sent)
 
     @property
     def in_flight(self) -> bool:

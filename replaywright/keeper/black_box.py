@@ -21,7 +21,7 @@ class Connection:
     """One upstream connection while it lives and after it. Times are monotonic seconds."""
 
     number: int
-    kind: Literal["http", "tunnel"]
+    kind: Literal["http", "tunnel", "inside"]
     method: str
     host: str
     port: int
@@ -105,7 +105,7 @@ class BlackBox:
         return len(self._open)
 
     def open(
-        self, kind: Literal["http", "tunnel"], *, method: str, host: str, port: int, path: str, gated: bool
+        self, kind: Literal["http", "tunnel", "inside"], *, method: str, host: str, port: int, path: str, gated: bool
     ) -> Connection:
         """Begin to record a connection."""
         self._numbers += 1
