@@ -411,13 +411,14 @@ class GateSeen:
     """Requests that were refused because an equal one had been let go; only if armed with `once`."""
     repeated_at: float | None = None
     """When the first of them came, in seconds since 1970."""
-    reads_tls: bool = False
-    """Requests inside TLS are known; a tunnel is listed only if it may carry something else."""
+    awaited: int | None = None
+    """Requests that may change something and that the browser is about to send, or awaits the answer to. None where it
+    does not tell: then a tunnel stands for all that is inside."""
 
     @property
     def awaits_answer(self) -> bool:
-        """Whether an answer may still come that would be seen."""
-        return self.unlisted > 0 or any(one.is_in_flight and (one.method or not self.reads_tls) for one in self.sent)
+        """Whether something is about to leave, or an answer is still to come."""
+        return self.in_flight if self.awaited is None else self.awaited > 0
 
     @property
     def in_flight(self) -> bool:

@@ -19,6 +19,7 @@ import time
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
+from typing import Protocol
 
 from replaywright.errors import KeeperRefused
 from replaywright.keeper import clock
@@ -34,6 +35,17 @@ UNRECORDED = "unrecorded"
 
 Dispatcher = Callable[[OperationRecord, ConnectionRecord], Awaitable[bool | None]]
 """Asked at the first held byte of an operation: True permits, False cuts, None leaves it to whoever armed."""
+
+
+class Teller(Protocol):
+    """Tells of the browser's requests, by `Gate.expect` and `Gate.lose_sight`, while an operation is current."""
+
+    @property
+    def awaited(self) -> int:
+        """Unsafe requests since it last began to watch that are about to leave, or have no answer."""
+
+    def watch(self, *, is_armed: bool) -> None:
+        """Hear that there is a current operation from now on, or none."""
 
 
 class RequestRefused(KeeperRefused):
@@ -187,7 +199,7 @@ class Gate:
         self._held: list[_Held] = []
         self._waiting: set[asyncio.Future[None]] = set()
         self._asking: asyncio.Task[None] | None = None
-        self._on_current: Callable[[bool], None] | None = None
+        self._teller: Teller | None = None
 
     # ---- what the proxy asks ------------------------------------------------------------------------------------
 
@@ -222,9 +234,9 @@ class Gate:
                 return False
             released_by = connection.passed_for
 
-    def read_tls(self, on_current: Callable[[bool], None]) -> None:
-        """Be told of requests inside TLS, by `expect`; `on_current` says when there is an operation, and none again."""
-        self._on_current = on_current
+    def listen(self, teller: Teller) -> None:
+        """Have requests told of from now on."""
+        self._teller = teller
 
     def expect(self, connection: Connection) -> None:
         """Hear of a request inside TLS before its first byte comes to the gate."""
@@ -494,8 +506,8 @@ class Gate:
 
     def _set_current(self, operation: Operation | None) -> None:
         self._current = operation
-        if self._on_current is not None:
-            self._on_current(operation is not None)
+        if self._teller is not None:
+            self._teller.watch(is_armed=operation is not None)
         self._tell()
 
     def _newest(self, op_id: str) -> Operation:
@@ -560,7 +572,7 @@ class Gate:
             unlisted=operation.unlisted,
             repeated=operation.repeated,
             repeated_at=clock.at(operation.repeated_s, offset_s),
-            reads_tls=self._on_current is not None,
+            awaited=None if self._teller is None else self._teller.awaited,
         )
 
     def _waiting_for(self, operation: Operation) -> tuple[ConnectionRecord, ...]:

@@ -226,8 +226,9 @@ class OperationRecord(Message):
     """Requests that were refused because an equal one had been let go."""
     repeated_at: Moment | None = None
     """When the first of them came."""
-    reads_tls: bool = False
-    """Whether requests inside TLS are known."""
+    awaited: int | None = None
+    """Unsafe requests, plain ones as well, that Chromium is about to send or awaits the answer to; None where it does
+    not tell."""
 
 
 class LeaseReport(Message):

@@ -220,7 +220,7 @@ async def test_a_tunnel_with_tls_is_in_flight_only_if_it_carried_anything_since_
         await rig.gate.arm("quiet", within_ms=HOLD_MS, hold_safe=False)
         await rig.gate.permit("quiet")
         quiet = await rig.gate.disarm("quiet")
-        await rig.posted(f"void {tunnels_through}")
+        await rig.posted(f"new WebSocket('{other.url.replace('https', 'wss')}')")
         await rig.gate.permit("op")
 
         async def has_left() -> bool:
