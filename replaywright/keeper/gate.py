@@ -130,8 +130,9 @@ class Operation:
 
     def is_told(self, connection: Connection) -> bool:
         """Whether a connection is a tunnel of which all requests are known."""
-        is_seen = self.unseen_s is None or (connection.last_up_s or 0.0) < self.unseen_s
-        return connection.kind == "tunnel" and (connection.host, connection.port) in self.told_of and is_seen
+        if connection.kind != "tunnel" or (connection.host, connection.port) not in self.told_of:
+            return False
+        return self.unseen_s is None or (connection.last_up_s or 0.0) < self.unseen_s
 
     def count_first(self, connection: Connection, size: int) -> None:
         """Count the first bytes of a connection. Of too many connections, one on which least depends is dropped."""
@@ -291,7 +292,8 @@ class Gate:
         for connection in departing:
             own_size = 0 if connection.kind == "inside" else size
             operation.count_first(connection, own_size)
-            is_recorded = departures.write(_leaves(connection.record(), own_size)) and is_recorded
+            line = _leaves(connection.record(), own_size)
+            is_recorded = departures.write(line) and is_recorded
         if is_recorded and (is_first or any(connection.gated for connection in departing)):
             is_recorded = await departures.synced()
         if not is_recorded and operation.phase is not GatePhase.DISARMED:
