@@ -50,6 +50,8 @@ class Connection:
     """Whether a tunnel begins with a request without TLS: Chromium opens WebSockets like that, and nothing else."""
     digest: bytes | None = None
     """Of the whole request, where requests are compared."""
+    is_granted: bool = False
+    """Whether it was let go while it was held, for an operation that sends each request once."""
 
     @property
     def is_one_request(self) -> bool:

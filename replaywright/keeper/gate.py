@@ -30,6 +30,7 @@ from replaywright.keeper.protocol import ConnectionRecord, ErrorCode, GatePhase,
 OPERATIONS_REMEMBERED = 512
 SENT_REMEMBERED = 64
 """Connections listed for each operation."""
+REPEATED = "equal to a request that was let go"
 UNRECORDED = "unrecorded"
 """Reason of a cut: what was about to leave could not be recorded."""
 
@@ -201,6 +202,8 @@ class Gate:
         self._waiting: set[asyncio.Future[None]] = set()
         self._asking: asyncio.Task[None] | None = None
         self._teller: Teller | None = None
+        self._granted: set[bytes] = set()
+        """Digests of requests that were granted once, for the life of the session."""
 
     # ---- what the proxy asks ------------------------------------------------------------------------------------
 
@@ -219,12 +222,17 @@ class Gate:
                 self.refuse(connection)
                 return False
             if phase is GatePhase.PERMITTED or (operation is not None and released_by is operation):
+                if size and self._is_granted_before(connection):
+                    connection.refused = REPEATED
+                    return False
                 if size and operation is not None and (departing := operation.departing(connection)):
                     if operation.begins_with(connection):
                         if operation.is_repeat(connection):
-                            connection.refused = "equal to a request that was let go"
+                            connection.refused = REPEATED
                             return False
                         counted = operation
+                        if connection.is_granted and connection.digest is not None:
+                            self._granted.add(connection.digest)
                     await self._record_departures(operation, departing, size)
                     continue  # it may have been cut meanwhile
                 self._let_go(connection, size, counted)
@@ -253,7 +261,13 @@ class Gate:
 
     def compares(self, connection: Connection) -> bool:
         """Whether this request is to be read as a whole, as an equal one is to be refused."""
-        return connection.gated and connection.is_one_request and self._current is not None and self._current.once
+        is_once = bool(self._granted) or (self._current is not None and self._current.once)
+        return connection.gated and connection.is_one_request and is_once
+
+    def _is_granted_before(self, connection: Connection) -> bool:
+        """Whether an equal request had its only grant, and no operation is current that may grant another one."""
+        is_once = self._current is not None and self._current.once
+        return connection.digest in self._granted and not (connection.is_granted or is_once)
 
     def refuses_tunnels(self) -> bool:
         """Whether a new tunnel is refused outright: after a cut, and without a lease."""
@@ -540,6 +554,7 @@ class Gate:
     def _release(self, *, passes: bool) -> None:
         held, self._held = self._held, []
         for one in held:
+            one.connection.is_granted |= passes and self._current is not None and self._current.once
             if not one.refused.done():
                 one.refused.set_result(None if passes else "the commit gate is closed")
         self._tell()

@@ -1045,6 +1045,14 @@ KEEPER = (
         (_TOLD + "test_after_a_page_was_closed_its_tunnels_may_carry_what_is_not_told",),
     ),
     Mutant(
+        "a grant forgotten",
+        "what was granted once is refused after its operation, too",
+        "replaywright/keeper/gate.py",
+        "                if size and self._is_granted_before(connection):\n",
+        "                if not size and self._is_granted_before(connection):\n",
+        (_DEPARTURES + "test_what_was_granted_once_is_refused_after_its_operation_too_and_may_be_granted_again",),
+    ),
+    Mutant(
         "equal request sent again",
         "of equal requests one is let go, where that is asked for",
         "replaywright/keeper/gate.py",
