@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 from activities.commit import Commit
 from activities.judging import Judge
+from activities.leaving import LEAVE_MS, LEFT_MS
 from replaywright.domain.actions import Cause
 from replaywright.domain.evaluation import failing
 from replaywright.domain.outcomes import Evidence, UnsafeRequest
@@ -15,10 +16,6 @@ from replaywright.domain.proof import refused_by, unanswered
 from replaywright.domain.witness import LEAVING, Sending, Witness, missing
 from replaywright.ports import BrowserSession, GateSeen, Report
 
-LEAVE_MS = 5_000
-"""How long pages may take to be left."""
-LEFT_MS = 3_000
-"""How long what pages send as they are left is waited for."""
 LOOK_MS = 3_000
 """How much longer the page is given to show what is expected, once its request is answered."""
 _SLICE_MS = 250

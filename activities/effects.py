@@ -94,6 +94,8 @@ class EffectActivities:
                     held = await self._attachments.hold(asked.session, asked.epoch)
                     await go_there(held.browser, where, asked)
                 return recorded
+            if before.state in _OPEN and not _attempts(request, before):
+                return await self._not_done(asked, NO_INTENT, "what the ledger tells of was settled before")
             if (untouched := await self._by_black_box(request, before)) is not None:
                 return untouched
             held = await self._attachments.hold(asked.session, asked.epoch)  # from here on nobody else writes
@@ -403,7 +405,8 @@ class EffectActivities:
 
 def _attempts(request: ResolveRequest, before: Known) -> set[int]:
     """Epochs of the attempt in doubt: as the workflow and as the ledger knows it; they differ when Redis fell back."""
-    return {request.doubted, before.epoch if before.state in _OPEN else 0} - {0}
+    is_open = before.state in _OPEN and before.epoch > request.settled
+    return {request.doubted, before.epoch if is_open else 0} - {0}
 
 
 def _scope(asked: ActionRequest) -> dict[str, str]:

@@ -17,6 +17,7 @@ from temporalio.exceptions import ApplicationError, ApplicationErrorCategory
 
 from activities.commit import reopened, settled
 from activities.heartbeats import heartbeats
+from activities.leaving import leave_pages
 from activities.model import traced
 from activities.network import Network
 from activities.policing import Policing, as_failure
@@ -55,12 +56,6 @@ from replaywright.ports import (
 )
 
 _log = logging.getLogger("replaywright.sessions")
-
-LEAVE_MS = 2_000
-"""How long pages may take to be left when their run is over."""
-LEFT_MS = 3_000
-"""How long what they send then may take to be answered."""
-_LEFT_AGAIN_S = 0.05
 
 RENEW_EVERY_S = 5.0
 KEEPING_S = 3.0
@@ -282,22 +277,10 @@ class Attachments:
         if held is None:
             return
         try:
-            if not await self._left(held):
+            if not await leave_pages(held.browser, held.gate):
                 _log.warning("session %s: no answer was seen to what its pages sent as they were left", session_id)
         except SessionLost as exc:  # it is gone, or its gate is closed and stays so
             _log.info("the pages of session %s were not left: %s", session_id, exc)
-
-    async def _left(self, held: Attachment) -> bool:
-        op_id = f"leaving/{uuid.uuid4().hex}"
-        await held.gate.arm(op_id, within_ms=LEAVE_MS + LEFT_MS, hold_safe=False)
-        await held.gate.permit(op_id)
-        is_left = await held.browser.leave(LEAVE_MS)
-        ends = time.monotonic() + LEFT_MS / 1000
-        while (await held.gate.wait_held(op_id, 0)).in_flight:
-            if time.monotonic() > ends:
-                return False
-            await asyncio.sleep(_LEFT_AGAIN_S)
-        return is_left
 
     async def drop(self, session_id: str, epoch: int | None = None) -> None:
         """Let go of a session without ending it; with an epoch only if it is that one which holds it."""

@@ -397,7 +397,7 @@ class SentRequest:
     status: int = 0
     """Of the site's answer; 101 of a WebSocket without TLS; 0 when none is known."""
     answered_at: float | None = None
-    """When that was seen. Never in a tunnel with TLS: no bytes show that it was answered."""
+    """When that was seen. Never of a tunnel with TLS: no bytes show that it was answered."""
     ended_at: float | None = None
     """When its connection was closed."""
     is_safe: bool = False
@@ -441,6 +441,14 @@ class GateSeen:
     """Requests that were refused because an equal one had been let go; only if armed with `once`."""
     repeated_at: float | None = None
     """When the first of them came, in seconds since 1970."""
+    awaited: int | None = None
+    """Requests that may change something and that the browser is about to send, or awaits the answer to. None where it
+    does not tell: then a tunnel stands for all that is inside."""
+
+    @property
+    def awaits_answer(self) -> bool:
+        """Whether something is about to leave, or an answer is still to come."""
+        return self.in_flight if self.awaited is None else self.awaited > 0
 
     @property
     def in_flight(self) -> bool:

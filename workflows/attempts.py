@@ -38,6 +38,9 @@ class Attempt:
     signs_in = False
     """Whether it belongs to the task's own signing in; see `ActionRequest.signs_in`."""
 
+    settled: int = 0
+    """Epoch up to which all attempts are settled: none of them is in doubt."""
+
     def __init__(
         self,
         browser: Browser,

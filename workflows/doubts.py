@@ -202,12 +202,14 @@ class Doubts:
         if self.board.stops:
             raise asyncio.CancelledError
 
-    async def resolved(self, attempt: Attempt, contradicted: str) -> Resolution:
-        """Whether a commit step that an earlier run left in doubt took effect.
+    async def resolved(self, attempt: Attempt, contradicted: str, session_id: str = "") -> Resolution:
+        """Decide whether a commit step that an earlier run left in doubt took effect.
 
-        `contradicted` is why the browser that there is cannot tell of it; empty if it is the one it was done in.
+        Args:
+            attempt: the step.
+            contradicted: why the browser that there is cannot tell of it; empty if it is the one it was done in.
+            session_id: of the browser that the earlier run left; empty where it left none.
         """
-        session_id = "" if contradicted else self.browser.ref.session_id
         return await self._resolved(attempt, Doubt(session_id, 0, contradicted=contradicted))
 
     async def _resolved(self, attempt: Attempt, doubt: Doubt) -> Resolution:
@@ -221,6 +223,8 @@ class Doubts:
         attempt.after_loss()
         if resolution.verdict == "undecidable":
             resolution = await self._undecidable(attempt, fenced, resolution.reason)
+        if resolution.verdict == "not_done":
+            attempt.settled = fenced.epoch
         if resolution.verdict == "not_done" and resolution.reason in ACTED_IN and self._is_in_its_browser(doubt):
             await self.leave()
         return resolution
@@ -279,6 +283,7 @@ class Doubts:
             contradicted=doubt.contradicted,
             doubted=doubt.epoch,
             doubted_session=doubt.session_id,
+            settled=attempt.settled,
             answered=doubt.answered,
             lost=doubt.lost,
             began_at=self.browser.left_at,

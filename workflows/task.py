@@ -405,13 +405,14 @@ class BrowserTask(SteeringUpdates, Views):
         self._show()
         found = await self._resuming.ask(self._lists.course.rolled)
         self._browser.epoch = max(self._browser.epoch + 1, found.epoch)
-        is_live = self._browser.session is not None and await self._browser.recover()
+        earlier = "" if self._browser.session is None else self._browser.session.session_id
+        is_live = bool(earlier) and await self._browser.recover()
         await self._browser.open()
         self._take_over(found)
         was_doubtful = found.is_doubtful
         if was_doubtful:
             attempt = self._attempt_here()
-            await self._doubts.resolved(attempt, "" if is_live else EARLIER_RUN)
+            await self._doubts.resolved(attempt, "" if is_live else EARLIER_RUN, earlier)
             found = await self._resuming.ask(self._lists.course.rolled)
             self._take_over(found)
             while self._browser.epoch < found.epoch:

@@ -376,15 +376,23 @@ class ChromiumSession:
         """See `BrowserSession.leave`."""
         self.require_alive()
         self.dialogs.leaving = True
+        deadline = Deadline(timeout_ms / 1000)
         try:
-            async with asyncio.timeout(timeout_ms / 1000):
-                for tab in [tab for tab in self.tabs if not tab.closed]:
-                    await tab.wire.send("Page.navigate", {"url": BLANK[0]})
-        except (WireFailed, TimeoutError):
+            return all([await self._leaves(tab, deadline) for tab in self.tabs])
+        except WireFailed:
             return False
         finally:
             self.dialogs.leaving = False
-        return True
+
+    async def _leaves(self, tab: Tab, deadline: Deadline) -> bool:
+        """Have a page leave by itself: so the empty one comes into its own process, after what it sends as it is left.
+
+        Navigated from outside, it would be told of its end at some later time.
+        """
+        if not tab.closed and tab.url not in BLANK:
+            leaving = {"expression": f"location.replace({BLANK[0]!r})"}
+            await tab.wire.send("Runtime.evaluate", leaving, timeout_s=deadline.left())
+        return await self.until(lambda: tab.closed or tab.url in BLANK, deadline.left())
 
     @property
     def unanswered(self) -> tuple[UnsafeRequest, ...]:

@@ -336,6 +336,8 @@ class ResolveRequest(Record):
     """Of the step before, if the attempt's browser has certainly ended: see `StepOutcome.witness`. Empty: none."""
     doubted_session: str = ""
     """The session of the attempt in doubt; empty where it is not known."""
+    settled: int = 0
+    """Epoch up to which all attempts are settled: an intent of one of them, to which Redis fell back, says nothing."""
     answered: bool = False
     """Whether the site has answered all that the attempt was seen to send: nothing is in flight."""
     is_patient: bool = False

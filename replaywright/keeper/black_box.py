@@ -21,7 +21,7 @@ class Connection:
     """One upstream connection while it lives and after it. Times are monotonic seconds."""
 
     number: int
-    kind: Literal["http", "tunnel"]
+    kind: Literal["http", "tunnel", "inside"]
     method: str
     host: str
     port: int
@@ -50,6 +50,8 @@ class Connection:
     """Whether a tunnel begins with a request without TLS: Chromium opens WebSockets like that, and nothing else."""
     digest: bytes | None = None
     """Of the whole request, where requests are compared."""
+    is_granted: bool = False
+    """Whether it was let go while it was held, for an operation that sends each request once."""
 
     @property
     def is_one_request(self) -> bool:
@@ -105,7 +107,7 @@ class BlackBox:
         return len(self._open)
 
     def open(
-        self, kind: Literal["http", "tunnel"], *, method: str, host: str, port: int, path: str, gated: bool
+        self, kind: Literal["http", "tunnel", "inside"], *, method: str, host: str, port: int, path: str, gated: bool
     ) -> Connection:
         """Begin to record a connection."""
         self._numbers += 1

@@ -81,6 +81,7 @@ def _seen(record: OperationRecord) -> GateSeen:
         unlisted=record.unlisted,
         repeated=record.repeated,
         repeated_at=_wall(record.repeated_at),
+        awaited=record.awaited,
     )
 
 

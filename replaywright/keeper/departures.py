@@ -64,7 +64,7 @@ class Armed(_Line):
 
 
 class Leaves(_Line):
-    """The first bytes of a connection are about to be handed to the network."""
+    """The first bytes of a connection, or of a request inside TLS, are about to be handed to the network."""
 
     what: Literal["leaves"] = "leaves"
     connection: int
@@ -93,6 +93,12 @@ class Ended(_Line):
     connection: int
 
 
+class Unseen(_Line):
+    """A page was closed: of what it sent then only the tunnels tell."""
+
+    what: Literal["unseen"] = "unseen"
+
+
 class Cut(_Line):
     """The gate was closed."""
 
@@ -112,7 +118,7 @@ class Full(_Line):
 
 
 Line = Annotated[
-    Begun | Armed | Leaves | Answered | Ended | Cut | Disarmed | Full,
+    Begun | Armed | Leaves | Answered | Ended | Unseen | Cut | Disarmed | Full,
     Field(discriminator="what"),
 ]
 _LINES: TypeAdapter[Line] = TypeAdapter(Line)

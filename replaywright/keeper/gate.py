@@ -1,7 +1,8 @@
 """The commit gate: holds what could change the world until somebody who may decide has decided.
 
 Gated are plain HTTP requests with unsafe methods (judged by the request line) and every byte in a tunnel, where
-nothing more can be seen: that errs on the safe side. The gate knows four situations:
+nothing more can be seen: that errs on the safe side. Where it is told of the requests inside (`expect`), it lists them
+in the tunnel's place. The gate knows four situations:
 
     open         no operation: bytes pass
     armed        gated bytes are held; `permit` lets them go, `cut` throws them away
@@ -18,21 +19,34 @@ import time
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
+from typing import Protocol
 
 from replaywright.errors import KeeperRefused
 from replaywright.keeper import clock
 from replaywright.keeper.black_box import BlackBox, Connection
-from replaywright.keeper.departures import Armed, Cut, Disarmed, Leaves
+from replaywright.keeper.departures import Armed, Cut, Disarmed, Leaves, Unseen
 from replaywright.keeper.protocol import ConnectionRecord, ErrorCode, GatePhase, OperationRecord, SentRecord
 
 OPERATIONS_REMEMBERED = 512
 SENT_REMEMBERED = 64
 """Connections listed for each operation."""
+REPEATED = "equal to a request that was let go"
 UNRECORDED = "unrecorded"
 """Reason of a cut: what was about to leave could not be recorded."""
 
 Dispatcher = Callable[[OperationRecord, ConnectionRecord], Awaitable[bool | None]]
 """Asked at the first held byte of an operation: True permits, False cuts, None leaves it to whoever armed."""
+
+
+class Teller(Protocol):
+    """Tells of the browser's requests, by `Gate.expect` and `Gate.lose_sight`, while an operation is current."""
+
+    @property
+    def awaited(self) -> int:
+        """Unsafe requests since it last began to watch that are about to leave, or have no answer."""
+
+    def watch(self, *, is_armed: bool) -> None:
+        """Hear that there is a current operation from now on, or none."""
 
 
 class RequestRefused(KeeperRefused):
@@ -47,13 +61,6 @@ class RequestRefused(KeeperRefused):
 class _Sent:
     connection: Connection
     sent_s: float
-
-    @property
-    def weight(self) -> int:
-        """How much depends on it: nothing on safe requests, least is known of those without an answer."""
-        if not self.connection.gated:
-            return 0
-        return 1 if self.connection.answered_s is not None else 2
 
     def record(self) -> SentRecord:
         """Return what is known of it now."""
@@ -92,22 +99,62 @@ class Operation:
     """Digests of the requests that were let go, with `once`."""
     repeated: int = 0
     repeated_s: float | None = None
+    expected: list[Connection] = field(default_factory=list)
+    """Requests inside TLS that are about to leave."""
+    told_of: set[tuple[str, int]] = field(default_factory=set)
+    """Hosts and ports of those that left: tunnels there carry nothing that is not known."""
+    unseen_s: float | None = None
+    """Since when a tunnel may carry what is not known."""
 
     def begins_with(self, connection: Connection) -> bool:
         """Whether bytes of this connection are the first that count for this operation."""
         return connection.counted_for is not self and (connection.gated or self.hold_safe)
 
+    def expect(self, connection: Connection) -> None:
+        """Note a request inside TLS that is about to leave; of safe ones the first to each host."""
+        known = self.told_of | {(one.host, one.port) for one in self.expected}
+        if connection.gated or (connection.host, connection.port) not in known:
+            self.expected.append(connection)
+        if len(self.expected) > SENT_REMEMBERED:
+            self.unlisted += self.expected.pop(0).gated
+
+    def inside(self, connection: Connection) -> list[Connection]:
+        """Requests inside a tunnel that are about to leave."""
+        if connection.kind != "tunnel":
+            return []
+        there = (connection.host, connection.port)
+        return [one for one in self.expected if (one.host, one.port) == there and one.closed_s is None]
+
+    def departing(self, connection: Connection) -> list[Connection]:
+        """Return what leaves first with the next bytes of a connection: itself, and requests inside."""
+        return [*([connection] if self.begins_with(connection) else ()), *self.inside(connection)]
+
+    def is_told(self, connection: Connection) -> bool:
+        """Whether a connection is a tunnel of which all requests are known."""
+        if connection.kind != "tunnel" or (connection.host, connection.port) not in self.told_of:
+            return False
+        return self.unseen_s is None or (connection.last_up_s or 0.0) < self.unseen_s
+
     def count_first(self, connection: Connection, size: int) -> None:
         """Count the first bytes of a connection. Of too many connections, one on which least depends is dropped."""
         now_s = time.monotonic()
         connection.counted_for = self
+        if connection.kind == "inside":
+            self.expected.remove(connection)
+            self.told_of.add((connection.host, connection.port))
         self.gated_bytes_up += size
         self.first_gated_up_s = self.first_gated_up_s or now_s
         self.sent.append(_Sent(connection, now_s))
         if len(self.sent) > SENT_REMEMBERED:
-            least = min(self.sent, key=lambda sent: sent.weight)
+            least = min(self.sent, key=self._weight)
             self.sent.remove(least)
-            self.unlisted += least.weight == 2
+            self.unlisted += self._weight(least) == 2
+
+    def _weight(self, sent: _Sent) -> int:
+        """How much depends on it: nothing on safe requests, least is known of those without an answer."""
+        if not sent.connection.gated or self.is_told(sent.connection):
+            return 0
+        return 1 if sent.connection.answered_s is not None else 2
 
     def is_repeat(self, connection: Connection) -> bool:
         """Whether an equal request was let go on another connection; if not, this is the one."""
@@ -154,6 +201,9 @@ class Gate:
         self._held: list[_Held] = []
         self._waiting: set[asyncio.Future[None]] = set()
         self._asking: asyncio.Task[None] | None = None
+        self._teller: Teller | None = None
+        self._granted: set[bytes] = set()
+        """Digests of requests that were granted once, for the life of the session."""
 
     # ---- what the proxy asks ------------------------------------------------------------------------------------
 
@@ -172,12 +222,18 @@ class Gate:
                 self.refuse(connection)
                 return False
             if phase is GatePhase.PERMITTED or (operation is not None and released_by is operation):
-                if size and operation is not None and operation.begins_with(connection):
-                    if operation.is_repeat(connection):
-                        connection.refused = "equal to a request that was let go"
-                        return False
-                    counted = operation
-                    await self._record_departure(operation, connection, size)
+                if size and self._is_granted_before(connection):
+                    connection.refused = REPEATED
+                    return False
+                if size and operation is not None and (departing := operation.departing(connection)):
+                    if operation.begins_with(connection):
+                        if operation.is_repeat(connection):
+                            connection.refused = REPEATED
+                            return False
+                        counted = operation
+                        if connection.is_granted and connection.digest is not None:
+                            self._granted.add(connection.digest)
+                    await self._record_departures(operation, departing, size)
                     continue  # it may have been cut meanwhile
                 self._let_go(connection, size, counted)
                 return True
@@ -187,9 +243,31 @@ class Gate:
                 return False
             released_by = connection.passed_for
 
+    def listen(self, teller: Teller) -> None:
+        """Have requests told of from now on."""
+        self._teller = teller
+
+    def expect(self, connection: Connection) -> None:
+        """Hear of a request inside TLS before its first byte comes to the gate."""
+        if self._current is not None:
+            self._current.expect(connection)
+            self._tell()
+
+    def lose_sight(self) -> None:
+        """Hear that a page was closed: what it sends then is not told of."""
+        if self._current is not None and self._current.unseen_s is None:
+            self._current.unseen_s = time.monotonic()
+            self._black_box.departures.write(Unseen())
+
     def compares(self, connection: Connection) -> bool:
         """Whether this request is to be read as a whole, as an equal one is to be refused."""
-        return connection.gated and connection.is_one_request and self._current is not None and self._current.once
+        is_once = bool(self._granted) or (self._current is not None and self._current.once)
+        return connection.gated and connection.is_one_request and is_once
+
+    def _is_granted_before(self, connection: Connection) -> bool:
+        """Whether an equal request had its only grant, and no operation is current that may grant another one."""
+        is_once = self._current is not None and self._current.once
+        return connection.digest in self._granted and not (connection.is_granted or is_once)
 
     def refuses_tunnels(self) -> bool:
         """Whether a new tunnel is refused outright: after a cut, and without a lease."""
@@ -217,17 +295,20 @@ class Gate:
         has_passed = connection.passed_for is operation and connection.is_one_request
         return GatePhase.PERMITTED if has_passed and operation.phase is GatePhase.ARMED else operation.phase
 
-    async def _record_departure(self, operation: Operation, connection: Connection, size: int) -> None:
-        """Record that a connection is about to send its first bytes for an operation; cut where that is not possible.
+    async def _record_departures(self, operation: Operation, departing: list[Connection], size: int) -> None:
+        """Record what is about to send its first bytes for an operation; cut where that is not possible.
 
         It is on the disk before they are let go where anything depends on it: if they may change something, or are the
         first of all.
         """
-        is_first = not operation.gated_bytes_up
-        operation.count_first(connection, size)
+        is_first, is_recorded = not operation.gated_bytes_up, True
         departures = self._black_box.departures
-        is_recorded = departures.write(_leaves(connection.record(), size))
-        if is_recorded and (connection.gated or is_first):
+        for connection in departing:
+            own_size = 0 if connection.kind == "inside" else size
+            operation.count_first(connection, own_size)
+            line = _leaves(connection.record(), own_size)
+            is_recorded = departures.write(line) and is_recorded
+        if is_recorded and (is_first or any(connection.gated for connection in departing)):
             is_recorded = await departures.synced()
         if not is_recorded and operation.phase is not GatePhase.DISARMED:
             self._cut(operation, UNRECORDED)
@@ -336,8 +417,7 @@ class Gate:
         self._operations.move_to_end((op_id, epoch))
         while len(self._operations) > OPERATIONS_REMEMBERED:
             self._operations.popitem(last=False)
-        self._current = operation
-        self._tell()
+        self._set_current(operation)
         return self._record(operation)
 
     async def wait_held(self, op_id: str, timeout_s: float) -> OperationRecord:
@@ -401,8 +481,7 @@ class Gate:
             raise RequestRefused(ErrorCode.REFUSED, f"the end of operation {op_id!r} cannot be recorded")
         operation.phase = GatePhase.DISARMED
         operation.disarmed_s = time.monotonic()
-        self._current = None
-        self._tell()
+        self._set_current(None)
         return self._record(operation)
 
     def operations(self, op_id: str | None = None) -> list[OperationRecord]:
@@ -441,6 +520,12 @@ class Gate:
 
     # ---- inside -------------------------------------------------------------------------------------------------
 
+    def _set_current(self, operation: Operation | None) -> None:
+        self._current = operation
+        if self._teller is not None:
+            self._teller.watch(is_armed=operation is not None)
+        self._tell()
+
     def _newest(self, op_id: str) -> Operation:
         for operation in reversed(self._operations.values()):
             if operation.op_id == op_id:
@@ -469,6 +554,7 @@ class Gate:
     def _release(self, *, passes: bool) -> None:
         held, self._held = self._held, []
         for one in held:
+            one.connection.is_granted |= passes and self._current is not None and self._current.once
             if not one.refused.done():
                 one.refused.set_result(None if passes else "the commit gate is closed")
         self._tell()
@@ -497,13 +583,19 @@ class Gate:
             gated_bytes_up=operation.gated_bytes_up,
             safe_requests=operation.safe_requests,
             requests_refused=operation.requests_refused,
-            held=tuple(held.connection.record() for held in self._held) if operation is self._current else (),
+            held=self._waiting_for(operation) if operation is self._current else (),
             note=operation.note,
-            sent=tuple(sent.record() for sent in operation.sent),
+            sent=tuple(sent.record() for sent in operation.sent if not operation.is_told(sent.connection)),
             unlisted=operation.unlisted,
             repeated=operation.repeated,
             repeated_at=clock.at(operation.repeated_s, offset_s),
+            awaited=None if self._teller is None else self._teller.awaited,
         )
+
+    def _waiting_for(self, operation: Operation) -> tuple[ConnectionRecord, ...]:
+        """What is held; of a tunnel the requests inside, where they are known."""
+        waiting = [one for held in self._held for one in operation.inside(held.connection) or [held.connection]]
+        return tuple(connection.record() for connection in dict.fromkeys(waiting))
 
 
 def _leaves(record: ConnectionRecord, size: int) -> Leaves:

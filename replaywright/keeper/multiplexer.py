@@ -12,7 +12,7 @@ import json
 import logging
 import re
 import socket
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -60,6 +60,7 @@ class Multiplexer:
         self._numbers = itertools.count(1)
         self._asked: dict[int, _Asked] = {}
         self._owners: dict[str, _Client] = {}
+        self._own: dict[str, Callable[[str, dict[str, Any]], None]] = {}
         self._hidden_contexts: set[str] = set()
         self._hidden_sessions: set[str] = set()
         self.is_lost = False
@@ -104,6 +105,14 @@ class Multiplexer:
     def tell(self, method: str, params: Mapping[str, Any], session: str = "") -> None:
         """Send a command of the keeper's own whose answer does not matter."""
         self._send(method, params, session, _Asked())
+
+    def hear(self, session: str, hears: Callable[[str, dict[str, Any]], None]) -> None:
+        """Have `hears` called with every event of a session of the keeper's own."""
+        self._own[session] = hears
+
+    def unhear(self, session: str) -> None:
+        """Forget a session of the keeper's own."""
+        self._own.pop(session, None)
 
     async def pages(self) -> list[dict[str, Any]]:
         """Return the targets that are pages of the run.
@@ -198,6 +207,9 @@ class Multiplexer:
             return
         tail = _SESSION.search(message[-_SESSION_BYTES:])
         session = tail[1].decode() if tail is not None else ""
+        if (hears := self._own.get(session)) is not None:
+            hears(session, json.loads(message))
+            return
         owner = self._owners.get(session)
         if message.startswith(_TARGET_EVENT) and not self._is_for_client(json.loads(message), session, owner):
             return

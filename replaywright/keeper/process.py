@@ -70,6 +70,7 @@ from replaywright.keeper.protocol import (
 from replaywright.keeper.proxy import ForwardProxy
 from replaywright.keeper.relay import MAX_RELAYS, RelaySocket
 from replaywright.keeper.remote import RemoteChromium
+from replaywright.keeper.told_requests import ToldRequests
 
 KNOCK_S = 10.0
 """What a remote browser is given to come to the proxy."""
@@ -200,6 +201,7 @@ class Keeper:
         Path(SOCKET_NAME).chmod(0o600)
         if isinstance(self._chromium, ChromiumProcess):
             await self._chromium.wait_until_debuggable(self._options.browser_timeout_s)
+            await ToldRequests(self._chromium.devtools, self._gate, self._black_box).start()
         await self._relays.start(self._chromium)
         self._state = SessionState.READY
         self._removes_directory |= self._is_spare  # nobody wants to know anything of one that ends unused

@@ -26,7 +26,7 @@ PROFILE_NAME = "profile"
 LENT_NAME = "take-over.url"
 """In the session's directory, for its owner only, while a person has the browser: the address that they open."""
 
-_HTTP_PORT = 80
+_HTTP_PORT, _HTTPS_PORT = 80, 443
 
 MAX_LINE_BYTES = 16 * 1024 * 1024
 """Longest line either side accepts: a full black box is about 1 MB."""
@@ -132,11 +132,12 @@ class Moment(Message):
 
 
 class ConnectionRecord(Message):
-    """One upstream connection as the black box remembers it. Plain HTTP has one request on each."""
+    """One upstream connection as the black box remembers it, or one request inside a tunnel."""
 
     number: int
     """Counts from 1 in the order in which requests arrived."""
-    kind: Literal["http", "tunnel"]
+    kind: Literal["http", "tunnel", "inside"]
+    """Plain HTTP with one request; a tunnel; a request inside one, whose bytes are counted as the tunnel's."""
     method: str
     host: str
     port: int
@@ -145,7 +146,7 @@ class ConnectionRecord(Message):
     address: str | None
     """The pinned address that was connected to; None before, or when it never was."""
     status: int | None
-    """Of the response, plain HTTP only; also set when the proxy itself answered. 101 of a tunnel that carries WebSocket
+    """Of the response to a request; also set when the proxy itself answered. 101 of a tunnel that carries WebSocket
     messages without TLS."""
     gated: bool
     """Whether the commit gate holds its bytes: an unsafe method, a tunnel, an upgraded connection."""
@@ -175,8 +176,9 @@ class ConnectionRecord(Message):
         """Where it goes, without a query; of a tunnel only the host."""
         if self.kind == "tunnel":
             return f"https://{bracketed(self.host)}:{self.port}"
-        port = "" if self.port == _HTTP_PORT else f":{self.port}"
-        return f"http://{bracketed(self.host)}{port}{self.path}"
+        scheme, usual = ("https", _HTTPS_PORT) if self.kind == "inside" else ("http", _HTTP_PORT)
+        port = "" if self.port == usual else f":{self.port}"
+        return f"{scheme}://{bracketed(self.host)}{port}{self.path}"
 
 
 class SentRecord(Message):
@@ -212,17 +214,21 @@ class OperationRecord(Message):
     """Plain HTTP requests with safe methods that passed between `arm` and `disarm`."""
     requests_refused: int
     held: tuple[ConnectionRecord, ...]
-    """Connections that wait at the gate now."""
+    """Connections that wait at the gate now; of a tunnel the requests inside, where they are known."""
     note: str = ""
     """As it came with `arm`."""
     sent: tuple[SentRecord, ...] = ()
-    """Connections of which gated bytes were let go; of very many those without an answer."""
+    """Connections of which gated bytes were let go; of very many those without an answer. In place of a tunnel stand
+    the requests inside, where they are known."""
     unlisted: int = 0
     """Others without an answer, of which there were too many to list."""
     repeated: int = 0
     """Requests that were refused because an equal one had been let go."""
     repeated_at: Moment | None = None
     """When the first of them came."""
+    awaited: int | None = None
+    """Unsafe requests, plain ones as well, that Chromium is about to send or awaits the answer to; None where it does
+    not tell."""
 
 
 class LeaseReport(Message):

@@ -220,7 +220,7 @@ async def test_a_tunnel_with_tls_is_in_flight_only_if_it_carried_anything_since_
         await rig.gate.arm("quiet", within_ms=HOLD_MS, hold_safe=False)
         await rig.gate.permit("quiet")
         quiet = await rig.gate.disarm("quiet")
-        await rig.posted(f"void {tunnels_through}")
+        await rig.posted(f"new WebSocket('{other.url.replace('https', 'wss')}')")
         await rig.gate.permit("op")
 
         async def has_left() -> bool:
@@ -391,6 +391,29 @@ async def test_a_request_that_equals_one_that_left_is_refused_and_the_first_gets
     assert seen.repeated_at is not None
 
 
+async def test_what_was_granted_once_is_refused_after_its_operation_too_and_may_be_granted_again(
+    rig: Rig, site: Site
+) -> None:
+    site.answers.set()
+    await rig.posted("post('x')", once=True)
+    await rig.gate.permit("op")
+    await rig.page.wait_for_function("document.title == 'Order 200'")
+    await rig.page.evaluate("post('more')")
+    await rig.page.wait_for_function("document.title == 'Order 200 200'")
+    await rig.gate.disarm("op")
+    await rig.page.evaluate("post('x')")
+    await rig.page.wait_for_function("document.title == 'Order 200 200 503'")
+    await rig.page.evaluate("post('more')")
+    await rig.page.wait_for_function("document.title == 'Order 200 200 503 200'")
+    await rig.gate.arm("again", within_ms=HOLD_MS, hold_safe=False, once=True)
+    await rig.page.evaluate("post('x')")
+    await rig.gate.wait_held("again", 5000)
+    await rig.gate.permit("again")
+    await rig.page.wait_for_function("document.title == 'Order 200 200 503 200 200'")
+
+    assert site.bodies == [b"x", b"more", b"more", b"x"]
+
+
 async def test_requests_that_differ_all_pass_and_without_once_equal_ones_do_too(rig: Rig, site: Site) -> None:
     site.answers.set()
     await rig.posted("post('x'); post('y'); post('x', '/other'); post('x', '/send?token=2')", once=True)
@@ -398,7 +421,7 @@ async def test_requests_that_differ_all_pass_and_without_once_equal_ones_do_too(
     await rig.page.wait_for_function("document.title == 'Order 200 200 200 200'")
     differing = await rig.gate.disarm("op")
     await rig.gate.arm("again", within_ms=HOLD_MS, hold_safe=False)
-    await rig.page.evaluate("post('x'); post('x')")
+    await rig.page.evaluate("post('z'); post('z')")
     await rig.gate.wait_held("again", 5000)
     await rig.gate.permit("again")
     await rig.page.wait_for_function("document.title == 'Order 200 200 200 200 200 200'")

@@ -19,6 +19,7 @@ _PROXY = "tests/adapters/test_keeper_proxy.py::"
 _SMUGGLING = "tests/adapters/test_keeper_smuggling.py::"
 _KEEPER = "tests/adapters/test_keeper.py::"
 _DEPARTURES = "tests/adapters/test_departures.py::"
+_TOLD = "tests/adapters/test_told_requests.py::"
 _LOG_LIMITS = "tests/unit/test_keeper_departures.py::"
 _DEVTOOLS = "tests/adapters/test_doors_devtools.py::"
 _ARTIFACTS = "tests/adapters/test_artifacts.py::"
@@ -563,6 +564,24 @@ RESOLVING = (
         (_AWAITING + "test_the_page_s_own_word_is_no_witness_and_nothing_that_left_is_certainly_not_done",),
     ),
     Mutant(
+        "leaving that waits for no answer",
+        "a browser is not closed before what its pages sent as they were left is answered",
+        "activities/leaving.py",
+        "        looks = 0 if (await gate.wait_held(op_id, 0)).awaits_answer else looks + 1\n",
+        "        looks += 1\n",
+        (
+            "tests/unit/test_activities_leaving.py::test_what_pages_send_as_they_are_left_is_waited_for_until_it_is_answered",
+        ),
+    ),
+    Mutant(
+        "a settled intent in doubt again",
+        "an intent of an attempt that was settled says nothing when Redis falls back to it",
+        "activities/effects.py",
+        "    is_open = before.state in _OPEN and before.epoch > request.settled\n",
+        "    is_open = before.state in _OPEN\n",
+        (_EFFECTS + "test_an_intent_that_was_settled_before_the_ledger_lost_that_says_nothing",),
+    ),
+    Mutant(
         "absence believed while something is in flight",
         "a site that has not answered yet does not say that it has not acted",
         "activities/effects.py",
@@ -958,9 +977,8 @@ KEEPER = (
         "line of a departure written after it",
         "the line of a connection is written before its first byte",
         "replaywright/keeper/gate.py",
-        "        is_recorded = departures.write(_leaves(connection.record(), size))\n",
-        "        asyncio.get_running_loop().call_later(1, departures.write, _leaves(connection.record(), size))\n"
-        "        is_recorded = True\n",
+        "            is_recorded = departures.write(line) and is_recorded\n",
+        "            asyncio.get_running_loop().call_later(1, departures.write, line)\n",
         (_LOG_LIMITS + "test_the_line_of_a_connection_is_on_the_disk_before_its_bytes_are_let_go",),
     ),
     Mutant(
@@ -1026,6 +1044,38 @@ KEEPER = (
         "connection.is_handshake and not connection.bytes_down and data.startswith(_SWITCHES)",
         "not connection.bytes_down",
         (_DEPARTURES + "test_a_tunnel_with_tls_is_in_flight_only_if_it_carried_anything_since_the_arming",),
+    ),
+    Mutant(
+        "requests inside TLS not told of",
+        "the gate knows of a request inside TLS before its first byte",
+        "replaywright/keeper/told_requests.py",
+        "        self._gate.expect(connection)\n",
+        "        assert connection\n",
+        (_TOLD + "test_what_only_reads_is_not_in_flight_although_bytes_have_left",),
+    ),
+    Mutant(
+        "tunnels taken for told",
+        "a tunnel of which no request is known is in flight",
+        "replaywright/keeper/gate.py",
+        '        if connection.kind != "tunnel" or (connection.host, connection.port) not in self.told_of:\n',
+        '        if connection.kind != "tunnel":\n',
+        (_TOLD + "test_a_message_of_a_websocket_inside_tls_is_in_flight_and_no_answer_is_awaited",),
+    ),
+    Mutant(
+        "closed pages taken for silent",
+        "after a page was closed its tunnels may carry what is not told",
+        "replaywright/keeper/told_requests.py",
+        "            self._gate.lose_sight()\n",
+        "            pass\n",
+        (_TOLD + "test_after_a_page_was_closed_its_tunnels_may_carry_what_is_not_told",),
+    ),
+    Mutant(
+        "a grant forgotten",
+        "what was granted once is refused after its operation, too",
+        "replaywright/keeper/gate.py",
+        "                if size and self._is_granted_before(connection):\n",
+        "                if not size and self._is_granted_before(connection):\n",
+        (_DEPARTURES + "test_what_was_granted_once_is_refused_after_its_operation_too_and_may_be_granted_again",),
     ),
     Mutant(
         "equal request sent again",

@@ -704,6 +704,19 @@ async def test_a_browser_that_an_attempt_was_not_made_in_says_nothing_of_what_it
     assert resolution.verdict == "in_flight"
 
 
+@pytest.mark.parametrize(("settled", "verdict"), [(1, "not_done"), (0, "in_flight")])
+async def test_an_intent_that_was_settled_before_the_ledger_lost_that_says_nothing(
+    stage: Stage, pauses: list[float], *, settled: int, verdict: str
+) -> None:
+    await stage.intend(ASKING)  # under epoch 1, as Redis fell back to it
+    stage.site.answers = [NO, NO]
+
+    told: dict[str, Any] = {"doubted": 0, "lost": False, "is_patient": True, "settled": settled}
+    resolution = await resolved(stage, asked=ASKING, adopted=False, **told)
+
+    assert (resolution.verdict, stage.site.asked) == (verdict, 0 if settled else 2)
+
+
 async def test_the_site_is_asked_with_todays_values(stage: Stage, pauses: list[float]) -> None:
     stage.site.pages[LIST] = FakePage(texts=("To: bob@example.com",))
 

@@ -90,10 +90,12 @@ async def test_an_attempt_that_came_back_in_doubt_was_not_lost_and_one_that_the_
     script.verify = lambda _request: Resolution(verdict="not_done", reason="not_on_site")
     await ended(client, script, SEND)
 
-    assert [(asked.doubted, asked.lost, asked.settled_ms) for asked in script.verified] == [
+    first, second = script.verified
+    assert [(asked.doubted, asked.lost, asked.settled_ms) for asked in (first, second)] == [
         (1, False, 0),
         (0, False, 0),
     ]
+    assert (first.settled, second.settled) == (0, first.action.epoch)
 
 
 async def test_a_browser_that_was_rebuilt_is_no_witness_even_when_it_is_adopted_later(client: Client) -> None:

@@ -164,8 +164,23 @@ async def test_the_browser_that_was_left_behind_is_fenced_and_its_page_decides_t
     [recovered], [verified] = script.recovered, script.verified
     assert (recovered.lost.session_id, recovered.epoch) == ("s0", 14)
     assert (verified.adopted, verified.contradicted, verified.action.epoch) == (True, "", 15)
+    assert verified.doubted_session == "s0"
     assert [(r.sequence, r.reapply) for r in script.performed] == [(1, False)]
     assert script.opened == []
+
+
+async def test_the_file_of_the_keeper_that_a_run_before_has_left_is_asked_when_its_browser_is_gone(
+    client: Client,
+) -> None:
+    script = answering(1, state="DISPATCHED", fingerprint="f2")
+    script.adopt = False
+    script.verify = lambda request: Resolution(verdict="not_done", reason="nothing_left")
+
+    async with scripted(client, script) as queue:
+        await (await start(client, queue, in_doubt(queue))).result()
+
+    [verified] = script.verified
+    assert (verified.adopted, verified.contradicted, verified.doubted_session) == (False, "earlier_run", "s0")
 
 
 @pytest.mark.long
