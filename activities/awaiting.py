@@ -101,7 +101,7 @@ def _is_under_way(report: Report) -> bool:
 def with_unheard(evidence: Evidence, seen: GateSeen) -> Evidence:
     """The evidence with the requests that only the keeper saw."""
     heard = [request for request in evidence.requests if request.kind != "worker"]
-    known = Counter(kind_of(request.method, request.url) for request in heard)
+    known = Counter(kind_of(request.method, request.url) for request in heard if request.kind != "served")
     unheard: list[UnsafeRequest] = []
     for sent in seen.sent:
         if sent.is_safe or not sent.method:

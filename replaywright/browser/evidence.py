@@ -194,8 +194,7 @@ class Recorder:
             case "Network.requestWillBeSent":
                 self._request(params)
             case "Network.responseReceived":
-                self._status(params["requestId"], params["response"]["status"])
-                self._answered(params["requestId"], params["response"], document=params["type"] == "Document")
+                self._responded(params["requestId"], params["response"], document=params["type"] == "Document")
             case "Network.loadingFinished" if params["requestId"] in self._requests:
                 self.answered_at = time.monotonic()
             case "Network.loadingFailed":
@@ -253,6 +252,15 @@ class Recorder:
             return "beacon"
         # What the scripts of a new document send is that document's doing.
         return "following" if Cause.NEW_DOCUMENT in self.causes and type_ != "Document" else "request"
+
+    def _responded(self, request_id: str, response: Mapping[str, Any], *, document: bool) -> None:
+        """Note an answer, and who gave it: what a service worker of the page answers need never have left."""
+        self._status(request_id, response["status"])
+        request = self._requests.get(request_id)
+        if request is not None and response.get("fromServiceWorker"):
+            self._requests[request_id] = request.model_copy(update={"kind": "served"})
+        else:
+            self._answered(request_id, response, document=document)
 
     def _answered(self, request_id: str, response: Mapping[str, Any], *, document: bool) -> None:
         method = self._asked.get(request_id)

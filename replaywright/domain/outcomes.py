@@ -50,7 +50,8 @@ class UnsafeRequest(Record):
     """0 while no response was seen."""
     kind: str = "request"
     """request, beacon, websocket; `following` when a document that came of the step sent it; `worker` when only the
-    keeper saw it: a worker of the page sent it, or the page as it was left."""
+    keeper saw it: a worker of the page sent it, or the page as it was left; `served` when the page's own service worker
+    answered it, so that its status is not the site's word."""
     broken: bool = False
     """Whether the connection broke: it may have got there or not."""
     fields: tuple[str, ...] = ()

@@ -532,6 +532,14 @@ RESOLVING = (
         (_AWAITING + "test_what_a_page_sends_as_it_is_left_is_its_request_and_a_replay_leaves_at_once",),
     ),
     Mutant(
+        "a service worker's answer believed",
+        "what a page's own service worker answers is no word of the site",
+        "replaywright/browser/evidence.py",
+        '        if request is not None and response.get("fromServiceWorker"):',
+        '        if request is not None and response.get("nobody"):',
+        (_AWAITING + "test_what_a_service_worker_answers_is_no_word_of_the_site",),
+    ),
+    Mutant(
         "presses not listened to",
         "a run whose learned press may still send something listens before its browser ends",
         "activities/listening.py",

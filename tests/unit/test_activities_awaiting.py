@@ -2,9 +2,13 @@
 
 import pytest
 
+from activities.awaiting import with_unheard
+from replaywright.browser.evidence import Recorder, Traffic
 from replaywright.domain.actions import Effect
 from replaywright.domain.outcomes import Status, StepOutcome, UnsafeRequest
 from replaywright.domain.runs import ActionRequest
+from replaywright.domain.witness import Witness, witness_of
+from replaywright.ports import GateSeen, SentRequest
 from replaywright.testing.browser import FakeElement
 from tests.unit.staged import COMPOSE, HELP, POST, Stage, of_run, request, step
 
@@ -108,3 +112,32 @@ async def test_a_recorded_late_request_is_waited_for_in_a_step_that_nobody_decla
 def test_a_witness_is_not_given_up_for_what_cannot_be_undone() -> None:
     with pytest.raises(ValueError, match="a page's own word is only enough for effect: commit"):
         step("click", "pay", effect="irreversible", evidence="page")
+
+
+def served_by_its_worker() -> Recorder:
+    """What was seen of a request that the page's own service worker has answered."""
+    recorder, traffic = Recorder("top", "top"), Traffic()
+    sent = {"method": "POST", "url": POST.url, "headers": {}}
+    answer = {"url": POST.url, "status": 202, "mimeType": "text/plain", "fromServiceWorker": True}
+    recorder.hear(traffic, "Network.requestWillBeSent", {"requestId": "1", "type": "Fetch", "request": sent})
+    recorder.hear(traffic, "Network.responseReceived", {"requestId": "1", "type": "Fetch", "response": answer})
+    return recorder
+
+
+def test_what_a_service_worker_answers_is_no_word_of_the_site() -> None:
+    recorder = served_by_its_worker()
+
+    evidence = recorder.evidence()
+
+    assert [(request.kind, request.status) for request in evidence.requests] == [("served", 202)]
+    assert recorder.responses == []
+    assert witness_of(evidence, (), (), (), urls=(POST.url,), is_fresh=False) is None
+
+
+def test_what_a_service_worker_then_sends_is_told_by_the_keeper() -> None:
+    sent = SentRequest(method="POST", url=POST.url, sent_at=1.0, answered_at=2.0, status=200)
+
+    evidence = with_unheard(served_by_its_worker().evidence(), GateSeen("one", 1, "permitted", sent=(sent,)))
+
+    assert [request.kind for request in evidence.requests] == ["served", "worker"]
+    assert witness_of(evidence, (), (), (), urls=(POST.url,), is_fresh=False) is Witness.ANSWER
