@@ -3,19 +3,17 @@
 import asyncio
 import time
 from datetime import UTC, datetime
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from pydantic import ValidationError
 from temporalio import activity
 from temporalio.client import (
     WorkflowExecutionDescription,
     WorkflowExecutionStatus,
-    WorkflowFailureError,
-    WorkflowHandle,
 )
 from temporalio.service import RPCError, RPCStatusCode
 
-from activities.endings import Ended, ended_badly, ended_well
+from activities.endings import Ended, end_of
 from activities.heartbeats import heartbeats
 from replaywright.domain.batches import (
     Begun,
@@ -141,20 +139,13 @@ async def _standing(begun: Begun) -> RowEnd | int | None:
         told = await handle.describe()
         if told.status is WorkflowExecutionStatus.RUNNING:
             return begun.number if await _waits(told) else None
-        ended = await _ended(handle)
+        ended = await end_of(handle)
     except RPCError as exc:
         if exc.status is not RPCStatusCode.NOT_FOUND:
             raise
         return row_end(begun, *_gone(begun.run_id), at=time.time())
     met = begun.model_copy(update={"began": min(begun.began, told.start_time.timestamp())})
     return row_end(met, *ended, at=(told.close_time or datetime.now(UTC)).timestamp())
-
-
-async def _ended(handle: WorkflowHandle[Any, RunResult]) -> Ended:
-    try:
-        return ended_well(await handle.result())
-    except WorkflowFailureError as exc:
-        return ended_badly(exc.cause)
 
 
 async def _waits(told: WorkflowExecutionDescription) -> bool:

@@ -1,17 +1,33 @@
 """How a run ended, told from what its failure carries; for whoever waits for it, in a workflow or outside."""
 
 import contextlib
-from collections.abc import Sequence
-from typing import TypeAlias
+from typing import Any, Final, TypeAlias
 
-from pydantic import ValidationError
+from pydantic import TypeAdapter, ValidationError
+from temporalio.client import WorkflowFailureError, WorkflowHandle
 from temporalio.exceptions import ApplicationError, CancelledError, FailureError, TerminatedError
 from temporalio.exceptions import TimeoutError as RunTimeoutError
 
-from replaywright.domain.commit_lines import CommitLine, commits_said
+from replaywright.domain.commit_lines import COMMITS, CommitLine, commits_said
 from replaywright.domain.runs import End, RunResult
 
 Ended: TypeAlias = tuple[End, RunResult]
+_COMMITS: Final[TypeAdapter[tuple[CommitLine, ...]]] = TypeAdapter(tuple[CommitLine, ...])
+
+
+async def end_of(handle: WorkflowHandle[Any, RunResult]) -> Ended:
+    """Wait until the run is over; how it ended. A cancelled one has no result: its memo says what it has done.
+
+    Raises:
+        RPCError: the server does not say.
+    """
+    try:
+        return ended_well(await handle.result())
+    except WorkflowFailureError as exc:
+        if not isinstance(exc.cause, CancelledError):
+            return ended_badly(exc.cause)
+    memo = await (await handle.describe()).memo()
+    return "cancelled", _cancelled(_COMMITS.validate_python(memo.get(COMMITS, ())))
 
 
 def ended_well(result: RunResult) -> Ended:
@@ -23,7 +39,7 @@ def ended_badly(cause: BaseException | None) -> Ended:
     """What a failed run says: its own result when it carries one, else the failure in words."""
     match cause:
         case CancelledError():
-            return "cancelled", cancelled(())
+            return "cancelled", _cancelled(())
         case TerminatedError():
             message = f"the run was terminated: {cause.message}"
             return "terminated", RunResult(succeeded=False, reason="terminated", message=message)
@@ -37,10 +53,9 @@ def ended_badly(cause: BaseException | None) -> Ended:
             return "failed", RunResult(succeeded=False, reason=reason, message=_words(cause))
 
 
-def cancelled(commits: Sequence[CommitLine]) -> RunResult:
-    """What is said of a run that was cancelled, with what stands in its memo of its steps with consequences."""
+def _cancelled(commits: tuple[CommitLine, ...]) -> RunResult:
     message = "; ".join(filter(None, ("the run was cancelled", commits_said(commits))))
-    return RunResult(succeeded=False, reason="cancelled", message=message, commits=tuple(commits))
+    return RunResult(succeeded=False, reason="cancelled", message=message, commits=commits)
 
 
 def _carried(error: ApplicationError) -> RunResult | None:

@@ -349,7 +349,8 @@ class SessionActivities:
         """Adopt the run's live browser if it is on this host and alive; else open a new, empty one.
 
         A browser whose page is gone (its renderer crashed) is kept, with its cookies, but not adopted: there is nothing
-        to go on from.
+        to go on from. One whose page was left while its gate is armed is ended: it opens no other page until the step
+        in doubt is decided.
 
         Raises:
             ApplicationError: of type `NoPlace`: as in `open_session`. What could not be adopted is ended all the same.
@@ -362,9 +363,12 @@ class SessionActivities:
                     _log.warning("session %s could not be adopted: %s", request.lost.session_id, exc)
                     await self._keepers.close(request.lost.model_copy(update={"epoch": request.epoch}))
                 else:
-                    hit_run("adopting")
                     url = held.browser.url
-                    return SessionOpened(session=self._mine(held.ref, request.epoch), adopted=url not in BLANK, url=url)
+                    if url not in BLANK or await held.gate.pending() is None:
+                        hit_run("adopting")
+                        ref = self._mine(held.ref, request.epoch)
+                        return SessionOpened(session=ref, adopted=url not in BLANK, url=url)
+                    await self._give_back(held.ref.model_copy(update={"epoch": request.epoch}))
             opened = await self._open(request.epoch, request.lost.session_id, request.network)
             hit_run("rebuilding")
             return opened

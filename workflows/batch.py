@@ -15,7 +15,13 @@ from typing import Any, TypeVar
 
 from temporalio import workflow
 from temporalio.common import SearchAttributeKey, SearchAttributePair, TypedSearchAttributes, WorkflowIDReusePolicy
-from temporalio.exceptions import ActivityError, ChildWorkflowError, FailureError, WorkflowAlreadyStartedError
+from temporalio.exceptions import (
+    ActivityError,
+    CancelledError,
+    ChildWorkflowError,
+    FailureError,
+    WorkflowAlreadyStartedError,
+)
 from temporalio.workflow import ChildWorkflowHandle, ParentClosePolicy
 
 from workflows import policies
@@ -210,7 +216,11 @@ class BrowserBatch:
         self._do_beside(self._perform(row, begun))
 
     async def _perform(self, row: Row, begun: Begun) -> None:
-        """Have the row's run begun, and wait for its end. One that was begun before is watched instead."""
+        """Have the row's run begun, and wait for its end.
+
+        One that was begun before is watched instead, and so is one that was cancelled: it has no result, and the watch
+        reads what it has done.
+        """
         try:
             child = await self._started(row, begun.run_id)
         except WorkflowAlreadyStartedError:
@@ -224,6 +234,10 @@ class BrowserBatch:
         try:
             ended = ended_well(await child)
         except ChildWorkflowError as error:
+            if isinstance(error.cause, CancelledError):
+                del self._own[row.number]
+                self._foreign.add(row.number)
+                return
             ended = ended_badly(error.cause)
         self._end(row_end(begun, *ended, at=workflow.now().timestamp()))
 

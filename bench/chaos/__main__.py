@@ -24,7 +24,7 @@ from temporalio.runtime import Runtime, TelemetryConfig
 from bench.chaos import report
 from bench.chaos.lane import APART, TOGETHER
 from bench.chaos.lanes import finished
-from bench.chaos.points import ALL_FAULTS, ALL_POINTS, ALWAYS, BY_TURNS, NEVER, known, programme
+from bench.chaos.points import ALL_BEHAVIOURS, ALL_FAULTS, ALL_POINTS, ALWAYS, BY_TURNS, NEVER, known, programme
 from bench.chaos.programme import Programme
 from replaywright.settings import load_settings
 from replaywright.stack.processes import leave
@@ -41,6 +41,9 @@ def main() -> int:
     parser.add_argument("--seed", type=int, help="decides everything that is left to chance (default: a new one)")
     parser.add_argument("--points", default="", help=f"comma-separated, of: {', '.join(ALL_POINTS)} (default: all)")
     parser.add_argument("--faults", default="", help=f"comma-separated, of: {', '.join(ALL_FAULTS)} (default: all)")
+    parser.add_argument(
+        "--behaviours", default="", help=f"comma-separated, of: {', '.join(ALL_BEHAVIOURS)} (default: all, by turns)"
+    )
     parser.add_argument("--runs", type=int, help="how many (default: every pair once)")
     parser.add_argument("--long", action="store_true", help="every pair five times, twice of these with regular steps")
     parser.add_argument("--regular-steps", action="store_true", help="every step is a regular activity, in every run")
@@ -53,6 +56,7 @@ def main() -> int:
     Runtime.set_default(Runtime(telemetry=TelemetryConfig(logging=None)))  # a server that is killed is no news here
     try:
         points, faults = known("point", given.points, ALL_POINTS), known("fault", given.faults, ALL_FAULTS)
+        behaviours = known("behaviour", given.behaviours, ALL_BEHAVIOURS)
     except ValueError as exc:
         parser.error(str(exc))
     local = NEVER if given.regular_steps or given.apart else BY_TURNS if given.long else ALWAYS
@@ -71,17 +75,18 @@ def main() -> int:
 
     tell(f"seed {seed}: {runs} runs in {given.lanes} lanes, about {runs * RUN_S / given.lanes / 60:.0f} minutes")
     roles = APART if given.apart else TOGETHER
-    cells = programme(seed, points, faults, runs, local)
+    cells = programme(seed, runs, points=points, faults=faults, behaviours=behaviours, local=local)
     chaos = Programme(cells, load_settings(), given.lanes, tell, roles, given.keep)
     interrupted = not asyncio.run(finished(chaos.run(), tell))
     report.show(console, chaos.told)
     bad = [told for told in chaos.told if told.is_bad]
     for told in bad:
         cell = told.cell
-        asked, option = "; ".join(told.waited), "" if cell.local_steps else " --regular-steps"
+        asked, steps = "; ".join(told.waited), "" if cell.local_steps else " --regular-steps"
         tell(
             f"{told.verdict}: {told.said} {asked}\n    again: python -m bench.chaos --seed {seed} "
-            f"--points {cell.point} --faults {cell.fault} --runs {cell.round + 1}{option}"
+            f"--points {cell.point} --faults {cell.fault} --behaviours {cell.behaviour.name} "
+            f"--runs {cell.round + 1}{steps}"
         )
     console.file.flush()
     print(json.dumps({**report.figures(runs, chaos.told, chaos.seconds), "seed": seed}))

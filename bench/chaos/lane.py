@@ -17,6 +17,7 @@ import httpx
 import psutil
 
 from bench.chaos.relay import Relay
+from bench.message_site.behaviours import Behaviour
 from demo.stage import address_in
 from replaywright.cli.connect import Place, connect
 from replaywright.domain.signing import written_key
@@ -102,6 +103,8 @@ class Lane:
         self._started = 0
         self.workers: list[Served] = []
         """Those that live, the oldest first."""
+        self.learned: set[Behaviour] = set()
+        """Those of which a run has been recorded, and not been lost since."""
 
     async def __aenter__(self) -> Self:
         """Start all of it.

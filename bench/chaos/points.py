@@ -1,10 +1,12 @@
-"""The points of a run at which a worker is stopped, and the programme: which point meets which fault when."""
+"""The points of a run at which a worker is stopped, and the programme: which point meets which fault and page when."""
 
 import random
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from bench.chaos.faults import FAULTS
+from bench.message_site.behaviours import ALL as BEHAVIOURS
+from bench.message_site.behaviours import Behaviour
 from replaywright.killpoints import POINTS as OF_STEP
 from replaywright.killpoints import RUN_POINTS
 
@@ -80,6 +82,10 @@ POINTS = {
     )
 }
 """A worker that stops in a step that may be repeated has its workflow task with it, where that step is local."""
+ALL_POINTS, ALL_FAULTS = tuple(POINTS), tuple(FAULTS)
+ALL_BEHAVIOURS = ("form", "fetch", "late-2-5", "retries", "twice", "beacon-on-leaving", "accepts-after-4")
+"""Those of the site's that matter most: two that are as they should be; sent late; sent again after a cut; sent twice;
+sent when the page is left; stored and answered late by the site."""
 
 
 @dataclass(frozen=True)
@@ -88,11 +94,18 @@ class Cell:
 
     point: str
     fault: str
+    behaviour: Behaviour
+    """What the page and the site do with what is sent."""
     round: int
     """How often the programme had this point and fault before."""
     seed: int
     local_steps: bool = True
     """Whether steps that may be repeated are local activities; nothing that is drawn depends on it."""
+
+    @property
+    def name(self) -> str:
+        """How it reads in a line."""
+        return f"{self.point} × {self.fault} × {self.behaviour.name}"
 
     @property
     def drawn(self) -> random.Random:
@@ -101,17 +114,26 @@ class Cell:
 
 
 def programme(
-    seed: int, points: Sequence[str], faults: Sequence[str], runs: int, local: Sequence[bool] = ALWAYS
+    seed: int,
+    runs: int,
+    *,
+    points: Sequence[str] = ALL_POINTS,
+    faults: Sequence[str] = ALL_FAULTS,
+    behaviours: Sequence[str] = ALL_BEHAVIOURS,
+    local: Sequence[bool] = ALWAYS,
 ) -> list[Cell]:
     """So many runs: every point and every fault first, then every pair, then all of it again.
 
-    `local` says of each turn whether it has local steps, from the start again when it is at its end.
+    The behaviours take turns along the points and along the faults: each meets all of both, and a pair meets another
+    one in each turn. `local` says of each turn whether it has local steps, from the start again when it is at its end.
     """
     drawn = random.Random(seed)
     cells: list[Cell] = []
     for turn in range(-(-runs // (len(points) * len(faults)))):
         near = local[turn % len(local)]
-        cells += [Cell(point, fault, turn, seed, near) for point, fault in _pairs(drawn, points, faults)]
+        for point, fault in _pairs(drawn, points, faults):
+            at = seed + turn + ALL_POINTS.index(point) + ALL_FAULTS.index(fault)
+            cells.append(Cell(point, fault, BEHAVIOURS[behaviours[at % len(behaviours)]], turn, seed, near))
     return cells[:runs]
 
 
@@ -136,6 +158,3 @@ def known(kind: str, given: str, choices: Sequence[str]) -> tuple[str, ...]:
     if unknown := [name for name in names if name not in choices]:
         raise ValueError(f"--{kind}s: {unknown[0]!r} is no {kind}; there are {', '.join(choices)}")
     return tuple(dict.fromkeys(names)) or tuple(choices)
-
-
-ALL_POINTS, ALL_FAULTS = tuple(POINTS), tuple(FAULTS)

@@ -1,6 +1,5 @@
 """The programme in lanes side by side: each takes the next run as soon as it is free."""
 
-import asyncio
 import time
 import uuid
 from collections.abc import Sequence
@@ -9,9 +8,10 @@ from pathlib import Path
 
 from bench.chaos.lane import TOGETHER, Lane, serve
 from bench.chaos.lanes import Tell, home_of, lanes_in, shared_out
-from bench.chaos.log import Log
 from bench.chaos.points import POINTS, Cell
-from bench.chaos.runs import Site, Told, Trial, learn
+from bench.chaos.runs import Told, Trial
+from bench.message_site.judge import Judge
+from bench.message_site.log import Log
 from replaywright.settings import Settings
 
 
@@ -41,40 +41,35 @@ class Programme:
         return self.told
 
     async def _in(self, home: Path) -> None:
-        log = Log(home / "judge.jsonl")
-        seed = str(self.cells[0].seed)
-        judge, url = await serve(
-            "judge", "bench.chaos.judge", "--log", str(log.path), "--seed", seed, log=home / "judge.log"
-        )
-        site = Site(url, log)
+        log = Log(home / "site.jsonl")
+        arguments = ("--log", str(log.path), "--seed", str(self.cells[0].seed))
+        child, url = await serve("site", "bench.message_site.site", *arguments, log=home / "site.log")
+        judge = Judge(url, log)
         try:
             async with lanes_in(home, self.settings, min(self.lanes, len(self.cells)), self.roles) as lanes:
-                await asyncio.gather(*(learn(lane, site, f"learn-{lane.number}") for lane in lanes))
                 begun = time.monotonic()
 
                 async def one(lane: Lane, numbered: tuple[int, Cell]) -> None:
-                    await self._run(lane, site, *numbered)
+                    await self._run(lane, judge, *numbered)
                     self.seconds = time.monotonic() - begun
 
                 await shared_out(lanes, enumerate(self.cells, 1), one)
             for told in self.told:  # what came late counts too
-                told.sends = site.sends(told.subject)
+                told.presses = judge.presses(told.subject)
         finally:
-            await judge.stop()
+            await child.stop()
 
-    async def _run(self, lane: Lane, site: Site, number: int, cell: Cell) -> None:
+    async def _run(self, lane: Lane, judge: Judge, number: int, cell: Cell) -> None:
         await lane.fill_up(spare=int(bool(POINTS[cell.point].before)))
-        told = await Trial(lane, site, cell, f"n-{number}-{uuid.uuid4().hex[:8]}").run()
+        told = await Trial(lane, judge, cell, f"n-{number}-{uuid.uuid4().hex[:8]}").run()
         lane.end_browsers()
         self.told.append(told)
         self._report(told)
 
     def _report(self, told: Told) -> None:
-        cell = told.cell
         recovery = "" if told.recovery_s is None else f", next step after {told.recovery_s:.1f} s"
         self.tell(
-            f"{len(self.told):4}/{len(self.cells)}  {cell.point} × {cell.fault}: {told.verdict} "
-            f"({told.took_s:.1f} s{recovery})"
+            f"{len(self.told):4}/{len(self.cells)}  {told.cell.name}: {told.verdict} ({told.took_s:.1f} s{recovery})"
         )
         if told.is_bad or told.waited:
             for line in (*told.waited, told.said):

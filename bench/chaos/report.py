@@ -58,11 +58,12 @@ COLUMNS = (
 
 
 def show(console: Console, told: Sequence[Told]) -> None:
-    """One table by point, one by fault, one of every pair that was run, and the bound."""
+    """One table by point, one by fault, one by behaviour, one of every pair that was run, and the bound."""
     groups: tuple[tuple[str, Callable[[Told], str]], ...] = (
         ("point × fault", lambda one: f"{one.cell.point} × {one.cell.fault}"),
         ("point", lambda one: one.cell.point),
         ("fault", lambda one: one.cell.fault),
+        ("behaviour", lambda one: one.cell.behaviour.name),
     )
     if any(one.cell.local_steps for one in told):
         groups = (*groups, ("steps", lambda one: "local" if one.cell.local_steps else "regular"))
@@ -102,6 +103,10 @@ def figures(planned: int, told: Sequence[Told], seconds: float) -> dict[str, Any
         "local_steps": sum(one.local_steps for one in told),
         "recovery_s": None if median is None else round(median, 2),
         "recovery_p95_s": None if late is None else round(late, 2),
+        "behaviours": {
+            behaviour.name: sum(one.fired for one in told if one.cell.behaviour == behaviour)
+            for behaviour in dict.fromkeys(one.cell.behaviour for one in told)
+        },
         "bound": round(min(1.0, 3 / len(told)), 4) if told else None,
         "seconds": round(seconds, 1),
     }

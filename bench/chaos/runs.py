@@ -3,7 +3,6 @@
 import asyncio
 import contextlib
 import dataclasses
-import random
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -15,8 +14,8 @@ from temporalio.service import RPCError
 
 from bench.chaos.faults import FAULTS
 from bench.chaos.lane import Lane, Served
-from bench.chaos.log import Log
 from bench.chaos.points import POINTS, Cell, Point
+from bench.message_site.judge import Judge
 from replaywright.cli.follow import Ending, follow, handle_of
 from replaywright.cli.starting import Order, start
 from replaywright.cli.taskfile import read_task
@@ -31,8 +30,9 @@ RUN_LIMIT_S = 180.0
 REACH_LIMIT_S = 60.0
 """A point that no worker has reached after this is not fired."""
 _WATCH_S = 0.01
+_WAIT_MS = 150
 SETTLED_S = 1.5
-"""What is still on its way to the judge when all is over has arrived after this."""
+"""What is still on its way to the site when all is over has arrived after this."""
 _NEXT = ("browser.", "run.finish", "effect.verify")
 """Activities that are a next step after a fault."""
 
@@ -47,7 +47,8 @@ class Told:
     subject: str
     fired: bool = False
     status: Status = "not_fired"
-    sends: int = 0
+    presses: tuple[str, ...] = ()
+    """The press that each submission came of which the site has."""
     waited: list[str] = field(default_factory=list)
     """What a person was asked."""
     waited_in_vain: bool = False
@@ -63,9 +64,14 @@ class Told:
     """What the run says of its end."""
 
     @property
+    def sends(self) -> int:
+        """How many submissions the site has."""
+        return len(self.presses)
+
+    @property
     def is_duplicate(self) -> bool:
-        """The site was sent it more than once."""
-        return self.sends > 1
+        """The site has what more than one press sent, or more than the page itself sends for one."""
+        return self.cell.behaviour.is_doubled(self.presses)
 
     @property
     def is_false_success(self) -> bool:
@@ -104,24 +110,12 @@ class Told:
         return ", ".join(said) or ("done, by a person" if self.waited else "done")
 
 
-class Site:
-    """The judge as the programme sees it."""
-
-    def __init__(self, url: str, log: Log) -> None:
-        self.url = url
-        self._log = log
-
-    def sends(self, subject: str) -> int:
-        """How often it was sent a message of this subject."""
-        return len(self._log.sent(subject))
-
-
 class Trial:
     """One run under one fault."""
 
-    def __init__(self, lane: Lane, site: Site, cell: Cell, nonce: str) -> None:
+    def __init__(self, lane: Lane, judge: Judge, cell: Cell, nonce: str) -> None:
         self._lane = lane
-        self._site = site
+        self._judge = judge
         self._cell = cell
         self._point: Point = POINTS[cell.point]
         self._drawn = cell.drawn
@@ -132,8 +126,11 @@ class Trial:
     async def run(self) -> Told:
         """From the start to the judge's word; leaves the lane as it was."""
         told, lane = self.told, self._lane
+        if not (self._point.learns or self._cell.behaviour in lane.learned):
+            await self._learn()
         begun, calls = time.monotonic(), await lane.model_calls()
-        order = order_of(lane, self._site, told.subject, self._drawn, self._point)
+        wait_ms = self._point.delay_ms + self._drawn.randrange(_WAIT_MS)
+        order = self._order(told.subject, wait_ms, Mode.LEARN if self._point.learns else Mode.AUTO)
         handle = handle_of(lane.place.client, order.run_id)
         try:
             async with asyncio.timeout(RUN_LIMIT_S):
@@ -148,14 +145,38 @@ class Trial:
         if told.status in ("stuck", "not_fired"):
             with contextlib.suppress(RPCError):
                 await handle.terminate("the chaos programme goes on")
-        await asyncio.gather(asyncio.sleep(SETTLED_S), lane.fill_up())
-        told.sends = self._site.sends(told.subject)
+        await asyncio.gather(asyncio.sleep(SETTLED_S), self._judge.came(told.subject), lane.fill_up())
+        told.presses = self._judge.presses(told.subject)
         await self._read(handle)
         planned = len(order.task.steps[1:4]) if self._point.learns else 0
         told.model_calls = await lane.model_calls() - calls - planned
         if self._cell.fault == "redis_flushed":
-            await learn(lane, self._site, f"{told.subject}-again")
+            lane.learned.clear()
         return told
+
+    def _order(self, subject: str, wait_ms: int, mode: Mode) -> Order:
+        """A run of the task with this subject, on the page of this behaviour."""
+        task: Task = read_task(str(TASK_FILE))
+        name = self._cell.behaviour.name
+        given = {"base_url": self._judge.url, "subject": subject, "behaviour": name, "wait": str(wait_ms)}
+        lane = self._lane
+        return Order(task, bind_parameters(task, given), f"{lane.settings.task_queue}-{subject}", mode=mode)
+
+    async def _learn(self) -> None:
+        """Run once without a fault, so that later runs of this behaviour are replays.
+
+        Raises:
+            ChaosFailed: even that does not work.
+        """
+        lane, subject = self._lane, f"{self.told.subject}-first"
+        order = self._order(subject, 0, Mode.LEARN)
+        await start(lane.place, order)
+        ending = await ended(handle_of(lane.place.client, order.run_id))
+        presses = self._judge.presses(subject)
+        if ending.status != "done" or not presses or self._cell.behaviour.is_doubled(presses):
+            said = ending.result.model_dump_json(exclude_defaults=True)
+            raise ChaosFailed(f"a run without any fault ended as {ending.status}, {len(presses)} stored: {said}")
+        lane.learned.add(self._cell.behaviour)
 
     async def _struck(self, order: Order, handle: WorkflowHandle[Any, RunResult]) -> None:
         """Start the run, lose what is to be lost first, strike at the point, follow."""
@@ -195,7 +216,7 @@ class Trial:
         """Wait, where the point says so, until the judge has the message."""
         if not self._point.until_sent:
             return True
-        return await within(REACH_LIMIT_S, lambda: self._site.sends(self.told.subject) > 0)
+        return await within(REACH_LIMIT_S, lambda: bool(self._judge.presses(self.told.subject)))
 
     async def _followed(self, worker: Served, handle: WorkflowHandle[Any, RunResult]) -> None:
         lane, told = self._lane, self.told
@@ -218,11 +239,12 @@ class Trial:
         told.waited.append(ending.progress.waiting_for)
         living = {session.session_id for session in self._lane.sessions()}
         told.waited_in_vain |= bool(self._living & living)
+        await self._judge.came(told.subject)
         verdict = PersonVerdict(
             sequence=ending.progress.step,
-            verdict="done" if self._site.sends(told.subject) else "not_done",
+            verdict="done" if self._judge.presses(told.subject) else "not_done",
             who="the chaos programme",
-            why="what the judge has",
+            why="what the site has",
         )
         await decide(self._lane.place, handle.id, verdict)
         return await ended(handle)
@@ -250,29 +272,6 @@ async def within(limit_s: float, holds: Callable[[], bool]) -> bool:
             return False
         await asyncio.sleep(_WATCH_S)
     return True
-
-
-def order_of(lane: Lane, site: Site, subject: str, drawn: random.Random, point: Point | None = None) -> Order:
-    """A run of the task with this subject; what page it meets is drawn."""
-    task: Task = read_task(str(TASK_FILE))
-    delay = 0 if point is None else point.delay_ms + drawn.randrange(150)
-    given = {"base_url": site.url, "subject": subject, "by": drawn.choice(("form", "fetch")), "delay": str(delay)}
-    mode = Mode.LEARN if point is None or point.learns else Mode.AUTO
-    return Order(task, bind_parameters(task, given), f"{lane.settings.task_queue}-{subject}", mode=mode)
-
-
-async def learn(lane: Lane, site: Site, subject: str) -> None:
-    """Run once without a fault, so that later runs are replays.
-
-    Raises:
-        ChaosFailed: even that does not work.
-    """
-    order = order_of(lane, site, subject, random.Random(subject))
-    await start(lane.place, order)
-    ending = await ended(handle_of(lane.place.client, order.run_id))
-    if ending.status != "done" or site.sends(subject) != 1:
-        said = ending.result.model_dump_json(exclude_defaults=True)
-        raise ChaosFailed(f"a run without any fault ended as {ending.status}: {said}")
 
 
 class ChaosFailed(Exception):

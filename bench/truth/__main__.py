@@ -1,6 +1,7 @@
 """Pages that act late, again or by themselves: what a run says must be what the site has.
 
-    make truth                                        every behaviour under every fault at every point
+    make truth                                        every behaviour under every fault at the points that tell
+    python -m bench.truth --seed 7 --part 2/4         a quarter of that: four with the same seed are the whole
     python -m bench.truth --short                     every behaviour once, some with a fault: about four minutes
     python -m bench.truth --seed 7 --behaviours late-5,cut --faults none,browser --points held,acted
 
@@ -15,6 +16,7 @@ import argparse
 import asyncio
 import json
 import random
+import re
 import sys
 from pathlib import Path
 
@@ -23,13 +25,21 @@ from temporalio.runtime import Runtime, TelemetryConfig
 
 from bench.chaos.lanes import finished
 from bench.chaos.points import known
+from bench.message_site.behaviours import ALL, GATE
 from bench.truth import report
-from bench.truth.behaviours import ALL, GATE
-from bench.truth.cells import CHOICES, short, whole
+from bench.truth.cells import CHOICES, part_of, short, whole
 from bench.truth.programme import Programme
 from bench.truth.tasks import REAL, SHORT
 from replaywright.settings import load_settings
 from replaywright.stack.processes import leave
+
+
+def _part(given: str) -> tuple[int, int]:
+    """Read `2/4`."""
+    found = re.fullmatch(r"([1-9]\d*)/([1-9]\d*)", given)
+    if found is None or (part := int(found[1])) > (parts := int(found[2])):
+        raise argparse.ArgumentTypeError(f"{given!r} is no part; give such as 2/4")
+    return part, parts
 
 
 def main() -> int:
@@ -41,7 +51,8 @@ def main() -> int:
     parser.add_argument("--points", default="", help=f"comma-separated, of: {', '.join(GATE)} (default: all)")
     parser.add_argument("--short", action="store_true", help="the form that is part of `make test`, less patient")
     parser.add_argument("--impatient", action="store_true", help="shorter `late_ms` and `in_flight_ms`, as --short has")
-    parser.add_argument("--lanes", type=int, default=4, help="behaviours side by side (default: %(default)s)")
+    parser.add_argument("--part", type=_part, default=(1, 1), help="such as 2/4: one part of so many with this seed")
+    parser.add_argument("--lanes", type=int, default=6, help="groups of runs side by side (default: %(default)s)")
     parser.add_argument("--keep", type=Path, help="folder that keeps logs and databases (default: nothing is kept)")
     given = parser.parse_args()
     Runtime.set_default(Runtime(telemetry=TelemetryConfig(logging=None)))  # a server that is killed is no news here
@@ -55,28 +66,32 @@ def main() -> int:
         parser.error(f"--lanes: {given.lanes} is too few; give at least 1")
     if given.keep is not None and given.keep.exists() and any(given.keep.iterdir()):
         parser.error(f"--keep: {str(given.keep)!r} is not empty; give a new folder")
-    cells = short(seed) if given.short else whole(seed, names, faults, points)
+    part, parts = given.part
+    groups = part_of(short(seed) if given.short else whole(seed, names, faults, points), part, parts)
+    if not groups:
+        parser.error(f"--part: there is nothing in part {part} of {parts}; give fewer parts")
     pace = SHORT if given.short or given.impatient else REAL
     console = Console() if sys.stdout.isatty() else Console(width=170)
 
     def tell(text: str) -> None:
         console.print(text, markup=False, highlight=False)
 
-    truth = Programme(cells, load_settings(), given.lanes, tell, pace, given.keep)
-    tell(f"seed {seed}: {truth.planned} runs of {len(cells)} behaviours in {given.lanes} lanes")
+    truth = Programme(groups, load_settings(), given.lanes, tell, pace, given.keep)
+    tell(f"seed {seed}, part {part}/{parts}: {truth.planned} runs in {len(groups)} groups and {given.lanes} lanes")
     interrupted = not asyncio.run(finished(truth.run(), tell))
     report.show(console, truth.told)
-    bad = [told for told in truth.told if told.faults]
-    for told in bad:
-        cell = told.cell
+    bad = [one for one in truth.told if one.faults]
+    for one in bad:
+        cell = one.cell
         struck = f",{cell.fault} --points {cell.point}" if cell.point else ""
         pace_option = " --impatient" if pace is SHORT else ""
         tell(
-            f"{cell.name}: {told.verdict}: {told.said} {'; '.join(told.asked)}\n    again: python -m bench.truth "
+            f"{cell.name}: {one.verdict}: {one.said} {'; '.join(one.asked)}\n    again: python -m bench.truth "
             f"--seed {seed} --behaviours {cell.behaviour.name} --faults none{struck}{pace_option}"
         )
     console.file.flush()
-    print(json.dumps({**report.figures(truth.planned, truth.told, truth.seconds), "seed": seed}))
+    told = report.figures(truth.planned, truth.told, truth.seconds)
+    print(json.dumps({**told, "seed": seed, "part": f"{part}/{parts}"}))
     return 1 if bad or interrupted or len(truth.told) < truth.planned else 0
 
 

@@ -6,11 +6,14 @@ from dataclasses import dataclass
 
 from bench.chaos.faults import FAULTS
 from bench.chaos.lane import Lane, Served
-from bench.truth.behaviours import ALL, Behaviour
+from bench.message_site.behaviours import ALL, BEFORE_INTENT, GATE, Behaviour
 
 NONE = "none"
 CHOICES = (NONE, "worker", "browser", "everything")
 """browser: worker, keeper and browser at once; everything: Redis and Temporal as well."""
+_THIRD = 3
+_TOGETHER = 11
+"""Runs of a behaviour, at most, that one lane makes one after the other."""
 STRUCK = (
     ("late-2-5", "worker", "given"),
     ("beacon-on-leaving", "worker", "intended"),
@@ -66,19 +69,46 @@ class Cell:
 
 
 def whole(seed: int, names: Sequence[str], faults: Sequence[str], points: Sequence[str]) -> list[list[Cell]]:
-    """Per behaviour: a first run and a replay without a fault, then every fault at every point that it comes to."""
+    """Groups of runs, each of one behaviour: a first run without a fault, which later ones of the group replay.
+
+    Then come a replay without a fault, and each fault at the points that `_met` names; what takes long comes first.
+    """
 
     def is_first(behaviour: Behaviour, fault: str, point: str) -> bool:
         return random.Random(f"{seed}/{behaviour.name}/{fault}/{point}").random() < 0.5
 
-    programme = []
+    groups = []
     for behaviour in (ALL[name] for name in names):
-        cells = [Cell(behaviour, NONE, "", first, seed) for first in (True, False) if NONE in faults]
-        reached = [point for point in points if point in behaviour.points]
+        rest = [Cell(behaviour, NONE, "", False, seed)] if NONE in faults else []
         for fault in (one for one in faults if one != NONE):
-            cells += [Cell(behaviour, fault, point, is_first(behaviour, fault, point), seed) for point in reached]
-        programme.append(cells)
-    return [cells for cells in programme if cells]
+            met = [point for point in points if _met(behaviour, fault, point, seed)]
+            rest += [Cell(behaviour, fault, point, is_first(behaviour, fault, point), seed) for point in met]
+        first = Cell(behaviour, NONE, "", True, seed)
+        groups += [[first, *rest[at : at + _TOGETHER]] for at in range(0, len(rest), _TOGETHER)]
+    return sorted(groups, key=lambda group: (group[0].behaviour.is_long, len(group)), reverse=True)
+
+
+def _met(behaviour: Behaviour, fault: str, point: str, seed: int) -> bool:
+    """Whether the fault is tried at this point of the behaviour.
+
+    Without the browser an armed gate is as none: the points before the intent take turns. Servers that come back from
+    their files have what they had, whatever the page does: with them a browser is killed when bytes are out (of a page
+    that sends none: at its last point), and at a third of the other points, again by turns.
+    """
+    turn = seed + list(ALL).index(behaviour.name)
+    match fault:
+        case "browser" if point in BEFORE_INTENT:
+            is_tried = point == BEFORE_INTENT[turn % len(BEFORE_INTENT)]
+        case "everything" if point != ("permitted" if "permitted" in behaviour.points else behaviour.points[-1]):
+            is_tried = (turn + GATE.index(point)) % _THIRD == 0
+        case _:
+            is_tried = True
+    return is_tried and point in behaviour.points
+
+
+def part_of(groups: Sequence[list[Cell]], part: int, parts: int) -> list[list[Cell]]:
+    """The groups of one part, counted from 1; all parts together are the whole."""
+    return list(groups[part - 1 :: parts])
 
 
 def short(seed: int) -> list[list[Cell]]:

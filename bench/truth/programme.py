@@ -1,4 +1,4 @@
-"""The programme in lanes side by side: each takes the next behaviour, learns it, and meets its faults."""
+"""The programme in lanes side by side: each takes the next group of runs, learns a behaviour, and meets its faults."""
 
 import asyncio
 import time
@@ -9,18 +9,19 @@ from pathlib import Path
 
 from bench.chaos.lane import TOGETHER, Lane, serve
 from bench.chaos.lanes import Tell, home_of, lanes_in, shared_out
-from bench.chaos.log import Log
+from bench.message_site.judge import Judge
+from bench.message_site.log import Log
 from bench.truth.cells import Cell
 from bench.truth.tasks import REAL, Pace
-from bench.truth.trials import Site, Told, Trial
+from bench.truth.trials import Told, Trial
 from replaywright.settings import Settings
 
 
 @dataclass
 class Programme:
-    """Runs that are to be made, those of a behaviour together, and what became of those that were."""
+    """Runs that are to be made, in groups that learn a behaviour first, and what became of those that were."""
 
-    cells: Sequence[Sequence[Cell]]
+    groups: Sequence[Sequence[Cell]]
     settings: Settings
     lanes: int = 4
     tell: Tell = print
@@ -33,7 +34,7 @@ class Programme:
     @property
     def planned(self) -> int:
         """How many runs are to be made."""
-        return sum(len(cells) for cells in self.cells)
+        return sum(len(group) for group in self.groups)
 
     async def run(self) -> list[Told]:
         """All of it; what was made so far stays in `told` when it is cancelled.
@@ -47,33 +48,35 @@ class Programme:
 
     async def _in(self, home: Path) -> None:
         log = Log(home / "truth.jsonl")
-        child, url = await serve("site", "bench.truth.site", "--log", str(log.path), log=home / "site.log")
-        site = Site(url, log)
+        child, url = await serve("site", "bench.message_site.site", "--log", str(log.path), log=home / "site.log")
+        judge = Judge(url, log)
         try:
-            async with lanes_in(home, self.settings, min(self.lanes, len(self.cells)), TOGETHER) as lanes:
+            async with lanes_in(home, self.settings, min(self.lanes, len(self.groups)), TOGETHER) as lanes:
                 begun = time.monotonic()
 
-                async def one(lane: Lane, cells: Sequence[Cell]) -> None:
-                    for cell in cells:
-                        await self._run(lane, site, cell)
+                async def one(lane: Lane, group: Sequence[Cell]) -> None:
+                    for cell in group:
+                        told = await self._run(lane, judge, cell)
                         self.seconds = time.monotonic() - begun
+                        self._report(told)
 
-                await shared_out(lanes, self.cells, one)
+                await shared_out(lanes, self.groups, one)
             for told in self.told:  # what came late counts too
-                await asyncio.wait_for(site.came(told.subject), told.cell.behaviour.site.before_s + 1)
-                told.presses = site.presses(told.subject)
+                await asyncio.wait_for(judge.came(told.subject), told.cell.behaviour.site.before_s + 1)
+                told.presses = judge.presses(told.subject)
         finally:
             await child.stop()
 
-    async def _run(self, lane: Lane, site: Site, cell: Cell) -> None:
+    async def _run(self, lane: Lane, judge: Judge, cell: Cell) -> Told:
         await lane.fill_up()
-        told = await Trial(lane, site, cell, self.pace, f"n-{uuid.uuid4().hex[:12]}").run()
+        told = await Trial(lane, judge, cell, self.pace, f"n-{uuid.uuid4().hex[:12]}").run()
         lane.end_browsers()
         self.told.append(told)
-        self._report(told)
+        return told
 
     def _report(self, told: Told) -> None:
-        self.tell(f"{len(self.told):4}/{self.planned}  {told.cell.name}: {told.verdict} ({told.took_s:.1f} s)")
+        done = f"{len(self.told):4} of {self.planned}, {self.seconds / 60:.1f} min"
+        self.tell(f"{done}  {told.cell.name}: {told.verdict} ({told.took_s:.1f} s)")
         if told.faults or told.asked:
             for line in (*told.asked, *told.needless, told.said):
                 if line.strip():

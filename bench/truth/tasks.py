@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 from typing import Any
 
-from bench.truth.behaviours import Behaviour
-from bench.truth.pages import SENT
+from bench.message_site.behaviours import Behaviour
+from bench.message_site.pages import SENT
 from replaywright.domain.tasks import Task, parse_task
 
 _MARGIN_MS = 3_000

@@ -7,13 +7,12 @@ import time
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-import httpx
 from temporalio.client import WorkflowHandle
 from temporalio.service import RPCError
 
 from bench.chaos.lane import Lane, Served
-from bench.chaos.log import Log
 from bench.chaos.runs import REACH_LIMIT_S, SETTLED_S, ended, within
+from bench.message_site.judge import Judge
 from bench.truth.cells import NONE, Cell, strike
 from bench.truth.tasks import Pace, task_of
 from replaywright.cli.connect import Place
@@ -28,7 +27,6 @@ from replaywright.keeper.protocol import GatePhase, OperationRecord
 Status = Literal["done", "failed", "stuck"]
 _ASKED_AT_MOST = 4
 """A person who was asked so often gives up."""
-_LOOK_S = 0.2
 
 
 @dataclass
@@ -65,7 +63,7 @@ class Told:
     @property
     def is_duplicate(self) -> bool:
         """The site has what more than one press sent, or more than the page itself sends for one."""
-        return self.stored > self.cell.behaviour.own or len(set(self.presses)) > 1
+        return self.cell.behaviour.is_doubled(self.presses)
 
     @property
     def is_untold(self) -> bool:
@@ -107,38 +105,12 @@ class Told:
         return ", ".join((*self.faults, ended))
 
 
-class Site:
-    """The site as its judge sees it."""
-
-    def __init__(self, url: str, log: Log) -> None:
-        self.url = url
-        self._log = log
-
-    def presses(self, subject: str) -> tuple[str, ...]:
-        """The press that each submission of this subject came of."""
-        return tuple(one.body for one in self._log.sent(subject))
-
-    async def came(self, subject: str) -> int:
-        """How many came in whole; returns when all of them are decided."""
-        async with httpx.AsyncClient(trust_env=False, base_url=self.url) as client:
-            while True:
-                state = (await client.get("/state", params={"subject": subject})).json()
-                if not state["underway"]:
-                    return int(state["came"])
-                await asyncio.sleep(_LOOK_S)
-
-    async def plant(self, behaviour: str, subject: str) -> None:
-        """Have a submission of somebody else."""
-        async with httpx.AsyncClient(trust_env=False, base_url=self.url) as client:
-            await client.post(f"/submit/{behaviour}", data={"subject": subject, "press": "somebody else"})
-
-
 class Trial:
     """One run of the programme."""
 
-    def __init__(self, lane: Lane, site: Site, cell: Cell, pace: Pace, subject: str) -> None:
+    def __init__(self, lane: Lane, judge: Judge, cell: Cell, pace: Pace, subject: str) -> None:
         self._lane = lane
-        self._site = site
+        self._judge = judge
         self._cell = cell
         self._pace = pace
         self.told = Told(cell, subject, fired=not cell.point)
@@ -147,9 +119,9 @@ class Trial:
         """From the start to the site's word; what it killed is started again by the lane."""
         told, lane, cell = self.told, self._lane, self._cell
         if cell.behaviour.decoy:
-            await self._site.plant("fetch", f"{told.subject}3")
+            await self._judge.plant("fetch", f"{told.subject}3")
         task = task_of(cell.behaviour, self._pace)
-        values = {"base_url": self._site.url, "subject": told.subject}
+        values = {"base_url": self._judge.url, "subject": told.subject}
         order = Order(task, values, f"{lane.settings.task_queue}-{told.subject}")
         handle = handle_of(lane.place.client, order.run_id)
         begun = time.monotonic()
@@ -165,8 +137,8 @@ class Trial:
             for worker in lane.workers:
                 worker.thaw()
         told.took_s = time.monotonic() - begun
-        await asyncio.gather(asyncio.sleep(SETTLED_S), self._site.came(told.subject), lane.fill_up())
-        told.presses = self._site.presses(told.subject)
+        await asyncio.gather(asyncio.sleep(SETTLED_S), self._judge.came(told.subject), lane.fill_up())
+        told.presses = self._judge.presses(told.subject)
         return told
 
     @property
@@ -217,8 +189,8 @@ class Trial:
         told.asked.append(progress.waiting_for)
         if why := await self._needless():
             told.needless.append(why)
-        await self._site.came(told.subject)
-        wanted = "done" if self._site.presses(told.subject) else "not_done"
+        await self._judge.came(told.subject)
+        wanted = "done" if self._judge.presses(told.subject) else "not_done"
         if wanted not in progress.answers or len(told.asked) > _ASKED_AT_MOST:
             wanted = "abandon"
         verdict = PersonVerdict.model_validate(
@@ -232,11 +204,11 @@ class Trial:
     async def _needless(self) -> str:
         """Why nobody would have had to be asked at this moment; empty if there is no such reason."""
         behaviour, subject = self._cell.behaviour, self.told.subject
-        if behaviour.probe and self._site.presses(subject):
+        if behaviour.probe and self._judge.presses(subject):
             return "the site shows it"
         operations = await self._operations()
         nothing_left = all(one.gated_bytes_up == 0 and one.phase in _HOLDS for one in operations)
-        if operations and nothing_left and not await self._site.came(subject):
+        if operations and nothing_left and not await self._judge.came(subject):
             return "the black box knows that nothing left"
         return ""
 

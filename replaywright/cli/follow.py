@@ -8,20 +8,18 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any, Literal, TypeAlias
 
-from pydantic import TypeAdapter, ValidationError
-from temporalio.client import Client, WorkflowFailureError, WorkflowHandle, WorkflowQueryFailedError
+from pydantic import ValidationError
+from temporalio.client import Client, WorkflowHandle, WorkflowQueryFailedError
 from temporalio.service import RPCError, RPCStatusCode
 
-from activities.endings import cancelled, ended_badly, ended_well
+from activities.endings import end_of
 from replaywright.cli.silence import Silence, Vain
-from replaywright.domain.commit_lines import COMMITS, CommitLine
 from replaywright.domain.runs import End, Progress, RunResult, Totals
 from replaywright.errors import InputInvalid, StackFailed
 
 WORKFLOW = "BrowserTask"
 """Workflow type: callers reach it by name, as they would from any other language."""
 
-_COMMITS: TypeAdapter[tuple[CommitLine, ...]] = TypeAdapter(tuple[CommitLine, ...])
 _QUERY_EVERY_S = 0.3
 _QUERY_LIMIT = timedelta(seconds=5)
 _SILENCE_S = 3.0
@@ -132,21 +130,8 @@ async def follow(
 
 
 async def ended(handle: WorkflowHandle[Any, RunResult]) -> Ending:
-    """Wait until the run is over; how it ended. A cancelled one has no result: its memo says what it has done."""
-    try:
-        result = await handle.result()
-    except WorkflowFailureError as exc:
-        ending = ending_of(exc.cause)
-        if ending.status != "cancelled":
-            return ending
-        memo = await (await handle.describe()).memo()
-        return Ending("cancelled", cancelled(_COMMITS.validate_python(memo.get(COMMITS, ()))))
-    return Ending(*ended_well(result))
-
-
-def ending_of(cause: BaseException | None) -> Ending:
-    """What a failed workflow says; see `activities.endings`."""
-    return Ending(*ended_badly(cause))
+    """Wait until the run is over; how it ended."""
+    return Ending(*await end_of(handle))
 
 
 async def _settled(task: "asyncio.Task[Ending]") -> Ending | None:

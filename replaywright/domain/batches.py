@@ -13,6 +13,7 @@ from pydantic import Field
 
 from replaywright.domain.base import Record
 from replaywright.domain.canonical import canonical
+from replaywright.domain.commit_lines import CommitLine
 from replaywright.domain.runs import End, Resume, RunInput, RunResult, RunState
 from replaywright.domain.text import shorten
 
@@ -103,6 +104,8 @@ class RowEnd(Record):
     steps: int = 0
     heals: int = 0
     model_calls: int = 0
+    commits: tuple[CommitLine, ...] = ()
+    """Of a row that was not done: its steps with consequences, and what is known of them."""
     extracted: dict[str, Any] = Field(default_factory=dict)
     """What the run has read, unless it is large."""
 
@@ -329,5 +332,6 @@ def row_end(begun: Begun, status: End, result: RunResult, at: float) -> RowEnd:
         steps=result.totals.steps,
         heals=result.totals.heals,
         model_calls=result.totals.usage.calls,
+        commits=() if status == "done" else result.commits,
         extracted=result.extracted if is_small else {},
     )

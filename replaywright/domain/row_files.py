@@ -23,7 +23,19 @@ _MORE_SHOWN = 4
 """Further faults that a message has in full."""
 _CELL_LIMIT = 1_000_000
 """Characters of a cell that the reader takes; what a task takes is less and is said with its own message."""
-RESULT_COLUMNS = ("row", "line", "status", "reason", "message", "step", "seconds", "ended", "run", "extracted")
+RESULT_COLUMNS = (
+    "row",
+    "line",
+    "status",
+    "reason",
+    "message",
+    "step",
+    "seconds",
+    "ended",
+    "run",
+    "commits",
+    "extracted",
+)
 """Of a file of results, before the values of the row."""
 
 
@@ -199,6 +211,7 @@ def result_of(row: Row, end: RowEnd | None) -> dict[str, Any]:
         "seconds": end.seconds,
         "ended": end.ended,
         "run": end.run_id,
+        "commits": [{**line.model_dump(mode="json"), "step": line.step + 1} for line in end.commits],
         "extracted": end.extracted,
         "values": dict(row.values),
     }
@@ -231,7 +244,7 @@ def _cell(value: Any) -> Any:
     match value:
         case None:
             return ""
-        case dict():
+        case dict() | list():
             return "" if not value else json.dumps(value, ensure_ascii=False)
         case str() if value[:1] in ("=", "+", "-", "@", "\t", "\r") and not _is_number(value):
             return f"'{value}"

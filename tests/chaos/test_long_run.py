@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from bench.chaos.lane import Lane, serve
-from bench.chaos.log import Log
 from bench.chaos.runs import REACH_LIMIT_S, within
+from bench.message_site.log import Log
 from replaywright.cli.follow import follow, handle_of
 from replaywright.cli.starting import Order, start
 from replaywright.domain.tasks import parse_task
@@ -29,7 +29,7 @@ def step(number: int) -> dict[str, object]:
     for send in SENDS:
         match send - number:
             case 2:
-                return {"action": "goto", "url": "{{base_url}}/compose?by=form&delay=0"}
+                return {"action": "goto", "url": "{{base_url}}/new/form"}
             case 1:
                 return {
                     "action": "fill",
@@ -43,12 +43,12 @@ def step(number: int) -> dict[str, object]:
                     "instruction": "the send button",
                     "target": {"role": "button", "name": "Send"},
                     "effect": "commit",
-                    "expect": [{"text_contains": f"Sent long-{send}"}],
+                    "expect": [{"text_contains": "Message sent"}],
                 }
             case -1:
-                return {"action": "goto", "url": "{{base_url}}/steps"}
+                return {"action": "goto", "url": "{{base_url}}/note"}
     if number == 0:
-        return {"action": "goto", "url": "{{base_url}}/steps"}
+        return {"action": "goto", "url": "{{base_url}}/note"}
     return {
         "action": "fill",
         "instruction": "the note field",
@@ -63,16 +63,16 @@ async def test_a_thousand_steps_survive_ten_kills_and_every_message_is_sent_once
     monkeypatch.delenv("REPLAYWRIGHT_MODEL", raising=False)
     written = {
         "task": "thousand",
-        "url": "{{base_url}}/steps",
+        "url": "{{base_url}}/note",
         "parameters": {"base_url": {"type": "text"}},
         "steps": [step(number) for number in range(STEPS)],
-        "verify": [{"text_contains": f"Sent long-{SENDS[-1]}"}],
+        "verify": [{"text_contains": "Message sent"}],
     }
     task = parse_task(written, "the test")
     drawn = random.Random(SEED)
     kills = sorted((number, drawn.choice(POINTS)) for number in drawn.sample(range(5, STEPS), KILLS))
-    log = Log(tmp_path / "judge.jsonl")
-    judge, url = await serve("judge", "bench.chaos.judge", "--log", str(log.path), log=tmp_path / "judge.log")
+    log = Log(tmp_path / "site.jsonl")
+    site, url = await serve("site", "bench.message_site.site", "--log", str(log.path), log=tmp_path / "site.log")
     begun = time.monotonic()
     async with Lane(1, tmp_path, load_settings()) as lane:
         order = Order(task, {"base_url": url}, "thousand-1")
@@ -91,7 +91,7 @@ async def test_a_thousand_steps_survive_ten_kills_and_every_message_is_sent_once
             await lane.fill_up()
         ending = await follow(handle, show=lambda _progress, _note: None, until_waiting=True, patient=True)
         histories = [run async for run in lane.place.client.list_workflows(f"WorkflowId = '{order.run_id}'")]
-    await judge.stop()
+    await site.stop()
     print(f"{STEPS} steps, {KILLS} kills: {time.monotonic() - begun:.0f} s")
 
     assert ending.status == "done", ending.result.model_dump_json(exclude_defaults=True)

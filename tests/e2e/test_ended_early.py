@@ -4,23 +4,21 @@ import json
 import os
 import signal
 import threading
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 import pytest
 
-from demo.stage import Stage
 from replaywright.cli.resume import Wish, planned
 from replaywright.cli.starting import Order
 from replaywright.cli.taskfile import new_run_id
 from replaywright.cli.updates import require_going
 from replaywright.domain.tasks import bind_parameters, parse_task
 from replaywright.errors import InputInvalid
-from replaywright.settings import load_settings
-from tests.e2e.lab import FREEZE, Lab, until
+from tests.e2e.lab import Lab, until
+from tests.e2e.plain_site import Answer, Asked, serving
 
 pytestmark = pytest.mark.slow
 
@@ -49,45 +47,25 @@ def served() -> Iterator[Notes]:
     site = Notes()
     site.free.set()
 
-    class Handler(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            self.answer(_PAGE)
+    def answer(asked: Asked) -> Answer:
+        if asked.method == "GET":
+            return Answer(_PAGE)
+        site.stored.append(json.loads(asked.body)["note"])
+        site.free.wait()
+        return Answer("stored")
 
-        def do_POST(self) -> None:
-            site.stored.append(json.loads(self.rfile.read(int(self.headers["content-length"])))["note"])
-            site.free.wait()
-            self.answer("stored")
-
-        def answer(self, body: str) -> None:
-            content = body.encode()
-            self.send_response(200)
-            self.send_header("content-type", "text/html; charset=utf-8")
-            self.send_header("content-length", str(len(content)))
-            self.end_headers()
-            self.wfile.write(content)
-
-        def log_message(self, *_: object) -> None:
-            """Say nothing."""
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    site.url = f"http://127.0.0.1:{server.server_address[1]}/"
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    try:
-        yield site
-    finally:
-        site.free.set()
-        server.shutdown()
-        server.server_close()
+    with serving(answer) as url:
+        site.url = f"{url}/"
+        try:
+            yield site
+        finally:
+            site.free.set()
 
 
 @pytest.fixture(scope="module")
-async def lab(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Lab]:
-    """A stage on which nothing is learned: the tasks declare their elements."""
-    with pytest.MonkeyPatch.context() as environment:
-        environment.delenv("REPLAYWRIGHT_MODEL", raising=False)
-        environment.setenv(FREEZE, str(tmp_path_factory.mktemp("lab") / "freeze"))
-        async with Stage(load_settings(), tell=lambda _text: None) as stage:
-            yield Lab(stage)
+async def lab(bare_lab: Lab) -> Lab:
+    """Nothing is learned: the tasks declare their elements."""
+    return bare_lab
 
 
 def order_of(site: Notes, note: str) -> Order:

@@ -73,6 +73,12 @@ def lab_settings(redis: OwnRedis) -> Settings:
     return load_settings(redis_url=redis.url, signing_keys=written_key(new_key()))
 
 
+@pytest.fixture(scope="module")
+async def lab(own_lab: Lab) -> Lab:
+    """A stage of its own, with these settings."""
+    return own_lab
+
+
 @pytest.fixture
 async def worker(lab: Lab) -> AsyncIterator[Child]:
     """The one worker that serves; a test that ends it leaves another, started last."""

@@ -37,6 +37,12 @@ def lab_settings(collector: Collector) -> Settings:
     return load_settings(otlp_endpoint=collector.url)
 
 
+@pytest.fixture(scope="module")
+async def lab(own_lab: Lab) -> Lab:
+    """A stage of its own, with these settings."""
+    return own_lab
+
+
 @pytest.fixture(scope="module", autouse=True)
 async def _ended() -> AsyncIterator[None]:
     yield

@@ -19,6 +19,12 @@ def lab_settings(tmp_path_factory: pytest.TempPathFactory) -> Settings:
     return load_settings(policy=path)
 
 
+@pytest.fixture(scope="module")
+async def lab(own_lab: Lab) -> Lab:
+    """A stage of its own, with these settings."""
+    return own_lab
+
+
 async def test_a_run_that_the_worker_s_policy_forbids_opens_no_browser(lab: Lab) -> None:
     steps = (*lab.task.steps, Press(action="press", keys="Enter"))
     order = lab.order(lab.task.model_copy(update={"steps": steps}))

@@ -1,21 +1,18 @@
 """Pages that send again by themselves what was thrown away: it is stored once, whatever they do."""
 
 import json
-import threading
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 import pytest
 
-from demo.stage import Stage
 from replaywright.cli.starting import Order
 from replaywright.cli.taskfile import new_run_id
 from replaywright.domain.tasks import bind_parameters, parse_task
-from replaywright.settings import load_settings
-from tests.e2e.lab import FREEZE, Lab
+from tests.e2e.lab import Lab
+from tests.e2e.plain_site import Answer, Asked, serving
 
 pytestmark = pytest.mark.slow
 
@@ -57,51 +54,27 @@ def served() -> Iterator[Notes]:
     """The site on a free port of this machine: a page for each way to repeat."""
     site, names = Notes(), list(PAGES)
 
-    class Handler(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            number = self.path.strip("/")
-            script = PAGES[names[int(number)]] if number.isdecimal() else ""
-            self.answer(
-                "<!doctype html><title>Notes</title><label>Note <input id=field></label><button id=button>Save</button>"
-                "<p id=said role=status></p><script>const stored = () => said.textContent = 'Stored'; "
-                f"const field = document.getElementById('field'), button = document.getElementById('button'); {script}"
-                "</script>"
-            )
+    def answer(asked: Asked) -> Answer:
+        if asked.method == "POST":
+            site.stored.append(json.loads(asked.body)["note"])
+            return Answer("stored")
+        number = asked.path.strip("/")
+        script = PAGES[names[int(number)]] if number.isdecimal() else ""
+        return Answer(
+            "<!doctype html><title>Notes</title><label>Note <input id=field></label><button id=button>Save</button>"
+            "<p id=said role=status></p><script>const stored = () => said.textContent = 'Stored'; "
+            f"const field = document.getElementById('field'), button = document.getElementById('button'); {script}"
+            "</script>"
+        )
 
-        def do_POST(self) -> None:
-            told = json.loads(self.rfile.read(int(self.headers["content-length"])))
-            site.stored.append(told["note"])
-            self.answer("stored")
-
-        def answer(self, body: str) -> None:
-            content = body.encode()
-            self.send_response(200)
-            self.send_header("content-type", "text/html; charset=utf-8")
-            self.send_header("content-length", str(len(content)))
-            self.end_headers()
-            self.wfile.write(content)
-
-        def log_message(self, *_: object) -> None:
-            """Say nothing."""
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    site.url = f"http://127.0.0.1:{server.server_address[1]}"
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    try:
+    with serving(answer) as site.url:
         yield site
-    finally:
-        server.shutdown()
-        server.server_close()
 
 
 @pytest.fixture(scope="module")
-async def lab(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Lab]:
-    """A stage on which nothing is learned: the tasks declare their elements."""
-    with pytest.MonkeyPatch.context() as environment:
-        environment.delenv("REPLAYWRIGHT_MODEL", raising=False)
-        environment.setenv(FREEZE, str(tmp_path_factory.mktemp("lab") / "freeze"))
-        async with Stage(load_settings(), tell=lambda _text: None) as stage:
-            yield Lab(stage)
+async def lab(bare_lab: Lab) -> Lab:
+    """Nothing is learned: the tasks declare their elements."""
+    return bare_lab
 
 
 def order_of(site: Notes, number: int, note: str) -> Order:

@@ -1,30 +1,35 @@
-"""A run that the site signed out says so, whatever the page to sign in on looks like; other failures are not."""
+"""A run that the site signed out says so, and goes on once it is signed in; other failures are not taken for that."""
 
-import threading
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
 
-from demo.stage import Stage
+from cache.connection import open_redis
+from cache.overrides import RedisOverrides
 from replaywright.cli.follow import Ending
-from replaywright.cli.starting import Order
+from replaywright.cli.resume import Wish, planned
+from replaywright.cli.starting import Order, start
 from replaywright.cli.taskfile import new_run_id
+from replaywright.domain.overrides import OverrideRule
 from replaywright.domain.runs import Mode
 from replaywright.domain.tasks import parse_task
-from replaywright.settings import load_settings
+from replaywright.stack.keyring import signer_of
 from tests.e2e.lab import Lab
+from tests.e2e.plain_site import Answer, Asked, led_to, serving
 
 pytestmark = pytest.mark.slow
 
-_FORM = "<form><label>User <input></label><label>Password <input type=password></label><button>Go on</button></form>"
-_APP = """<title>App</title><h1>Orders</h1>
+_FIELDS = "<label>User <input name=user></label><label>Password <input name=password type=password></label>"
+_FORM = f"<form method=post action=/login>{_FIELDS}<button>Go on</button></form>"
+_APP = """<!doctype html><title>App</title><h1>Orders</h1>
 <button onclick="document.querySelector('p').textContent='Sent'">Send</button><p></p>"""
+_ORDERS = """<!doctype html><title>App</title><h1>Orders</h1>
+<form method=post action=/send><button>Send</button></form>"""
 _OVERLAY = f"<dialog open style='position:fixed;inset:0;width:100%;height:100%'>{_FORM}</dialog>"
-_SIGN_IN = f"<title>Welcome</title>{_FORM}"
+_SIGN_IN = f"<!doctype html><title>Welcome</title>{_FORM}"
 
 
 @dataclass
@@ -35,61 +40,76 @@ class Shop:
     how: str = ""
     """What has become of it: redirect, overlay, refused, gone; empty while all is as it was."""
 
+    def answer(self, asked: Asked) -> Answer:
+        """Its pages, which nobody has to sign in for as long as all is as it was."""
+        match self.how, asked.path:
+            case "redirect", "/orders":
+                return led_to("/login")
+            case "refused", "/orders":
+                return Answer(_SIGN_IN, 401)
+            case "overlay", "/orders":
+                return Answer(_APP + _OVERLAY)
+            case "gone", "/orders":
+                return Answer("<!doctype html><title>App</title><h1>Orders</h1><p>Nothing to send</p>")
+            case "gone", "/login":
+                return Answer(_SIGN_IN.replace("<button>Go on</button>", ""))
+            case _, "/login":
+                return Answer(_SIGN_IN)
+            case _:
+                return Answer(_APP)
+
+
+@dataclass
+class Members:
+    """A site that takes orders of those who are signed in, and ends a session after so many looks at its orders."""
+
+    url: str = ""
+    looks: int = 99
+    """How often the orders are shown until the session ends, once."""
+    session: int = 0
+    sent: list[str] = field(default_factory=list)
+    """Who has ordered."""
+
+    def answer(self, asked: Asked) -> Answer:
+        """What a member sees, and the page to sign in on for anybody else."""
+        if (asked.method == "POST" and asked.path == "/login") or asked.path == "/remembered":
+            self.session += 1
+            return led_to("/orders", **{"set-cookie": f"session={self.session}"})
+        if asked.path == "/login":
+            return Answer(f"{_SIGN_IN}<a href=/remembered>Go on as Ada</a>")
+        if asked.path == "/orders":
+            self.looks -= 1
+            self.session += self.looks == -1
+        if not self.session or asked.cookie != f"session={self.session}":
+            return led_to("/login")
+        if asked.method == "POST":
+            self.sent.append(asked.cookie)
+            return led_to("/sent")
+        if asked.path == "/sent":
+            return Answer("<!doctype html><title>App</title><p>Sent</p>")
+        return Answer(_ORDERS)
+
 
 @contextmanager
 def served() -> Iterator[Shop]:
     """The site on a free port of this machine."""
     site = Shop()
-
-    class Handler(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            match site.how, self.path.partition("?")[0]:
-                case "redirect", "/orders":
-                    self.send_response(302)
-                    self.send_header("location", "/login?next=/orders")
-                    self.send_header("content-length", "0")
-                    self.end_headers()
-                case "refused", "/orders":
-                    self.answer(_SIGN_IN, 401)
-                case "overlay", "/orders":
-                    self.answer(_APP + _OVERLAY)
-                case "gone", "/orders":
-                    self.answer("<title>App</title><h1>Orders</h1><p>Nothing to send</p>")
-                case "gone", "/login":
-                    self.answer(_SIGN_IN.replace("<button>Go on</button>", ""))
-                case _, "/login":
-                    self.answer(_SIGN_IN)
-                case _:
-                    self.answer(_APP)
-
-        def answer(self, body: str, status: int = 200) -> None:
-            content = f"<!doctype html>{body}".encode()
-            self.send_response(status)
-            self.send_header("content-type", "text/html; charset=utf-8")
-            self.send_header("content-length", str(len(content)))
-            self.end_headers()
-            self.wfile.write(content)
-
-        def log_message(self, *_: object) -> None:
-            """Say nothing."""
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    site.url = f"http://127.0.0.1:{server.server_address[1]}"
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    try:
+    with serving(site.answer) as site.url:
         yield site
-    finally:
-        server.shutdown()
-        server.server_close()
+
+
+@contextmanager
+def members() -> Iterator[Members]:
+    """The same for members only."""
+    site = Members()
+    with serving(site.answer) as site.url:
+        yield site
 
 
 @pytest.fixture(scope="module")
-async def lab() -> AsyncIterator[Lab]:
-    """A stage without a model: the tasks declare their elements, and what these are is recorded."""
-    with pytest.MonkeyPatch.context() as environment:
-        environment.delenv("REPLAYWRIGHT_MODEL", raising=False)
-        async with Stage(load_settings(), tell=lambda _text: None) as stage:
-            yield Lab(stage)
+async def lab(bare_lab: Lab) -> Lab:
+    """Nothing is learned: the tasks declare their elements, and what these are is recorded."""
+    return bare_lab
 
 
 SEND = {
@@ -98,10 +118,24 @@ SEND = {
     "target": {"role": "button", "name": "Send"},
     "effect": "idempotent",
     "expect": [{"text_contains": "Sent"}],
-    "timeout_ms": 4000,
+    "timeout_ms": 2000,
 }
-USER = {"action": "fill", "instruction": "the user", "target": {"label": "User"}, "value": "ada", "timeout_ms": 4000}
-GO_ON = {"action": "click", "instruction": "go on", "target": {"role": "button", "name": "Go on"}, "timeout_ms": 4000}
+COMMIT = {**SEND, "effect": "commit", "late_ms": 1000}
+USER = {"action": "fill", "instruction": "the user", "target": {"label": "User"}, "value": "ada", "timeout_ms": 2000}
+PASSWORD = {**USER, "instruction": "the password", "target": {"label": "Password"}, "value": "secret"}
+GO_ON = {
+    "action": "click",
+    "instruction": "go on",
+    "target": {"role": "button", "name": "Go on"},
+    "effect": "idempotent",
+    "timeout_ms": 2000,
+}
+"""Pressed again in a new browser, as it says that this does no harm."""
+SIGN_IN = (USER, PASSWORD, GO_ON)
+ASKED = {"exists": {"css": "input[type=password]"}}
+WHERE_ASKED: tuple[dict[str, Any], ...] = tuple({**step, "when": [ASKED]} for step in SIGN_IN)
+"""The same, for a page that may ask to sign in."""
+ORDERS = {"action": "goto", "url": "{{base_url}}/orders"}
 
 
 async def after(lab: Lab, site: Shop, path: str, how: str, *steps: dict[str, Any]) -> Ending:
@@ -113,6 +147,18 @@ async def after(lab: Lab, site: Shop, path: str, how: str, *steps: dict[str, Any
     assert before.status == "done", before.result.model_dump_json(exclude_defaults=True)
     site.how = how
     return await lab.run(Order(task, {}, new_run_id(task, {}), mode=Mode.AUTO))
+
+
+async def after_one_that_went_well(lab: Lab, site: Members, name: str, *steps: dict[str, Any]) -> Order:
+    """The order of a run whose session ends at its second look at the orders; one before it went well."""
+    data = {"task": f"order-{name}", "parameters": {"base_url": {}}, "url": "{{base_url}}/login", "steps": list(steps)}
+    task = parse_task({**data, "verify": [{"text_contains": "Sent"}]}, "test")
+    values = {"base_url": site.url}
+    before = await lab.run(Order(task, values, new_run_id(task, values)))
+    assert before.status == "done", before.result.model_dump_json(exclude_defaults=True)
+    site.sent.clear()
+    site.looks = 1
+    return Order(task, values, new_run_id(task, values), mode=Mode.AUTO)
 
 
 @pytest.mark.parametrize(
@@ -138,3 +184,67 @@ async def test_a_run_whose_element_is_gone_or_whose_own_page_asks_for_a_password
 
         assert ending.status == "failed"
         assert ending.result.reason != "signed_out"
+
+
+async def test_a_run_that_is_signed_out_before_its_commit_sends_nothing_and_when_resumed_signs_in_and_sends_once(
+    lab: Lab,
+) -> None:
+    with members() as site:
+        order = await after_one_that_went_well(lab, site, "resumed", *SIGN_IN, ORDERS, COMMIT)
+        ending = await lab.run(order)
+        sent_until_then = list(site.sent)
+        found = await planned(lab.place, Wish(order.run_id))
+        await start(lab.place, found.order)
+        resumed = await lab.follow(found.order)
+
+        assert (ending.status, ending.result.reason) == ("failed", "signed_out"), ending.result.message
+        assert sent_until_then == []
+        assert (ending.result.commits[-1].title, ending.result.commits[-1].state) == ("click send", "not_done")
+        assert resumed.status == "done", resumed.result.model_dump_json(exclude_defaults=True)
+        assert len(site.sent) == 1
+
+
+async def test_a_run_that_is_signed_out_before_its_commit_signs_in_with_steps_for_that_and_sends_once(lab: Lab) -> None:
+    with members() as site:
+        steps = (*WHERE_ASKED, ORDERS, *WHERE_ASKED, COMMIT)
+        ending = await lab.run(await after_one_that_went_well(lab, site, "steps", *steps))
+
+        assert ending.status == "done", ending.result.model_dump_json(exclude_defaults=True)
+        assert len(site.sent) == 1
+
+
+async def test_a_run_that_is_signed_out_before_its_commit_signs_in_by_a_rule_for_that_and_sends_once(lab: Lab) -> None:
+    with members() as site:
+        here = lab.apart()  # workers know of a rule within a minute, but of the first ones of a tenant at once
+        await add_rule(
+            here,
+            {
+                "name": "sign-in-again",
+                "site": site.url.removeprefix("http://"),
+                "tried": "when_stuck",
+                "when": ASKED,
+                "do": [
+                    {
+                        "action": "click",
+                        "instruction": "go on as Ada",
+                        "target": {"role": "link", "name": "Go on as Ada"},
+                    }
+                ],
+            },
+        )
+        ending = await here.run(await after_one_that_went_well(here, site, "rule", *SIGN_IN, ORDERS, COMMIT))
+
+        assert ending.status == "done", ending.result.model_dump_json(exclude_defaults=True)
+        assert ending.result.totals.overrides == 1
+        assert len(site.sent) == 1
+
+
+async def add_rule(lab: Lab, rule: dict[str, Any]) -> None:
+    """What `replaywright overrides add` does, for this tenant."""
+    settings = lab.place.settings
+    client = open_redis(settings.redis_url or "")
+    try:
+        store = RedisOverrides(client, signer=signer_of(settings))
+        await store.put(settings.tenant, [OverrideRule.model_validate(rule)])
+    finally:
+        await client.aclose()

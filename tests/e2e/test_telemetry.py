@@ -46,6 +46,12 @@ def lab_settings(collector: Collector) -> Settings:
     return load_settings(otlp_endpoint=collector.url, metrics_address="127.0.0.1:0", log_format="json")
 
 
+@pytest.fixture(scope="module")
+async def lab(own_lab: Lab) -> Lab:
+    """A stage of its own, with these settings."""
+    return own_lab
+
+
 @pytest.fixture(scope="module", autouse=True)
 async def _ended() -> AsyncIterator[None]:
     yield

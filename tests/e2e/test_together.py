@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 from temporalio.client import WorkflowExecution
 
-from demo.stage import Stage
 from replaywright.cli.batch_place import batch_handle, batch_store, start_batch
 from replaywright.cli.connect import Place
 from replaywright.cli.follow import WORKFLOW
@@ -20,10 +19,10 @@ from replaywright.domain.batches import BatchInput, Row
 from replaywright.domain.runs import Mode
 from replaywright.domain.tasks import bind_parameters, parse_task
 from replaywright.errors import InputInvalid, RunExists
-from replaywright.settings import UNVERSIONED, load_settings
+from replaywright.settings import UNVERSIONED
 from replaywright.stack.versions import promote
 from tests.e2e.booking import Booking, served
-from tests.e2e.lab import FREEZE, Lab, until
+from tests.e2e.lab import Lab, until
 from tests.e2e.other_code import changed_copy
 
 pytestmark = pytest.mark.slow
@@ -60,13 +59,9 @@ TASK: dict[str, Any] = {
 
 
 @pytest.fixture(scope="module")
-async def lab(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Lab]:
-    """A stage on which nothing is learned: the task declares its elements."""
-    with pytest.MonkeyPatch.context() as environment:
-        environment.delenv("REPLAYWRIGHT_MODEL", raising=False)
-        environment.setenv(FREEZE, str(tmp_path_factory.mktemp("lab") / "freeze"))
-        async with Stage(load_settings(), tell=lambda _text: None) as stage:
-            yield Lab(stage)
+async def lab(bare_lab: Lab) -> Lab:
+    """Nothing is learned: the tasks declare their elements."""
+    return bare_lab
 
 
 @pytest.fixture(scope="module")

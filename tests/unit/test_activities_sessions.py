@@ -213,6 +213,21 @@ async def test_a_browser_that_shows_nothing_any_more_is_kept_but_not_adopted(sta
     assert stage.keepers.dead == set()
 
 
+async def test_a_browser_whose_page_was_left_while_its_gate_is_armed_is_ended_and_its_departures_are_kept(
+    stage: Stage,
+) -> None:
+    held = await stage.attachments.hold(SESSION, 1)
+    await held.gate.arm("op", within_ms=1000, hold_safe=False)
+    stage.open("about:blank")
+
+    opened = await recovered(stage)
+    left = await stage.keepers.left_behind(SESSION.session_id, "op", 1)
+
+    assert opened.session.session_id != SESSION.session_id
+    assert stage.keepers.dead == {SESSION.session_id}
+    assert (left.known, left.nothing_left) == (True, True)
+
+
 async def test_adopting_again_changes_nothing(stage: Stage) -> None:
     assert await recovered(stage) == await recovered(stage)
     assert stage.keepers.attached == [("s1", 2)]

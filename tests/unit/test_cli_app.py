@@ -14,11 +14,12 @@ from temporalio.exceptions import ApplicationError, CancelledError, TerminatedEr
 from typer.testing import CliRunner
 
 import replaywright
+from activities.endings import ended_badly
 from replaywright import errors
 from replaywright.cli import doctor
 from replaywright.cli.app import Exit, exit_status_of
 from replaywright.cli.commands import app
-from replaywright.cli.follow import Ending, ending_of
+from replaywright.cli.follow import Ending
 from replaywright.cli.watching import exit_status, failure_lines
 from replaywright.domain.runs import Progress, RunInput, RunResult, Totals
 from replaywright.domain.tasks import parse_task
@@ -256,7 +257,7 @@ def test_a_failed_run_brings_its_result_along() -> None:
     result = RunResult(succeeded=False, failed_step=6, reason="ambiguous", message="two buttons")
     details = result.model_dump(mode="json", by_alias=True)
 
-    ending = ending_of(ApplicationError("step 7: two buttons", details, type="TaskFailed"))
+    ending = Ending(*ended_badly(ApplicationError("step 7: two buttons", details, type="TaskFailed")))
 
     assert ending == Ending("failed", result)
     assert failure_lines(ending.result) == ["step 7: two buttons (ambiguous)"]
@@ -267,7 +268,7 @@ def test_a_run_that_a_rule_ended_is_told_apart_from_one_that_failed() -> None:
     result = RunResult(succeeded=False, failed_step=1, reason="blocked", message="it forbids click", rule=rule)
     details = result.model_dump(mode="json", by_alias=True)
 
-    ending = ending_of(ApplicationError("step 2: it forbids click", details, type="TaskBlocked"))
+    ending = Ending(*ended_badly(ApplicationError("step 2: it forbids click", details, type="TaskBlocked")))
 
     assert ending == Ending("blocked", result)
     assert failure_lines(ending.result) == [f"step 2: it forbids click ({rule})"]
@@ -278,15 +279,15 @@ def test_a_failure_without_a_result_is_told_by_its_innermost_cause() -> None:
     error = ApplicationError("activity failed", type="Outer")
     error.__cause__ = ApplicationError("no such host", type="Inner")
 
-    ending = ending_of(error)
+    ending = Ending(*ended_badly(error))
 
     assert ending.status == "failed"
     assert ending.result.message == "no such host"
 
 
 def test_cancelled_and_terminated_runs_are_told_apart() -> None:
-    assert ending_of(CancelledError()).status == "cancelled"
-    assert ending_of(TerminatedError("by an operator")).status == "terminated"
+    assert ended_badly(CancelledError())[0] == "cancelled"
+    assert ended_badly(TerminatedError("by an operator"))[0] == "terminated"
 
 
 def test_the_schema_of_skills_accepts_a_skill_and_refuses_one_without_steps() -> None:

@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from replaywright.domain.batches import Row, RowEnd
+from replaywright.domain.commit_lines import CommitLine
 from replaywright.domain.row_files import as_csv, as_json_line, read_rows, repeated, result_of
 from replaywright.domain.tasks import Task, parse_task
 from replaywright.errors import InputInvalid
@@ -136,7 +137,7 @@ def test_rows_that_say_the_same_are_found() -> None:
 ROW = Row(number=2, line=3, values={"to": "a@b.de", "body": "=1+1", "size": "-5"})
 END = RowEnd(
     number=2, status="failed", run_id="b/000002-abc", reason="not_found", message="no button", failed_step=1,
-    extracted={"total": 3},
+    extracted={"total": 3}, commits=(CommitLine(step=0, title="click send", state="in_doubt"),),
 )  # fmt: skip
 
 
@@ -149,6 +150,7 @@ def test_results_are_the_same_in_csv_and_in_json_lines() -> None:
     assert json.loads(as_json_line(result)) == result
     assert (told["row"], told["status"], told["step"], told["run"]) == ("2", "failed", "2", "b/000002-abc")
     assert json.loads(told["extracted"]) == {"total": 3}
+    assert json.loads(told["commits"]) == [{"step": 1, "title": "click send", "state": "in_doubt", "left_at": None}]
 
 
 def test_a_spreadsheet_takes_no_cell_of_the_results_for_a_formula() -> None:

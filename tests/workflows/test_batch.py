@@ -2,6 +2,7 @@
 
 import asyncio
 from collections import Counter
+from datetime import UTC, datetime
 
 import pytest
 from temporalio import activity
@@ -9,19 +10,39 @@ from temporalio.client import Client, WorkflowExecutionStatus, WorkflowHandle
 from temporalio.testing import WorkflowEnvironment
 from temporalio.worker import Replayer
 
+from replaywright.domain.actions import Effect
 from replaywright.domain.batches import (
     BatchProgress,
     RowEnd,
     StopBatch,
     run_id_of,
 )
-from replaywright.domain.outcomes import StepOutcome
+from replaywright.domain.commit_lines import CommitLine
+from replaywright.domain.outcomes import Departure, Evidence, StepOutcome
 from replaywright.domain.runs import ActionRequest
+from replaywright.domain.tasks import parse_task
 from tests.e2e.lab import until
-from tests.workflows.batches import TENANT, bench, rows, third_fails
+from tests.workflows.batches import FILL, GOTO, GREETING, TENANT, bench, rows, third_fails
 from tests.workflows.scripted import Script, done, missed
 from workflows.batch import BrowserBatch
 from workflows.plugin import WorkflowPlugin
+
+LEFT = datetime(2026, 11, 24, 10, 2, 3, tzinfo=UTC)
+SENT = Evidence(departure=Departure(bytes_up=9, permitted_at=LEFT.timestamp()))
+SEND = {"action": "click", "instruction": "the send button", "effect": "commit"}
+SENDING = GREETING.model_copy(
+    update={
+        "task": parse_task(
+            {
+                "task": "send",
+                "parameters": {"who": {}},
+                "steps": [GOTO, SEND, FILL],
+                "verify": [{"url_contains": "/"}],
+            },
+            "the test",
+        )
+    }
+)
 
 
 @pytest.fixture
@@ -157,6 +178,29 @@ async def test_a_batch_that_is_stopped_lets_rows_end_or_cancels_them(
 
     assert (said.status, said.stopped, said.why) == ("stopping", "aborted" if abort else "cancelled", "Ada: enough")
     assert (result.status, result.ended) == ("stopped", becomes)
+
+
+async def test_a_row_that_is_cancelled_after_its_send_step_says_in_the_batch_and_in_its_results_what_was_sent(
+    client: Client,
+) -> None:
+    held = asyncio.Event()
+
+    async def performing(request: ActionRequest, _call: int) -> StepOutcome:
+        if request.step.effect is Effect.COMMIT:
+            return done(request, effect=Effect.COMMIT, evidence=SENT)
+        return done(request) if request.sequence == 0 else await done_when(held, request)
+
+    async with bench(client, Script(performing=performing)) as made:
+        handle = await made.start(rows(2), parallel=2, run=SENDING)
+        await until("both rows have sent", lambda: len(made.script.performed) == 6)
+        await handle.execute_update(BrowserBatch.stop, StopBatch(abort=True))
+        result = await handle.result()
+        ends = made.ended(handle.id)
+
+    sent = CommitLine(step=1, title="click the send button", state="done", left_at=LEFT)
+    assert [end.commits for end in result.problems] == [(sent,), (sent,)]
+    assert {end.message for end in ends.values()} == {"the run was cancelled; step 2 was sent"}
+    assert [ends[number].commits for number in (1, 2)] == [(sent,), (sent,)]
 
 
 async def test_where_the_rows_are_not_to_be_had_the_batch_says_so_and_begins_none(client: Client) -> None:

@@ -1,12 +1,14 @@
 """The behaviours of pages and sites that are tried, as data."""
 
 import dataclasses
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 Ending = Literal["answer", "cut", "status", "error_page", "loop"]
 GATE = ("located", "armed", "intended", "given", "held", "dispatched", "permitted", "acted", "recorded")
 """Kill points of a commit step, in their order."""
+BEFORE_INTENT = ("located", "armed")
 BY_KEY = tuple(point for point in GATE if point != "given")
 """Those of a press of keys."""
 UNHELD = ("located", "armed", "intended", "given")
@@ -34,7 +36,7 @@ class Behaviour:
     name: str
     says: str
     page: str
-    """The page that it has: see `bench.truth.pages`."""
+    """The page that it has: see `bench.message_site.pages`."""
     site: Site = Site()
     delay_ms: int = 0
     """What the page lets pass between the press and its request."""
@@ -64,6 +66,10 @@ class Behaviour:
     def stores(self) -> bool:
         """Whether the site can have it at all."""
         return self.sends and self.site.stores
+
+    def is_doubled(self, presses: Sequence[str]) -> bool:
+        """Whether the presses that submissions came of are more than one, or more than the page itself makes of one."""
+        return len(presses) > self.own or len(set(presses)) > 1
 
     def blind(self) -> "Behaviour":
         """The same, of a site that cannot be asked."""

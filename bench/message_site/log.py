@@ -1,4 +1,4 @@
-"""What a site of a programme was sent, one line each, on the disk before the site answers."""
+"""What the site was sent, one line each, on the disk before it answers."""
 
 import os
 from pathlib import Path
@@ -12,14 +12,15 @@ class Sent(BaseModel):
     model_config = ConfigDict(frozen=True)
 
     subject: str
-    body: str
-    reference: str
+    press: str
+    """The press that the page sent it for."""
+    behaviour: str
     at: float
     """Seconds since 1970."""
 
 
 class Log:
-    """What a site wrote down, read by others; a line is there once it is on the disk."""
+    """What the site wrote down, read by others; a line is there once it is on the disk."""
 
     def __init__(self, path: Path) -> None:
         self.path = path

@@ -1,6 +1,6 @@
-"""The pages: one form, and for each behaviour what its script does with it."""
+"""The pages: one form, and for each behaviour what its script does with it; an outbox, and what else there is."""
 
-from bench.truth.behaviours import Behaviour
+from bench.message_site.behaviours import Behaviour
 
 SENT = "Message sent"
 """What the page says when it takes the message for sent."""
@@ -9,10 +9,18 @@ _PAGE = """<!doctype html><html lang="en"><head><meta charset="utf-8"><title>{ti
 <body><h1>{title}</h1>{body}</body></html>"""
 _FORM = """<form id="form" method="post" action="{at}"><input type="hidden" name="press" id="press">
 <p><label>Subject <input name="subject" id="subject" autocomplete="off"></label></p>
+<p><label>Message <textarea name="body"></textarea></label></p>
 <p>{control} <output id="said" role="status"></output></p></form>
 <script>
 const at = "{at}", delay = {delay}, form = document.querySelector("#form"), field = form.subject;
 const control = document.querySelector("#send"), said = document.querySelector("#said");
+const wait = Number(new URLSearchParams(location.search).get("wait"));
+if (wait) control.addEventListener("click", (event) => {{
+  if (!event.isTrusted) return;
+  event.preventDefault();
+  event.stopImmediatePropagation();
+  setTimeout(() => control.click(), wait);
+}}, {{capture: true}});
 const say = (text = "{sent}") => {{ said.textContent = text; }};
 const pressed = () => new URLSearchParams({{subject: field.value, press: crypto.randomUUID()}});
 const post = async (data, options = {{}}) => {{
@@ -25,6 +33,18 @@ const byForm = () => {{
 }};
 {script}
 </script>"""
+_OUTBOX = """<p id="state" role="status">Looking for it …</p><p>Reference: <span data-testid="reference"></span></p>
+<script>
+  const look = async () => {
+    const answer = await fetch("/outbox.json" + location.search, {cache: "no-store"});
+    const mail = await answer.json();
+    if (!mail.subject) { setTimeout(look, 100); return; }
+    document.querySelector("#state").textContent = mail.subject + " is in the outbox";
+    document.querySelector("[data-testid=reference]").textContent = mail.reference;
+  };
+  look();
+</script>"""
+_NOTE = '<p><label>Note <input name="note" autocomplete="off"></label></p>'
 _BUTTON = '<button type="button" id="send">Send</button>'
 _LINK = '<a id="send" href="#">Send</a>'
 _TO_SERVICE_WORKER = 'navigator.serviceWorker.register("/worker/{page}.js?at=" + at, {scope: location.pathname});'
@@ -127,7 +147,7 @@ WORKERS = {
 
 
 def page_of(behaviour: Behaviour) -> str:
-    """The page on which a message is written."""
+    """The page on which a message is written; `wait` in its address delays what a press does, by milliseconds."""
     script = _SCRIPTS[behaviour.page]
     if behaviour.page in WORKERS:
         script = script.replace("%s", _TO_SERVICE_WORKER.replace("{page}", behaviour.page))
@@ -152,6 +172,16 @@ fetch("/submit/{behaviour.name}", {{method: "POST", body: new URLSearchParams(lo
   document.querySelector("#said").textContent = "{SENT}"; opener?.postMessage("sent");
 }});</script>""",
     )
+
+
+def outbox() -> str:
+    """A page that shows the message of the subject in its address as soon as that is visible."""
+    return plain("Outbox", _OUTBOX)
+
+
+def note() -> str:
+    """A page with a field that nothing becomes of."""
+    return plain("Note", _NOTE)
 
 
 def plain(title: str, body: str = "") -> str:

@@ -1,13 +1,15 @@
 """The site: a process of its own that has a submission on the disk before it answers, if it answers.
 
-    python -m bench.truth.site --log FILE
+    python -m bench.message_site.site --log FILE [--seed TEXT]
 
-It is the only source of truth. A line's `body` is the press that a submission came of, its `reference` the behaviour.
+It is the only source of truth about duplicates and losses, and knows nothing of what is tested. With a seed it is slow
+before and after it stores, and shows it late; times are drawn from the seed and the subject.
 """
 
 import argparse
 import asyncio
 import html
+import random
 import time
 from collections import Counter
 from collections.abc import Mapping
@@ -21,12 +23,14 @@ from starlette.routing import Route, WebSocketRoute
 from starlette.types import ASGIApp, Receive, Scope, Send
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
-from bench.chaos.log import Log, Sent
-from bench.truth.behaviours import ALL, Behaviour
-from bench.truth.pages import SENT, page_of, plain, popup_of, worker_of
+from bench.message_site.behaviours import ALL, Behaviour
+from bench.message_site.log import Log, Sent
+from bench.message_site.pages import SENT, note, outbox, page_of, plain, popup_of, worker_of
 from demo.serving import serve
 
 _PICTURE = '<svg xmlns="http://www.w3.org/2000/svg" width="1" height="1"/>'
+_BEFORE_S, _AFTER_S, _LAG_S = 0.15, 0.5, 1.5
+"""How long, at most, a site with a seed works before it stores and after, and how late it shows what it has."""
 
 
 class _Cuttable:
@@ -41,14 +45,15 @@ class _Cuttable:
         await self._app(scope, receive, send)
 
 
-class _Truth:
-    def __init__(self, log: Log) -> None:
+class _Site:
+    def __init__(self, log: Log, seed: str | None) -> None:
         self._log = log
+        self._seed = seed
         self._came: Counter[str] = Counter()
         """How many submissions of a subject have come in whole."""
         self._underway: Counter[str] = Counter()
         """How many of them are not decided."""
-        self._stored: list[str] = []
+        self._stored: list[Sent] = []
 
     async def new(self, request: Request) -> Response:
         return HTMLResponse(page_of(_behaviour(request)), headers={"cache-control": "no-store"})
@@ -66,7 +71,7 @@ class _Truth:
         behaviour = _behaviour(request)
         given = request.query_params if request.method == "GET" else dict(parse_qsl((await request.body()).decode()))
         await self._take(behaviour, given)
-        await asyncio.sleep(behaviour.site.after_s)
+        await asyncio.sleep(behaviour.site.after_s + self._drawn(given["subject"], "after", _AFTER_S))
         return await self._answer(behaviour, request)
 
     async def socket(self, socket: WebSocket) -> None:
@@ -84,11 +89,15 @@ class _Truth:
         subject, site = given["subject"], behaviour.site
         self._came[subject] += 1
         self._underway[subject] += 1
-        await asyncio.sleep(site.before_s)
+        await asyncio.sleep(site.before_s + self._drawn(subject, "before", _BEFORE_S))
         if site.stores:
-            self._log.add(Sent(subject=subject, body=given["press"], reference=behaviour.name, at=time.time()))
-            self._stored.append(subject)
+            sent = Sent(subject=subject, press=given["press"], behaviour=behaviour.name, at=time.time())
+            self._log.add(sent)
+            self._stored.append(sent)
         self._underway[subject] -= 1
+
+    def _drawn(self, subject: str, what: str, most_s: float) -> float:
+        return 0.0 if self._seed is None else random.Random(f"{self._seed}/{subject}/{what}").uniform(0, most_s)
 
     async def _answer(self, behaviour: Behaviour, request: Request) -> Response:
         match behaviour.site.ends:
@@ -113,11 +122,25 @@ class _Truth:
     async def loop(self, request: Request) -> Response:
         return RedirectResponse(f"/loop/{int(request.path_params['number']) + 1}", 302)
 
-    async def list(self, request: Request) -> Response:
-        """All that is stored whose subject contains what is looked for."""
+    async def received(self, request: Request) -> Response:
+        """All that is visible whose subject contains the one that is looked for."""
         wanted = request.query_params.get("subject", "")
-        found = "".join(f"<li>Received {html.escape(one)}</li>" for one in self._stored if wanted in one)
-        return HTMLResponse(plain("Received", f"<ul>{found}</ul>" if found else "<p>Nothing found</p>"))
+        found = [one.subject for one in self._visible() if wanted in one.subject]
+        items = "".join(f"<li>Received {html.escape(subject)}</li>" for subject in found)
+        return HTMLResponse(plain("Received", f"<ul>{items}</ul>" if found else "<p>Nothing found</p>"))
+
+    async def outbox(self, _request: Request) -> Response:
+        return HTMLResponse(outbox())
+
+    async def outbox_json(self, request: Request) -> Response:
+        """The last message of a subject, once it has become visible."""
+        wanted = request.query_params.get("subject", "")
+        found = sum(one.subject == wanted for one in self._visible())
+        return JSONResponse({"subject": wanted, "reference": f"R{found}-{wanted[-12:]}"} if found else {})
+
+    def _visible(self) -> list[Sent]:
+        now = time.time()
+        return [one for one in self._stored if now - one.at >= self._drawn(one.subject, "lag", _LAG_S)]
 
     async def state(self, request: Request) -> Response:
         """What the judge asks: how many came in whole, and how many of these are still worked at."""
@@ -127,16 +150,19 @@ class _Truth:
     async def analytics(self, _request: Request) -> Response:
         return Response(status_code=204)
 
+    async def note(self, _request: Request) -> Response:
+        return HTMLResponse(note())
+
 
 def _behaviour(request: Request) -> Behaviour:
     return ALL[request.path_params["name"]]
 
 
-def create_app(path: Path) -> ASGIApp:
+def create_app(path: Path, seed: str | None = None) -> ASGIApp:
     """The site; what it stores is appended to `path`."""
     log = Log(path)
     log.begin()
-    site = _Truth(log)
+    site = _Site(log, seed)
     return _Cuttable(
         Starlette(
             routes=[
@@ -147,9 +173,12 @@ def create_app(path: Path) -> ASGIApp:
                 WebSocketRoute("/socket/{name}", site.socket),
                 Route("/sent", site.sent),
                 Route("/loop/{number}", site.loop),
-                Route("/list", site.list),
+                Route("/list", site.received),
+                Route("/outbox", site.outbox),
+                Route("/outbox.json", site.outbox_json),
                 Route("/state", site.state),
                 Route("/analytics", site.analytics, methods=["POST"]),
+                Route("/note", site.note),
             ]
         )
     )
@@ -159,9 +188,10 @@ def main() -> None:
     """Serve until SIGTERM."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--log", type=Path, required=True, help="what was stored, one JSON object a line")
+    parser.add_argument("--seed", help="decides how slow it is (default: not slow at all)")
     parser.add_argument("--port", type=int, default=0, help="0: any free one")
     given = parser.parse_args()
-    serve(create_app(given.log), "127.0.0.1", given.port)
+    serve(create_app(given.log, given.seed), "127.0.0.1", given.port)
 
 
 if __name__ == "__main__":

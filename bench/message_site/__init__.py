@@ -1,0 +1,1 @@
+"""A site on which messages are sent, the ways in which its pages misbehave, and the log that its judge reads."""
