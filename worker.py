@@ -35,7 +35,6 @@ from activities.knowledge import KnowledgeActivities
 from activities.listening import ListenActivities
 from activities.looking import LookActivities
 from activities.model import ModelActivities
-from activities.near import NearActions
 from activities.people import PersonActivities
 from activities.plans import PlanActivities
 from activities.policing import Policing, PolicyActivities
@@ -154,11 +153,7 @@ class ReplaywrightPlugin(WorkflowPlugin):
     """
 
     def __init__(self, settings: Settings | None = None, role: str = "all") -> None:
-        self._near = NearActions()
-        super().__init__(
-            lambda converter: sealed(converter, codec_keys_of(settings or load_settings())),
-            activities=self._near.activities(),
-        )
+        super().__init__(lambda converter: sealed(converter, codec_keys_of(settings or load_settings())))
         self._settings = settings
         self._role = role
         self._secrets: EnvironmentSecrets | None = None
@@ -190,7 +185,6 @@ class ReplaywrightPlugin(WorkflowPlugin):
                 client,
                 self._role,
                 self._secrets,
-                near=self._near,
                 queue=worker.task_queue,
                 telemetry=self._telemetry,
                 version=worker.config().get("deployment_config"),
@@ -208,8 +202,8 @@ async def workers(
     telemetry: "Telemetry | None" = None,
 ) -> AsyncIterator[None]:
     """Poll in this process, in the given role, until the block ends; then drain."""
-    near, version = NearActions(), deployment_of(settings)
-    async with activity_workers(settings, client, role, secrets, near=near, telemetry=telemetry, version=version):
+    version = deployment_of(settings)
+    async with activity_workers(settings, client, role, secrets, telemetry=telemetry, version=version):
         if role not in ("all", "workflow"):
             yield
             return
@@ -218,7 +212,6 @@ async def workers(
             task_queue=settings.queue,
             plugins=[WorkflowPlugin()],
             interceptors=update_guards(settings),
-            activities=near.activities(),
             max_cached_workflows=500,
             sticky_queue_schedule_to_start_timeout=timedelta(seconds=1),
             no_remote_activities=True,
@@ -234,14 +227,13 @@ async def activity_workers(
     role: str,
     secrets: EnvironmentSecrets | None = None,
     *,
-    near: NearActions | None = None,
     queue: str = "",
     telemetry: "Telemetry | None" = None,
     version: WorkerDeploymentConfig | None = None,
 ) -> AsyncIterator[None]:
     """Poll the queues of the activities that belong to the role, until the block ends; then drain.
 
-    They are derived from `queue`, where that is not the tenant's own. `near` serves them to this process's workflows.
+    They are derived from `queue`, where that is not the tenant's own.
     What is polled as a version, only runs on that version reach.
     """
     build_schemas()
@@ -263,7 +255,6 @@ async def activity_workers(
                 policing=policing,
                 telemetry=telemetry,
                 exits=exits,
-                near=near,
                 queue=queue,
                 version=version,
             )
@@ -397,7 +388,6 @@ async def _browser_workers(
     policing: Policing,
     telemetry: "Telemetry | None",
     exits: contextlib.AsyncExitStack,
-    near: NearActions | None,
     queue: str,
     version: WorkerDeploymentConfig | None,
 ) -> list[Worker]:
@@ -465,9 +455,6 @@ async def _browser_workers(
         codes=codes,
         policing=policing,
     )
-    if near is not None:
-        near.serve(actions, queues[0], host_name())
-        exits.callback(near.serve, None)
     effects = EffectActivities(attachments, store, secrets, policing)
     stopping = StopActivities(attachments, store)
     skipping = Skipping(actions, attachments)
@@ -494,7 +481,6 @@ async def _browser_workers(
         sessions.open_session,
         sessions.recover_session,
         sessions.close_session,
-        sessions.hear,
         lending.lend,
         lending.take_back,
         TakeOverActivities(actions, attachments).handed_back,

@@ -107,8 +107,6 @@ class Actions:
         self._vault = vault
         secrets = self._secrets = vault.secrets
         self._codes = codes
-        self._under_way: dict[tuple[str, str], asyncio.Task[StepOutcome]] = {}
-        """What local activities have left to the regular ones that follow them."""
         self.failures = FailureEvidence(artifacts, secrets, pictures=pictures)
         self.checkpoints = Checkpoints(artifacts, vault, pause_s=checkpoint_pause_s)
         self.pictures = StepPictures(store, artifacts, secrets)
@@ -120,26 +118,9 @@ class Actions:
     def _named(self, name: str) -> Callable[[ActionRequest], Awaitable[StepOutcome]]:
         @activity.defn(name=name)
         async def perform(request: ActionRequest) -> StepOutcome:
-            under_way = self._under_way.pop(_call(), None)
-            if under_way is None:
-                return await self.performed(request)
-            async with heartbeats(f"step {request.sequence}"):
-                return await under_way
+            return await self.performed(request)
 
         return perform
-
-    def go_on(self, performing: "asyncio.Task[StepOutcome]") -> None:
-        """Leave what the present local activity performs to the regular one of the same id, which follows it."""
-        call = _call()
-        self._under_way[call] = performing
-        loop = asyncio.get_running_loop()
-
-        def ended(task: "asyncio.Task[StepOutcome]") -> None:
-            if not task.cancelled():
-                task.exception()  # heard, also where nobody follows
-            loop.call_later(UNCLAIMED_S, self._under_way.pop, call, None)
-
-        performing.add_done_callback(ended)
 
     async def performed(self, request: ActionRequest) -> StepOutcome:
         """`perform_action` as an activity: what it raises tells the workflow what it has to know."""
@@ -427,12 +408,6 @@ async def _to_its_end(performance: Performance) -> StepOutcome:
         performing.cancel()
         await asyncio.gather(performing, return_exceptions=True)  # told below
         raise
-
-
-def _call() -> tuple[str, str]:
-    """What the present activity has in common with one that follows it for the same purpose."""
-    info = activity.info()
-    return info.workflow_run_id or "", info.activity_id
 
 
 def _attempt(request: ActionRequest) -> str:

@@ -356,6 +356,7 @@ class EffectActivities:
         )
         outcome = redacted_outcome(outcome, self._secrets)
         await self._store.record(recording_of(asked, outcome, trace={"resolved": told}))
+        hit("recorded", asked.sequence)
         return Resolution(verdict="done", reason=reason, outcome=outcome)
 
     async def _not_done(self, asked: ActionRequest, reason: str, who: str) -> Resolution:

@@ -14,12 +14,8 @@ BEAT_S = 0.4
 async def heartbeats(phase: str) -> AsyncIterator[None]:
     """Report that the activity lives, every 0.4 s until the block ends.
 
-    Not at once: the server counts from the activity's start anyway, and most have ended by then. A local activity has
-    none: its worker's workflow task tells whether that lives.
+    Not at once: the server counts from the activity's start anyway, and most have ended by then.
     """
-    if activity.in_activity() and activity.info().is_local:
-        yield
-        return
 
     async def beat() -> None:
         while True:

@@ -339,7 +339,7 @@ class SessionActivities:
             ApplicationError: of type `NoPlace`: this host is full at the moment; nothing was started.
         """
         async with heartbeats("opening"):
-            opened = await self._open(request.epoch, request.instead_of, request.network, at_once=request.at_once)
+            opened = await self._open(request.epoch, request.instead_of, request.network)
             hit_run("opening")
         _log.info("session %s opened for %s", opened.session.session_id, request.run_id)
         return opened
@@ -386,10 +386,6 @@ class SessionActivities:
             await traced(self._store, tenant=told.tenant, lineage=told.lineage, line=line)
         return SessionClosed(refused=refused)
 
-    @activity.defn(name="session.hear")
-    async def hear(self, _session: SessionRef) -> None:
-        """Nothing: after it a run that did local steps knows what it was asked meanwhile."""
-
     async def _refused_in(self, ref: SessionRef) -> tuple[RefusedHost, ...]:
         """The hosts that were asked for most and refused; nothing of a session that is gone."""
         if not self._keepers.is_local(ref):
@@ -400,19 +396,17 @@ class SessionActivities:
             return ()
         return most_refused(seen.refused)
 
-    async def _open(
-        self, epoch: int, instead_of: str, network: NetworkPolicy | None, *, at_once: bool = False
-    ) -> SessionOpened:
+    async def _open(self, epoch: int, instead_of: str, network: NetworkPolicy | None) -> SessionOpened:
         """A new browser; when the activity is cancelled on the way, it is given back before that is told."""
         try:
             policy = self._policing.network(network or unrestricted())
         except PolicyBlocked as exc:
             raise as_failure(exc) from exc
-        opening = asyncio.create_task(self._opened(epoch, instead_of, policy, at_once))
+        opening = asyncio.create_task(self._opened(epoch, instead_of, policy))
         try:
             return await asyncio.shield(opening)
         except NoPlace as exc:
-            if not at_once and time.monotonic() - self._told_full_at >= TELL_EVERY_S:
+            if time.monotonic() - self._told_full_at >= TELL_EVERY_S:
                 self._told_full_at = time.monotonic()
                 _log.warning("runs wait for a browser: %s", exc)
             raise ApplicationError(str(exc), type="NoPlace", category=ApplicationErrorCategory.BENIGN) from exc
@@ -423,8 +417,8 @@ class SessionActivities:
                 await self._give_back((await opening).session)
             raise
 
-    async def _opened(self, epoch: int, instead_of: str, network: NetworkPolicy, at_once: bool) -> SessionOpened:
-        launched = await self._keepers.launch(uuid.uuid4().hex[:12], network, instead_of, at_once=at_once)
+    async def _opened(self, epoch: int, instead_of: str, network: NetworkPolicy) -> SessionOpened:
+        launched = await self._keepers.launch(uuid.uuid4().hex[:12], network, instead_of)
         ref = self._mine(launched, epoch)
         try:
             held = await self._attachments.hold(ref, epoch)

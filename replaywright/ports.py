@@ -522,16 +522,13 @@ class CommitGate(Protocol):
 class Keepers(Protocol):
     """Starts and reaches session keepers on this host."""
 
-    async def launch(
-        self, session_id: str, network: NetworkPolicy, instead_of: str = "", *, at_once: bool = False
-    ) -> SessionRef:
+    async def launch(self, session_id: str, network: NetworkPolicy, instead_of: str = "") -> SessionRef:
         """Start a keeper with its Chromium, or have one that was started before it was asked for.
 
         Args:
             session_id: of the new session; one that was there already keeps its own.
             network: where its connections may go; services of this worker are beyond it.
             instead_of: a session of this host that ends as soon as the new one is there, whose place it takes.
-            at_once: do not wait for others that are being started.
 
         Raises:
             NoPlace: this host has no place for another browser at the moment.

@@ -288,11 +288,6 @@ class Settings(BaseSettings):
     """Browsers that a worker keeps started before a run asks for one, which begins most of a second sooner then. Each
     takes a place and about 200 MiB. None: one for a worker of `replaywright up`, none for others."""
 
-    local_steps: bool = True
-    """Whether steps that may be repeated, and replay a recording or open an address, are local activities where
-    workflow and browser are in one process: a replay takes a seventh less. Temporal's UI shows these as markers,
-    several at a time; with `false` every step is an activity of its own there."""
-
     checkpoint_every: Annotated[int, Field(ge=1, le=10_000)] = 10
     """Steps after which a checkpoint is taken if no navigation or commit came with one."""
 

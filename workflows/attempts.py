@@ -65,7 +65,7 @@ class Attempt:
         self._previous = previous
         self._proposed: Target | None = None
         self._usage = Usage()
-        self._recovered = self._is_behind = False
+        self._recovered = False
         self._waited = False
         self._suffix = ""
         self._tries = 0
@@ -127,7 +127,7 @@ class Attempt:
     def anew(self, kind: str, after: StepOutcome) -> None:
         """Prepare an attempt that begins from the beginning: nothing that was proposed before is taken over."""
         self._proposed, self._usage, self._overruled, self._recovered = None, Usage(), "", False
-        self._is_behind = self.looked_again = False
+        self.looked_again = False
         self.again(kind, after)
 
     def after_loss(self) -> None:
@@ -164,7 +164,7 @@ class Attempt:
             usage=self._usage,
             next_step=None if reapply else self._next_step,
             verify=() if reapply else self.verify,
-            recovered=self._recovered or (self._is_behind and not reapply),
+            recovered=self._recovered,
             waited=self._waited,
             disproved=self.disproved,
             reapply=reapply,
@@ -208,7 +208,6 @@ class Attempt:
         Raises:
             ActivityError: the worker or the browser was lost, or something failed that no retry mends.
         """
-        self._is_behind = self._is_behind or self._browser.is_behind
         rule = self.override and f"override {self.override}: "
         said = summary(self.sequence, f"{rule}{self.title}", self._found_by(), self._why and f"after: {self._why}")
         self.begun, self.came_to = self.request(), None
@@ -216,21 +215,16 @@ class Attempt:
         self._browser.meter.note(outcome)
         if not (outcome.from_ledger or outcome.reason.startswith("ledger_")):
             self._browser.adopted = True  # whatever is in doubt now was done in the page that is there
-            self._browser.is_behind = False
         return outcome
 
     def was_elsewhere(self, outcome: StepOutcome) -> bool:
         """Whether the step was done in a page that is gone with its browser: the one that is there now has not seen it.
 
-        A worker that was held up may record it when the run has gone on with another browser already. One that is lost
-        in a workflow task has recorded every local step of that task, of which the history knows none.
+        A worker that was held up may record it when the run has gone on with another browser already.
         """
         told = outcome.from_ledger and outcome.status is Status.DONE and outcome.effect.repeatable
-        if not told or self._browser.adopted or isinstance(self.step, NOT_DONE_AGAIN):
-            return False
-        if self._recovered:
-            return workflow.patched("done-elsewhere")
-        return self._is_behind and workflow.patched("lost-together")
+        is_elsewhere = self._recovered and not self._browser.adopted
+        return told and is_elsewhere and not isinstance(self.step, NOT_DONE_AGAIN)
 
     async def look_again(self, unmet: StepOutcome) -> StepOutcome:
         """Whether what is expected has come true meanwhile: the step as done, else `unmet`. Nothing is done."""
@@ -286,32 +280,16 @@ class Attempt:
             return "to be learned"
         return f"replays {self.ahead}" if self.ahead else ""
 
-    def _may_be_near(self, limit: timedelta) -> bool:
-        """Whether the step may be a local activity: it may be repeated, and nothing is to be looked for anew.
-
-        That is so of what replays a recording, and of an address that is opened.
-        """
-        if not (self._run.local_steps and self.may_repeat):
-            return False
-        if workflow.patched("near-recorded"):
-            return not self._tries and (bool(self.ahead) or isinstance(self.step, Goto))
-        return limit <= policies.NEAR_LIMIT
-
     async def _call(self, activity_id: str, request: ActionRequest, said: str) -> StepOutcome:
-        limit = timedelta(milliseconds=self.step.timeout_ms) + policies.MARGIN
-        name, outcome = f"browser.{self.step.action}", None
-        if self._may_be_near(limit):
-            outcome = await self._browser.near(name, request, activity_id=activity_id, summary=said, limit=limit)
-        if outcome is None:
-            outcome = await self._browser.call(
-                name,
-                request,
-                StepOutcome,
-                activity_id=activity_id,
-                summary=said,
-                limit=limit,
-                retry_policy=policies.REPEATABLE if self.may_repeat else policies.ONCE,
-            )
+        outcome = await self._browser.call(
+            f"browser.{self.step.action}",
+            request,
+            StepOutcome,
+            activity_id=activity_id,
+            summary=said,
+            limit=timedelta(milliseconds=self.step.timeout_ms) + policies.MARGIN,
+            retry_policy=policies.REPEATABLE if self.may_repeat else policies.ONCE,
+        )
         if outcome.checkpoint is not None:
             self._browser.taken.append(outcome.checkpoint)
         return outcome

@@ -343,9 +343,6 @@ class BrowserBatch:
 
     async def _until_a_look(self) -> None:
         """Return when it is time to see who waits for a person, or at once when a run is found that is no child."""
-        if not workflow.patched("found-at-once"):
-            await workflow.sleep(policies.ROWS_LOOK_EVERY)
-            return
         with contextlib.suppress(TimeoutError):
             await workflow.wait_condition(lambda: bool(self._foreign), timeout=policies.ROWS_LOOK_EVERY)
 

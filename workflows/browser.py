@@ -6,7 +6,7 @@ from typing import TypeVar
 
 from temporalio import workflow
 from temporalio.common import RetryPolicy
-from temporalio.exceptions import ActivityError, FailureError, is_cancelled_exception
+from temporalio.exceptions import ActivityError
 
 from workflows import policies
 from workflows.meter import Meter
@@ -15,11 +15,8 @@ with workflow.unsafe.imports_passed_through():
     from replaywright.domain.base import Record
     from replaywright.domain.checkpoints import Checkpoint
     from replaywright.domain.network_policy import NetworkPolicy, RefusedHost, most_refused
-    from replaywright.domain.outcomes import StepOutcome
-    from replaywright.domain.runs import ActionRequest, NearOutcome
     from replaywright.domain.sessions import (
         CloseSession,
-        Here,
         OpenSession,
         RecoverSession,
         Recycling,
@@ -44,11 +41,10 @@ class Browser:
         show: Callable[[str], None],
         waited: Callable[[float], None],
         network: NetworkPolicy,
-        prefers_here: bool,
     ) -> None:
         """`show` tells what is done; `waited` is told how many seconds the run has waited for a place.
 
-        Every browser that is opened gets the policy `network`; with `prefers_here` it is this process's, if it can be.
+        Every browser that is opened gets the policy `network`.
         """
         self._show = show
         self._waited = waited
@@ -57,21 +53,14 @@ class Browser:
         self._tenant = tenant
         self._base_queue = base_queue
         self._network = network
-        self._prefers_here = prefers_here
         self.refused: tuple[RefusedHost, ...] = ()
         """Hosts that pages asked for and did not get, in the sessions that were given back."""
         self.session: SessionRef | None = None
         self.epoch = 1
         self.adopted = True
         """Whether the page is the one that earlier steps left; False after a rebuild."""
-        self.is_behind = False
-        """Whether a process that was lost may have done more than the history tells: nothing was performed since."""
         self.meter = Meter()
         """What its steps have done of all that a policy limits."""
-        self.is_near = True
-        """Whether the browser may be in this process: until a local activity found that it is not."""
-        self.is_unheard = False
-        """Whether a local step was the last activity: the run has heard of nothing since its workflow task began."""
         self.recoveries = 0
         self.is_asleep = False
         """Whether it was given back, and is to be had again by `replace`."""
@@ -105,7 +94,6 @@ class Browser:
             run_id=self._run_id, tenant=self._tenant, lost=self.ref, epoch=self.epoch, network=self._network
         )
         activity_id = f"session-recover-e{self.epoch}"
-        here = await self._here(activity_id)
         try:
             opened = await self._asked(
                 "session.recover",
@@ -113,7 +101,7 @@ class Browser:
                 f"{activity_id}-host",
                 "find the browser again",
                 policies.ONCE,
-                queue=here.queue if here.queue and here.host == self.ref.host else self.ref.host_queue,
+                queue=self.ref.host_queue,
                 to_start=policies.ADOPT_TO_START,
             )
         except ActivityError as error:
@@ -124,8 +112,7 @@ class Browser:
             )
         if opened.session.host == request.lost.host:
             self.ended.add(request.lost.session_id)
-        self.session, self.adopted, self.is_near = opened.session, opened.adopted, True
-        self.is_behind = True
+        self.session, self.adopted = opened.session, opened.adopted
         self._stopped_at = workflow.now().timestamp()
         return opened.adopted
 
@@ -143,11 +130,9 @@ class Browser:
         """
         old, epoch = self.ref, self.epoch + 1
         request, summary = self._wanted(epoch, instead_of=old.session_id), "open another browser"
-        opened = await self._opened_here(request, name, summary)
-        if opened is None:
-            opened = await self._asked("session.open", request, name, summary, policies.ONCE)
+        opened = await self._asked("session.open", request, name, summary, policies.ONCE)
         self.raise_epoch()
-        self.session, self.adopted, self.is_near = opened.session, False, True
+        self.session, self.adopted = opened.session, False
         return old
 
     async def go_back(self, old: SessionRef, told: Recycling) -> None:
@@ -167,7 +152,7 @@ class Browser:
         self.session = None
         self.raise_epoch()
         session = await self._opened(f"session-open-e{self.epoch}", "open another browser")
-        self.session, self.adopted, self.is_asleep, self.is_near = session, False, False, True
+        self.session, self.adopted, self.is_asleep = session, False, False
 
     def _wanted(self, epoch: int, instead_of: str = "") -> OpenSession:
         return OpenSession(
@@ -219,59 +204,7 @@ class Browser:
             retry_policy=retry_policy,
             cancellation_type=workflow.ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
         )
-        self.is_unheard = False
         return result
-
-    async def hear(self, sequence: int) -> None:
-        """End the workflow task: a cancel or a pause that was asked for in it is known before this step, not after."""
-        try:
-            await self.call(
-                "session.hear",
-                self.ref,
-                type(None),
-                activity_id=f"session-hear-{sequence}",
-                summary="was it asked to stop or to pause meanwhile?",
-                limit=policies.TO_START,
-                retry_policy=policies.ONCE,
-            )
-        except ActivityError:
-            self.is_unheard = False  # heard all the same; if its worker is lost, the step will tell
-
-    async def near(
-        self, name: str, request: ActionRequest, *, activity_id: str, summary: str, limit: timedelta
-    ) -> StepOutcome | None:
-        """A step that may be repeated, as a local activity.
-
-        Returns:
-            None where a regular one is to do it: another process has the browser, this try failed in a way that may
-            pass, or it takes long, and is waited for. It is tried once: as long as a local activity is under way, the
-            run hears of nothing else.
-
-        Raises:
-            ActivityError: as of `call`.
-        """
-        if not self.is_near:
-            return None
-        self.is_unheard = True
-        try:
-            answer: NearOutcome = await workflow.execute_local_activity(
-                name,
-                request,
-                result_type=NearOutcome,
-                activity_id=activity_id,
-                summary=summary,
-                start_to_close_timeout=limit,
-                retry_policy=policies.ONCE,
-                cancellation_type=workflow.ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
-            )
-        except FailureError as failure:
-            error = policies.of_activity(failure, name, activity_id)
-            if policies.is_elsewhere(error):
-                self.is_near = False
-            elif not (policies.goes_on(error) or (policies.may_pass(error) and workflow.patched("near-once"))):
-                raise error from failure
-            return None
-        return answer.outcome
 
     async def on_its_host(
         self,
@@ -340,45 +273,9 @@ class Browser:
             self.refused = most_refused((*self.refused, *(() if closed is None else closed.refused)))
 
     async def _opened(self, activity_id: str, summary: str) -> SessionRef:
-        """A new browser, from this process if it has one to give at once, else from any worker."""
-        request = self._wanted(self.epoch)
-        opened = await self._opened_here(request, activity_id, summary)
-        if opened is None:
-            opened = await self._anywhere("session.open", request, activity_id, summary)
+        """Get a new browser from any worker."""
+        opened = await self._anywhere("session.open", self._wanted(self.epoch), activity_id, summary)
         return opened.session
-
-    async def _opened_here(self, request: OpenSession, activity_id: str, summary: str) -> SessionOpened | None:
-        """A browser of the process that runs this workflow; None where it has none, or none to give at once."""
-        here = await self._here(activity_id)
-        if not here.queue:
-            return None
-        try:
-            return await self._asked(
-                "session.open",
-                request.model_copy(update={"at_once": True}),
-                f"{activity_id}-here",
-                f"{summary}, here",
-                policies.ONCE,
-                queue=here.queue,
-                to_start=policies.TO_START,
-            )
-        except ActivityError as error:
-            if is_cancelled_exception(error):
-                raise
-            return None
-
-    async def _here(self, activity_id: str) -> Here:
-        """Where the process that runs this workflow has its browsers; nowhere, if that makes no difference."""
-        if not (self._prefers_here and workflow.patched("open-here")):
-            return Here()
-        here: Here = await workflow.execute_local_activity(
-            "session.here",
-            result_type=Here,
-            activity_id=f"{activity_id}-where",
-            summary="where this process has its browsers",
-            start_to_close_timeout=policies.TO_START,
-        )
-        return here
 
     async def _anywhere(self, name: str, request: Record, activity_id: str, summary: str) -> SessionOpened:
         """Get a browser from any worker; where every place is taken the run says so, and waits."""

@@ -130,13 +130,11 @@ class Doubts:
                 losses += 1
                 lost = policies.is_loss(error)
                 doubtful = not (lost or attempt.may_repeat) and policies.leaves_doubt(error)
-                if doubtful:
-                    doubtful = workflow.patched("doubt-on-error")
                 if not (lost or doubtful) or losses > policies.LOSSES_PER_STEP:
                     raise
                 await self.recover()
                 attempt.after_loss()
-                if attempt.may_repeat or (policies.never_began(error) and workflow.patched("never-began")):
+                if attempt.may_repeat or policies.never_began(error):
                     continue
                 outcome = StepOutcome(
                     status=Status.IN_DOUBT,

@@ -83,8 +83,7 @@ class Person:
         """
         since = workflow.now()
         self.asked_so_far += 1
-        speaks_up = workflow.patched("questions")
-        seen = await self._looked() if speaks_up else SeenByPerson()
+        seen = await self._looked()
         ask = self._with_patience(ask)
         question = stated(ask, number=self.asked_so_far, now=workflow.now(), seen=seen)
         if ask.wants == "code":
@@ -92,21 +91,18 @@ class Person:
         self._verdict, self._is_over = None, False
         self._board.ask(question)
         self._show()
-        if speaks_up:
-            workflow.upsert_memo({WAITS: question})
-        clock = asyncio.create_task(self._kept_in_mind(question)) if speaks_up else None
+        workflow.upsert_memo({WAITS: question})
+        clock = asyncio.create_task(self._kept_in_mind(question))
         try:
             wait = workflow.wait_condition if stays_awake else self._wait
             await wait(lambda: self._verdict is not None or self._is_over or self._board.stops)
             if self._board.stops:
                 raise asyncio.CancelledError
         finally:
-            if clock is not None:
-                clock.cancel()
+            clock.cancel()
         verdict = self._given(question) or await self._timed_out()
         self._board.go_on()
-        if speaks_up:
-            workflow.upsert_memo({WAITS: ""})
+        workflow.upsert_memo({WAITS: ""})
         self._show()
         if verdict.who == DEADLINE and question.on_timeout == "fail":
             raise TaskFailed(UNANSWERED, f"{question.text}: {verdict.why}")

@@ -4,11 +4,11 @@ from datetime import timedelta
 
 from temporalio import workflow
 from temporalio.common import RetryPolicy
-from temporalio.exceptions import ActivityError, ApplicationError, FailureError, TimeoutType
+from temporalio.exceptions import ActivityError, ApplicationError, TimeoutType
 from temporalio.exceptions import TimeoutError as ActivityTimeout
 
 with workflow.unsafe.imports_passed_through():
-    from replaywright.domain.runs import ELSEWHERE, GOES_ON, UNTOUCHED
+    from replaywright.domain.runs import UNTOUCHED
 
 HEARTBEAT = timedelta(seconds=2)
 """A worker that is silent for this long is taken for dead; it beats every 0.4 s."""
@@ -60,9 +60,6 @@ UNDISPATCHED_ROUNDS = 5
 ASK_AGAIN = timedelta(seconds=2)
 ASK_AGAIN_MOST = timedelta(seconds=20)
 """Pauses between askings of a site that has not answered what it was sent: each is longer than the one before."""
-
-NEAR_LIMIT = timedelta(seconds=30)
-"""In runs that began when any step could be a local activity: one that may take longer is none."""
 
 _NO_PLACE = "NoPlace"
 _LOST = frozenset({"SessionLost", "KeeperUnavailable", "KeeperRefused", "Fenced"})
@@ -173,42 +170,6 @@ def is_loss(error: ActivityError) -> bool:
 def has_no_place(error: ActivityError) -> bool:
     """Whether a browser could not be had because every place for one is taken at the moment."""
     return isinstance(error.cause, ApplicationError) and error.cause.type == _NO_PLACE
-
-
-def of_activity(failure: FailureError, name: str, activity_id: str) -> ActivityError:
-    """What a local activity failed with, as a regular one tells it: there is no event around it that says which."""
-    if isinstance(failure, ActivityError):
-        return failure
-    error = ActivityError(
-        f"local activity {name}",
-        scheduled_event_id=0,
-        started_event_id=0,
-        identity="",
-        activity_type=name,
-        activity_id=activity_id,
-        retry_state=None,
-    )
-    error.__cause__ = failure
-    return error
-
-
-def is_elsewhere(error: ActivityError) -> bool:
-    """Whether a local activity was not begun because its process does not hold the browser."""
-    return isinstance(error.cause, ApplicationError) and error.cause.type == ELSEWHERE
-
-
-def goes_on(error: ActivityError) -> bool:
-    """Whether what a local activity was asked for is under way, and a regular one is to wait for it."""
-    return isinstance(error.cause, ApplicationError) and error.cause.type == GOES_ON
-
-
-def may_pass(error: ActivityError) -> bool:
-    """Whether a step that may be repeated is to be tried again as it is: see `REPEATABLE`."""
-    match error.cause:
-        case ApplicationError(type=kind, non_retryable=False):
-            return kind not in (REPEATABLE.non_retryable_error_types or ())
-        case _:
-            return False
 
 
 def said(error: ActivityError) -> str:

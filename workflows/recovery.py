@@ -147,8 +147,6 @@ class Recovery:
         was_told = outcome.from_ledger or outcome.reason == RESOLVED
         if outcome.effect.repeatable or not (was_told and self._browser.adopted):
             return
-        if not workflow.patched("checkpoint-when-told"):
-            return
         taken = await self._taken(position + 1)
         if taken is not None:
             self._browser.taken.append(taken)
@@ -357,7 +355,7 @@ class Recovery:
 
     async def wait(self, is_over: Callable[[], bool], place: Place) -> None:
         """Wait for a person, however long it takes; after a while without a browser."""
-        if self._browser.is_asleep or not (self._run.hibernate_after_s and workflow.patched("hibernate")):
+        if self._browser.is_asleep or not self._run.hibernate_after_s:
             await workflow.wait_condition(is_over)
             return
         self._take_over(place.position)

@@ -55,7 +55,7 @@ class Recycler:
             return
         why = worn(checkpoint, after_s=self._run.recycle_after_s, above_mb=self._run.recycle_above_mb)
         # By the second: across a step that must not be repeated nothing leads back but a checkpoint after it.
-        if not why or checkpoint.position <= place.last_commit or not workflow.patched("recycled"):
+        if not why or checkpoint.position <= place.last_commit:
             return
         if self._not_before is not None and workflow.now() < self._not_before:
             return

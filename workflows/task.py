@@ -153,7 +153,6 @@ class BrowserTask(SteeringUpdates, Views):
             show=self._show_doing,
             waited=self._planning.leave_out,
             network=network_of(run),
-            prefers_here=run.local_steps,
         )
         self._browser.session, self._browser.epoch = state.session, state.epoch
         self._browser.witness = state.witness
@@ -310,8 +309,6 @@ class BrowserTask(SteeringUpdates, Views):
         Raises:
             TaskBlocked: it forbids a step that is still to be done.
         """
-        if not workflow.patched("policy"):
-            return
         self._board.doing = "asking the policy"
         self._show()
         course = self._lists.course
@@ -332,7 +329,7 @@ class BrowserTask(SteeringUpdates, Views):
     async def _broken_off(self, error: ActivityError | ReplaywrightError | asyncio.CancelledError) -> RunResult:
         """The result of a run that an activity, a refusal or a person ended; a cancelled one gives back what it has."""
         if isinstance(error, ReplaywrightError):
-            if self._browser.session is None or not workflow.patched("refused-open"):
+            if self._browser.session is None:
                 raise error
             return self._failed(type(error).__name__, str(error))
         if isinstance(error, ActivityError) and not isinstance(error.cause, CancelledError):
@@ -498,8 +495,6 @@ class BrowserTask(SteeringUpdates, Views):
 
     async def _steered(self) -> bool:
         """Do what people have asked for meanwhile; whether the step at the current position is over thereby."""
-        if self._browser.is_unheard and not self._attempt_here().may_repeat and workflow.patched("heard-first"):
-            await self._browser.hear(self._position)
         if self._board.stops:  # what was under way ended all the same, and has swallowed the request
             raise asyncio.CancelledError
         await self._steering.paused(self._place)
@@ -637,7 +632,7 @@ class BrowserTask(SteeringUpdates, Views):
                 break
             first -= 1
         openers = [self._attempt(position, "", "") for position in range(first, attempt.sequence)]
-        if not (openers and all(opener.may_repeat for opener in openers) and workflow.patched("reopened")):
+        if not (openers and all(opener.may_repeat for opener in openers)):
             return False
         for opener in openers:
             self._board.doing = f"{attempt.title}: opening again: {opener.title}"
@@ -653,7 +648,7 @@ class BrowserTask(SteeringUpdates, Views):
         if attempt.was_elsewhere(outcome):
             here = await self._doubts.read(attempt.reapply)
             outcome = outcome if here.status is Status.DONE else here
-        if attempt.looked_again or not may_come_late(attempt.step, outcome) or not workflow.patched("look-again"):
+        if attempt.looked_again or not may_come_late(attempt.step, outcome):
             return outcome
         self._board.doing = f"{attempt.title}: looking again"
         self._show()
@@ -676,8 +671,6 @@ class BrowserTask(SteeringUpdates, Views):
     async def _asked_again(self, attempt: Attempt, outcome: StepOutcome) -> bool:
         """Whether the model names the element of a step that was done before, and whose recording is not there."""
         if not self._may_ask(attempt.step, outcome) or self._planning.spent(self._totals.usage):
-            return False
-        if not workflow.patched("asked-again"):
             return False
         try:
             proposal = await self._propose(attempt, outcome)

@@ -3,7 +3,6 @@
     make chaos                                       about twelve minutes
     make chaos-long                                  17 points × 11 faults × 5, about an hour
     python -m bench.chaos --seed 7 --points held,acted --faults zombie --runs 4
-    python -m bench.chaos --regular-steps            every step a regular activity
 
 Every run sends one message with a subject of its own; a worker stops itself at a point that is compiled in, the fault
 strikes at that moment, and another worker is always there. The site writes down what it was sent, on disk, before it
@@ -24,13 +23,13 @@ from temporalio.runtime import Runtime, TelemetryConfig
 from bench.chaos import report
 from bench.chaos.lane import APART, TOGETHER
 from bench.chaos.lanes import finished
-from bench.chaos.points import ALL_BEHAVIOURS, ALL_FAULTS, ALL_POINTS, ALWAYS, BY_TURNS, NEVER, known, programme
+from bench.chaos.points import ALL_BEHAVIOURS, ALL_FAULTS, ALL_POINTS, known, programme
 from bench.chaos.programme import Programme
 from replaywright.settings import load_settings
 from replaywright.stack.processes import leave
 
 LONG = 5
-"""How often the long form has every pair; two of these have regular steps."""
+"""How often the long form has every pair."""
 RUN_S = 14.0
 """What a run takes on the average in one of four lanes on two free cores; for the estimate."""
 
@@ -45,8 +44,7 @@ def main() -> int:
         "--behaviours", default="", help=f"comma-separated, of: {', '.join(ALL_BEHAVIOURS)} (default: all, by turns)"
     )
     parser.add_argument("--runs", type=int, help="how many (default: every pair once)")
-    parser.add_argument("--long", action="store_true", help="every pair five times, twice of these with regular steps")
-    parser.add_argument("--regular-steps", action="store_true", help="every step is a regular activity, in every run")
+    parser.add_argument("--long", action="store_true", help="every pair five times")
     parser.add_argument("--lanes", type=int, default=4, help="runs side by side (default: %(default)s)")
     parser.add_argument(
         "--apart", action="store_true", help="a process for each role, two for the browser (default: for all)"
@@ -59,7 +57,6 @@ def main() -> int:
         behaviours = known("behaviour", given.behaviours, ALL_BEHAVIOURS)
     except ValueError as exc:
         parser.error(str(exc))
-    local = NEVER if given.regular_steps or given.apart else BY_TURNS if given.long else ALWAYS
     pairs = len(points) * len(faults)
     runs = given.runs if given.runs is not None else LONG * pairs if given.long else pairs
     for name, value in (("runs", runs), ("lanes", given.lanes)):
@@ -75,18 +72,18 @@ def main() -> int:
 
     tell(f"seed {seed}: {runs} runs in {given.lanes} lanes, about {runs * RUN_S / given.lanes / 60:.0f} minutes")
     roles = APART if given.apart else TOGETHER
-    cells = programme(seed, runs, points=points, faults=faults, behaviours=behaviours, local=local)
+    cells = programme(seed, runs, points=points, faults=faults, behaviours=behaviours)
     chaos = Programme(cells, load_settings(), given.lanes, tell, roles, given.keep)
     interrupted = not asyncio.run(finished(chaos.run(), tell))
     report.show(console, chaos.told)
     bad = [told for told in chaos.told if told.is_bad]
     for told in bad:
         cell = told.cell
-        asked, steps = "; ".join(told.waited), "" if cell.local_steps else " --regular-steps"
+        asked = "; ".join(told.waited)
         tell(
             f"{told.verdict}: {told.said} {asked}\n    again: python -m bench.chaos --seed {seed} "
             f"--points {cell.point} --faults {cell.fault} --behaviours {cell.behaviour.name} "
-            f"--runs {cell.round + 1}{steps}"
+            f"--runs {cell.round + 1}"
         )
     console.file.flush()
     print(json.dumps({**report.figures(runs, chaos.told, chaos.seconds), "seed": seed}))

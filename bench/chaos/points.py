@@ -14,10 +14,6 @@ FILL, SEND = 2, 3
 """Indexes of steps of the task."""
 
 
-NEVER, ALWAYS, BY_TURNS = (False,), (True,), (True, False)
-"""Which turns of the programme have local steps."""
-
-
 @dataclass(frozen=True)
 class Point:
     """Where a worker stops."""
@@ -81,7 +77,6 @@ POINTS = {
         Point("proposing", "proposing", "a model call was paid", sequence=FILL, learns=True),
     )
 }
-"""A worker that stops in a step that may be repeated has its workflow task with it, where that step is local."""
 ALL_POINTS, ALL_FAULTS = tuple(POINTS), tuple(FAULTS)
 ALL_BEHAVIOURS = ("form", "fetch", "late-2-5", "retries", "twice", "beacon-on-leaving", "accepts-after-4")
 """Those of the site's that matter most: two that are as they should be; sent late; sent again after a cut; sent twice;
@@ -99,8 +94,6 @@ class Cell:
     round: int
     """How often the programme had this point and fault before."""
     seed: int
-    local_steps: bool = True
-    """Whether steps that may be repeated are local activities; nothing that is drawn depends on it."""
 
     @property
     def name(self) -> str:
@@ -120,20 +113,18 @@ def programme(
     points: Sequence[str] = ALL_POINTS,
     faults: Sequence[str] = ALL_FAULTS,
     behaviours: Sequence[str] = ALL_BEHAVIOURS,
-    local: Sequence[bool] = ALWAYS,
 ) -> list[Cell]:
     """So many runs: every point and every fault first, then every pair, then all of it again.
 
     The behaviours take turns along the points and along the faults: each meets all of both, and a pair meets another
-    one in each turn. `local` says of each turn whether it has local steps, from the start again when it is at its end.
+    one in each turn.
     """
     drawn = random.Random(seed)
     cells: list[Cell] = []
     for turn in range(-(-runs // (len(points) * len(faults)))):
-        near = local[turn % len(local)]
         for point, fault in _pairs(drawn, points, faults):
             at = seed + turn + ALL_POINTS.index(point) + ALL_FAULTS.index(fault)
-            cells.append(Cell(point, fault, BEHAVIOURS[behaviours[at % len(behaviours)]], turn, seed, near))
+            cells.append(Cell(point, fault, BEHAVIOURS[behaviours[at % len(behaviours)]], turn, seed))
     return cells[:runs]
 
 

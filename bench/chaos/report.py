@@ -65,8 +65,6 @@ def show(console: Console, told: Sequence[Told]) -> None:
         ("fault", lambda one: one.cell.fault),
         ("behaviour", lambda one: one.cell.behaviour.name),
     )
-    if any(one.cell.local_steps for one in told):
-        groups = (*groups, ("steps", lambda one: "local" if one.cell.local_steps else "regular"))
     for title, key in groups:
         table = Table(title=f"by {title}")
         table.add_column(title)
@@ -99,8 +97,6 @@ def figures(planned: int, told: Sequence[Told], seconds: float) -> dict[str, Any
         "waiting": sum(bool(one.waited) for one in told),
         "waiting_in_vain": sum(one.waited_in_vain for one in told),
         "model_calls": sum(one.model_calls for one in told),
-        "runs_with_local_steps": sum(one.local_steps > 0 for one in told),
-        "local_steps": sum(one.local_steps for one in told),
         "recovery_s": None if median is None else round(median, 2),
         "recovery_p95_s": None if late is None else round(late, 2),
         "behaviours": {

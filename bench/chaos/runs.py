@@ -2,7 +2,6 @@
 
 import asyncio
 import contextlib
-import dataclasses
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -57,8 +56,6 @@ class Told:
     """Beyond those that the run makes without a fault."""
     recovery_s: float | None = None
     """From the fault to the end of the next step; None when none came after it."""
-    local_steps: int = 0
-    """Steps that were done as local activities."""
     took_s: float = 0.0
     said: str = ""
     """What the run says of its end."""
@@ -183,8 +180,7 @@ class Trial:
         lane, point = self._lane, self._point
         first = self._drawn.choice(point.before) if point.before else ""
         lane.freeze_file.write_text(first.partition("@")[2] or point.order)
-        local = lane.place.settings.model_copy(update={"local_steps": self._cell.local_steps})
-        await start(dataclasses.replace(lane.place, settings=local), order)
+        await start(lane.place, order)
         if first:
             worker = await self._reached()
             if worker is None:
@@ -250,11 +246,10 @@ class Trial:
         return await ended(handle)
 
     async def _read(self, handle: WorkflowHandle[Any, RunResult]) -> None:
-        """What Temporal's history tells: local steps, and the seconds from the fault to the end of the next step."""
+        """Read from Temporal's history the seconds from the fault to the end of the next step."""
         if not self.told.fired:
             return
         calls = [call for call in calls_of((await handle.fetch_history()).to_json_dict()["events"]) if call.completed]
-        self.told.local_steps = sum(call.is_local for call in calls)
         after = [call.ended_at - self._struck_at for call in calls if call.activity_type.startswith(_NEXT)]
         self.told.recovery_s = min((seconds for seconds in after if seconds > 0), default=None)
 

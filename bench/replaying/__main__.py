@@ -37,7 +37,6 @@ from replaywright.settings import load_settings
 
 _OURS: dict[str, Manner] = {
     "replaywright": "default",
-    "replaywright-regular": "regular",
     "replaywright-learn": "learn",
 }
 _RAW = "playwright-raw"

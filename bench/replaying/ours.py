@@ -1,7 +1,7 @@
 """Replaywright's own replay in each of its modes, and where a replayed step's time goes."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Literal
 
 from temporalio.api.enums.v1 import EventType
@@ -21,8 +21,8 @@ from replaywright.domain.outcomes import Costs, StepOutcome
 from replaywright.domain.runs import Mode, RunResult, Usage
 from replaywright.domain.text import normalise
 
-Manner = Literal["default", "regular", "learn"]
-"""As it comes, every step a regular activity, and a model for every element."""
+Manner = Literal["default", "learn"]
+"""As it comes, or with a model for every element."""
 
 PARTS = ("redis", "recording", "locating", "acting", "verifying")
 """What a step's own costs tell; the rest of its time is Temporal's."""
@@ -90,14 +90,13 @@ class Ran:
         return (self.window.ended - self.window.begun) * 1000
 
 
-async def run_once(flow: Flow, *, mode: Mode = Mode.AUTO, local_steps: bool = True) -> Ran:
+async def run_once(flow: Flow, *, mode: Mode = Mode.AUTO) -> Ran:
     """Run the task to its end.
 
     Raises:
         Failed: the run ended in another way than done.
     """
-    here = flow.stage.place
-    place = replace(here, settings=here.settings.model_copy(update={"local_steps": local_steps}))
+    place = flow.stage.place
     order = Order(flow.task, dict(flow.values), new_run_id(flow.task, dict(flow.values)), mode=mode)
     await start(place, order)
     handle = handle_of(place.client, order.run_id)
@@ -124,7 +123,6 @@ class Replaywright:
         """`first`: the run that has filled the cache, for all of them."""
         self.name = {
             "default": "Replaywright",
-            "regular": "Replaywright, regular activities",
             "learn": "Replaywright, learning (stand-in)",
         }[manner]
         self.most_rounds: int | None = _LEARNING_ROUNDS if manner == "learn" else None
@@ -150,10 +148,9 @@ class Replaywright:
         ran = await run_once(
             self._flow,
             mode=Mode.LEARN if self._manner == "learn" else Mode.AUTO,
-            local_steps=self._manner != "regular",
         )
         self._calls += ran.usage.calls
-        if self._manner == "regular" and self._is_warm:
+        if self.replays and self._is_warm:
             self.shares.add(ran.spans)
         self._is_warm = True
         return ran.window

@@ -28,7 +28,7 @@ def show(results: Sequence[Result], console: Console) -> None:
     for line in _remarks(results):
         console.print(line, highlight=False)
     if parts := _parts(results):
-        shares = Table(title="where a step of a replay with regular activities spends its time, milliseconds per step")
+        shares = Table(title="where a step of a replay spends its time, milliseconds per step")
         for column in ("part", "median", "mean"):
             shares.add_column(column, justify="left" if column == "part" else "right")
         for name, values in parts.items():
@@ -49,26 +49,24 @@ def figures(results: Sequence[Result], *, rounds: int) -> dict[str, object]:
     """What the last line tells."""
     told = ratios(results)
     by_name = {result.contestant.name: result for result in results}
-    ours, regular = by_name.get("Replaywright"), by_name.get("Replaywright, regular activities")
+    ours = by_name.get("Replaywright")
     given: dict[str, object] = {
         "ratio": _rounded(told.get("Replaywright")),
-        "ratio_regular": _rounded(told.get("Replaywright, regular activities")),
         "peers": {name: _rounded(value) for name, value in told.items() if isinstance(by_name[name].contestant, Peer)},
         "skipped": {result.contestant.name: result.skipped for result in results if result.skipped},
         "failed_runs": sum(len(result.failures) for result in results),
         "rounds": rounds,
         "load": round(os.getloadavg()[0], 2),
     }
-    for name, result in (("", ours), ("_regular", regular)):
-        if result is not None and result.times:
-            steps = len(result.contestant.steps) if isinstance(result.contestant, Replaywright) else 0
-            given[f"steps_per_second{name}"] = round(steps * 1000 / statistics.median(result.times), 1)
-            given[f"p95_ms{name}"] = round(p95(result.times), 1)
-            given[f"median_ms{name}"] = round(statistics.median(result.times), 1)
-    if ours is not None:
-        given["model_calls"] = ours.model_calls
-    if regular is not None and isinstance(regular.contestant, Replaywright) and regular.contestant.shares.evaluations:
-        shares = regular.contestant.shares
+    if ours is None or not isinstance(ours.contestant, Replaywright):
+        return given
+    given["model_calls"] = ours.model_calls
+    if ours.times:
+        given["steps_per_second"] = round(len(ours.contestant.steps) * 1000 / statistics.median(ours.times), 1)
+        given["p95_ms"] = round(p95(ours.times), 1)
+        given["median_ms"] = round(statistics.median(ours.times), 1)
+    if ours.contestant.shares.evaluations:
+        shares = ours.contestant.shares
         given["evaluations_per_step"] = round(statistics.mean(shares.evaluations), 3)
         given["redis_round_trips_per_step"] = round(statistics.mean(shares.round_trips), 3)
         given |= {f"{name}_ms_per_step": round(statistics.mean(values), 2) for name, values in shares.parts.items()}

@@ -183,7 +183,6 @@ def run_input(settings: Settings, order: Order) -> RunInput:
         state=order.state,
         checkpoint_every=settings.checkpoint_every,
         pictures=order.pictures or settings.pictures,
-        local_steps=settings.local_steps,
         hibernate_after_s=settings.hibernate_after_s,
         asking=Asking(
             within_s=settings.ask_within_s,

@@ -340,8 +340,8 @@ def _performed(history: History) -> Iterator[tuple[ActionRequest, StepOutcome | 
 
 
 def _is_sealed(call: Call) -> bool:
-    """Whether what an activity was asked cannot be read; of a local one that failed it is nowhere."""
-    return call.given is None and (call.completed or not call.is_local)
+    """Tell whether what an activity was asked cannot be read."""
+    return call.given is None
 
 
 def _is_whole(histories: Sequence[History]) -> bool:

@@ -13,8 +13,6 @@ from datetime import datetime
 from typing import Any, Final, Literal
 
 _READABLE: Final = frozenset({"json/plain", "json/protobuf"})
-_LOCAL: Final = "core_local_activity"
-"""Name of the markers that Temporal's SDKs leave of local activities."""
 _ENDINGS: Final[Mapping[str, "How"]] = {
     "workflowExecutionCompletedEventAttributes": "completed",
     "workflowExecutionFailedEventAttributes": "failed",
@@ -39,14 +37,10 @@ class Call:
     answer: Any = None
     """Its result; None when it has none, failed, or cannot be read."""
     completed: bool = False
-    is_local: bool = False
-    """Whether it was a local activity: what one that failed was asked is not in the history."""
     began_at: float = 0.0
     """When it was scheduled, in seconds since 1970; 0 where that cannot be read."""
     ended_at: float = 0.0
-    """When it was completed, or failed as a local one; 0 of any other."""
-    failure: Mapping[str, Any] | None = None
-    """What a local one failed with; of others an event of its own tells."""
+    """When it was completed; 0 of any other."""
 
 
 @dataclass(frozen=True)
@@ -59,14 +53,10 @@ class End:
 
 
 def calls_of(events: Sequence[Mapping[str, Any]]) -> list[Call]:
-    """The activities in the order in which they were scheduled; of local ones, those that ended."""
+    """List the activities in the order in which they were scheduled."""
     answers = dict(_answers(events))
     found = []
     for event in events:
-        marker = event.get("markerRecordedEventAttributes") or {}
-        if marker.get("markerName") == _LOCAL:
-            found.append(_local(event, marker))
-            continue
         scheduled = event.get("activityTaskScheduledEventAttributes")
         if scheduled is None:
             continue
@@ -84,37 +74,6 @@ def calls_of(events: Sequence[Mapping[str, Any]]) -> list[Call]:
             )
         )
     return found
-
-
-def _local(event: Mapping[str, Any], marker: Mapping[str, Any]) -> Call:
-    """A local activity, from the marker that is left of it: those of ours repeat what they were asked.
-
-    Markers are written together when their workflow task ends; when each began and ended is in them.
-    """
-    details = marker.get("details") or {}
-    about, answer = first_value(details.get("data")), first_value(details.get("result"))
-    about = about if isinstance(about, Mapping) else {}
-    told = answer if isinstance(answer, Mapping) else {}
-    return Call(
-        event_id=int(event.get("eventId", 0)),
-        activity_id=str(about.get("activity_id", "")),
-        activity_type=str(about.get("activity_type", "")),
-        given=told.get("asked"),
-        answer=told.get("outcome"),
-        completed="result" in details,
-        is_local=True,
-        began_at=_instant(about.get("original_schedule_time")) or time_of(event),
-        ended_at=_instant(about.get("complete_time")) or time_of(event),
-        failure=marker.get("failure"),
-    )
-
-
-def _instant(value: object) -> float:
-    """A protobuf time as it is told in a marker; 0 where that cannot be read."""
-    if not isinstance(value, Mapping):
-        return 0.0
-    seconds, nanos = value.get("seconds"), value.get("nanos", 0)
-    return seconds + nanos / 1e9 if isinstance(seconds, int) and isinstance(nanos, int) else 0.0
 
 
 def time_of(event: Mapping[str, Any]) -> float:

@@ -6,7 +6,6 @@ from typing import Any, Final
 
 from replaywright.domain.histories import Call, calls_of, first_value, time_of
 from replaywright.domain.run_view import HistoryEvent
-from replaywright.domain.runs import ELSEWHERE, GOES_ON
 from replaywright.domain.text import shorten
 
 WORDS_LIMIT = 300
@@ -38,19 +37,8 @@ def _told(events: Sequence[Mapping[str, Any]]) -> Iterator[HistoryEvent]:
             call = calls.get(_scheduled(completed))
             if call is not None and (told := _completed(call)) is not None:
                 yield told
-        elif (call := calls.get(int(event.get("eventId", 0)))) is not None and call.is_local:
-            if (told := _local(call)) is not None:
-                yield told
         elif (told := _answered(at, event.get("workflowExecutionUpdateAcceptedEventAttributes") or {})) is not None:
             yield told
-
-
-def _local(call: Call) -> HistoryEvent | None:
-    """A local activity: what it failed with is in the same event. One that a regular activity follows is no news."""
-    if call.failure is None:
-        return _completed(call)
-    kind = str((call.failure.get("applicationFailureInfo") or {}).get("type", ""))
-    return None if kind in (ELSEWHERE, GOES_ON) else _failed(call.ended_at, call, {"failure": call.failure})
 
 
 def _of_doubt(call: Call, answer: Mapping[str, Any], seconds: float) -> HistoryEvent:

@@ -181,13 +181,6 @@ class ActionRequest(Record):
     """Whether the step, or the one before or after it, enters a secret: a page to sign in on is its own business."""
 
 
-class NearOutcome(Record):
-    """What a browser action answers as a local activity: of these a history keeps nothing but the answer."""
-
-    asked: ActionRequest
-    outcome: StepOutcome
-
-
 class HandedBackRequest(Record):
     """Input of `step.handed_back`: a person says that they have done the step."""
 
@@ -432,10 +425,6 @@ AWAIT = "effect.await"
 """The activity that waits for the request of a step with consequences."""
 UNTOUCHED = "untouched"
 """Detail of the error of a step that lost its browser before it had given any input."""
-GOES_ON = "GoesOn"
-"""Type of the error of a local activity that takes long: a regular one waits for what is under way."""
-ELSEWHERE = "Elsewhere"
-"""Type of the error of a local activity whose process does not hold the browser: nothing was done."""
 RESOLVED = "resolved"
 """Reason of an outcome that was not seen by who did the step, but found out by reading."""
 NO_INTENT = "no_intent"
@@ -721,9 +710,6 @@ class RunInput(Record):
     """Steps after which the run continues as new."""
     checkpoint_every: int = Field(10, ge=1)
     """Steps after which a checkpoint is due if none came of navigations and commits."""
-    local_steps: bool = False
-    """Whether steps that may be repeated and replay a recording are local activities, where the browser is in the
-    workflow's own process."""
     hibernate_after_s: float = Field(120.0, ge=0)
     """A run that has waited for a person for so many seconds gives its browser back until it goes on; 0: never."""
     asking: Asking = Asking()

@@ -32,16 +32,6 @@ class OpenSession(Record):
     """Id of the session that is given back as soon as this one serves: on its host, the new one takes its place."""
     network: NetworkPolicy | None = None
     """Where its connections may go. None: asked for by a workflow worker that is older than policies."""
-    at_once: bool = False
-    """Rather none than to wait until other browsers of the host have started: another worker may have one sooner."""
-
-
-class Here(Record):
-    """Where the process that runs a workflow has its own browsers."""
-
-    queue: str = ""
-    """Temporal task queue of its sessions; empty when it has no browsers."""
-    host: str = ""
 
 
 class RecoverSession(Record):

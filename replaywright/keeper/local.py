@@ -57,9 +57,7 @@ class LocalKeepers:
         self._owner = owner
         self.spares = Spares(sessions_dir, self._places, self._options, 0 if remote is not None else spares)
 
-    async def launch(
-        self, session_id: str, network: NetworkPolicy, instead_of: str = "", *, at_once: bool = False
-    ) -> SessionRef:
+    async def launch(self, session_id: str, network: NetworkPolicy, instead_of: str = "") -> SessionRef:
         """Start a keeper with its Chromium, or take a spare one, which keeps the id that it has.
 
         Raises:
@@ -68,7 +66,7 @@ class LocalKeepers:
         """
         handle = await self.spares.take(network)
         if handle is None:
-            async with self._places.turn(at_once=at_once):
+            async with self._places.turn():
                 handle = await self._started(session_id, network, instead_of)
         return SessionRef(
             session_id=handle.record.session_id,

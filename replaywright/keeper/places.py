@@ -86,17 +86,14 @@ class Places:
             return make_directory(self._sessions_dir, session_id)
 
     @contextlib.asynccontextmanager
-    async def turn(self, *, at_once: bool = False) -> AsyncIterator[None]:
+    async def turn(self) -> AsyncIterator[None]:
         """Wait for a turn at starting a browser, and have it during the block; it ends with this process, too.
-
-        Args:
-            at_once: do not wait for it.
 
         Raises:
             NoPlace: all of them were taken for too long.
         """
         await asyncio.to_thread(self._sessions_dir.mkdir, mode=0o700, parents=True, exist_ok=True)
-        most, deadline_s = cores(), time.monotonic() + (0.0 if at_once else TURN_S)
+        most, deadline_s = cores(), time.monotonic() + TURN_S
         while (lock := self._turn(most)) is None:
             if time.monotonic() >= deadline_s:
                 raise NoPlace(f"host {host_name()!r} is starting other browsers, as many as it has cores ({most})")

@@ -177,7 +177,7 @@ class _Activity(temporalio.worker.ActivityInboundInterceptor):
     async def execute_activity(self, input: temporalio.worker.ExecuteActivityInput) -> Any:  # noqa: A002 - Temporal's
         info = activity.info()
         wait_s = max(0.0, (info.started_time - info.current_attempt_scheduled_time).total_seconds())
-        if self._metrics is not None and not info.is_local:  # which waits in no queue
+        if self._metrics is not None:
             self._metrics.add(catalogue.QUEUE_WAIT, wait_s, queue=queue_kind(info.task_queue))
         if self._spans is None:
             return await self._measured(input, info.attempt)

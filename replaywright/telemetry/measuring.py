@@ -12,7 +12,6 @@ from replaywright.domain.overrides import host_of
 from replaywright.domain.runs import (
     ActionRequest,
     Finished,
-    NearOutcome,
     ProposeRequest,
     Resolution,
     ResolveRequest,
@@ -50,7 +49,7 @@ class Ran:
 
 def measured(ran: Ran) -> Iterator[Measured]:
     """What the attempt adds to the metrics."""
-    match ran.request, _outcome_of(ran.result):
+    match ran.request, ran.result:
         case ActionRequest() as request, StepOutcome() as outcome:
             yield from _retried(request, ran.attempt)
             if not outcome.from_ledger:
@@ -69,11 +68,6 @@ def measured(ran: Ran) -> Iterator[Measured]:
                 yield Measured(catalogue.UNKNOWN, labels={"action": action})
         case _:
             pass
-
-
-def _outcome_of(result: object) -> object:
-    """The same of a local activity, which answers with what it was asked."""
-    return result.outcome if isinstance(result, NearOutcome) else result
 
 
 def _step(request: ActionRequest, outcome: StepOutcome, seconds: float) -> Iterator[Measured]:
@@ -120,7 +114,7 @@ def _asserted(results: tuple[PredicateResult, ...]) -> Iterator[Measured]:
 def attributes(ran: Ran) -> dict[str, Value]:
     """What the attempt's span says; nothing that a page, a task's author or a model has written."""
     told: dict[str, Value] = {}
-    match ran.request, _outcome_of(ran.result):
+    match ran.request, ran.result:
         case ActionRequest() as request, StepOutcome() as outcome:
             told = {**_asked(request), **_came_to(outcome)}
         case ActionRequest() as request, _:

@@ -48,11 +48,9 @@ class FakeKeepers:
         self.left: tuple[str, ...] = ()
         """What left a browser meanwhile."""
 
-    async def launch(
-        self, session_id: str, network: NetworkPolicy, instead_of: str = "", *, at_once: bool = False
-    ) -> SessionRef:
+    async def launch(self, session_id: str, network: NetworkPolicy, instead_of: str = "") -> SessionRef:
         """A session of this host, unless it is full, or starts others and this one was not to wait for them."""
-        if self.full or (at_once and self.starting):
+        if self.full:
             raise NoPlace(self.full or self.starting)
         self.launched.append((session_id, instead_of))
         self.policies[session_id] = network

@@ -257,21 +257,6 @@ async def test_a_keeper_on_this_host_says_how_old_and_how_large_its_browser_is(s
         await keepers.launch("s2", LOOPBACK)
 
 
-async def test_a_browser_that_is_wanted_at_once_waits_for_no_turn(
-    sessions: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(places, "cores", lambda: 1)
-    monkeypatch.setattr(places, "TURN_S", 600)
-    keepers = LocalKeepers(sessions, Path(CHROMIUM), headless=True, sandbox=os.geteuid() != 0, lease_s=30, limit=3)
-
-    async with places.Places(sessions, None).turn():
-        with pytest.raises(NoPlace, match="is starting other browsers"):
-            async with asyncio.timeout(10):  # of the 600 s that others wait for their turn
-                await keepers.launch("s1", LOOPBACK, at_once=True)
-
-    assert list_live(sessions) == []
-
-
 async def test_a_browser_is_not_started_before_its_turn(sessions: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(places, "cores", lambda: 1)
     monkeypatch.setattr(places, "TURN_S", 0)

@@ -67,15 +67,11 @@ class Lab:
     """Whether somebody lets go what a press may send that a model chose."""
     asked: list[Question] = field(default_factory=list)
     """What was asked about that."""
-    local_steps: bool = True
-    """Whether steps may be local activities."""
 
     @property
     def place(self) -> Place:
         """Where runs are started."""
         place = self.stage.place
-        if not self.local_steps:
-            place = dataclasses.replace(place, settings=place.settings.model_copy(update={"local_steps": False}))
         if not self.tenant:
             return place
         settings = place.settings.model_copy(update={"tenant": self.tenant})

@@ -30,11 +30,11 @@ def last_line(*arguments: str, limit_s: float) -> dict[str, object]:
 def test_playwright_and_every_mode_are_timed_in_one_run(tmp_path: Path) -> None:
     told = last_line("--rounds", "1", "--skip-peers", "--out", str(tmp_path), limit_s=280)
 
-    assert all(told[name] for name in ("ratio", "ratio_regular", "steps_per_second", "p95_ms"))
+    assert all(told[name] for name in ("ratio", "steps_per_second", "p95_ms"))
     assert (told["peers"], told["skipped"], told["failed_runs"]) == ({}, {}, 0)
     assert (told["model_calls"], told["rounds"]) == (0, 1)
     table = (tmp_path / "replay.md").read_text(encoding="utf-8")
-    names = ("Playwright, raw", "Playwright, checked", "Replaywright", "regular activities", "learning (stand-in)")
+    names = ("Playwright, raw", "Playwright, checked", "Replaywright", "learning (stand-in)")
     assert all(name in table for name in names)
     assert (tmp_path / "replay.svg").read_text(encoding="utf-8").startswith("<svg")
 

@@ -1,6 +1,5 @@
 """Faults of every part but the site, in the middle of a run: it ends as defined, and the site has one mail."""
 
-import dataclasses
 import os
 import signal
 import uuid
@@ -314,7 +313,6 @@ async def test_a_worker_that_wakes_up_after_another_took_over_does_nothing_any_m
 async def test_a_worker_that_is_asked_to_end_drains_and_another_goes_on_in_the_same_browser(
     lab: Lab, worker: Child
 ) -> None:
-    lab = dataclasses.replace(lab, local_steps=False)  # a worker that ends does the local ones of its workflow task
     order = lab.order()
     await lab.frozen_at(worker, "acted", PRIORITY, order)
     session = await lab.session()

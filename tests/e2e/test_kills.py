@@ -5,7 +5,7 @@ import signal
 
 import pytest
 
-from replaywright.keeper.client import KeeperClient, kill_all
+from replaywright.keeper.client import KeeperClient
 from tests.e2e.lab import Lab, until
 
 STEPS = 10
@@ -43,29 +43,6 @@ async def test_killed_after_a_step_was_recorded_it_is_not_performed_again(lab: L
 @pytest.mark.parametrize("sequence", at(2))
 async def test_killed_inside_a_step_the_run_finishes_with_one_mail(lab: Lab, sequence: int) -> None:
     await assert_survived(lab, "acted", sequence)
-
-
-@pytest.mark.parametrize(
-    ("point", "sequence"),
-    [
-        ("acted", 3),
-        pytest.param("acted", 6, marks=pytest.mark.long),
-        pytest.param("recorded", 6, marks=pytest.mark.long),
-    ],
-)
-async def test_killed_with_its_browser_what_local_steps_did_is_done_again_in_the_new_one(
-    lab: Lab, point: str, sequence: int
-) -> None:
-    order = lab.order()
-    await lab.frozen_at(lab.stage.worker, point, sequence, order)
-    kill_all(lab.stage.home / "sessions")
-    await lab.replace_worker()
-
-    ending = await lab.follow(order)
-
-    assert ending.status == "done", ending.result.model_dump_json(exclude_defaults=True)
-    lab.assert_one_right_mail(order)
-    assert ending.result.totals.from_ledger >= sequence
 
 
 def others(*points: str) -> list[object]:

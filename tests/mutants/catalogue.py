@@ -28,7 +28,6 @@ _UPLOADS = "tests/unit/test_uploads.py::"
 _ELSEWHERE = "tests/unit/test_files_from_elsewhere.py::"
 _EXPRESSIONS = "tests/unit/test_domain_expressions.py::"
 _LIES = "tests/adapters/test_lies.py::"
-_LOCAL = "tests/workflows/test_local_steps.py::"
 _STEERING = "tests/workflows/test_steering.py::"
 _RECOVERY = "tests/workflows/test_recovery.py::"
 _BATCH = "tests/workflows/test_batch.py::"
@@ -225,14 +224,6 @@ WORKFLOW = (
         (_WORKFLOW + "test_what_held_when_a_step_was_doubted_does_not_decide_the_doubt",),
     ),
     Mutant(
-        "commit as a local activity",
-        "what may not be repeated is never a local activity, which nobody records before it is done",
-        "workflows",
-        "        if not (self._run.local_steps and self.may_repeat):",
-        "        if not self._run.local_steps:",
-        (_LOCAL + "test_what_may_be_repeated_is_local_and_a_press_with_consequences_never",),
-    ),
-    Mutant(
         "verified before the end",
         "only the last step may say that the run has come to what it was to end with",
         "workflows/task.py",
@@ -258,17 +249,6 @@ WORKFLOW = (
         '        return self._is_behind and workflow.patched("lost-together")',
         "        return False",
         (_RECOVERY + "test_steps_that_were_lost_with_their_browser_are_done_again_in_the_new_one",),
-    ),
-    Mutant(
-        "local steps with a deaf run",
-        "a run hears what it was asked while it did local steps before it begins a step with consequences",
-        "workflows/task.py",
-        "        if self._browser.is_unheard and not self._attempt_here().may_repeat",
-        "        if not self._browser.is_unheard and not self._attempt_here().may_repeat",
-        (
-            _LOCAL + "test_a_cancel_that_comes_in_a_local_step_is_heard_before_a_press_with_consequences",
-            _STEERING + "test_a_pause_asked_for_in_a_local_step_comes_before_a_press_with_consequences",
-        ),
     ),
     Mutant(
         "row begun twice",
@@ -404,14 +384,6 @@ ACTIVITIES = (
         "            async with self._places.turn(at_once=at_once):",
         "            async with self._places.turn():",
         ("tests/adapters/test_keeper.py::test_a_browser_that_is_wanted_at_once_waits_for_no_turn",),
-    ),
-    Mutant(
-        "a browser sought by another host's worker",
-        "only a worker of its host can adopt a browser",
-        "workflows/browser.py",
-        "here.queue if here.queue and here.host == self.ref.host else self.ref.host_queue",
-        "here.queue or self.ref.host_queue",
-        (_LOCAL + "test_a_lost_browser_is_found_again_by_the_workflows_own_process_where_that_is_on_its_host",),
     ),
     Mutant(
         "page believed after the black box",

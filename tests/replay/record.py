@@ -2,7 +2,7 @@
 
 A recorded history is a promise: runs that are under way when a worker is deployed must go on. So a history that is
 there is left as it is, and only those that are missing are recorded: delete a file when the runs that recorded it can
-no longer exist. Those of before a `workflow.patched` have no marker of it, those of after it have: both are replayed.
+no longer exist.
 """
 
 import asyncio
@@ -29,10 +29,9 @@ from replaywright.domain.tasks import Task
 from replaywright.settings import load_settings
 from tests.e2e.lab import FREEZE, Lab, until
 from tests.replay.bakery import Bakery, pressed
-from tests.replay.patches import record_batches, record_patches, record_searchable
+from tests.replay.small import record_batches, record_searchable
 
 FOLDER = Path(__file__).parent / "histories"
-PATCHES = FOLDER / "patches"
 
 
 def without_places(history: WorkflowHistory, places: dict[str, str]) -> str:
@@ -88,7 +87,6 @@ async def record() -> None:
     with tempfile.TemporaryDirectory() as folder:
         os.environ[FREEZE] = str(Path(folder) / "freeze")
         cleaned = lambda history: without_places(history, {socket.gethostname(): "host"})  # noqa: E731 - one line
-        await record_patches(PATCHES, Path(folder), cleaned)
         await record_searchable(FOLDER / "searchable.json", Path(folder), cleaned)
         await record_batches(FOLDER / "batches", Path(folder), cleaned)
         if missing("learned", "replayed", "recovered", "waited-for-a-person", "healed-with-fallback"):

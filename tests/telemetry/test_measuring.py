@@ -14,7 +14,6 @@ from replaywright.domain.outcomes import Lookup, Status, StepOutcome
 from replaywright.domain.runs import (
     ActionRequest,
     Finished,
-    NearOutcome,
     Proposal,
     ProposeRequest,
     Resolution,
@@ -76,13 +75,6 @@ def test_what_the_ledger_answers_is_not_counted_again() -> None:
 
 def test_an_attempt_that_came_to_nothing_is_counted_as_lost() -> None:
     assert ("attempts", labels(action="click", status="lost")) in said(ran(None))
-
-
-def test_a_step_performed_as_a_local_activity_is_counted_and_told_as_any_other() -> None:
-    near = NearOutcome(asked=asked(), outcome=outcome())
-
-    assert said(ran(near)) == said(ran(outcome()))
-    assert attributes(ran(near)) == attributes(ran(outcome()))
 
 
 def test_what_is_only_asked_for_elsewhere_is_no_fault() -> None:

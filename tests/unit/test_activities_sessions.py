@@ -161,22 +161,6 @@ async def test_a_full_host_refuses_a_browser_in_a_way_that_the_run_can_tell(
     assert stage.keepers.dead == {"s1"}
 
 
-async def test_a_browser_that_is_wanted_at_once_is_not_waited_for_while_others_start(
-    stage: Stage, caplog: pytest.LogCaptureFixture
-) -> None:
-    stage.keepers.starting = "starting other browsers"
-    wanted = OpenSession(run_id="r1", lineage="l1", tenant="acme")
-
-    with pytest.raises(ApplicationError) as refused:
-        await run_activity(stage.sessions.open_session, wanted.model_copy(update={"at_once": True}))
-    opened = await run_activity(stage.sessions.open_session, wanted)
-
-    assert (refused.value.type, refused.value.message) == ("NoPlace", "starting other browsers")
-    assert caplog.text.count("runs wait for a browser") == 0
-    assert len(stage.keepers.launched) == 1
-    assert opened.session.session_id
-
-
 async def test_a_browser_that_comes_instead_of_another_takes_its_place(stage: Stage) -> None:
     stage.browser.is_lost = True
     await recovered(stage)

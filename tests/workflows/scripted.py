@@ -32,14 +32,14 @@ from replaywright.domain.policy_runs import CheckPolicy, Granted
 from replaywright.domain.questions import KeyRequest, LookForPerson, Notice, Question, SeenByPerson
 from replaywright.domain.recall import Recalled, RecallRequest
 from replaywright.domain.runs import (
-    ELSEWHERE,
     ActionRequest,
     Decision,
     Finished,
     FinishRequest,
     HandedBackRequest,
     LeaveOutRequest,
-    NearOutcome,
+    Listened,
+    ListenRequest,
     Proposal,
     ProposedProbe,
     ProposeProbeRequest,
@@ -61,7 +61,6 @@ from replaywright.domain.runs import (
 )
 from replaywright.domain.sessions import (
     CloseSession,
-    Here,
     OpenSession,
     RecoverSession,
     SessionOpened,
@@ -124,6 +123,9 @@ class Script:
     stop: Callable[[StopRequest], Stopped] = lambda _request: Stopped(state="in_doubt")
     """What is known of the step that a run was broken off in."""
     stopped: list[StopRequest] = field(default_factory=list)
+    listen: Callable[[ListenRequest], Listened] = lambda _request: Listened()
+    """What presses have sent late."""
+    listened: list[ListenRequest] = field(default_factory=list)
     resume: Callable[[ResumeRequest], Resumption] = lambda _request: Resumption()
     decide: Callable[[ActionRequest], bool] = lambda _request: True
     """Whether the condition of a step holds."""
@@ -165,16 +167,6 @@ class Script:
     left_out: list[LeaveOutRequest] = field(default_factory=list)
     resumed: list[ResumeRequest] = field(default_factory=list)
     opened: list[OpenSession] = field(default_factory=list)
-    near: bool = False
-    """Whether the workflow's own process holds the browser."""
-    here: str | None = None
-    """The host of that process, if it has browsers of its own to give; they are on the session's queue."""
-    local_ids: list[str] = field(default_factory=list)
-    """Of the local activities that were tried."""
-    heard: list[str] = field(default_factory=list)
-    """Activities whose end tells a run with local steps what it was asked."""
-    hear: ApplicationError | None = None
-    """What becomes of these."""
     full: Callable[[str], bool] = lambda _name: False
     """Whether no place is free when this activity asks for a browser."""
     asked_for: list[str] = field(default_factory=list)
@@ -305,16 +297,6 @@ def _checkpoints(script: Script) -> list[Callable[..., object]]:
     return [checkpoint, restore, check]
 
 
-def _hearing(script: Script) -> Callable[..., object]:
-    @activity.defn(name="session.hear")
-    async def hear(_session: SessionRef) -> None:
-        script.heard.append(activity.info().activity_id)
-        if script.hear is not None:
-            raise script.hear
-
-    return hear
-
-
 def _people(script: Script) -> tuple[Callable[..., object], ...]:
     @activity.defn(name="person.look")
     async def look(request: LookForPerson) -> SeenByPerson:
@@ -370,6 +352,15 @@ def _stopping(script: Script) -> Callable[..., object]:
         return script.stop(request)
 
     return stop
+
+
+def _listening(script: Script) -> Callable[..., object]:
+    @activity.defn(name="effect.listen")
+    async def listen(request: ListenRequest) -> Listened:
+        script.listened.append(request)
+        return script.listen(request)
+
+    return listen
 
 
 def _note_run(script: Script) -> Callable[..., object]:
@@ -486,26 +477,6 @@ def _of_goals(script: Script) -> list[Callable[..., object]]:
     return [recall, claim, release, judge, learn, label, plan]
 
 
-def _near(script: Script, queue: str) -> list[Callable[..., object]]:
-    """What the workflow's own process does, as local activities."""
-
-    def named(action: Action) -> Callable[..., object]:
-        @activity.defn(name=f"browser.{action}")
-        async def perform(request: ActionRequest) -> NearOutcome:
-            script.local_ids.append(activity.info().activity_id)
-            if not script.near:
-                raise ApplicationError("another process holds it", type=ELSEWHERE, non_retryable=True)
-            return NearOutcome(asked=request, outcome=await script.perform_named(request))
-
-        return perform
-
-    @activity.defn(name="session.here")
-    async def here() -> Here:
-        return Here() if script.here is None else Here(queue=f"{queue}-own", host=script.here)
-
-    return [*(named(action) for action in Action), here]
-
-
 def _activities(script: Script, queue: str) -> tuple[list[Callable[..., object]], ...]:
     session = SessionRef(session_id="s1", queue=f"{queue}-own", host_queue=f"{queue}-host", host="h")
 
@@ -573,7 +544,6 @@ def _activities(script: Script, queue: str) -> tuple[list[Callable[..., object]]
         opened,
         recover,
         close,
-        _hearing(script),
         verify,
         finish,
         try_probe,
@@ -581,6 +551,7 @@ def _activities(script: Script, queue: str) -> tuple[list[Callable[..., object]]
         *_looking(script),
         *_checkpoints(script),
         (stop := _stopping(script)),
+        _listening(script),
     ]
     own += _lending(script)
     of_models: list[Callable[..., object]] = [propose, revise, propose_probe, *_of_goals(script)]
@@ -615,8 +586,6 @@ async def scripted(client: Client, script: Script, queue: str = "", *, cached: i
         Worker(
             client,
             task_queue=queue,
-            activities=_near(script, queue),
-            no_remote_activities=True,
             max_cached_workflows=cached,
         ),
         Worker(client, task_queue=f"{queue}-own", activities=own, interceptors=[losing]),

@@ -96,16 +96,15 @@ async def _differences(history: History) -> tuple[object, ...]:
     return (await replay(history)).differences
 
 
-async def test_local_steps_tell_what_they_were_asked_and_replay(client: Client) -> None:
-    async with scripted(client, Script(near=True, perform=known)) as queue:
-        handle = await start(client, queue, run_of(GOTO, FILL, SEND, local_steps=True))
+async def test_steps_tell_what_they_were_asked_and_replay(client: Client) -> None:
+    async with scripted(client, Script(perform=known)) as queue:
+        handle = await start(client, queue, run_of(GOTO, FILL, SEND))
         await handle.result()
     history = await history_of(client, handle, None)
 
     steps = [call for call in calls_of(history.events) if call.activity_type.startswith("browser.")]
     asked = [ActionRequest.model_validate(call.given) for call in steps]
 
-    assert [call.is_local for call in steps] == [True, True, False]
     assert [request.step.action for request in asked] == ["goto", "fill", "click"]
     assert [call.activity_id.split("-")[1] for call in steps] == [request.fingerprint[:12] for request in asked]
     assert all(StepOutcome.model_validate(call.answer).status is Status.DONE for call in steps)

@@ -135,7 +135,7 @@ async def is_taken(handle: Handle, client: Client, update: str) -> bool:
     return True
 
 
-async def test_a_pause_asked_for_in_a_local_step_comes_before_a_press_with_consequences(client: Client) -> None:
+async def test_a_pause_asked_for_in_a_step_comes_before_a_press_with_consequences(client: Client) -> None:
     asking: list[asyncio.Task[str]] = []
 
     async def performing(request: ActionRequest, _call: int) -> StepOutcome:
@@ -146,10 +146,10 @@ async def test_a_pause_asked_for_in_a_local_step_comes_before_a_press_with_conse
                 pass
         return known(request)
 
-    script = Script(near=True, performing=performing)
+    script = Script(performing=performing)
 
     async with scripted(client, script) as queue:
-        handle = await start(client, queue, run_of(GOTO, FILL, CLICK, local_steps=True))
+        handle = await start(client, queue, run_of(GOTO, FILL, CLICK))
         await status(handle, "paused")
         said = await asking[0]
         done_meanwhile = [request.sequence for request in script.performed]
@@ -157,7 +157,7 @@ async def test_a_pause_asked_for_in_a_local_step_comes_before_a_press_with_conse
         result = await handle.result()
 
     assert said == "pauses before the next step"
-    assert (done_meanwhile, len(script.local_ids)) == ([0, 1], 2)
+    assert done_meanwhile == [0, 1]
     assert [request.sequence for request in script.performed] == [0, 1, 2]
     assert result.succeeded
 
