@@ -18,7 +18,7 @@ import psutil
 
 from bench.chaos.relay import Relay
 from demo.stage import address_in
-from replaywright.cli.connect import Place, connect
+from replaywright.cli.servers.connect import Place, connect
 from replaywright.domain.signing import written_key
 from replaywright.errors import StackFailed
 from replaywright.keeper.client import kill_all, list_live, reap

@@ -5,7 +5,7 @@ import sys
 from importlib import import_module
 from typing import NoReturn
 
-_ALONE = {"run": "replaywright.cli.run"}
+_ALONE = {"run": "replaywright.cli.runs.run"}
 """Commands for which no other is imported, with their modules: half of what they would take until they begin."""
 
 

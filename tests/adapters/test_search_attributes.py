@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from replaywright.cli.connect import Place, connect
-from replaywright.cli.searchable import Filter, Wanted, refuse_unknown, start_attributes
+from replaywright.cli.servers.connect import Place, connect
+from replaywright.cli.servers.searchable import Filter, Wanted, refuse_unknown, start_attributes
 from replaywright.domain.runs import Totals
 from replaywright.domain.search_attributes import kinds
 from replaywright.errors import InputInvalid

@@ -14,7 +14,7 @@ from typer.testing import CliRunner, Result
 from cache.connection import open_redis
 from cache.steps import RedisStepStore
 from replaywright.cli.commands import app
-from replaywright.cli.connect import connect
+from replaywright.cli.servers.connect import connect
 from replaywright.domain.actions import Action
 from replaywright.domain.batches import BatchInput
 from replaywright.domain.entries import ActionCacheEntry

@@ -18,7 +18,7 @@ from temporalio.worker import UnsandboxedWorkflowRunner, Worker, WorkerConfig, W
 from typer.testing import CliRunner
 
 from replaywright.cli.commands import app
-from replaywright.cli.connect import working_place
+from replaywright.cli.servers.connect import working_place
 from replaywright.errors import InputInvalid, SettingsInvalid
 from replaywright.keeper.identity import host_name
 from replaywright.settings import UNVERSIONED, Settings, load_settings

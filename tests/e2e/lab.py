@@ -24,12 +24,12 @@ from demo.main_job import TASK_FILE
 from demo.person import followed
 from demo.stage import Stage
 from demo.webmail.store import SentMessage
-from replaywright.cli.connect import Place
-from replaywright.cli.follow import Ending, follow, handle_of, progress_of
-from replaywright.cli.starting import Order, start
-from replaywright.cli.taskfile import new_run_id, read_task
-from replaywright.cli.trace import exported
-from replaywright.cli.updates import decide
+from replaywright.cli.evidence.trace import exported
+from replaywright.cli.people.updates import decide
+from replaywright.cli.runs.follow import Ending, follow, handle_of, progress_of
+from replaywright.cli.runs.starting import Order, start
+from replaywright.cli.servers.connect import Place
+from replaywright.cli.tasks.taskfile import new_run_id, read_task
 from replaywright.domain.audit import Finding, audit
 from replaywright.domain.questions import Question
 from replaywright.domain.runs import Mode, PersonVerdict, Progress, RunResult

@@ -9,7 +9,7 @@ import sys
 import pytest
 
 from bench.scale.fleet import Fleet
-from replaywright.cli.starting import Order
+from replaywright.cli.runs.starting import Order
 from replaywright.domain.tasks import Task, parse_task
 from replaywright.stack.redis import ask_redis
 

@@ -16,10 +16,10 @@ import yaml
 from cache.connection import open_redis
 from demo.stage import PASSWORD_SECRET, Stage
 from replaywright.artifacts.store import ArtifactStore
-from replaywright.cli.follow import Ending
-from replaywright.cli.goal import task_or_goal
-from replaywright.cli.starting import Order
-from replaywright.cli.taskfile import new_run_id
+from replaywright.cli.runs.follow import Ending
+from replaywright.cli.runs.starting import Order
+from replaywright.cli.tasks.goal import task_or_goal
+from replaywright.cli.tasks.taskfile import new_run_id
 from replaywright.domain.runs import Mode
 from replaywright.domain.tasks import parse_task
 from replaywright.settings import load_settings

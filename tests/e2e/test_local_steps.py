@@ -6,11 +6,11 @@ from collections.abc import AsyncIterator, Iterator
 
 import pytest
 
-from replaywright.cli.follow import handle_of, progress_of
-from replaywright.cli.offline import replay
-from replaywright.cli.run_facts import view_of
-from replaywright.cli.starting import Order, start
-from replaywright.cli.trace import exported, histories_of
+from replaywright.cli.evidence.offline import replay
+from replaywright.cli.evidence.run_facts import view_of
+from replaywright.cli.evidence.trace import exported, histories_of
+from replaywright.cli.runs.follow import handle_of, progress_of
+from replaywright.cli.runs.starting import Order, start
 from replaywright.domain.audit import audit
 from replaywright.domain.histories import calls_of
 from replaywright.domain.run_view import RunView

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from replaywright.cli.starting import Order
+from replaywright.cli.runs.starting import Order
 from replaywright.domain.outcomes import ARTIFACT_KINDS
 from replaywright.domain.predicates import UrlContains
 from replaywright.domain.runs import Mode

@@ -14,10 +14,10 @@ import pytest
 from cache.connection import open_redis
 from demo.stage import Stage
 from replaywright.artifacts.store import ArtifactStore
-from replaywright.cli.inbox import waiting_in
-from replaywright.cli.starting import Order, start
-from replaywright.cli.taskfile import new_run_id
-from replaywright.cli.updates import decide
+from replaywright.cli.people.inbox import waiting_in
+from replaywright.cli.people.updates import decide
+from replaywright.cli.runs.starting import Order, start
+from replaywright.cli.tasks.taskfile import new_run_id
 from replaywright.domain.questions import Question, QuestionKind
 from replaywright.domain.runs import Mode, PersonVerdict
 from replaywright.domain.totp import totp_of

@@ -8,7 +8,7 @@ import signal
 import pytest
 from pydantic import TypeAdapter
 
-from replaywright.cli.starting import start
+from replaywright.cli.runs.starting import start
 from replaywright.domain.steps import Step
 from replaywright.keeper.client import list_live
 from tests.e2e.lab import Lab, until

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from demo.stage import Stage
-from replaywright.cli.follow import Ending
-from replaywright.cli.starting import Order
-from replaywright.cli.taskfile import new_run_id
+from replaywright.cli.runs.follow import Ending
+from replaywright.cli.runs.starting import Order
+from replaywright.cli.tasks.taskfile import new_run_id
 from replaywright.domain.runs import Mode
 from replaywright.domain.tasks import parse_task
 from replaywright.settings import load_settings

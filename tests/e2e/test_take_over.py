@@ -8,10 +8,10 @@ import pytest
 from playwright.async_api import Page
 
 from demo.stage import Stage
-from replaywright.cli.starting import Order, start
-from replaywright.cli.takeover import address_of
-from replaywright.cli.taskfile import new_run_id
-from replaywright.cli.updates import decide, updated
+from replaywright.cli.people.takeover import address_of
+from replaywright.cli.people.updates import decide, updated
+from replaywright.cli.runs.starting import Order, start
+from replaywright.cli.tasks.taskfile import new_run_id
 from replaywright.domain.questions import QuestionKind
 from replaywright.domain.runs import Mode, PersonVerdict
 from replaywright.domain.steering import Lent, TakeOverRequest

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 from temporalio.client import Client
 
-from replaywright.cli.connect import Place
-from replaywright.cli.starting import OnFailure, Order, start
+from replaywright.cli.runs.starting import OnFailure, Order, start
+from replaywright.cli.servers.connect import Place
 from replaywright.domain.outcomes import Lookup, StepOutcome
 from replaywright.domain.runs import ActionRequest, Mode
 from replaywright.settings import Settings

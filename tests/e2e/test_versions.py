@@ -15,10 +15,10 @@ import pytest
 from temporalio.api.enums.v1 import WorkflowTaskFailedCause
 
 from demo.stage import Stage
-from replaywright.cli.follow import Ending, handle_of
-from replaywright.cli.starting import Order, start
-from replaywright.cli.taskfile import new_run_id
-from replaywright.cli.updates import decide
+from replaywright.cli.people.updates import decide
+from replaywright.cli.runs.follow import Ending, handle_of
+from replaywright.cli.runs.starting import Order, start
+from replaywright.cli.tasks.taskfile import new_run_id
 from replaywright.domain.runs import Mode, PersonVerdict
 from replaywright.domain.tasks import Task, parse_task
 from replaywright.settings import load_settings

@@ -21,9 +21,9 @@ from typing import Any
 from temporalio.client import WorkflowHistory
 
 from demo.stage import Stage
-from replaywright.cli.resume import Wish, planned
-from replaywright.cli.starting import Order
-from replaywright.cli.taskfile import new_run_id
+from replaywright.cli.runs.resume import Wish, planned
+from replaywright.cli.runs.starting import Order
+from replaywright.cli.tasks.taskfile import new_run_id
 from replaywright.domain.runs import Mode, PersonVerdict
 from replaywright.domain.tasks import Task
 from replaywright.settings import load_settings

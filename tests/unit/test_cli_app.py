@@ -15,11 +15,11 @@ from typer.testing import CliRunner
 
 import replaywright
 from replaywright import errors
-from replaywright.cli import doctor
 from replaywright.cli.app import Exit, exit_status_of
 from replaywright.cli.commands import app
-from replaywright.cli.follow import Ending, ending_of
-from replaywright.cli.watching import exit_status, failure_lines
+from replaywright.cli.local import doctor
+from replaywright.cli.runs.follow import Ending, ending_of
+from replaywright.cli.runs.watching import exit_status, failure_lines
 from replaywright.domain.runs import Progress, RunInput, RunResult, Totals
 from replaywright.domain.tasks import parse_task
 from replaywright.settings import Settings

@@ -10,8 +10,8 @@ from typer.testing import CliRunner
 
 from replaywright.artifacts.store import ArtifactStore
 from replaywright.cli.commands import app
-from replaywright.cli.evidence import artifacts_of, print_artifacts, print_report, report_of
-from replaywright.cli.store import step_records
+from replaywright.cli.evidence.evidence import artifacts_of, print_artifacts, print_report, report_of
+from replaywright.cli.servers.store import step_records
 from replaywright.errors import InputInvalid
 
 EXPECTATIONS = [

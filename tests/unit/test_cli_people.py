@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from replaywright.cli import answer
-from replaywright.cli.asking_here import lines_of
-from replaywright.cli.inbox import Waiting, command_of
 from replaywright.cli.output import plain
-from replaywright.cli.updates import verdict_on
+from replaywright.cli.people import answer
+from replaywright.cli.people.asking_here import lines_of
+from replaywright.cli.people.inbox import Waiting, command_of
+from replaywright.cli.people.updates import verdict_on
 from replaywright.domain.questions import Question, QuestionKind
 from replaywright.errors import InputInvalid, StackFailed
 from replaywright.sealing.envelope import new_key, opened

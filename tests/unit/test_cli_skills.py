@@ -13,8 +13,8 @@ from cache.connection import open_redis
 from cache.skills import RedisSkills
 from cache.steps import RedisStepStore
 from replaywright.cli.commands import app
-from replaywright.cli.skill_run import runnable
-from replaywright.cli.skill_store import KnowledgeBase, as_yaml
+from replaywright.cli.skills.skill_run import runnable
+from replaywright.cli.skills.skill_store import KnowledgeBase, as_yaml
 from replaywright.domain.entries import ActionCacheEntry
 from replaywright.domain.skills import Skill, SkillRecord, SkillStatus
 from replaywright.errors import InputInvalid

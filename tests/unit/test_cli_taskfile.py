@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console
 
-from replaywright.cli import output, taskfile
+from replaywright.cli import output
+from replaywright.cli.tasks import taskfile
 from replaywright.domain.outcomes import Lookup, Status
 from replaywright.domain.runs import Heal, Mode, StepLine, Totals, Usage
 from replaywright.domain.tasks import Task, parse_task

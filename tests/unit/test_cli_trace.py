@@ -7,7 +7,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from replaywright.cli.commands import app
-from replaywright.cli.trace import SHOWN
+from replaywright.cli.evidence.trace import SHOWN
 from tests.unit.test_domain_audit import LINES, WHOLE, file_of, joined
 
 

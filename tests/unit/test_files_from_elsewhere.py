@@ -18,8 +18,8 @@ from typer.testing import CliRunner
 
 from replaywright.cli import output
 from replaywright.cli.commands import app
-from replaywright.cli.elements import read_skills
-from replaywright.cli.evidence import KeptArtifact
+from replaywright.cli.evidence.evidence import KeptArtifact
+from replaywright.cli.skills.elements import read_skills
 from replaywright.domain import elsewhere
 from replaywright.domain.audit import audit
 from replaywright.domain.lists import list_of
@@ -210,7 +210,7 @@ def test_every_command_stops_reading_at_its_limit(
 
 
 def test_a_trace_is_read_up_to_its_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("replaywright.cli.trace.TRACE_LIMIT", 1_000)
+    monkeypatch.setattr("replaywright.cli.evidence.trace.TRACE_LIMIT", 1_000)
 
     for command in ("verify", "replay"):
         assert "it has more than 1,000 bytes" in refused("trace", command, "/dev/zero")

@@ -14,8 +14,8 @@ from typer.testing import CliRunner, Result
 from activities.policing import Policing, PolicyActivities
 from activities.vault import Vault
 from replaywright.cli.commands import app
-from replaywright.cli.elements import read_skills
-from replaywright.cli.taskfile import read_task, require_secrets
+from replaywright.cli.skills.elements import read_skills
+from replaywright.cli.tasks.taskfile import read_task, require_secrets
 from replaywright.domain.policy_runs import CheckPolicy
 from replaywright.errors import InputInvalid, SecretMissing, SettingsInvalid
 from replaywright.grants import Grants, change_grants, grants_file, read_grants

@@ -7,7 +7,7 @@ from temporalio.exceptions import ApplicationError, CancelledError
 from temporalio.testing import WorkflowEnvironment
 from temporalio.worker import Replayer
 
-from replaywright.cli.offline import replay
+from replaywright.cli.evidence.offline import replay
 from replaywright.domain.outcomes import StepOutcome
 from replaywright.domain.runs import GOES_ON, ActionRequest, RunResult
 from tests.workflows.scripted import Script, history_of, known, lost, missed, run_of, scripted, start
