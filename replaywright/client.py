@@ -30,7 +30,8 @@ from replaywright.cli.people.updates import (
     verdict_on,
 )
 from replaywright.cli.runs.follow import Ending, Status, follow, handle_of
-from replaywright.cli.runs.starting import OnFailure, Order, start
+from replaywright.cli.runs.options import OnFailure
+from replaywright.cli.runs.starting import Order, start
 from replaywright.cli.servers.connect import Place, place, require_somewhere, temporal_errors
 from replaywright.cli.servers.macs import start_memo
 from replaywright.cli.tasks.taskfile import new_run_id, read_task

@@ -137,7 +137,6 @@ class Lane:
                 "temporal_ui_url": None,
                 "redis_url": self.redis.url,
                 "signing_keys": written_key(new_key("chaos")),
-                "signing_keys_file": None,
                 "model": "openai:stand-in",
                 "model_base_url": f"{self.model}/v1",
                 "planner_model": None,

@@ -162,8 +162,7 @@ class Trial:
         lane, point = self._lane, self._point
         first = self._drawn.choice(point.before) if point.before else ""
         lane.freeze_file.write_text(first.partition("@")[2] or point.order)
-        local = lane.place.settings.model_copy(update={"local_steps": self._cell.local_steps})
-        await start(dataclasses.replace(lane.place, settings=local), order)
+        await start(lane.place, dataclasses.replace(order, local_steps=self._cell.local_steps))
         if first:
             worker = await self._reached()
             if worker is None:

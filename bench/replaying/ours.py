@@ -1,7 +1,7 @@
 """Replaywright's own replay in each of its modes, and where a replayed step's time goes."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Literal
 
 from temporalio.api.enums.v1 import EventType
@@ -96,9 +96,8 @@ async def run_once(flow: Flow, *, mode: Mode = Mode.AUTO, local_steps: bool = Tr
     Raises:
         Failed: the run ended in another way than done.
     """
-    here = flow.stage.place
-    place = replace(here, settings=here.settings.model_copy(update={"local_steps": local_steps}))
-    order = Order(flow.task, dict(flow.values), new_run_id(flow.task, dict(flow.values)), mode=mode)
+    place, values = flow.stage.place, dict(flow.values)
+    order = Order(flow.task, values, new_run_id(flow.task, values), mode=mode, local_steps=local_steps)
     await start(place, order)
     handle = handle_of(place.client, order.run_id)
     try:

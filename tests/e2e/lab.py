@@ -1,6 +1,7 @@
 """One stage for many runs of the demo's task: start it, kill or freeze its worker at a point, see what became of it."""
 
 import asyncio
+import contextlib
 import dataclasses
 import inspect
 import itertools
@@ -8,13 +9,14 @@ import os
 import signal
 import time
 from collections import Counter
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import psutil
+import pytest
 from temporalio.client import WorkflowHandle
 
 from cache.connection import open_redis
@@ -26,6 +28,7 @@ from demo.stage import Stage
 from demo.webmail.store import SentMessage
 from replaywright.cli.evidence.trace import exported
 from replaywright.cli.people.updates import decide
+from replaywright.cli.runs import starting
 from replaywright.cli.runs.follow import Ending, follow, handle_of, progress_of
 from replaywright.cli.runs.starting import Order, start
 from replaywright.cli.servers.connect import Place
@@ -54,6 +57,15 @@ async def until(what: str, holds: Callable[[], bool | Awaitable[bool]], limit_s:
         await asyncio.sleep(_POLL_S)
 
 
+@contextlib.contextmanager
+def runs_with(**fields: object) -> Iterator[None]:
+    """Start the runs of the block with other numbers than those of every run, such as `hibernate_after_s`."""
+    made = starting.run_input
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(starting, "run_input", lambda settings, order: made(settings, order).model_copy(update=fields))
+        yield
+
+
 @dataclass
 class Lab:
     """Runs the demo's task, each time with a mail of its own."""
@@ -74,8 +86,6 @@ class Lab:
     def place(self) -> Place:
         """Where runs are started."""
         place = self.stage.place
-        if not self.local_steps:
-            place = dataclasses.replace(place, settings=place.settings.model_copy(update={"local_steps": False}))
         if not self.tenant:
             return place
         settings = place.settings.model_copy(update={"tenant": self.tenant})
@@ -90,7 +100,7 @@ class Lab:
         number = next(self.numbers)
         given = {"to": f"p{number}@example.com", "subject": f"No. {number}", "body": f"Body {number}"}
         values = bind_parameters(self.task, {"base_url": self.stage.webmail, **given})
-        return Order(task or self.task, values, new_run_id(self.task, values), **fields)
+        return Order(task or self.task, values, new_run_id(self.task, values), local_steps=self.local_steps, **fields)
 
     async def run(self, order: Order) -> Ending:
         """Start a run and follow it until it ends or waits for a person."""

@@ -146,9 +146,9 @@ async def test_no_secret_is_in_anything_that_runs_wrote_and_what_is_no_secret_is
     order, broken = await scene.run(breaks=True)
     commands = (
         ["show", order.run_id, "--step", "10", "--json"],
-        ["artifacts", "list", order.run_id, "--save", str(scene.stage.home / "saved")],
-        ["trace", "export", order.run_id, "--out", str(scene.stage.home / "trace.jsonl")],
-        ["secrets", "check", "ECHOED"],
+        ["admin", "artifacts", "list", order.run_id, "--save", str(scene.stage.home / "saved")],
+        ["admin", "trace", "export", order.run_id, "--out", str(scene.stage.home / "trace.jsonl")],
+        ["admin", "secrets", "check", "ECHOED"],
     )
     ended = await asyncio.gather(*(scene.cli(*command) for command in commands))
 
@@ -215,8 +215,8 @@ async def test_a_sentence_its_skill_its_export_and_a_resumed_run_leak_nothing(sc
     commands = (
         ["runs", "--json"],
         ["show", order.run_id],
-        ["cache", "list", "--json"],
-        ["secrets", "list"],
+        ["admin", "cache", "list", "--json"],
+        ["admin", "secrets", "list"],
         ["skills", "list", "--json"],
         ["skills", "show", "send-mail", "--json"],
         ["skills", "export", "send-mail"],

@@ -45,8 +45,8 @@ async def _ended() -> AsyncIterator[None]:
 
 async def performed(lab: Lab, *, local_steps: bool) -> Order:
     """A replay that was followed to its end."""
-    order = lab.order(mode=Mode.REPLAY)
-    await start(dataclasses.replace(lab, local_steps=local_steps).place, order)
+    order = dataclasses.replace(lab, local_steps=local_steps).order(mode=Mode.REPLAY)
+    await start(lab.place, order)
     ending = await lab.follow(order)
     assert ending.status == "done", ending
     return order

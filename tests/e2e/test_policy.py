@@ -2,7 +2,7 @@
 
 import pytest
 
-from replaywright.cli.app import Exit
+from replaywright.cli.command import Exit
 from replaywright.cli.runs.watching import exit_status
 from replaywright.domain.policy import Wishes
 from replaywright.domain.steps import Press

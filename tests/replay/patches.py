@@ -16,8 +16,8 @@ from temporalio.client import Client, WorkflowFailureError, WorkflowHistory
 from temporalio.common import TypedSearchAttributes
 from temporalio.exceptions import ApplicationError
 
+from replaywright.cli.runs.searchable import start_attributes
 from replaywright.cli.servers.connect import Place
-from replaywright.cli.servers.searchable import start_attributes
 from replaywright.domain.actions import Effect
 from replaywright.domain.outcomes import StepOutcome
 from replaywright.domain.predicates import Exists

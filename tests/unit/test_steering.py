@@ -7,7 +7,7 @@ from temporalio.testing import ActivityEnvironment
 
 from activities.sessions import Attachments
 from activities.steering import LendActivities, SteerActivities
-from replaywright.cli.people.steer import with_changes
+from replaywright.cli.people.changed_step import with_changes
 from replaywright.cli.people.takeover import address_of
 from replaywright.domain.editing import as_written, edited_step
 from replaywright.domain.network_policy import NetworkPolicy

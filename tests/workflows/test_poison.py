@@ -6,7 +6,7 @@ from temporalio.exceptions import ApplicationError
 from temporalio.testing import WorkflowEnvironment
 
 from replaywright.cli.runs.follow import follow
-from replaywright.cli.servers.silence import NO_WORKER, Silence
+from replaywright.cli.runs.silence import NO_WORKER, Silence
 from replaywright.domain import fingerprints
 from replaywright.domain.outcomes import StepOutcome
 from replaywright.domain.runs import ActionRequest, Progress, RunResult

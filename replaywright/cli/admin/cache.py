@@ -1,4 +1,4 @@
-"""`replaywright cache`: what is remembered of how steps are done."""
+"""`replaywright admin cache`: what is remembered of how steps are done."""
 
 import asyncio
 import getpass
@@ -14,7 +14,8 @@ from cache.alerts import counted
 from cache.connection import open_redis
 from cache.steps import RedisStepStore
 from replaywright.cli import output
-from replaywright.cli.app import Command, app, options_of
+from replaywright.cli.app import admin
+from replaywright.cli.options import Json, Why, Yes
 from replaywright.cli.servers.store import opened_store, some_redis
 from replaywright.domain.cache_statistics import counts_of, is_held
 from replaywright.domain.entries import ActionCacheEntry, EntryInfo, EntryStatus
@@ -27,29 +28,24 @@ from replaywright.stack.keyring import signer_of
 _KEY_SHOWN = 12
 """Characters of a content key that are shown: enough to be unique, and any command takes a beginning."""
 
-cache_app = typer.Typer(
-    help="Look at what is remembered of how steps are done, promote a healed version, or forget an entry.",
-    epilog="Example: `replaywright cache list`",
-    no_args_is_help=True,
-    rich_markup_mode="markdown",
+cache_app = admin.group(
+    "cache",
+    "Look at what is remembered of how steps are done, promote a healed version, or forget an entry.",
+    "replaywright admin cache list",
 )
-app.add_typer(cache_app, name="cache")
 
 Key = Annotated[str, typer.Argument(metavar="KEY", help="Key of the entry, or its beginning.")]
-Json = Annotated[bool, typer.Option("--json", help="One JSON object.")]
 
 
-@cache_app.command("list", cls=Command)
+@cache_app.command("list")
 def list_entries(
-    ctx: typer.Context,
     held: Annotated[bool, typer.Option("--held", help="Only entries with a heal that waits for a person.")] = False,
     json: Json = False,
 ) -> None:
     """List the entries with their statistics.
 
-    Example: `replaywright cache list`
+    Example: `replaywright admin cache list`
     """
-    options_of(ctx).json = json
     entries = asyncio.run(_entries(only_held=held))
     if json:
         output.print_json({"entries": [info.model_dump(mode="json", by_alias=True) for info in entries]})
@@ -76,13 +72,12 @@ def list_entries(
     output.print_table(rows)
 
 
-@cache_app.command("stats", cls=Command)
-def show_stats(ctx: typer.Context, json: Json = False) -> None:
+@cache_app.command("stats")
+def show_stats(json: Json = False) -> None:
     """Show how much is remembered, how it is used, and what was refused because of its signature.
 
-    Example: `replaywright cache stats`
+    Example: `replaywright admin cache stats`
     """
-    options_of(ctx).json = json
     settings = load_settings()
     entries, refused = asyncio.run(_stats(settings))
     last = refused.pop("last", "")
@@ -103,13 +98,12 @@ def show_stats(ctx: typer.Context, json: Json = False) -> None:
         output.print_line(f"refused   {parts}; the last: {last}", style="red")
 
 
-@cache_app.command("show", cls=Command)
-def show_entry(ctx: typer.Context, key: Key, json: Json = False) -> None:
+@cache_app.command("show")
+def show_entry(key: Key, json: Json = False) -> None:
     """Show all versions of an entry: how the element is described, and how the versions differ.
 
-    Example: `replaywright cache show 3f2a90`
+    Example: `replaywright admin cache show 3f2a90`
     """
-    options_of(ctx).json = json
     versions = asyncio.run(_versions(key))
     if json:
         output.print_json({"versions": [version.model_dump(mode="json", by_alias=True) for version in versions]})
@@ -129,32 +123,32 @@ def show_entry(ctx: typer.Context, key: Key, json: Json = False) -> None:
         previous = shown
 
 
-@cache_app.command("promote", cls=Command)
+@cache_app.command("promote")
 def promote_entry(key: Key) -> None:
     """Make the newest candidate of an entry the version that is used: a heal that was held back, or one of a run that
     failed later.
 
-    Look at it first: `replaywright cache show KEY`.
+    Look at it first: `replaywright admin cache show KEY`.
 
-    Example: `replaywright cache promote 3f2a90`
+    Example: `replaywright admin cache promote 3f2a90`
     """
     version = asyncio.run(_promote(key))
     output.print_line(f"{version.content_key[:_KEY_SHOWN]}: version {version.version} promoted", style="green")
 
 
-@cache_app.command("invalidate", cls=Command)
+@cache_app.command("invalidate")
 def invalidate_entries(
     key: Key,
-    reason: Annotated[str, typer.Option(metavar="TEXT", help="Why; kept with the entry.")],
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+    why: Why,
+    yes: Yes = False,
 ) -> None:
     """Forget every entry whose key begins with KEY: the next run learns these steps again.
 
-    Example: `replaywright cache invalidate 3f2a90 --reason "the button moved to another page"`
+    Example: `replaywright admin cache invalidate 3f2a90 --why "the button moved to another page"`
     """
     found = [info for info in asyncio.run(_entries(only_held=False)) if key and info.content_key.startswith(key)]
     if not found:
-        raise InputInvalid(f"no entry begins with {key!r}; `replaywright cache list` lists them")
+        raise InputInvalid(f"no entry begins with {key!r}; `replaywright admin cache list` lists them")
     for info in found[:10]:
         output.print_line(f"{info.content_key[:_KEY_SHOWN]}  {info.entry.site}  {info.entry.instruction}")
     if len(found) > 10:
@@ -162,7 +156,7 @@ def invalidate_entries(
     if not yes and not typer.confirm(f"Forget {output.count(len(found), 'entry', 'entries')}?"):
         output.print_line("nothing was changed")
         return
-    count = asyncio.run(_invalidate(key, reason))
+    count = asyncio.run(_invalidate(key, why))
     output.print_line(f"{output.count(count, 'entry', 'entries')} forgotten", style="green")
 
 
@@ -212,7 +206,7 @@ async def _versions(key: str) -> list[ActionCacheEntry]:
 async def _known_versions(store: RedisStepStore, tenant: str, key: str) -> list[ActionCacheEntry]:
     versions = await store.versions(tenant=tenant, content_key=key) if key else []
     if not versions:
-        raise InputInvalid(f"no entry begins with {key!r}; `replaywright cache list` lists them")
+        raise InputInvalid(f"no entry begins with {key!r}; `replaywright admin cache list` lists them")
     return versions
 
 

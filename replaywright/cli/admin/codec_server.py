@@ -1,4 +1,4 @@
-"""`replaywright codec-server`: the Temporal UI shows clear text to those who may read it."""
+"""`replaywright admin codec-server`: the Temporal UI shows clear text to those who may read it."""
 
 import logging
 from typing import Annotated
@@ -8,7 +8,7 @@ import typer
 import uvicorn
 
 from replaywright.cli import output
-from replaywright.cli.app import Command, app
+from replaywright.cli.app import admin
 from replaywright.errors import InputInvalid, SettingsInvalid
 from replaywright.keeper.own_processes import entered
 from replaywright.sealing.codec_server import CodecServer, check_origin, is_loopback
@@ -18,7 +18,7 @@ from replaywright.stack.keyring import codec_keys_of
 from replaywright.stack.starting import wait_for_start
 
 
-@app.command("codec-server", cls=Command)
+@admin.command("codec-server")
 def codec_server(
     port: Annotated[int, typer.Option(min=1, max=65535, help="Where it listens.")] = 8081,
     host: Annotated[str, typer.Option(help="Another address than loopback needs a token.")] = "127.0.0.1",
@@ -32,7 +32,7 @@ def codec_server(
     Needs REPLAYWRIGHT_CODEC_KEYS. With REPLAYWRIGHT_CODEC_TOKEN set, it asks for this bearer token; beyond loopback it
     must be set (put TLS in front of it there). In the UI, the glasses at the top take the server's address.
 
-    Example: `replaywright codec-server --ui http://127.0.0.1:8233`
+    Example: `replaywright admin codec-server --ui http://127.0.0.1:8233`
     """
     settings = load_settings()
     keys = codec_keys_of(settings)

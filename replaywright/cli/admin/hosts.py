@@ -1,4 +1,4 @@
-"""`replaywright hosts`: list, grant and revoke addresses that are not public."""
+"""`replaywright admin hosts`: list, grant and revoke addresses that are not public."""
 
 from pathlib import Path
 from typing import Annotated
@@ -6,61 +6,56 @@ from typing import Annotated
 import typer
 
 from replaywright.cli import output
-from replaywright.cli.app import Command, app, options_of
+from replaywright.cli.app import admin
+from replaywright.cli.options import Json
 from replaywright.domain.host_rules import host_rule
 from replaywright.errors import InputInvalid
 from replaywright.grants import change_grants, grants_file, read_grants
 from replaywright.keeper.own_processes import OwnPorts, is_of_this_machine
 from replaywright.settings import load_settings
 
-hosts_app = typer.Typer(
-    help="Grant addresses that are not public: of this machine, of private networks. No task can grant one.",
-    epilog="Example: `replaywright hosts allow 127.0.0.1:8030`",
-    no_args_is_help=True,
-    rich_markup_mode="markdown",
+hosts_app = admin.group(
+    "hosts",
+    "Grant addresses that are not public: of this machine, of private networks. No task can grant one.",
+    "replaywright admin hosts allow 127.0.0.1:8030",
 )
-app.add_typer(hosts_app, name="hosts")
 
 Hosts = Annotated[
     list[str],
     typer.Argument(metavar="HOST...", help="`127.0.0.1:8030`, `10.1.2.0/24:443`, `wiki.corp=10.1.2.3`, `localhost:*`."),
 ]
-Json = Annotated[bool, typer.Option("--json", help="One JSON object.")]
 
 
-@hosts_app.command("allow", cls=Command)
-def allow(ctx: typer.Context, hosts: Hosts, json: Json = False) -> None:
+@hosts_app.command("allow")
+def allow(hosts: Hosts, json: Json = False) -> None:
     """Let runs of this home reach these addresses, where their task and the operator's policy allow them, too.
 
     Without a port, a pattern is for 80 and 443. Holds at once, for sessions that are opened from now on.
 
-    Example: `replaywright hosts allow 127.0.0.1:8030`
+    Example: `replaywright admin hosts allow 127.0.0.1:8030`
     """
-    options_of(ctx).json = json
     home = load_settings().home
     for pattern in hosts:
         _refuse_own(home, pattern)
     _tell(change_grants(home, lambda grants: grants.allowed(tuple(hosts))).hosts, home, as_json=json)
 
 
-@hosts_app.command("revoke", cls=Command)
-def revoke(ctx: typer.Context, hosts: Hosts, json: Json = False) -> None:
+@hosts_app.command("revoke")
+def revoke(hosts: Hosts, json: Json = False) -> None:
     """Take grants back, for sessions that are opened from now on. The operator's policy is not changed.
 
-    Example: `replaywright hosts revoke 127.0.0.1:8030`
+    Example: `replaywright admin hosts revoke 127.0.0.1:8030`
     """
-    options_of(ctx).json = json
     home = load_settings().home
     _tell(change_grants(home, lambda grants: grants.revoked(tuple(hosts))).hosts, home, as_json=json)
 
 
-@hosts_app.command("list", cls=Command)
-def list_hosts(ctx: typer.Context, json: Json = False) -> None:
+@hosts_app.command("list")
+def list_hosts(json: Json = False) -> None:
     """List the addresses that are granted in this home.
 
-    Example: `replaywright hosts list`
+    Example: `replaywright admin hosts list`
     """
-    options_of(ctx).json = json
     home = load_settings().home
     _tell(read_grants(home).hosts, home, as_json=json)
 

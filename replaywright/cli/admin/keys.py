@@ -1,4 +1,4 @@
-"""`replaywright keys`: keys for signing and encrypting, and signing what was kept before there were any."""
+"""`replaywright admin keys`: keys for signing and encrypting, and signing what was kept before there were any."""
 
 import asyncio
 import re
@@ -10,29 +10,28 @@ import typer
 from cache.connection import open_redis
 from cache.signing_existing import Existing, Survey
 from replaywright.cli import output
-from replaywright.cli.app import Command, Exit, app, options_of
+from replaywright.cli.app import admin
+from replaywright.cli.command import Exit
+from replaywright.cli.options import Json, Yes
 from replaywright.cli.servers.store import some_redis
 from replaywright.domain.signing import Signer, written_key
 from replaywright.errors import InputInvalid
 from replaywright.settings import Settings, load_settings
 from replaywright.stack.keyring import artifact_keys_of, codec_keys_of, new_key, signer_of
 
-Json = Annotated[bool, typer.Option("--json", help="One JSON object.")]
 _Result = TypeVar("_Result")
 
 SHOWN = 20
 """Records that are named."""
 
-keys_app = typer.Typer(
-    help="Make keys that sign and encrypt, list which are in use, and sign what was kept before there were any.",
-    epilog="Example: `replaywright keys new`",
-    no_args_is_help=True,
-    rich_markup_mode="markdown",
+keys_app = admin.group(
+    "keys",
+    "Make keys that sign and encrypt, list which are in use, and sign what was kept before there were any.",
+    "replaywright admin keys new",
 )
-app.add_typer(keys_app, name="keys")
 
 
-@keys_app.command("new", cls=Command)
+@keys_app.command("new")
 def new(
     key_id: Annotated[str, typer.Option("--id", metavar="ID", help="Its name; a random one without it.")] = "",
 ) -> None:
@@ -41,20 +40,19 @@ def new(
     To exchange a key, put the new one in front of the old one everywhere, and take the old one away when nothing needs
     it any more.
 
-    Example: `export REPLAYWRIGHT_SIGNING_KEYS=$(replaywright keys new)`
+    Example: `export REPLAYWRIGHT_SIGNING_KEYS=$(replaywright admin keys new)`
     """
     if key_id and not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]{0,31}", key_id):
         raise InputInvalid(f"--id {key_id!r}: expected letters, digits, dot, _ and -, 32 at most")
     output.print_line_as_is(written_key(new_key(key_id)))
 
 
-@keys_app.command("list", cls=Command)
-def list_keys(ctx: typer.Context, json: Json = False) -> None:
+@keys_app.command("list")
+def list_keys(json: Json = False) -> None:
     """Show the ids of the keys in use, the one that signs or encrypts first; never the keys.
 
-    Example: `replaywright keys list`
+    Example: `replaywright admin keys list`
     """
-    options_of(ctx).json = json
     settings = load_settings()
     found = {
         "signing": list(signer_of(settings).key_ids),
@@ -69,20 +67,18 @@ def list_keys(ctx: typer.Context, json: Json = False) -> None:
         output.print_line_as_is(f"{purpose:<10}{', '.join(ids) or nothing[purpose]}")
 
 
-@keys_app.command("sign-existing", cls=Command)
+@keys_app.command("sign-existing")
 def sign_existing(
-    ctx: typer.Context,
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
-    json: Annotated[bool, typer.Option("--json", help="One JSON object; without --yes nothing is signed.")] = False,
+    yes: Yes = False,
+    json: Json = False,
 ) -> None:
     """Sign what is in the store without a signature, or with a key that is no longer the first.
 
     Look at what it lists first: with its signature, runs will act on it. What is signed with an unknown key, or was
     altered, stays refused.
 
-    Example: `replaywright keys sign-existing`
+    Example: `replaywright admin keys sign-existing`
     """
-    options_of(ctx).json = json
     settings = load_settings()
     signer = signer_of(settings)
     if signer.is_unsigned:

@@ -1,4 +1,4 @@
-"""`replaywright overrides`: rules that clear the way on pages, and that overrule the model's pick."""
+"""`replaywright admin overrides`: rules that clear the way on pages, and that overrule the model's pick."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -10,7 +10,8 @@ import typer
 from cache.connection import open_redis
 from cache.overrides import RedisOverrides
 from replaywright.cli import output
-from replaywright.cli.app import Command, app, options_of
+from replaywright.cli.app import admin
+from replaywright.cli.options import Json, Site
 from replaywright.cli.servers.store import some_redis
 from replaywright.domain.overrides import OverrideRule, is_for
 from replaywright.domain.runs import step_title
@@ -19,29 +20,25 @@ from replaywright.overrides import read_rules, rules_in, shipped_rules
 from replaywright.settings import Settings, load_settings
 from replaywright.stack.keyring import signer_of
 
-overrides_app = typer.Typer(
-    help="Rules that clear the way on pages (banners, drawers, pop-ups) or prefer one element to the model's pick.",
-    epilog="Example: `replaywright overrides list`",
-    no_args_is_help=True,
-    rich_markup_mode="markdown",
+overrides_app = admin.group(
+    "overrides",
+    "Rules that clear the way on pages (banners, drawers, pop-ups) or prefer one element to the model's pick.",
+    "replaywright admin overrides list",
 )
-app.add_typer(overrides_app, name="overrides")
 
 File = Annotated[str, typer.Argument(metavar="FILE", help="YAML file with `rules`; `-` is standard input.")]
 
 
-@overrides_app.command("list", cls=Command)
+@overrides_app.command("list")
 def list_rules(
-    ctx: typer.Context,
-    site: Annotated[str, typer.Option("--site", metavar="HOST", help="Only rules for this host.")] = "",
-    json: Annotated[bool, typer.Option("--json", help="One JSON object.")] = False,
+    site: Site = "",
+    json: Json = False,
 ) -> None:
     """List the rules of all sources: shipped, in the folder, and this tenant's in Redis. Of two with one name, the
     later source counts.
 
-    Example: `replaywright overrides list --site www.shop.example`
+    Example: `replaywright admin overrides list --site www.shop.example`
     """
-    options_of(ctx).json = json
     settings = load_settings()
     sources = {
         "shipped": shipped_rules(),
@@ -72,11 +69,11 @@ def list_rules(
     output.print_table(rows)
 
 
-@overrides_app.command("check", cls=Command)
+@overrides_app.command("check")
 def check_rules(file: File) -> None:
     """Check a file of rules, and change nothing.
 
-    Example: `replaywright overrides check rules.yaml`
+    Example: `replaywright admin overrides check rules.yaml`
     """
     rules = read_rules(file)
     for rule in rules:
@@ -84,22 +81,22 @@ def check_rules(file: File) -> None:
     output.print_line(f"{output.count(len(rules), 'rule')}, nothing wrong", style="green")
 
 
-@overrides_app.command("add", cls=Command)
+@overrides_app.command("add")
 def add_rules(file: File) -> None:
     """Add the rules of a file to this tenant's, in place of those of the same names. Workers know them within a minute.
 
-    Example: `replaywright overrides add rules.yaml`
+    Example: `replaywright admin overrides add rules.yaml`
     """
     rules = read_rules(file)
     asyncio.run(_put(rules))
     output.print_line(f"{output.count(len(rules), 'rule')} added", style="green")
 
 
-@overrides_app.command("remove", cls=Command)
+@overrides_app.command("remove")
 def remove_rule(name: Annotated[str, typer.Argument(metavar="NAME", help="Name of the rule.")]) -> None:
     """Remove one of this tenant's rules. To switch a shipped one off, add a rule of its name with `at_most: 0`.
 
-    Example: `replaywright overrides remove close-drawer`
+    Example: `replaywright admin overrides remove close-drawer`
     """
     asyncio.run(_remove(name))
     output.print_line(f"{name} removed", style="green")

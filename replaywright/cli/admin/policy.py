@@ -1,4 +1,4 @@
-"""`replaywright policy`: what runs may reach and do, and what a task would do against it. Needs no stack."""
+"""`replaywright admin policy`: what runs may reach and do, and what a task would do against it. Needs no stack."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -8,7 +8,10 @@ import typer
 from rich.text import Text
 
 from replaywright.cli import output
-from replaywright.cli.app import Command, Exit, app, options_of
+from replaywright.cli.app import admin
+from replaywright.cli.command import Exit
+from replaywright.cli.completion import tasks
+from replaywright.cli.options import Json, ValueOptions
 from replaywright.cli.tasks import taskfile
 from replaywright.domain.actions import Effect, effect_of
 from replaywright.domain.effective import Effective, before_start, effective, judged
@@ -23,26 +26,20 @@ from replaywright.grants import granted_hosts
 from replaywright.policy_files import SETTING, operators_policy, read_policy
 from replaywright.settings import load_settings
 
-policy_app = typer.Typer(
-    help="What runs may reach and do: the operator's file (`REPLAYWRIGHT_POLICY`) and what tasks ask for.",
-    epilog="Example: `replaywright policy check demo/send_mail.yaml`",
-    no_args_is_help=True,
-    rich_markup_mode="markdown",
+policy_app = admin.group(
+    "policy",
+    "What runs may reach and do: the operator's file (`REPLAYWRIGHT_POLICY`) and what tasks ask for.",
+    "replaywright admin policy check demo/send_mail.yaml",
 )
-app.add_typer(policy_app, name="policy")
 
-TaskFile = Annotated[str, typer.Argument(metavar="TASK", help="Task file, YAML or JSON; `-` is standard input.")]
+TaskFile = Annotated[
+    str,
+    typer.Argument(metavar="TASK", help="Task file, YAML or JSON; `-` is standard input.", autocompletion=tasks),
+]
 PolicyFile = Annotated[
     str | None,
     typer.Option("--policy", metavar="FILE", help="The operator's policy. (default: `REPLAYWRIGHT_POLICY`)"),
 ]
-Param = Annotated[
-    list[str] | None, typer.Option("--param", "-p", metavar="NAME=VALUE", help="A parameter's value; repeatable.")
-]
-Params = Annotated[
-    str | None, typer.Option("--params", metavar="FILE", help="YAML or JSON file with values; --param wins.")
-]
-Json = Annotated[bool, typer.Option("--json", help="One JSON object.")]
 
 
 @dataclass(frozen=True)
@@ -71,13 +68,12 @@ class _Found:
         return any(refusal is not None for refusal in refusals)
 
 
-@policy_app.command("check", cls=Command)
-def check(  # noqa: PLR0917 - a command line
-    ctx: typer.Context,
+@policy_app.command("check")
+def check(
+    *,
     task: TaskFile,
     policy: PolicyFile = None,
-    param: Param = None,
-    params: Params = None,
+    given: ValueOptions,
     json: Json = False,
 ) -> None:
     """Show what a task would do, and which rule blocks what of it. Nothing is opened and nothing is done.
@@ -87,11 +83,10 @@ def check(  # noqa: PLR0917 - a command line
 
     Exit status: 0 allowed, 2 bad input, 5 blocked.
 
-    Example: `replaywright policy check demo/send_mail.yaml --policy policy.yaml -p base_url=http://127.0.0.1:8025`
+    Example: `replaywright admin policy check demo/send_mail.yaml --policy policy.yaml -p base_url=http://127.0.0.1:8025`
     """
-    options_of(ctx).json = json
     wanted = taskfile.read_task(task)
-    values = _known_values(wanted, taskfile.read_parameters(param or [], params))
+    values = _known_values(wanted, taskfile.read_parameters(given.param or [], given.params))
     holds = effective(operator_of(policy), wanted.policy)
     found = _found(holds, wanted, values)
     status = Exit.BLOCKED if found.blocks else Exit.DONE
@@ -102,20 +97,19 @@ def check(  # noqa: PLR0917 - a command line
     raise typer.Exit(status)
 
 
-@policy_app.command("show", cls=Command)
+@policy_app.command("show")
 def show(
-    ctx: typer.Context,
     task: Annotated[
-        str | None, typer.Argument(metavar="TASK", help="Show what both this task and the operator allow.")
+        str | None,
+        typer.Argument(metavar="TASK", help="Show what both this task and the operator allow.", autocompletion=tasks),
     ] = None,
     policy: PolicyFile = None,
     json: Json = False,
 ) -> None:
     """Show the policy: the operator's file, and beside it what a task says of itself.
 
-    Example: `replaywright policy show demo/send_mail.yaml`
+    Example: `replaywright admin policy show demo/send_mail.yaml`
     """
-    options_of(ctx).json = json
     wishes = None if task is None else taskfile.read_task(task).policy
     holds = effective(operator_of(policy), wishes)
     told = {who: rules.model_dump(mode="json", exclude_defaults=True) for who, rules in holds.authors}
@@ -143,7 +137,7 @@ def operator_of(path: str | None) -> Policy | None:
 
 
 def _known_values(task: Task, given: Mapping[str, str]) -> dict[str, str]:
-    """Values that are given or usual; others are left open.
+    """ValueOptions that are given or usual; others are left open.
 
     Raises:
         InputInvalid: unknown name, or a value that is not of the declared type.

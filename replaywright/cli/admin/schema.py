@@ -1,4 +1,4 @@
-"""`replaywright schema`: the JSON schemas of what people write, for editors, and of what programs send and get."""
+"""`replaywright admin schema`: JSON schemas of what people write, for editors, and of what programs send and get."""
 
 import ast
 import inspect
@@ -12,7 +12,7 @@ import typer
 from pydantic import BaseModel
 
 from replaywright.cli import output
-from replaywright.cli.app import Command, app
+from replaywright.cli.app import admin
 from replaywright.domain.base import Authored, Record
 from replaywright.domain.policy import Policy
 from replaywright.domain.runs import Progress, RunInput, RunResult
@@ -28,7 +28,7 @@ _NOT_FOR_CALLERS = ("state", "resume")
 """Fields of a run's input that `replaywright resume` and the run itself fill in."""
 
 
-@app.command(cls=Command)
+@admin.command()
 def schema(
     *,
     skills: Annotated[bool, typer.Option("--skills", help="Of files of skills, as of `skills export`.")] = False,
@@ -45,9 +45,9 @@ def schema(
     line of a task: `# yaml-language-server: $schema=task.schema.json`. Programs in other languages can be given types
     by it: see docs/reference/contracts.md.
 
-    Example: `replaywright schema > task.schema.json`
+    Example: `replaywright admin schema > task.schema.json`
 
-    Example: `replaywright schema --run-input > run-input.schema.json`
+    Example: `replaywright admin schema --run-input > run-input.schema.json`
     """
     wanted = {
         "--skills": (skills, skills_schema),

@@ -1,4 +1,4 @@
-"""`replaywright secrets`: list and check the secrets that are configured here, and bind them to hosts."""
+"""`replaywright admin secrets`: list and check the secrets that are configured here, and bind them to hosts."""
 
 import os
 from pathlib import Path
@@ -7,54 +7,50 @@ from typing import Annotated, Any
 import typer
 
 from replaywright.cli import output
-from replaywright.cli.app import Command, Exit, app, options_of
+from replaywright.cli.app import admin
+from replaywright.cli.command import Exit
+from replaywright.cli.options import Json
 from replaywright.errors import InputInvalid, SecretMissing
 from replaywright.grants import change_grants, grants_file, read_grants
 from replaywright.settings import load_settings
 from replaywright.vault.environment import EnvironmentSecrets
 
-secrets_app = typer.Typer(
-    help="List secrets, and bind them to the hosts whose pages may get them. No command shows a value.",
-    epilog="Example: `replaywright secrets check`",
-    no_args_is_help=True,
-    rich_markup_mode="markdown",
+secrets_app = admin.group(
+    "secrets",
+    "List secrets, and bind them to the hosts whose pages may get them. No command shows a value.",
+    "replaywright admin secrets check",
 )
-app.add_typer(secrets_app, name="secrets")
 
 _FAULTS = "fault"
 
 
-@secrets_app.command("list", cls=Command)
+@secrets_app.command("list")
 def list_secrets(
-    ctx: typer.Context,
-    json: Annotated[bool, typer.Option("--json", help="One JSON object.")] = False,
+    json: Json = False,
 ) -> None:
     """List the secrets: name, source, and the domains that they are bound to. Nothing is read or run.
 
     A worker sees those of its own environment, which may be others.
 
-    Example: `replaywright secrets list`
+    Example: `replaywright admin secrets list`
     """
-    options_of(ctx).json = json
     home = load_settings().home
     secrets = EnvironmentSecrets(os.environ, home)
     names = sorted({*secrets.names, *read_grants(home).secrets})
     _show([_told(secrets, name) for name in names], as_json=json)
 
 
-@secrets_app.command("check", cls=Command)
+@secrets_app.command("check")
 def check_secrets(
-    ctx: typer.Context,
     names: Annotated[list[str] | None, typer.Argument(metavar="[NAME]...", help="Only these; else all.")] = None,
-    json: Annotated[bool, typer.Option("--json", help="One JSON object.")] = False,
+    json: Json = False,
 ) -> None:
     """Read every secret from its source, and say whether it has a value, or why not. Commands are run.
 
     Exit status 2 when one has none, or is bound to something that is no domain.
 
-    Example: `replaywright secrets check PASSWORD`
+    Example: `replaywright admin secrets check PASSWORD`
     """
-    options_of(ctx).json = json
     secrets = EnvironmentSecrets(os.environ, load_settings().home)
     if not names and not secrets.names:
         raise InputInvalid("no secret is configured here: set REPLAYWRIGHT_SECRET_NAME, or the same with _FILE")
@@ -63,9 +59,8 @@ def check_secrets(
     raise typer.Exit(Exit.BAD_INPUT if any(one[_FAULTS] for one in told) else Exit.DONE)
 
 
-@secrets_app.command("bind", cls=Command)
+@secrets_app.command("bind")
 def bind_secret(
-    ctx: typer.Context,
     name: Annotated[str, typer.Argument(metavar="NAME", help="The secret, as tasks name it.")],
     hosts: Annotated[
         list[str],
@@ -73,32 +68,29 @@ def bind_secret(
             metavar="HOST...", help="`shop.example`, `*.shop.example`, with `:port`; `http://host` also without TLS."
         ),
     ],
-    json: Annotated[bool, typer.Option("--json", help="One JSON object.")] = False,
+    json: Json = False,
 ) -> None:
     """Let pages of these hosts get the secret, beside those that it is bound to already.
 
     Workers of this home see it at once. A secret that is bound to no host is not entered anywhere.
 
-    Example: `replaywright secrets bind PASSWORD shop.example`
+    Example: `replaywright admin secrets bind PASSWORD shop.example`
     """
-    options_of(ctx).json = json
     home = load_settings().home
     bound = change_grants(home, lambda grants: grants.bound(name, tuple(hosts))).secrets
     _tell_binding(name, bound.get(name, ()), grants_file(home), as_json=json)
 
 
-@secrets_app.command("unbind", cls=Command)
+@secrets_app.command("unbind")
 def unbind_secret(
-    ctx: typer.Context,
     name: Annotated[str, typer.Argument(metavar="NAME", help="The secret, as tasks name it.")],
     hosts: Annotated[list[str] | None, typer.Argument(metavar="[HOST]...", help="Only from these; else all.")] = None,
-    json: Annotated[bool, typer.Option("--json", help="One JSON object.")] = False,
+    json: Json = False,
 ) -> None:
     """Take bindings of a secret back. What its variable `..._DOMAINS` says is not changed.
 
-    Example: `replaywright secrets unbind PASSWORD shop.example`
+    Example: `replaywright admin secrets unbind PASSWORD shop.example`
     """
-    options_of(ctx).json = json
     home = load_settings().home
     bound = change_grants(home, lambda grants: grants.unbound(name, tuple(hosts or ()))).secrets
     _tell_binding(name, bound.get(name, ()), grants_file(home), as_json=json)
@@ -124,7 +116,7 @@ def _told(secrets: EnvironmentSecrets, name: str) -> dict[str, Any]:
         sites = secrets.domains(name)
         told["domains"] = [str(site) for site in sites]
         if not sites:
-            faults.append(f"bound to no host: `replaywright secrets bind {name} HOST`")
+            faults.append(f"bound to no host: `replaywright admin secrets bind {name} HOST`")
     except SecretMissing as exc:
         faults.append(str(exc))
     return told | {_FAULTS: "; ".join(faults)}

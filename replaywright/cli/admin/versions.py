@@ -1,54 +1,38 @@
-"""`replaywright versions`: which version of the workers gets new runs, and which is still needed by runs under way."""
+"""`replaywright admin versions`: which version gets new runs, and which is still needed by runs under way."""
 
 import asyncio
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
-from typer.core import TyperGroup
 
 from replaywright.cli import output
-from replaywright.cli.app import Command, app, options_of
+from replaywright.cli.app import admin
+from replaywright.cli.options import Json
 from replaywright.cli.servers.connect import place, require_somewhere, temporal_errors
 from replaywright.settings import Settings, load_settings
 from replaywright.stack.versions import Version, VersionState, promote, versions_of
 
-
-class ListedByDefault(TyperGroup):
-    """A group that lists when no command of it is named."""
-
-    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """`versions` and `versions --json` are `versions list` and `versions list --json`."""
-        is_named = bool(args) and (args[0] in self.commands or args[0] in ctx.help_option_names)
-        return super().parse_args(ctx, args if is_named else ["list", *args])
-
-
-versions_app = typer.Typer(
-    cls=ListedByDefault,
-    help="List the versions of the workers, and say which one gets new runs. Runs end on the version they began with.",
-    epilog="Without a command: `replaywright versions list`",
-    rich_markup_mode="markdown",
+versions_app = admin.group(
+    "versions",
+    "List the versions of the workers, and say which one gets new runs. Runs end on the version they began with.",
+    "replaywright admin versions list",
 )
-app.add_typer(versions_app, name="versions")
-
-Json = Annotated[bool, typer.Option("--json", help="One JSON object.")]
 
 
-@versions_app.command("list", cls=Command)
-def list_versions(ctx: typer.Context, json: Json = False) -> None:
+@versions_app.command("list")
+def list_versions(json: Json = False) -> None:
     """List the versions: which gets new runs, how many of its runs are under way, how many workers it has.
 
     The workers of a drained version may be stopped; Temporal looks every few minutes whether one is.
 
-    Example: `replaywright versions`
+    Example: `replaywright admin versions list`
     """
-    options_of(ctx).json = json
     settings = load_settings()
     _show(settings, asyncio.run(_versions(settings)), json=json)
 
 
-@versions_app.command("promote", cls=Command)
+@versions_app.command("promote")
 def promote_version(
-    ctx: typer.Context,
     build: Annotated[
         str, typer.Argument(metavar="BUILD", help="Its `REPLAYWRIGHT_BUILD_ID`, or `unversioned` for workers without.")
     ],
@@ -62,9 +46,8 @@ def promote_version(
 
     With `--ramp` the version before it keeps the rest of the new runs. To roll back, promote the version before.
 
-    Example: `replaywright versions promote 4f1c2ab --ramp 10`, then `replaywright versions promote 4f1c2ab`
+    Example: `replaywright admin versions promote 4f1c2ab --ramp 10`, then `replaywright admin versions promote 4f1c2ab`
     """
-    options_of(ctx).json = json
     settings = load_settings()
     _show(settings, asyncio.run(_versions(settings, promoted=build, ramp_percent=ramp)), json=json)
 

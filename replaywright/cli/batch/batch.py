@@ -8,10 +8,9 @@ from typing import Annotated, Any
 
 import typer
 from rich.console import Console
-from typer.core import TyperGroup
 
 from replaywright.cli import output
-from replaywright.cli.app import Command, Exit, app, options_of
+from replaywright.cli.app import app
 from replaywright.cli.batch.batch_follow import counts_said, end_said, followed, progress_of
 from replaywright.cli.batch.batch_place import (
     BatchStore,
@@ -27,11 +26,16 @@ from replaywright.cli.batch.batch_place import (
 from replaywright.cli.batch.batch_retry import Chosen, Picked, chosen
 from replaywright.cli.check.check import require_writable
 from replaywright.cli.check.check_input import is_file
+from replaywright.cli.command import Exit
+from replaywright.cli.completion import tasks, tasks_or_skills
 from replaywright.cli.evidence.trace import write_whole
+from replaywright.cli.groups import DefaultCommand
+from replaywright.cli.options import Json, Limit, NewId, ValueOptions, Why
 from replaywright.cli.people.updates import who_asks
+from replaywright.cli.runs.finding import memo_of
+from replaywright.cli.runs.options import RunOptions
 from replaywright.cli.runs.run import checked_id
-from replaywright.cli.runs.runs import memo_of, tell
-from replaywright.cli.runs.starting import Order, prepared, refuse_what_is_blocked
+from replaywright.cli.runs.starting import Order, Prepared, prepared, refuse_what_is_blocked
 from replaywright.cli.servers.connect import Place, place, redis_url_of, require_somewhere, working_place
 from replaywright.cli.skills.skill_run import runnable
 from replaywright.cli.skills.skill_store import knowledge_base_at
@@ -55,55 +59,63 @@ from replaywright.settings import Settings, load_settings
 from replaywright.yaml_files import read_bytes
 
 _REPEATED_SHOWN = 3
-_BEGIN = "start"
 
 
-class _Batches(TyperGroup):
-    """Takes `batch SKILL` for `batch start SKILL`."""
-
-    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """What is no command's name is what to begin."""
-        if args and args[0] not in self.commands and args[0] not in ("-h", "--help"):
-            args = [_BEGIN, *args]
-        return super().parse_args(ctx, args)
-
-
-batch_app = typer.Typer(
-    cls=_Batches,
-    help="Run a skill or task once for each row of a file: begin, go on, try failed rows again, results.",
-    epilog="Example: `replaywright batch send-mail --csv rows.csv --out results.csv`",
-    no_args_is_help=True,
-    rich_markup_mode="markdown",
+batch_app = app.group(
+    "batch",
+    "Run a skill or task once for each row of a file: begin, go on, try failed rows again, results.",
+    "replaywright batch send-mail --csv rows.csv --out results.csv",
+    cls=DefaultCommand,
 )
-app.add_typer(batch_app, name="batch")
 
 BatchId = Annotated[
     str,
     typer.Argument(metavar="BATCH", help="Id of the batch, an end or beginning of it that is unique, or `latest`."),
 ]
-Parallel = Annotated[
-    int | None,
-    typer.Option(
-        "--parallel",
-        metavar="N",
-        min=1,
-        max=MOST_PARALLEL,
-        help=f"Rows under way at the same time. (default: {DEFAULT_PARALLEL})",
-    ),
-]
-MaxFailures = Annotated[
-    int | None,
-    typer.Option("--max-failures", metavar="N", min=1, help="Begin no further row after so many that came to nothing."),
-]
-Out = Annotated[
-    Path | None, typer.Option("--out", metavar="FILE", help="Write the results there: CSV, or JSON lines for `.jsonl`.")
-]
-JsonLines = Annotated[bool, typer.Option("--jsonl", help="Results as JSON lines, whatever the file is called.")]
-Detach = Annotated[bool, typer.Option("--detach", help="Begin, and return at once.")]
-Wait = Annotated[bool, typer.Option("--wait", help="Wait on when only rows are left that wait for a person.")]
-Json = Annotated[bool, typer.Option("--json", help="One JSON object on standard output, the rest on standard error.")]
 
-OneObject = Annotated[bool, typer.Option("--json", help="One JSON object.")]
+
+@dataclass(frozen=True)
+class PaceOptions:
+    """Options that say how many rows are under way, and when no further one is begun."""
+
+    parallel: Annotated[
+        int | None,
+        typer.Option(
+            "--parallel",
+            metavar="N",
+            min=1,
+            max=MOST_PARALLEL,
+            help=f"Rows under way at the same time. (default: {DEFAULT_PARALLEL}, of a batch that goes on as before)",
+        ),
+    ] = None
+    max_failures: Annotated[
+        int | None,
+        typer.Option(
+            "--max-failures", metavar="N", min=1, help="Begin no further row after so many that came to nothing."
+        ),
+    ] = None
+
+
+@dataclass(frozen=True)
+class ResultOptions:
+    """Options that say where the results go."""
+
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", metavar="FILE", help="Write the results there: CSV, or JSON lines for `.jsonl`."),
+    ] = None
+    jsonl: Annotated[bool, typer.Option("--jsonl", help="Results as JSON lines, whatever the file is called.")] = False
+
+
+@dataclass(frozen=True)
+class WatchOptions:
+    """Options that say how long a command stays with the batch."""
+
+    detach: Annotated[bool, typer.Option("--detach", help="Begin, and return at once.")] = False
+    wait: Annotated[bool, typer.Option("--wait", help="Wait on when only rows are left that wait for a person.")] = (
+        False
+    )
+    json: Json = False
 
 
 @dataclass(frozen=True)
@@ -111,66 +123,50 @@ class _Asked:
     """What the caller wants of the command that begins or goes on with a batch."""
 
     settings: Settings
-    out: Path | None
-    jsonl: bool
-    detach: bool
-    wait: bool
-    json: bool
+    results: ResultOptions
+    watching: WatchOptions
 
     @property
     def console(self) -> Console:
         """Where progress goes."""
-        return output.standard_error() if self.json else output.standard_output()
+        return output.for_people(json=self.watching.json)
 
     def tell(self, text: str) -> None:
         """Say what takes long."""
         output.print_line(text, style="dim", console=self.console)
 
 
-def _asked(ctx: typer.Context, *, out: Path | None, jsonl: bool, detach: bool, wait: bool, json: bool) -> _Asked:
-    options_of(ctx).json = json
-    require_writable("--out", out, is_folder=False)
+def _asked(results: ResultOptions, watching: WatchOptions) -> _Asked:
+    """Check what can be checked before anything is begun."""
+    require_writable("--out", results.out, is_folder=False)
     settings = load_settings()
-    if detach:
+    if watching.detach:
         require_somewhere(settings)
-        if out is not None:
+        if results.out is not None:
             raise InputInvalid("--detach and --out: the results come later; `replaywright batch results` writes them")
-    return _Asked(settings, out, jsonl, detach, wait, json)
+    return _Asked(settings, results, watching)
 
 
 Begin = Callable[[Place, BatchStore], Awaitable[str]]
 """Begins a batch, or finds one, and returns its id."""
 
 
-@batch_app.command(_BEGIN, cls=Command)
+@batch_app.command("start")
 def start(
-    ctx: typer.Context,
     *,
-    what: Annotated[str, typer.Argument(metavar="SKILL|FILE", help="Name of a skill, or a task file.")],
+    what: Annotated[
+        str,
+        typer.Argument(metavar="SKILL|FILE", help="Name of a skill, or a task file.", autocompletion=tasks_or_skills),
+    ],
     csv: Annotated[
         str, typer.Option("--csv", metavar="FILE", help="The rows: a header with parameters' names; `-`: from stdin.")
     ],
-    parallel: Parallel = None,
-    max_failures: MaxFailures = None,
-    out: Out = None,
-    jsonl: JsonLines = False,
-    param: Annotated[
-        list[str] | None,
-        typer.Option("--param", "-p", metavar="NAME=VALUE", help="A value for every row; repeatable."),
-    ] = None,
-    params: Annotated[
-        str | None, typer.Option("--params", metavar="FILE", help="YAML or JSON file with such values; --param wins.")
-    ] = None,
-    mode: Annotated[
-        Mode | None, typer.Option(help="As for `run`. (default: `replay` for a skill, `auto` for a task file)")
-    ] = None,
-    heal: Annotated[Heal, typer.Option(help="As for `run`.")] = Heal.AUTO,
-    batch_id: Annotated[
-        str | None, typer.Option("--id", metavar="ID", help="Name the batch; a name serves once.")
-    ] = None,
-    detach: Detach = False,
-    wait: Wait = False,
-    json: Json = False,
+    pace: PaceOptions,
+    results: ResultOptions,
+    given: ValueOptions,
+    manner: RunOptions,
+    batch_id: NewId = None,
+    watching: WatchOptions,
 ) -> None:
     """Begin a batch, and show it to its end; `replaywright batch SKILL` is short for it. Each row is done once.
 
@@ -179,63 +175,68 @@ def start(
 
     Exit status: 0 every row done, 1 one was not, 2 bad input, 4 what is left waits for a person, 130 left with Ctrl-C.
 
-    Example: `replaywright batch send-mail --csv rows.csv --parallel 8 --max-failures 20 --out results.csv`
+    Example: `replaywright batch start send-mail --csv rows.csv --parallel 8 --max-failures 20 --out results.csv`
     """
-    asked = _asked(ctx, out=out, jsonl=jsonl, detach=detach, wait=wait, json=json)
+    asked = _asked(results, watching)
     data = read_bytes(csv, f"--csv {csv!r}", ROWS_LIMIT)
-    common = taskfile.read_parameters(param or [], params)
+    common = taskfile.read_parameters(given.param or [], given.params)
     wanted_id = checked_id(batch_id)
-    task = taskfile.read_task(what) if is_file(what) else None
+    from_file = taskfile.read_task(what) if is_file(what) else None
     source = "standard input" if csv == "-" else csv
-    rows = None if task is None else read_rows(data, source, task, common)
+    if from_file is not None:
+        read_rows(data, source, from_file, common)  # what is wrong with them is told before a stack is started
 
     async def begin(here: Place, store: BatchStore) -> str:
-        if task is None:
-            found, skill = await _skill(here, what, asked)
-            read = read_rows(data, source, found, common)
-        else:
-            found, skill, read = task, None, rows or []
-        order = Order(
-            found, read[0].values, "", mode or (Mode.AUTO if skill is None else Mode.REPLAY), heal, skill=skill
-        )
+        task, skill = (from_file, None) if from_file is not None else await _skill(here, what, asked)
+        rows = read_rows(data, source, task, common)
+        order = _order(task, skill, rows[0].values, manner)
         told = await prepared(here, order)
-        sited = _with_sites(found, read, here.settings)
-        _tell_repeated(read, asked)
+        sited = _with_sites(task, rows, here.settings)
+        _tell_repeated(rows, asked)
         if here.how != "configured":
-            taskfile.require_secrets(found, read[0].values, here.settings.home)
-        batch = wanted_id or _new_id(found, read[0])
-        given = BatchInput(
-            run=told.input.model_copy(update={"values": {}}),
-            index=await store.put(sited),
-            total=len(sited),
-            parallel=parallel or DEFAULT_PARALLEL,
-            max_failures=max_failures or 0,
-            first_alone=order.mode is Mode.AUTO,
-            source=source,
-            summary=told.summary,
-            details=told.details,
-            memo=told.memo,
-            attributes={pair.key.name: pair.value for pair in told.attributes.search_attributes},
-        )
-        await start_batch(here, batch, given, again=False)
+            taskfile.require_secrets(task, rows[0].values, here.settings.home)
+        batch = wanted_id or _new_id(task, rows[0])
+        whole = await _whole(store, told, order, sited, source, pace=pace)
+        await start_batch(here, batch, whole, again=False)
         return batch
 
     raise typer.Exit(asyncio.run(_carry_out(asked, begin)))
 
 
-@batch_app.command("resume", cls=Command)
-def resume(
-    ctx: typer.Context,
-    *,
-    batch: BatchId,
-    parallel: Parallel = None,
-    max_failures: MaxFailures = None,
-    out: Out = None,
-    jsonl: JsonLines = False,
-    detach: Detach = False,
-    wait: Wait = False,
-    json: Json = False,
-) -> None:
+async def _whole(
+    store: BatchStore, told: Prepared, order: Order, rows: list[Row], source: str, *, pace: PaceOptions
+) -> BatchInput:
+    """The batch over all rows of the file, which are kept in the store."""
+    return BatchInput(
+        run=told.input.model_copy(update={"values": {}}),
+        index=await store.put(rows),
+        total=len(rows),
+        parallel=pace.parallel or DEFAULT_PARALLEL,
+        max_failures=pace.max_failures or 0,
+        first_alone=order.mode is Mode.AUTO,
+        source=source,
+        summary=told.summary,
+        details=told.details,
+        memo=told.memo,
+        attributes={pair.key.name: pair.value for pair in told.attributes.search_attributes},
+    )
+
+
+def _order(task: Task, skill: SkillRef | None, values: dict[str, str], manner: RunOptions) -> Order:
+    return Order(
+        task,
+        values,
+        "",
+        manner.mode or (Mode.AUTO if skill is None else Mode.REPLAY),
+        manner.heal or Heal.AUTO,
+        on_failure=manner.on_failure,
+        skill=skill,
+        pictures=manner.pictures,
+    )
+
+
+@batch_app.command("resume")
+def resume(*, batch: BatchId, pace: PaceOptions, results: ResultOptions, watching: WatchOptions) -> None:
     """Go on with a batch: watch one that is under way, or begin the rows that one has left that was stopped.
 
     Rows that have ended stay as they are, however they ended; `replaywright batch retry` is for those that failed.
@@ -244,12 +245,12 @@ def resume(
 
     Example: `replaywright batch resume latest`
     """
-    asked = _asked(ctx, out=out, jsonl=jsonl, detach=detach, wait=wait, json=json)
+    asked = _asked(results, watching)
 
     async def begin(here: Place, store: BatchStore) -> str:
         found = await find_batch(here, batch)
         if is_under_way(found):
-            if parallel or max_failures:
+            if pace.parallel or pace.max_failures:
                 raise InputInvalid(
                     f"{found.id} is under way: --parallel and --max-failures are for one that was stopped; "
                     f"`replaywright batch cancel {found.id}` stops it"
@@ -262,8 +263,8 @@ def resume(
                 "index": before.of_file,
                 "whole": "",
                 "total": index.rows,
-                "parallel": parallel or before.parallel,
-                "max_failures": max_failures or 0,
+                "parallel": pace.parallel or before.parallel,
+                "max_failures": pace.max_failures or 0,
                 "state": BatchState(),
             }
         )
@@ -273,9 +274,8 @@ def resume(
     raise typer.Exit(asyncio.run(_carry_out(asked, begin)))
 
 
-@batch_app.command("retry", cls=Command)
+@batch_app.command("retry")
 def retry(
-    ctx: typer.Context,
     *,
     batch: BatchId,
     row: Annotated[
@@ -283,17 +283,13 @@ def retry(
         typer.Option("--row", metavar="N", min=1, help="Only this row, also when it is in doubt; repeatable."),
     ] = None,
     task: Annotated[
-        str | None, typer.Option("--task", metavar="FILE", help="The mended task; else that of the batch.")
+        str | None,
+        typer.Option("--task", metavar="FILE", help="The mended task; else that of the batch.", autocompletion=tasks),
     ] = None,
-    mode: Annotated[Mode | None, typer.Option(help="As for `run`; else that of the batch.")] = None,
-    heal: Annotated[Heal | None, typer.Option(help="As for `run`; else that of the batch.")] = None,
-    parallel: Parallel = None,
-    max_failures: MaxFailures = None,
-    out: Out = None,
-    jsonl: JsonLines = False,
-    detach: Detach = False,
-    wait: Wait = False,
-    json: Json = False,
+    manner: RunOptions,
+    pace: PaceOptions,
+    results: ResultOptions,
+    watching: WatchOptions,
 ) -> None:
     """Try the rows again that came to nothing: each goes on where it stopped, and what it has done is not done again.
 
@@ -305,9 +301,9 @@ def retry(
 
     Example: `replaywright batch retry latest --mode auto`
     """
-    asked = _asked(ctx, out=out, jsonl=jsonl, detach=detach, wait=wait, json=json)
+    asked = _asked(results, watching)
     mended = None if task is None else taskfile.read_task(task)
-    wish = Chosen(frozenset(row or []), mended, mode, heal, who_asks())
+    wish = Chosen(frozenset(row or []), mended, manner, who_asks())
 
     async def begin(here: Place, store: BatchStore) -> str:
         found = await find_batch(here, batch)
@@ -321,18 +317,14 @@ def retry(
         _tell_picked(picked, asked)
         if not picked.rows:
             raise InputInvalid(f"{found.id}: there is no row to try again; `replaywright batch show {found.id}`")
-        run = before.run.model_copy(update={"skill": None, "relearns": False})
-        told: dict[str, Any] = {
-            name: value for name, value in (("task", mended), ("mode", mode), ("heal", heal)) if value
-        }
         given = before.model_copy(
             update={
-                "run": run.model_copy(update=told),
+                "run": before.run.model_copy(update=_changes(mended, manner)),
                 "index": await store.put(picked.rows),
                 "whole": before.of_file,
                 "total": len(picked.rows),
-                "parallel": parallel or before.parallel,
-                "max_failures": max_failures or 0,
+                "parallel": pace.parallel or before.parallel,
+                "max_failures": pace.max_failures or 0,
                 "first_alone": False,
                 "state": BatchState(),
             }
@@ -343,14 +335,26 @@ def retry(
     raise typer.Exit(asyncio.run(_carry_out(asked, begin)))
 
 
-@batch_app.command("cancel", cls=Command)
+def _changes(mended: Task | None, manner: RunOptions) -> dict[str, Any]:
+    """What is different for the rows that are tried again; none of them is a run of the skill any more."""
+    wanted = {
+        "task": mended,
+        "mode": manner.mode,
+        "heal": manner.heal,
+        "on_failure": None if manner.on_failure is None else manner.on_failure.value,
+        "pictures": manner.pictures,
+    }
+    return {"skill": None, "relearns": False} | {name: value for name, value in wanted.items() if value is not None}
+
+
+@batch_app.command("cancel")
 def cancel(
     *,
     batch: BatchId,
     abort: Annotated[
         bool, typer.Option("--abort", help="Cancel the rows under way, too; else these end by themselves.")
     ] = False,
-    why: Annotated[str, typer.Option(metavar="TEXT", help="The reason; kept with the batch.")] = "",
+    why: Why = "",
 ) -> None:
     """Stop a batch: no further row is begun, and those under way end by themselves, or with --abort are cancelled.
 
@@ -362,45 +366,33 @@ def cancel(
     asyncio.run(_cancel(batch, StopBatch(abort=abort, who=who_asks(), why=why)))
 
 
-@batch_app.command("results", cls=Command)
-def results(
-    batch: BatchId,
-    out: Out = None,
-    jsonl: JsonLines = False,
-) -> None:
+@batch_app.command("results")
+def results(*, batch: BatchId, results: ResultOptions) -> None:
     """Write what became of each row, in the order of the file; without --out to standard output.
 
     Works at any time: a row that was not begun or has not ended has the status `open`.
 
     Example: `replaywright batch results latest --out results.csv`
     """
-    require_writable("--out", out, is_folder=False)
-    asyncio.run(_results(batch, out, jsonl=jsonl))
+    require_writable("--out", results.out, is_folder=False)
+    asyncio.run(_results(batch, results))
 
 
-@batch_app.command("show", cls=Command)
-def show(
-    ctx: typer.Context, batch: BatchId, json: Annotated[bool, typer.Option("--json", help="One JSON object.")] = False
-) -> None:
+@batch_app.command("show")
+def show(*, batch: BatchId, json: Json = False) -> None:
     """Show how a batch stands: how many rows ended how, what waits, and what came to nothing.
 
     Example: `replaywright batch show latest`
     """
-    options_of(ctx).json = json
     asyncio.run(_show(batch, json=json))
 
 
-@batch_app.command("list", cls=Command)
-def list_batches(
-    ctx: typer.Context,
-    limit: Annotated[int, typer.Option("--limit", "-n", min=1, max=1000, help="How many, the newest first.")] = 20,
-    json: OneObject = False,
-) -> None:
+@batch_app.command("list")
+def list_batches(*, limit: Limit = 20, json: Json = False) -> None:
     """List batches, the newest first.
 
     Example: `replaywright batch list`
     """
-    options_of(ctx).json = json
     asyncio.run(_list(limit, json=json))
 
 
@@ -414,24 +406,24 @@ async def _carry_out(asked: _Asked, begin: Begin) -> Exit:
         output.print_line(f"batch {batch}", style="bold", console=console)
         if url := here.run_url(batch):
             output.print_line(f"  {url}", style="dim", console=console)
-        if asked.detach:
-            if asked.json:
+        if asked.watching.detach:
+            if asked.watching.json:
                 output.print_json({"batch": batch, "url": here.run_url(batch), "status": "started"})
             return Exit.DONE
-        progress = await followed(here, batch_handle(here, batch), console, wait=asked.wait)
+        progress = await followed(here, batch_handle(here, batch), console, wait=asked.watching.wait)
         if progress is None:
             _say_it_goes_on(here, batch, console)
-            if asked.json:
+            if asked.watching.json:
                 output.print_json({"batch": batch, "url": here.run_url(batch), "status": "running"})
             return Exit.INTERRUPTED
         status = exit_status(progress)
         _report(here, batch, progress, console)
-        if asked.out is not None:
-            await _write_results(here, store, batch, asked.out, jsonl=asked.jsonl)
-            output.print_line(f"results: {asked.out}", console=console)
+        if asked.results.out is not None:
+            await _write_results(here, store, batch, asked.results)
+            output.print_line(f"results: {asked.results.out}", console=console)
         else:
             output.print_line(f"results: `replaywright batch results {batch} --out results.csv`", console=console)
-        if asked.json:
+        if asked.watching.json:
             output.print_json(_as_json(here, batch, progress) | {"exitStatus": int(status)})
         return status
 
@@ -531,7 +523,7 @@ def _new_id(task: Task, row: Row) -> str:
 async def _cancel(batch: str, said: StopBatch) -> None:
     settings = load_settings()
     require_somewhere(settings)
-    async with place(settings, tell=tell) as here:
+    async with place(settings, tell=output.say_on_standard_error) as here:
         found = await find_batch(here, batch)
         if not is_under_way(found):
             output.print_line(f"{found.id}: nothing to stop: it has ended")
@@ -544,32 +536,32 @@ async def _cancel(batch: str, said: StopBatch) -> None:
     output.print_line(f"{found.id}: no further row is begun; {rows} under way: {how}", style="yellow")
 
 
-async def _results(batch: str, out: Path | None, *, jsonl: bool) -> None:
+async def _results(batch: str, results: ResultOptions) -> None:
     settings = load_settings()
-    async with place(settings, tell=tell) as here, batch_store(here) as store:
+    async with place(settings, tell=output.say_on_standard_error) as here, batch_store(here) as store:
         found = await find_batch(here, batch)
-        await _write_results(here, store, found.id, out, jsonl=jsonl)
-    if out is not None:
-        output.print_line(f"results: {out}")
+        await _write_results(here, store, found.id, results)
+    if results.out is not None:
+        output.print_line(f"results: {results.out}")
 
 
-async def _write_results(here: Place, store: BatchStore, batch: str, out: Path | None, *, jsonl: bool) -> None:
+async def _write_results(here: Place, store: BatchStore, batch: str, results: ResultOptions) -> None:
     digest = await rows_digest(await find_batch(here, batch))
     found = [result_of(row, end) async for row, end in store.rows(batch, digest)]
-    if jsonl or (out is not None and out.suffix.lower() == ".jsonl"):
+    if results.jsonl or (results.out is not None and results.out.suffix.lower() == ".jsonl"):
         text = "".join(map(as_json_line, found))
     else:
         header, line = as_csv(list(found[0]["values"]))
         text = header + "".join(map(line, found))
-    if out is None:
+    if results.out is None:
         output.print_file(text)
     else:
-        write_whole(out, text)
+        write_whole(results.out, text)
 
 
 async def _show(batch: str, *, json: bool) -> None:
     settings = load_settings()
-    async with place(settings, tell=tell) as here, batch_store(here) as store:
+    async with place(settings, tell=output.say_on_standard_error) as here, batch_store(here) as store:
         found = await find_batch(here, batch)
         progress = await _standing(here, store, found.id, ended=not is_under_way(found))
         if json:
@@ -587,7 +579,7 @@ async def _standing(here: Place, store: BatchStore, batch: str, *, ended: bool) 
         progress = await progress_of(batch_handle(here, batch))
         if progress is not None:
             return progress
-        tell("no worker answers; what follows is what was noted")
+        output.say_on_standard_error("no worker answers; what follows is what was noted")
     counts: dict[Any, int] = {}
     total, problems = 0, []
     async for _row, end in store.rows(batch, await rows_digest(await find_batch(here, batch))):
@@ -604,7 +596,7 @@ def _as_json(here: Place, batch: str, progress: BatchProgress) -> dict[str, Any]
 
 
 async def _list(limit: int, *, json: bool) -> None:
-    async with place(load_settings(), tell=tell) as here:
+    async with place(load_settings(), tell=output.say_on_standard_error) as here:
         found = await batches(here, limit)
         lines = [
             {

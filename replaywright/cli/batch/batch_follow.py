@@ -20,8 +20,8 @@ from temporalio.service import RPCError, RPCStatusCode
 
 from replaywright.cli import output
 from replaywright.cli.interrupts import interrupts, unless_left
+from replaywright.cli.runs.silence import Silence
 from replaywright.cli.servers.connect import Place
-from replaywright.cli.servers.silence import Silence
 from replaywright.domain.batches import BatchProgress, RowEnd
 from replaywright.errors import StackFailed
 

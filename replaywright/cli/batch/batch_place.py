@@ -13,7 +13,7 @@ from activities.batches import read_chunk, read_index
 from cache.connection import open_redis
 from cache.row_ends import RedisRowEnds
 from replaywright.artifacts.store import ArtifactStore
-from replaywright.cli.runs.runs import is_ours, memo_of
+from replaywright.cli.runs.finding import is_ours, memo_of
 from replaywright.cli.runs.starting import TASK_TIMEOUT
 from replaywright.cli.servers.connect import Place, redis_url_of, temporal_errors
 from replaywright.cli.servers.macs import start_memo

@@ -7,11 +7,12 @@ from dataclasses import dataclass, field
 from temporalio.client import WorkflowExecutionStatus
 
 from replaywright.cli.batch.batch_place import BatchStore
+from replaywright.cli.runs.finding import find_run, scope_of
+from replaywright.cli.runs.options import RunOptions
 from replaywright.cli.runs.resume import Wish, newest, planned
-from replaywright.cli.runs.runs import find_run, scope_of
 from replaywright.cli.servers.connect import Place
 from replaywright.domain.batches import Again, BatchInput, Row, RowEnd
-from replaywright.domain.runs import OPEN_STATES, Heal, Mode
+from replaywright.domain.runs import OPEN_STATES
 from replaywright.domain.tasks import Task
 from replaywright.errors import InputInvalid
 
@@ -25,8 +26,7 @@ class Chosen:
     rows: frozenset[int] = frozenset()
     """Only these, whatever is in doubt; all others that came to nothing if empty."""
     task: Task | None = None
-    mode: Mode | None = None
-    heal: Heal | None = None
+    manner: RunOptions = field(default_factory=RunOptions)
     who: str = ""
 
 
@@ -100,7 +100,7 @@ async def _again(here: Place, row: Row, end: RowEnd, wish: Chosen) -> Row | RowE
     last, _ = await newest(here, run, lineage)
     if last.status is WorkflowExecutionStatus.COMPLETED:
         return RowEnd(number=row.number, status="done", run_id=last.id, ended=end.ended)
-    plan = await planned(here, Wish(end.run_id, wish.task, mode=wish.mode, heal=wish.heal, who=wish.who))
+    plan = await planned(here, Wish(end.run_id, wish.task, manner=wish.manner, who=wish.who))
     doubtful = plan.found.state in OPEN_STATES or any(not one.is_done for one in plan.found.earlier)
     if doubtful and row.number not in wish.rows:
         return row.number, (

@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.text import Text
 
 from replaywright.cli import output
-from replaywright.cli.app import Command, Exit, app, options_of
+from replaywright.cli.app import app
 from replaywright.cli.check.check_input import (
     Given,
     Selection,
@@ -24,7 +24,10 @@ from replaywright.cli.check.check_input import (
     until_commit,
 )
 from replaywright.cli.check.checking import Checking
+from replaywright.cli.command import Exit
+from replaywright.cli.completion import tasks_or_skills
 from replaywright.cli.interrupts import ENDING, interrupts
+from replaywright.cli.options import Json, ValueOptions
 from replaywright.cli.servers.connect import Place, redis_url_of, scratch_place, working_place
 from replaywright.cli.servers.store import opened_store
 from replaywright.cli.skills.elements import elements_of, read_skills, take_over
@@ -41,9 +44,42 @@ from replaywright.settings import Settings, load_settings
 _MARKS = {"passed": ("✓", "green"), "failed": ("✗", "red"), "error": ("!", "yellow"), "skipped": ("–", "dim")}
 
 
-@app.command(cls=Command)
+@dataclass(frozen=True)
+class CheckOptions:
+    """Options that say which skills are checked, where, and how far."""
+
+    every: Annotated[bool, typer.Option("--all", help="All skills that are kept here and not retired.")] = False
+    label: Annotated[
+        str, typer.Option("--label", metavar="PATTERN", help="Skills that are kept here, by label (`*mail*`).")
+    ] = ""
+    url: Annotated[
+        str | None,
+        typer.Option("--url", metavar="URL", help="Check on this site instead of the one in the skills: a preview."),
+    ] = None
+    to_commit: Annotated[
+        bool, typer.Option("--until-commit", help="Stop before the first step that changes something for good.")
+    ] = False
+    parallel: Annotated[
+        int, typer.Option("--parallel", metavar="N", min=1, max=32, help="Skills that are replayed at the same time.")
+    ] = 1
+
+
+@dataclass(frozen=True)
+class ReportOptions:
+    """Options that say where the results go."""
+
+    junit: Annotated[
+        str | None, typer.Option("--junit", metavar="FILE", help="Write JUnit XML; `-` is standard output.")
+    ] = None
+    reports: Annotated[
+        Path | None,
+        typer.Option("--reports", metavar="FOLDER", help="Write each run's report there: SKILL.html, with pictures."),
+    ] = None
+    json: Json = False
+
+
+@app.command()
 def check(
-    ctx: typer.Context,
     *,
     what: Annotated[
         list[str] | None,
@@ -51,52 +87,19 @@ def check(
             metavar="[FILE|SKILL]...",
             help="Files of skills (`skills export --elements`) or tasks; or skills that are kept here, by name or "
             "pattern (`send-*`).",
+            autocompletion=tasks_or_skills,
         ),
     ] = None,
-    every: Annotated[bool, typer.Option("--all", help="All skills that are kept here and not retired.")] = False,
-    label: Annotated[
-        str, typer.Option("--label", metavar="PATTERN", help="Skills that are kept here, by label (`*mail*`).")
-    ] = "",
-    param: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--param", "-p", metavar="NAME=VALUE", help="A value for every skill with such a parameter; repeatable."
-        ),
-    ] = None,
-    params: Annotated[
-        str | None,
-        typer.Option(
-            "--params",
-            metavar="FILE",
-            help="YAML or JSON file with values: for all skills, and under a skill's name for it alone.",
-        ),
-    ] = None,
-    url: Annotated[
-        str | None,
-        typer.Option("--url", metavar="URL", help="Check on this site instead of the one in the skills: a preview."),
-    ] = None,
-    to_commit: Annotated[
-        bool, typer.Option("--until-commit", help="Stop before the first step that changes something for good.")
-    ] = False,
-    parallel: Annotated[
-        int, typer.Option("--parallel", metavar="N", min=1, max=32, help="Skills that are replayed at the same time.")
-    ] = 1,
-    junit: Annotated[
-        str | None, typer.Option("--junit", metavar="FILE", help="Write JUnit XML; `-` is standard output.")
-    ] = None,
-    reports: Annotated[
-        Path | None,
-        typer.Option("--reports", metavar="FOLDER", help="Write each run's report there: SKILL.html, with pictures."),
-    ] = None,
-    json: Annotated[
-        bool, typer.Option("--json", help="One JSON object on standard output, the rest on standard error.")
-    ] = False,
+    choice: CheckOptions,
+    given: ValueOptions,
+    reporting: ReportOptions,
 ) -> None:
     """Replay skills with healing off and without a model, for pipelines: did they do what they did when learned?
 
     A check does what the skill does, on the site: give it values that may be used for that, or `--until-commit`. Files
     are checked on servers that know nothing else, which are started for that where no address is configured. Values
-    that nobody gives are the parameters' defaults, else their examples. Secrets come from the environment as for `run`.
+    that nobody gives are the parameters' defaults, else their examples; in the file of `--params`, what stands under a
+    skill's name is for it alone. Secrets come from the environment as for `run`.
 
     Exit status: 0 all passed, 1 one failed (one that waits for a person, too), 2 bad input, 5 none failed and one was
     blocked by the policy, 130 interrupted.
@@ -105,18 +108,18 @@ def check(
 
     Example: `replaywright check "send-*" --params checks/values.yaml --until-commit`
     """
-    options_of(ctx).json = json
-    if json and junit == "-":
+    junit, reports = reporting.junit, reporting.reports
+    if reporting.json and junit == "-":
         raise InputInvalid("--json and --junit - both want standard output; name a file for the XML")
     for option, path in (("--junit", None if junit in (None, "-") else Path(str(junit))), ("--reports", reports)):
         require_writable(option, path, is_folder=path is reports)
-    selection = selected(what or [], label, every=every)
-    console = output.standard_error() if json or junit == "-" else output.standard_output()
-    asked = _Asked(load_settings(), console, read_given(param or [], params), url, to_commit, parallel, junit, reports)
+    selection = selected(what or [], choice.label, every=choice.every)
+    console = output.for_people(json=reporting.json or junit == "-")
+    asked = _Asked(load_settings(), console, read_given(given.param or [], given.params), choice, reporting)
     checks, interrupted = asyncio.run(_of_files(asked, selection) if selection.files else _of_store(asked, selection))
     status = Exit.INTERRUPTED if interrupted else exit_status(checks)
     _print(checks, console)
-    if json:
+    if reporting.json:
         told = [each.model_dump(mode="json", by_alias=True) for each in checks]
         output.print_json({"checks": told, "exitStatus": int(status)})
     raise typer.Exit(status)
@@ -137,11 +140,8 @@ class _Asked:
     settings: Settings
     console: Console
     given: Given
-    url: str | None
-    to_commit: bool
-    parallel: int
-    junit: str | None
-    reports: Path | None
+    choice: CheckOptions
+    reporting: ReportOptions
 
     def tell(self, text: str) -> None:
         """Say what takes long."""
@@ -155,8 +155,8 @@ class _Asked:
         """
         self.given.require_used([each.task for each in found])
         wanted = [replace(each, values=self.given.values_of(each.task)) for each in found]
-        wanted = wanted if self.url is None else moved(wanted, self.url)
-        return [until_commit(each) for each in wanted] if self.to_commit else wanted
+        wanted = wanted if self.choice.url is None else moved(wanted, self.choice.url)
+        return [until_commit(each) for each in wanted] if self.choice.to_commit else wanted
 
 
 async def _of_files(asked: _Asked, selection: Selection) -> tuple[list[Check], bool]:
@@ -191,7 +191,9 @@ async def _performed(asked: _Asked, here: Place, wanted: Sequence[Wanted]) -> tu
     said = output.count(len(wanted), "skill")
     output.print_line(f"checking {said}: no model, no healing", style="bold", console=asked.console)
     async with opened_store(redis_url_of(here.settings), here.settings) as store:
-        checking = Checking(here, store, asked.parallel, lambda check: _say(check, asked.console), asked.reports)
+        checking = Checking(
+            here, store, asked.choice.parallel, lambda check: _say(check, asked.console), asked.reporting.reports
+        )
 
         def stop() -> None:
             asked.tell("stopping: what was begun is cancelled, what is known is written")
@@ -199,8 +201,8 @@ async def _performed(asked: _Asked, here: Place, wanted: Sequence[Wanted]) -> tu
 
         with interrupts(stop, *ENDING):
             checks = await checking.perform(wanted)
-    if asked.junit is not None:
-        _write(asked.junit, junit_xml(checks))
+    if asked.reporting.junit is not None:
+        _write(asked.reporting.junit, junit_xml(checks))
     return checks, checking.stopping.is_set()
 
 

@@ -17,9 +17,10 @@ from replaywright.artifacts.store import ArtifactStore
 from replaywright.cli.check.check_input import Wanted
 from replaywright.cli.evidence.run_facts import view_of
 from replaywright.cli.evidence.trace import write_whole
+from replaywright.cli.runs.finding import find_run
 from replaywright.cli.runs.follow import Ending, follow
-from replaywright.cli.runs.runs import find_run
-from replaywright.cli.runs.starting import OnFailure, Order, refuse_what_is_blocked, start
+from replaywright.cli.runs.options import OnFailure
+from replaywright.cli.runs.starting import Order, refuse_what_is_blocked, start
 from replaywright.cli.servers.connect import Place
 from replaywright.cli.tasks import taskfile
 from replaywright.domain.checks import (

@@ -1,4 +1,4 @@
-"""`replaywright artifacts`: what is kept of steps that failed, and how much of it stays."""
+"""`replaywright admin artifacts`: what is kept of steps that failed, and how much of it stays."""
 
 import asyncio
 import os
@@ -7,17 +7,18 @@ import sys
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
-from typer.core import TyperGroup
 
 from cache.connection import open_redis
 from replaywright.artifacts.store import ArtifactStore
 from replaywright.cli import output
-from replaywright.cli.app import Command, app, options_of
+from replaywright.cli.app import admin
 from replaywright.cli.evidence.evidence import KeptArtifact, artifacts_of, attempts_of, print_artifacts
-from replaywright.cli.runs.runs import Run, find_run, records_of, tell
+from replaywright.cli.groups import DefaultCommand
+from replaywright.cli.options import Json, Run
+from replaywright.cli.runs.finding import find_run, records_of
 from replaywright.cli.servers.connect import place, redis_url_of
 from replaywright.domain.outcomes import KEPT_KINDS
 from replaywright.errors import InputInvalid
@@ -28,43 +29,30 @@ from replaywright.stack.retention import enforce
 _LIST = "list"
 
 
-class _ListByDefault(TyperGroup):
-    """`artifacts RUN` is `artifacts list RUN`."""
-
-    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Put the command's name in front when a run's id, or an option of it, comes first."""
-        if args and args[0] not in self.commands and args[0] not in ("--help", "-h"):
-            args = [_LIST, *args]
-        return super().parse_args(ctx, args)
-
-
-artifacts_app = typer.Typer(
-    cls=_ListByDefault,
-    help="List, open or save what is kept of steps that failed: `replaywright artifacts RUN`. Or delete what is old.",
-    epilog="Example: `replaywright artifacts latest`",
-    no_args_is_help=True,
-    rich_markup_mode="markdown",
+artifacts_app = admin.group(
+    "artifacts",
+    "List, open or save what is kept of steps that failed: `replaywright admin artifacts RUN`. Or delete what is old.",
+    "replaywright admin artifacts latest",
+    cls=DefaultCommand,
 )
-app.add_typer(artifacts_app, name="artifacts")
 
 
-@artifacts_app.command(_LIST, cls=Command)
+@artifacts_app.command(_LIST)
 def list_artifacts(
     *,
-    ctx: typer.Context,
     run: Run,
     step: Annotated[int | None, typer.Option(min=1, help="Only those of this step.")] = None,
     opened: Annotated[str, typer.Option("--open", metavar="KIND", help=f"Open one: {', '.join(KEPT_KINDS)}.")] = "",
     save: Annotated[Path | None, typer.Option(metavar="DIR", help="Copy all into this folder.")] = None,
-    json: Annotated[bool, typer.Option("--json", help="One JSON object.")] = False,
+    json: Json = False,
 ) -> None:
     """List what is kept of a run's failed steps; open one of them, or save them all.
 
-    Also as `replaywright artifacts RUN`. Secrets are hidden in pictures and taken out of texts before anything is kept.
+    Also as `replaywright admin artifacts RUN`. Secrets are hidden in pictures and taken out of texts before anything is
+    kept.
 
-    Example: `replaywright artifacts list latest --step 3 --open screenshot`
+    Example: `replaywright admin artifacts list latest --step 3 --open screenshot`
     """
-    options_of(ctx).json = json
     if opened and opened not in KEPT_KINDS:
         raise InputInvalid(f"--open {opened!r}: the kinds are {', '.join(KEPT_KINDS)}")
     if opened and save is not None:
@@ -72,25 +60,23 @@ def list_artifacts(
     asyncio.run(_list(run, step, opened, save, json=json))
 
 
-@artifacts_app.command("prune", cls=Command)
+@artifacts_app.command("prune")
 def prune(
-    ctx: typer.Context,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Delete nothing, only say what would be.")] = False,
-    json: Annotated[bool, typer.Option("--json", help="One JSON object.")] = False,
+    json: Json = False,
 ) -> None:
     """Delete artifacts that are too old or too many, the longest unused first; workers do so by themselves.
 
-    The limits are REPLAYWRIGHT_ARTIFACTS_MAX_DAYS, …_MAX_MB and …_MAX_COUNT. What was used within a day, what a run
+    The limits are REPLAYWRIGHT_ARTIFACTS_MAX_DAYS and …_MAX_MB. What was used within a day, what a run
     under way refers to and what the cache refers to stays.
 
-    Example: `replaywright artifacts prune --dry-run`
+    Example: `replaywright admin artifacts prune --dry-run`
     """
-    options_of(ctx).json = json
     asyncio.run(_prune(dry_run=dry_run, json=json))
 
 
 async def _list(run: str, step: int | None, opened: str, save: Path | None, *, json: bool) -> None:
-    async with place(load_settings(), tell=tell) as here:
+    async with place(load_settings(), tell=output.say_on_standard_error) as here:
         execution = await find_run(here, run)
         records = await records_of(here, execution)
         store = ArtifactStore(here.settings.artifacts, artifact_keys_of(here.settings))
@@ -128,7 +114,9 @@ async def _open(run_id: str, found: Sequence[KeptArtifact], store: ArtifactStore
     if not there:
         why = f": {fitting[-1].note}" if fitting else ""
         kinds = ", ".join(dict.fromkeys(artifact.kind for artifact in found if artifact.size is not None)) or "nothing"
-        raise InputInvalid(f"no {kind} is kept of this{why}; there is {kinds}, see `replaywright artifacts {run_id}`")
+        raise InputInvalid(
+            f"no {kind} is kept of this{why}; there is {kinds}, see `replaywright admin artifacts {run_id}`"
+        )
     # The store's files have no ending that tells what they are; and a viewer must not write into the store.
     path = Path(tempfile.mkdtemp(prefix="replaywright-")) / there[-1].name
     path.write_bytes(await store.get(there[-1].digest))
@@ -151,7 +139,7 @@ def viewer() -> list[str] | None:
 
 
 async def _prune(*, dry_run: bool, json: bool) -> None:
-    async with place(load_settings(), tell=tell) as here:
+    async with place(load_settings(), tell=output.say_on_standard_error) as here:
         redis = open_redis(redis_url_of(here.settings), client_name="replaywright-cli")
         try:
             done = await enforce(here.settings, here.client, redis, dry_run=dry_run)

@@ -173,7 +173,9 @@ def print_report(report: StepReport) -> None:
     if report.artifacts:
         output.print_line("artifacts", style="bold")
         print_artifacts(report.artifacts)
-        output.print_line(f"open one: replaywright artifacts {report.run_id} --step {last.sequence + 1} --open KIND")
+        output.print_line(
+            f"open one: replaywright admin artifacts {report.run_id} --step {last.sequence + 1} --open KIND"
+        )
     elif last.status is not Status.DONE:
         console.print(Text("nothing was kept of this failure", "dim"))
 

@@ -9,11 +9,12 @@ import typer
 
 from replaywright.artifacts.store import ArtifactStore
 from replaywright.cli import output
-from replaywright.cli.app import Command, app, options_of
+from replaywright.cli.app import app
 from replaywright.cli.evidence.artifacts import viewer
 from replaywright.cli.evidence.run_facts import view_of
 from replaywright.cli.evidence.trace import write_whole
-from replaywright.cli.runs.runs import Run, find_run, tell
+from replaywright.cli.options import Json, Run
+from replaywright.cli.runs.finding import find_run
 from replaywright.cli.servers.connect import place
 from replaywright.errors import InputInvalid
 from replaywright.reports import load, rendered
@@ -21,10 +22,9 @@ from replaywright.settings import load_settings
 from replaywright.stack.keyring import artifact_keys_of
 
 
-@app.command(cls=Command)
+@app.command()
 def report(
     *,
-    ctx: typer.Context,
     run: Run,
     out: Annotated[
         Path | None, typer.Option("--out", "-o", metavar="FILE", help="Where to; else a file here, named as the run.")
@@ -33,9 +33,7 @@ def report(
     max_mb: Annotated[
         float, typer.Option("--max-mb", metavar="MB", min=0, help="Room for pictures; what tells most comes first.")
     ] = 25.0,
-    json: Annotated[
-        bool, typer.Option("--json", help="One JSON object: the run's view, and where the file is.")
-    ] = False,
+    json: Json = False,
 ) -> None:
     """Write a run as one HTML file: its timeline with pictures, what was expected and found, models, earlier runs.
 
@@ -44,12 +42,11 @@ def report(
 
     Example: `replaywright report latest --open`
     """
-    options_of(ctx).json = json
     asyncio.run(_report(run, out, max_mb, opened=opened, json=json))
 
 
 async def _report(run: str, out: Path | None, max_mb: float, *, opened: bool, json: bool) -> None:
-    async with place(load_settings(), tell=tell) as here:
+    async with place(load_settings(), tell=output.say_on_standard_error) as here:
         view = await view_of(here, await find_run(here, run))
         store = ArtifactStore(here.settings.artifacts, artifact_keys_of(here.settings))
     loaded = await load(view, store, budget_mb=max_mb)

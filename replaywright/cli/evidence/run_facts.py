@@ -9,8 +9,8 @@ from temporalio.client import WorkflowExecution, WorkflowExecutionDescription, W
 
 from replaywright import __version__
 from replaywright.cli.evidence.trace import histories_of
+from replaywright.cli.runs.finding import ENDED, QUICK, ending_of_run, executions, memo_of, scope_of, trace_of
 from replaywright.cli.runs.follow import Ending, handle_of, progress_of
-from replaywright.cli.runs.runs import ENDED, QUICK, ending_of_run, executions, memo_of, scope_of, trace_of
 from replaywright.cli.servers.connect import Place, temporal_errors
 from replaywright.cli.tasks.taskfile import site_of
 from replaywright.domain.histories import first_value

@@ -1,4 +1,4 @@
-"""`replaywright trace`: a run's trace as a file, checked and replayed where there is no server."""
+"""`replaywright admin trace`: a run's trace as a file, checked and replayed where there is no server."""
 
 import asyncio
 import json as json_format
@@ -14,9 +14,11 @@ from activities.policing import Policing
 from replaywright import __version__
 from replaywright.cli import output
 from replaywright.cli.admin.policy import PolicyFile, operator_of
-from replaywright.cli.app import Command, Exit, app, options_of
+from replaywright.cli.app import admin
+from replaywright.cli.command import Exit
 from replaywright.cli.evidence.offline import Replayed, replay
-from replaywright.cli.runs.runs import Run, find_run, scope_of, tell
+from replaywright.cli.options import Json, Run
+from replaywright.cli.runs.finding import find_run, scope_of
 from replaywright.cli.servers.connect import Place, place, redis_url_of, temporal_errors
 from replaywright.cli.servers.store import opened_store
 from replaywright.domain.audit import Audit, audit
@@ -32,19 +34,16 @@ from replaywright.yaml_files import read_bytes
 SHOWN = 20
 """Findings that are printed."""
 
-trace_app = typer.Typer(
-    help="Write a run's trace to a file, check such a file, and replay it against today's code, offline.",
-    epilog="Example: `replaywright trace export latest --out run.jsonl && replaywright trace verify run.jsonl`",
-    no_args_is_help=True,
-    rich_markup_mode="markdown",
+trace_app = admin.group(
+    "trace",
+    "Write a run's trace to a file, check such a file, and replay it against today's code, offline.",
+    "replaywright admin trace export latest --out run.jsonl && replaywright admin trace verify run.jsonl",
 )
-app.add_typer(trace_app, name="trace")
 
-File = Annotated[Path, typer.Argument(metavar="FILE", help="As `replaywright trace export` wrote it.")]
-Json = Annotated[bool, typer.Option("--json", help="One JSON object.")]
+File = Annotated[Path, typer.Argument(metavar="FILE", help="As `replaywright admin trace export` wrote it.")]
 
 
-@trace_app.command("export", cls=Command)
+@trace_app.command("export")
 def export(
     run: Run,
     out: Annotated[Path | None, typer.Option(metavar="FILE", help="Write it there, not to standard output.")] = None,
@@ -61,14 +60,13 @@ def export(
     Secrets are in it by name only. The history holds the values of the task's parameters, and pages' texts are in both:
     keep the file as you keep those. The seal that is printed shows later that the file is this one: keep it elsewhere.
 
-    Example: `replaywright trace export latest --out run.jsonl`
+    Example: `replaywright admin trace export latest --out run.jsonl`
     """
     asyncio.run(_export(run, out, with_history=not without_history))
 
 
-@trace_app.command("verify", cls=Command)
+@trace_app.command("verify")
 def verify(
-    ctx: typer.Context,
     file: File,
     seal: Annotated[str, typer.Option(metavar="DIGEST", help="The seal that `export` printed.")] = "",
     json: Json = False,
@@ -79,9 +77,8 @@ def verify(
 
     Names the first line that was altered, removed, moved or put in, and exits with 1 when there is one.
 
-    Example: `replaywright trace verify run.jsonl`
+    Example: `replaywright admin trace verify run.jsonl`
     """
-    options_of(ctx).json = json
     verdict = audit(_text_of(file), seal=seal, signer=known_signer(load_settings()))
     if json:
         output.print_json(_audit_json(verdict))
@@ -90,16 +87,15 @@ def verify(
     raise typer.Exit(Exit.FAILED if verdict.findings else Exit.DONE)
 
 
-@trace_app.command("replay", cls=Command)
-def replay_file(ctx: typer.Context, file: File, policy: PolicyFile = None, json: Json = False) -> None:
+@trace_app.command("replay")
+def replay_file(file: File, policy: PolicyFile = None, json: Json = False) -> None:
     """Run today's workflow code against the recorded outcomes; no network, browser, Redis or Temporal.
 
     Says where it would decide otherwise (another activity, fingerprint, question or end) and which recorded outcomes
     today's rules would judge otherwise, and which steps today's policy would block; exits with 1 when there are such.
 
-    Example: `replaywright trace replay run.jsonl`
+    Example: `replaywright admin trace replay run.jsonl`
     """
-    options_of(ctx).json = json
     text = _text_of(file)
     try:
         histories = histories_in(text)
@@ -119,7 +115,7 @@ def replay_file(ctx: typer.Context, file: File, policy: PolicyFile = None, json:
 
 
 async def _export(run: str, out: Path | None, *, with_history: bool) -> None:
-    async with place(load_settings(), tell=tell) as here:
+    async with place(load_settings(), tell=output.say_on_standard_error) as here:
         execution = await find_run(here, run)
         text, header = await exported(here, execution, with_history=with_history)
     if out is None:
@@ -127,7 +123,7 @@ async def _export(run: str, out: Path | None, *, with_history: bool) -> None:
     else:
         write_whole(out, text)
     said = f"{output.count(header.lines, 'line')}, {output.count(header.histories, 'execution')}; seal {header.seal}"
-    tell(f"{execution.id}: {said}")
+    output.say_on_standard_error(f"{execution.id}: {said}")
 
 
 async def exported(
@@ -166,7 +162,9 @@ async def histories_of(here: Place, execution: WorkflowExecutionDescription) -> 
         except InputInvalid:
             if not found:
                 raise
-            tell(f"{execution.id}: Temporal has the execution {run_id} no more: the file begins after it")
+            output.say_on_standard_error(
+                f"{execution.id}: Temporal has the execution {run_id} no more: the file begins after it"
+            )
             break
         events = json_format.loads(history.to_json())["events"]
         found.insert(0, History(execution.id, run_id, codec.opened_events(events) if codec else events))

@@ -15,7 +15,7 @@ import typer
 import uvicorn
 
 from replaywright.cli import output
-from replaywright.cli.app import Command, app
+from replaywright.cli.app import app
 from replaywright.cli.local.dashboard_source import RunningSource
 from replaywright.dashboard.app import Dashboard
 from replaywright.dashboard.guard import Guard
@@ -28,7 +28,7 @@ _LEAVING_S = 2
 """How long an answer under way is waited for on Ctrl-C."""
 
 
-@app.command(cls=Command)
+@app.command()
 def dashboard(
     *,
     port: Annotated[

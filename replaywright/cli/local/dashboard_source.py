@@ -18,11 +18,11 @@ from replaywright.artifacts.store import ArtifactStore
 from replaywright.cli.admin.cache import held_among
 from replaywright.cli.evidence.run_facts import view_of
 from replaywright.cli.people.inbox import question_of, waiting_in
+from replaywright.cli.runs.finding import QUICK, ending_of_run, is_ours, is_wanted, memo_of, standing_of, trace_of
 from replaywright.cli.runs.follow import WORKFLOW, Ending, handle_of, progress_of
-from replaywright.cli.runs.runs import QUICK, ending_of_run, is_ours, is_wanted, memo_of, standing_of, trace_of
+from replaywright.cli.runs.searchable import Filter, Wanted, refuse_unknown
 from replaywright.cli.runs.watching import failure_lines
 from replaywright.cli.servers.connect import Place, is_somewhere, place, redis_url_of, temporal_errors
-from replaywright.cli.servers.searchable import Filter, Wanted, refuse_unknown
 from replaywright.cli.servers.store import opened_store
 from replaywright.cli.skills.skill_store import KnowledgeBase, knowledge_base_at
 from replaywright.cli.skills.skills import differences

@@ -12,14 +12,15 @@ from demo.main_job import MainJob
 from demo.scene import Claim, Figures
 from demo.stage import Stage
 from replaywright.cli import output
-from replaywright.cli.app import Command, Exit, app
+from replaywright.cli.app import app
+from replaywright.cli.command import Exit
 from replaywright.cli.interrupts import ENDING, interrupts
 from replaywright.settings import load_settings
 
 _LOG_LINES = 30
 
 
-@app.command(cls=Command)
+@app.command()
 def demo(
     keep_open: Annotated[
         bool, typer.Option("--keep-open", help="Leave servers and Temporal UI running at the end, until Ctrl-C.")

@@ -1,13 +1,14 @@
 """`replaywright doctor`: is everything there that a run needs?"""
 
 import asyncio
-from typing import Annotated
 
 import typer
 from rich.text import Text
 
 from replaywright.cli import output
-from replaywright.cli.app import Command, Exit, app, options_of
+from replaywright.cli.app import app
+from replaywright.cli.command import Exit
+from replaywright.cli.options import Json
 from replaywright.settings import load_settings
 from replaywright.stack.doctor import Finding, Health, diagnose
 from replaywright.stack.starting import wait_for_start
@@ -15,10 +16,9 @@ from replaywright.stack.starting import wait_for_start
 _STYLES = {Health.OK: "green", Health.WARNING: "yellow", Health.FAILED: "red"}
 
 
-@app.command(cls=Command)
+@app.command()
 def doctor(
-    ctx: typer.Context,
-    json: Annotated[bool, typer.Option("--json", help="The findings as one JSON object.")] = False,
+    json: Json = False,
 ) -> None:
     """Look at every part that a run needs, and say what to do about what is missing.
 
@@ -26,7 +26,6 @@ def doctor(
 
     Example: `replaywright doctor`
     """
-    options_of(ctx).json = json
     settings = load_settings()
     wait_for_start(settings.home, output.say_on_standard_error)
     findings = asyncio.run(diagnose(settings))

@@ -5,12 +5,12 @@ import contextlib
 import sys
 from enum import StrEnum
 from typing import Annotated
-from urllib.parse import urlsplit
 
 import typer
 
 from replaywright.cli import output
-from replaywright.cli.app import Command, Exit, app
+from replaywright.cli.app import app
+from replaywright.cli.command import Exit
 from replaywright.cli.interrupts import Ending, unless_left
 from replaywright.errors import InputInvalid, StackFailed
 from replaywright.settings import PREFIX, Settings, load_settings
@@ -18,6 +18,7 @@ from replaywright.stack import Child, Stack, free_port, start_child
 from replaywright.stack.keyring import codec_keys_of
 from replaywright.stack.processes import leave
 from replaywright.stack.supervisor import Supervisor
+from replaywright.stack.workers import WORKER_READY_S
 
 _LOOK_EVERY_S = 0.5
 _CODEC_PORT = 8081
@@ -32,7 +33,7 @@ class Role(StrEnum):
     MODEL = "model"
 
 
-@app.command(cls=Command)
+@app.command()
 def up(
     role: Annotated[
         list[Role] | None,
@@ -57,38 +58,41 @@ def up(
 
 
 async def _up(settings: Settings, roles: tuple[Role, ...], *, codec: bool) -> Exit:
-    if codec:
-        if settings.temporal_address is not None or not codec_keys_of(settings):
-            raise InputInvalid(
-                "--codec is for a Temporal that this command starts, with REPLAYWRIGHT_CODEC_KEYS set; for another, "
-                "run `replaywright codec-server`"
-            )
-        settings = settings.model_copy(update={"codec_endpoint": f"http://127.0.0.1:{free_port(_CODEC_PORT)}"})
+    if codec and (settings.temporal_address is not None or not codec_keys_of(settings)):
+        raise InputInvalid(
+            "--codec is for a Temporal that this command starts, with REPLAYWRIGHT_CODEC_KEYS set; for another, "
+            "run `replaywright admin codec-server`"
+        )
+    codec_port = free_port(_CODEC_PORT) if codec else None
     ending = Ending()
     # Heard to the very end: no signal interrupts what is being cleaned up.
     with ending.heard():
         async with contextlib.AsyncExitStack() as exits:
-            stack = Stack(settings, brings_workers=True, tell=_say)
+            stack = Stack(settings, brings_workers=True, codec_endpoint=_codec_endpoint(codec_port), tell=_say)
             if await unless_left(exits.enter_async_context(stack), ending.asked) is None:
                 _say("stopped before it was up")
                 leave(Exit.INTERRUPTED)  # a thread that installs a browser cannot be stopped, and is not waited for
             if stack.joined:
                 raise StackFailed(_already(stack))
-            return await _serve(stack, settings, roles, ending, codec=codec)
+            return await _serve(stack, settings, roles, ending, codec_port=codec_port)
 
 
-async def _serve(stack: Stack, settings: Settings, roles: tuple[Role, ...], ending: Ending, *, codec: bool) -> Exit:
+def _codec_endpoint(port: int | None) -> str | None:
+    return None if port is None else f"http://127.0.0.1:{port}"
+
+
+async def _serve(
+    stack: Stack, settings: Settings, roles: tuple[Role, ...], ending: Ending, *, codec_port: int | None
+) -> Exit:
     """Keep workers running until a signal, or until a server has ended."""
     spares = {} if settings.spare_browsers is not None else {f"{PREFIX}SPARE_BROWSERS": "1"}
-    workers = Supervisor(
-        stack.environment() | spares, settings.home / "log", ready_s=settings.worker_ready_s, tell=_say
-    )
+    workers = Supervisor(stack.environment() | spares, settings.home / "log", ready_s=WORKER_READY_S, tell=_say)
     codec_server: Child | None = None
     try:
-        _announce(stack, settings, roles)
+        _announce(stack, settings, roles, codec_port)
         workers.start(roles)
-        if codec:
-            codec_server = _codec_server(stack)
+        if codec_port is not None:
+            codec_server = _codec_server(stack, codec_port)
         await _watch(stack, workers, ending)
     finally:
         await workers.stop(ending.at_once)
@@ -98,11 +102,9 @@ async def _serve(stack: Stack, settings: Settings, roles: tuple[Role, ...], endi
     return Exit.DONE
 
 
-def _codec_server(stack: Stack) -> Child:
-    settings = stack.settings
-    port = str(urlsplit(settings.codec_endpoint or "").port)
-    command = [sys.executable, "-m", "replaywright", "codec-server", "--port", port]
-    log = settings.home / "log" / "codec-server.log"
+def _codec_server(stack: Stack, port: int) -> Child:
+    command = [sys.executable, "-m", "replaywright", "admin", "codec-server", "--port", str(port)]
+    log = stack.settings.home / "log" / "codec-server.log"
     return start_child("codec server", command, log=log, environment=stack.environment())
 
 
@@ -115,13 +117,14 @@ def _already(stack: Stack) -> str:
     )
 
 
-def _announce(stack: Stack, settings: Settings, roles: tuple[Role, ...]) -> None:
+def _announce(stack: Stack, settings: Settings, roles: tuple[Role, ...], codec_port: int | None) -> None:
+    endpoint = _codec_endpoint(codec_port)
     rows = [
         *stack.describe(),
         ("Model", _model(settings)),
         ("Worker", ", ".join(roles)),
         ("Queue", settings.queue),
-        *((("Codec server", settings.codec_endpoint),) if settings.codec_endpoint else ()),
+        *((("Codec server", endpoint),) if endpoint else ()),
     ]
     width = max(len(name) for name, _ in rows)
     for name, address in rows:

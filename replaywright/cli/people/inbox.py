@@ -16,12 +16,12 @@ from temporalio.client import WorkflowExecution
 
 from replaywright.artifacts.store import ArtifactStore
 from replaywright.cli import output
-from replaywright.cli.app import Command, app, options_of
+from replaywright.cli.app import app
+from replaywright.cli.options import Json
 from replaywright.cli.people.asking_here import lines_of
 from replaywright.cli.runs.follow import WORKFLOW, ServerGone, handle_of, progress_of
-from replaywright.cli.runs.runs import tell
 from replaywright.cli.servers.connect import Place, place, require_somewhere, temporal_errors
-from replaywright.domain.questions import WAITS, Question
+from replaywright.domain.questions import WAITS, Question, answering
 from replaywright.errors import ArtifactMissing, ArtifactsUnavailable, InputInvalid
 from replaywright.settings import DEFAULT_TENANT, load_settings
 from replaywright.stack.keyring import artifact_keys_of
@@ -57,16 +57,15 @@ class Waiting:
         return {"runId": self.run_id, "task": self.task, "question": question | shown}
 
 
-@app.command(cls=Command)
+@app.command()
 def inbox(
     *,
-    ctx: typer.Context,
     pictures: Annotated[
         Path | None, typer.Option(metavar="DIR", help="Write what each page shows into this folder, as PNG.")
     ] = None,
     opened: Annotated[bool, typer.Option("--open", help="Open the pictures.")] = False,
     watch: Annotated[bool, typer.Option("--watch", help="Go on, and tell each new question as it comes.")] = False,
-    json: Annotated[bool, typer.Option("--json", help="One JSON object; with --watch one a line.")] = False,
+    json: Json = False,
 ) -> None:
     """List the runs that wait for a person: what each asks, since when, until when, and how to answer.
 
@@ -74,7 +73,6 @@ def inbox(
 
     Example: `replaywright inbox --pictures /tmp/inbox`
     """
-    options_of(ctx).json = json
     folder = pictures
     if opened and folder is None:
         folder = Path(tempfile.mkdtemp(prefix="replaywright-inbox-"))
@@ -86,7 +84,7 @@ async def _inbox(folder: Path | None, *, opened: bool, watch: bool, json: bool) 
     settings = load_settings()
     require_somewhere(settings)
     told: set[tuple[str, str]] = set()
-    async with place(settings, tell=tell) as here:
+    async with place(settings, tell=output.say_on_standard_error) as here:
         while True:
             now = await waiting_in(here)
             new = [one for one in now if one.key not in told]
@@ -193,12 +191,7 @@ def _print_one(one: Waiting) -> None:
         output.print_line(f"  picture: {one.picture}")
     elif one.picture_missing:
         output.print_line(f"  no picture: {one.picture_missing}", style="dim")
-    output.print_line(f"  answer: {command_of(one.run_id, question)}", style="dim")
-
-
-def command_of(run_id: str, question: Question) -> str:
-    """The command that answers."""
-    return f"replaywright answer {run_id} {'|'.join(question.answers)}  [--why TEXT]"
+    output.print_line(f"  answer: {answering(one.run_id, question.answers)}", style="dim")
 
 
 def _after(question: Question) -> str:

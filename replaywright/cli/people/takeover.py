@@ -8,22 +8,19 @@ from typing import Annotated
 import typer
 
 from replaywright.cli import output
-from replaywright.cli.app import Command, app
-from replaywright.cli.people.steer import Once, Why
-from replaywright.cli.people.updates import progress_or_fail, require_going, updated, who_asks
-from replaywright.cli.runs.runs import Run, find_run, tell
-from replaywright.cli.servers.connect import place, require_somewhere
+from replaywright.cli.app import app
+from replaywright.cli.options import Once, Run, Why
+from replaywright.cli.people.updates import progress_or_fail, under_way, updated, who_asks
 from replaywright.domain.runs import Progress
 from replaywright.domain.steering import LEND_S, Lent, TakeOverRequest
 from replaywright.errors import InputInvalid
 from replaywright.keeper.identity import boot_id, host_name
-from replaywright.settings import load_settings
 
 _WAKING_LIMIT = timedelta(seconds=150)
 """A browser that was given back is opened again first, and brought to where the run is."""
 
 
-@app.command(cls=Command)
+@app.command()
 def takeover(
     *,
     run: Run,
@@ -42,11 +39,7 @@ def takeover(
 
 
 async def _takeover(run: str, asked: TakeOverRequest, once: str) -> None:
-    settings = load_settings()
-    require_somewhere(settings)
-    async with place(settings, tell=tell) as here:
-        run_id = (await find_run(here, run)).id
-        await require_going(here, run_id, "take over")
+    async with under_way(run, "take over") as (here, run_id):
         lent = await updated(here, run_id, "take_over", asked, Lent, once=once, limit=_WAKING_LIMIT)
         progress = await progress_or_fail(here, run_id)
     output.print_line_as_is(address_of(lent))
@@ -77,6 +70,6 @@ def address_of(lent: Lent) -> str:
 def handing_back(progress: Progress, run_id: str) -> str:
     """How the person says that they are done."""
     if progress.question is None:
-        return f"`replaywright continue {run_id}` hands it back"
+        return f"`replaywright answer {run_id} continue` hands it back"
     answers = ", ".join(progress.question.answers)
     return f"`replaywright answer {run_id} ANSWER` hands it back; it takes: {answers}"

@@ -1,29 +1,64 @@
 """Telling a run something: its updates, as commands and the client send them."""
 
+import contextlib
 import getpass
 import uuid
+from collections.abc import AsyncIterator
 from datetime import timedelta
 from typing import TypeVar
 
+from pydantic import ValidationError
 from temporalio.client import (
     WorkflowExecutionStatus,
     WorkflowUpdateFailedError,
     WorkflowUpdateRPCTimeoutOrCancelledError,
 )
 
+from replaywright.cli import output
+from replaywright.cli.runs.finding import find_run
 from replaywright.cli.runs.follow import ended, handle_of, progress_of
-from replaywright.cli.servers.connect import Place, temporal_errors
+from replaywright.cli.servers.connect import Place, place, require_somewhere, temporal_errors
 from replaywright.cli.servers.macs import update_arguments
 from replaywright.domain.base import Record
 from replaywright.domain.commit_lines import commits_said
 from replaywright.domain.questions import Question, Verdict
 from replaywright.domain.runs import PersonVerdict, Progress
+from replaywright.domain.steering import Said
 from replaywright.errors import InputInvalid, StackFailed
 from replaywright.sealing.envelope import NotSealed, sealed
+from replaywright.settings import load_settings
 
 ANSWER_LIMIT = timedelta(seconds=15)
 
 _Answer = TypeVar("_Answer")
+
+
+@contextlib.asynccontextmanager
+async def servers_of_runs() -> AsyncIterator[Place]:
+    """Connect to the servers that runs are on; none are started: they would know no run.
+
+    Raises:
+        InputInvalid: nothing is configured and nothing runs.
+        StackFailed: Temporal does not answer.
+    """
+    settings = load_settings()
+    require_somewhere(settings)
+    async with place(settings, tell=output.say_on_standard_error) as here:
+        yield here
+
+
+@contextlib.asynccontextmanager
+async def under_way(run: str, what: str) -> AsyncIterator[tuple[Place, str]]:
+    """Find a run that somebody wants to `what`, which is not over; with the servers that it is on.
+
+    Raises:
+        InputInvalid: there is no such run, or it is over.
+        StackFailed: Temporal does not answer.
+    """
+    async with servers_of_runs() as here:
+        run_id = (await find_run(here, run)).id
+        await require_going(here, run_id, what)
+        yield here, run_id
 
 
 async def over_said(here: Place, run_id: str, what: str) -> str:
@@ -122,8 +157,13 @@ async def question_of(here: Place, run_id: str) -> Question:
     await require_going(here, run_id, "answer")
     progress = await progress_or_fail(here, run_id)
     if progress.question is None:
-        raise InputInvalid(f"{run_id} asks nothing: it is {progress.status}; `replaywright inbox` lists what waits")
+        raise nothing_asked(run_id, progress)
     return progress.question
+
+
+def nothing_asked(run_id: str, progress: Progress) -> InputInvalid:
+    """Say that the run waits for no answer, and how it stands."""
+    return InputInvalid(f"{run_id} asks nothing: it is {progress.status}; `replaywright inbox` lists what waits")
 
 
 def verdict_on(run_id: str, question: Question, verdict: Verdict, text: str, *, who: str, why: str) -> PersonVerdict:
@@ -155,3 +195,15 @@ def who_asks() -> str:
         return getpass.getuser()
     except (KeyError, OSError):  # no name for this user id, as in some containers
         return "command line"
+
+
+def said_by_user(why: str) -> Said:
+    """Name the user of this command, and their reason.
+
+    Raises:
+        InputInvalid: the reason is too long.
+    """
+    try:
+        return Said(who=who_asks(), why=why)
+    except ValidationError as exc:
+        raise InputInvalid(f"--why has {len(why)} characters, and may have 1000") from exc

@@ -13,7 +13,7 @@ from temporalio.client import Client, WorkflowFailureError, WorkflowHandle, Work
 from temporalio.service import RPCError, RPCStatusCode
 
 from activities.endings import cancelled, ended_badly, ended_well
-from replaywright.cli.servers.silence import Silence, Vain
+from replaywright.cli.runs.silence import Silence, Vain
 from replaywright.domain.commit_lines import COMMITS, CommitLine
 from replaywright.domain.runs import End, Progress, RunResult, Totals
 from replaywright.errors import InputInvalid, StackFailed

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Annotated, Any
 
 import typer
@@ -13,12 +13,15 @@ from temporalio.client import WorkflowExecutionDescription, WorkflowExecutionSta
 from activities.resuming import Earlier, Standing, standing
 from cache.steps import RedisStepStore
 from replaywright.cli import output
-from replaywright.cli.app import Command, app, options_of
+from replaywright.cli.app import app
+from replaywright.cli.completion import tasks
 from replaywright.cli.evidence.trace import histories_of
+from replaywright.cli.options import Run, ValueOptions
 from replaywright.cli.people.updates import over_said, who_asks
+from replaywright.cli.runs.finding import find_run, scope_of
+from replaywright.cli.runs.options import FollowOptions, OnFailure, RunOptions
 from replaywright.cli.runs.run import carry_out
-from replaywright.cli.runs.runs import Run, find_run, scope_of, tell
-from replaywright.cli.runs.starting import OnFailure, Order
+from replaywright.cli.runs.starting import Order
 from replaywright.cli.servers.connect import Place, place, redis_url_of, temporal_errors
 from replaywright.cli.servers.store import opened_store
 from replaywright.cli.tasks import taskfile
@@ -27,13 +30,29 @@ from replaywright.domain.checkpoints import Checkpoint
 from replaywright.domain.histories import calls_of, first_value
 from replaywright.domain.left_behind import left_behind
 from replaywright.domain.outcomes import Status, StepOutcome
-from replaywright.domain.runs import OPEN_STATES, ActionRequest, Heal, Mode, Resume, RunInput, step_title
+from replaywright.domain.runs import OPEN_STATES, ActionRequest, Resume, RunInput, step_title
 from replaywright.domain.steps import Goto, Step, action_of
 from replaywright.domain.tasks import Task, bind_parameters
 from replaywright.domain.trace_file import History
 from replaywright.errors import InputInvalid
 from replaywright.settings import load_settings
 from workflows.task import plan_of
+
+
+@dataclass(frozen=True)
+class ResumeOptions:
+    """Options that say what is done again of what was done before."""
+
+    first: Annotated[
+        int | None,
+        typer.Option("--from", metavar="N", min=1, help="Perform from step N on, although it was done before."),
+    ] = None
+    redo: Annotated[
+        bool, typer.Option("--redo", help="Do again what was done before, although it has consequences.")
+    ] = False
+    keep: Annotated[
+        bool, typer.Option("--keep", help="Take as done what was done before, after other steps than now.")
+    ] = False
 
 
 @dataclass(frozen=True)
@@ -48,9 +67,7 @@ class Wish:
     """Number of the step to begin with."""
     redo: bool = False
     keep: bool = False
-    mode: Mode | None = None
-    heal: Heal | None = None
-    on_failure: OnFailure | None = None
+    manner: RunOptions = field(default_factory=RunOptions)
     who: str = ""
 
 
@@ -94,41 +111,19 @@ _SAID = {
 }
 
 
-@app.command(cls=Command)
+@app.command()
 def resume(
-    ctx: typer.Context,
     *,
     run: Run,
     task: Annotated[
-        str | None, typer.Option("--task", metavar="FILE", help="The mended task; else that of the run.")
+        str | None,
+        typer.Option("--task", metavar="FILE", help="The mended task; else that of the run.", autocompletion=tasks),
     ] = None,
-    first: Annotated[
-        int | None,
-        typer.Option("--from", metavar="N", min=1, help="Perform from step N on, although it was done before."),
-    ] = None,
-    redo: Annotated[
-        bool, typer.Option("--redo", help="Do again what was done before, although it has consequences.")
-    ] = False,
-    keep: Annotated[
-        bool, typer.Option("--keep", help="Take as done what was done before, after other steps than now.")
-    ] = False,
-    param: Annotated[
-        list[str] | None,
-        typer.Option("--param", "-p", metavar="NAME=VALUE", help="A parameter's value; else that of the run."),
-    ] = None,
-    params: Annotated[
-        str | None, typer.Option("--params", metavar="FILE", help="YAML or JSON file with values; --param wins.")
-    ] = None,
-    mode: Annotated[Mode | None, typer.Option(help="As for `run`; else that of the run.")] = None,
-    heal: Annotated[Heal | None, typer.Option(help="As for `run`; else that of the run.")] = None,
-    on_failure: Annotated[OnFailure | None, typer.Option(help="As for `run`; else that of the run.")] = None,
+    again: ResumeOptions,
+    given: ValueOptions,
+    manner: RunOptions,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would be done, and do nothing.")] = False,
-    fail_on_heal: Annotated[bool, typer.Option("--fail-on-heal", help="Exit with 3 when the run healed.")] = False,
-    detach: Annotated[bool, typer.Option("--detach", help="Start the run and return at once.")] = False,
-    wait: Annotated[bool, typer.Option("--wait", help="Wait on when the run waits for a person.")] = False,
-    json: Annotated[
-        bool, typer.Option("--json", help="One JSON object on standard output, the rest on standard error.")
-    ] = False,
+    following: FollowOptions,
 ) -> None:
     """Go on after a run that failed, was cancelled, terminated or timed out, with the task mended or as it is.
 
@@ -139,29 +134,25 @@ def resume(
 
     Example: `replaywright resume latest --task mended.yaml --dry-run`
     """
-    options_of(ctx).json = json
-    if redo and keep:
+    if again.redo and again.keep:
         raise InputInvalid("--redo and --keep: say one of them, or neither, to be asked at each step")
-    given = taskfile.read_parameters(param or [], params)
+    values = taskfile.read_parameters(given.param or [], given.params)
     mended = None if task is None else taskfile.read_task(task)
-    wish = Wish(run, mended, given, first, redo, keep, mode, heal, on_failure, who_asks())
-    settings = load_settings()
-    console = output.for_people(json=json)
+    wish = Wish(run, mended, values, again.first, again.redo, again.keep, manner, who_asks())
     if dry_run:
-        asyncio.run(_only_said(wish, json=json))
+        asyncio.run(_only_said(wish, json=following.json))
         return
 
     async def begin(here: Place) -> Order:
         found = await planned(here, wish)
-        print_plan(found, console)
+        print_plan(found, output.for_people(json=following.json))
         return found.order
 
-    status = asyncio.run(carry_out(begin, settings, fail_on_heal=fail_on_heal, detach=detach, wait=wait, json=json))
-    raise typer.Exit(status)
+    raise typer.Exit(asyncio.run(carry_out(begin, load_settings(), following)))
 
 
 async def _only_said(wish: Wish, *, json: bool) -> None:
-    async with place(load_settings(), tell=tell) as here:
+    async with place(load_settings(), tell=output.say_on_standard_error) as here:
         found = await planned(here, wish)
     if json:
         output.print_json(as_json(found))
@@ -183,44 +174,23 @@ async def planned(here: Place, wish: Wish) -> Planned:
     tenant, lineage = await scope_of(here, named)
     execution, new_id = await newest(here, named, lineage)
     if execution.id != named.id:
-        tell(f"{named.id} was resumed as {execution.id}: going on after that")
+        output.say_on_standard_error(f"{named.id} was resumed as {execution.id}: going on after that")
     await _require_ended(here, execution)
     histories = await histories_of(here, execution)
-    before = _input_of(histories[-1])
-    if before.named:
-        raise InputInvalid(
-            f"{execution.id} ended before it knew the steps of the skill {before.named!r}: there is nothing to resume"
-        )
-    task = wish.task or before.task
-    if task.task != before.task.task:
-        raise InputInvalid(
-            f"--task: {task.task!r} is not {before.task.task!r}, of which {execution.id} is; "
-            "`replaywright run` begins another"
-        )
-    kept = {name: value for name, value in before.values.items() if name in task.parameters}
-    values = bind_parameters(task, kept | (wish.values or {}))
-    run = before.model_copy(update={"task": task, "values": values})
-    plan = plan_of(run)
-    old = {} if before.resume is None else before.resume.restarts
+    run = _input_wanted(wish, _input_of(histories[-1]), execution.id)
     async with opened_store(redis_url_of(here.settings), here.settings) as store:
         scope = {"tenant": tenant, "lineage": lineage}
         await _require_whole(store, scope, histories)
-        found = await standing(store, **scope, plan=plan, values=values, restarts=old)
-        if wish.first is not None and wish.first > len(found.course.plan):
-            raise InputInvalid(f"--from {wish.first}: the task has {len(found.course.plan)} steps")
-        restarts = _restarts(wish, found.course.plan, found, old, new_id)
-        if restarts != old:
-            found = await standing(store, **scope, plan=plan, values=values, restarts=restarts)
-    plan = found.course.plan
+        found, restarts = await _standing(store, scope, run, wish, new_id)
     done = tuple(one.fingerprint for one in found.earlier if one.is_done)
     order = Order(
-        task,
-        values,
+        run.task,
+        run.values,
         new_id,
-        wish.mode or before.mode,
-        wish.heal or before.heal,
-        on_failure=wish.on_failure or (None if before.on_failure is None else OnFailure(before.on_failure)),
-        limits=before.budget,
+        wish.manner.mode or run.mode,
+        wish.manner.heal or run.heal,
+        on_failure=wish.manner.on_failure or (None if run.on_failure is None else OnFailure(run.on_failure)),
+        limits=run.budget,
         lineage=lineage,
         resume=Resume(
             of=execution.id,
@@ -231,11 +201,47 @@ async def planned(here: Place, wish: Wish) -> Planned:
             keep=done if wish.keep else (),
         ),
         state=left_behind(histories, _input_of(histories[0]), found.answered),
+        pictures=wish.manner.pictures,
     )
-    back = way_back(plan, len(found.answered), found.last_commit, order.state.checkpoints)
-    result = Planned(order, execution.id, plan, found, back, wish.redo, wish.keep)
+    back = way_back(found.course.plan, len(found.answered), found.last_commit, order.state.checkpoints)
+    result = Planned(order, execution.id, found.course.plan, found, back, wish.redo, wish.keep)
     _require_possible(result)
     return result
+
+
+def _input_wanted(wish: Wish, before: RunInput, run_id: str) -> RunInput:
+    """The input of the run that has ended, with the task and the values that the caller wants.
+
+    Raises:
+        InputInvalid: its steps are not known, or the task is another one.
+    """
+    if before.named:
+        raise InputInvalid(
+            f"{run_id} ended before it knew the steps of the skill {before.named!r}: there is nothing to resume"
+        )
+    task = wish.task or before.task
+    if task.task != before.task.task:
+        raise InputInvalid(
+            f"--task: {task.task!r} is not {before.task.task!r}, of which {run_id} is; "
+            "`replaywright run` begins another"
+        )
+    kept = {name: value for name, value in before.values.items() if name in task.parameters}
+    values = bind_parameters(task, kept | (wish.values or {}))
+    return before.model_copy(update={"task": task, "values": values})
+
+
+async def _standing(
+    store: RedisStepStore, scope: dict[str, str], run: RunInput, wish: Wish, new_id: str
+) -> tuple[Standing, dict[int, str]]:
+    """What the ledger has of the plan, and which steps are performed anew."""
+    plan, old = plan_of(run), {} if run.resume is None else run.resume.restarts
+    found = await standing(store, **scope, plan=plan, values=run.values, restarts=old)
+    if wish.first is not None and wish.first > len(found.course.plan):
+        raise InputInvalid(f"--from {wish.first}: the task has {len(found.course.plan)} steps")
+    restarts = _restarts(wish, found.course.plan, found, old, new_id)
+    if restarts != old:
+        found = await standing(store, **scope, plan=plan, values=run.values, restarts=restarts)
+    return found, restarts
 
 
 def way_back(

@@ -2,17 +2,21 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
-from typing import Annotated, Any
+from dataclasses import dataclass
+from typing import Annotated
 
 import typer
 
-from replaywright.cli.app import Command, Exit, app, options_of
+from replaywright.cli.app import app
+from replaywright.cli.command import Exit
+from replaywright.cli.completion import tasks
+from replaywright.cli.options import NewId, ValueOptions, limit
 from replaywright.cli.runs.follow import ServerGone
-from replaywright.cli.runs.starting import OnFailure, Order, refuse_what_is_blocked, start
+from replaywright.cli.runs.options import FollowOptions, RunOptions
+from replaywright.cli.runs.starting import Order, refuse_what_is_blocked, start
 from replaywright.cli.servers.connect import Place, is_somewhere, require_somewhere, working_place
 from replaywright.cli.tasks import goal, taskfile
 from replaywright.domain.budgets import Budget
-from replaywright.domain.pictures import Pictures
 from replaywright.domain.runs import Heal, Mode
 from replaywright.domain.tasks import Task, bind_parameters
 from replaywright.domain.text import plain
@@ -29,75 +33,68 @@ Begin = Callable[["Place"], Awaitable[Order | None]]
 """Finds out what is to be run, where the runs are; None when that is nothing."""
 
 
-def _limit(option: str, unit: str, what: str) -> Any:
-    """An option that limits what a run may spend."""
-    return typer.Option(option, metavar=unit, min=0, help=what)
+@dataclass(frozen=True)
+class SpendingOptions:
+    """Options that limit what a run may spend."""
+
+    max_calls: Annotated[int | None, limit("--max-calls", "N", "Model calls of the run.")] = None
+    max_tokens: Annotated[int | None, limit("--max-tokens", "N", "Tokens of the run, in and out together.")] = None
+    max_money: Annotated[
+        float | None, limit("--max-money", "USD", "US dollars that the run's model calls may cost.")
+    ] = None
+    max_seconds: Annotated[
+        float | None, limit("--max-seconds", "S", "Seconds of the run, after which no model is asked any more.")
+    ] = None
+    max_plans: Annotated[
+        int | None, limit("--max-plans", "N", "How often the planner may revise the rest of the plan.")
+    ] = None
+
+    @property
+    def budget(self) -> Budget:
+        """What the caller allows."""
+        return Budget(
+            calls=self.max_calls,
+            tokens=self.max_tokens,
+            money=self.max_money,
+            seconds=self.max_seconds,
+            plans=self.max_plans,
+        )
 
 
-@app.command(cls=Command)
+@dataclass(frozen=True)
+class SentenceOptions:
+    """Options of a task that is a sentence."""
+
+    url: Annotated[
+        str | None, typer.Option("--url", metavar="URL", help="Of a sentence: the page that the task starts on.")
+    ] = None
+    secret: Annotated[
+        list[str] | None,
+        typer.Option("--secret", metavar="NAME", help="Of a sentence: a secret that may be entered; repeatable."),
+    ] = None
+    fresh: Annotated[bool, typer.Option("--fresh", help="Of a sentence: learn it, whatever skill there is.")] = False
+    no_wait: Annotated[
+        bool, typer.Option("--no-wait", help="Of a sentence: do not wait for another run that learns the same.")
+    ] = False
+
+
+@app.command()
 def run(
-    ctx: typer.Context,
     *,
     task: Annotated[
         str,
         typer.Argument(
-            metavar="TASK", help="Task file, YAML or JSON; `-` is standard input. Or a sentence that says what to do."
+            metavar="TASK",
+            help="Task file, YAML or JSON; `-` is standard input. Or a sentence that says what to do.",
+            autocompletion=tasks,
         ),
     ],
-    url: Annotated[
-        str | None, typer.Option("--url", metavar="URL", help="Of a sentence: the page that the task starts on.")
-    ] = None,
-    secret: Annotated[
-        list[str] | None,
-        typer.Option("--secret", metavar="NAME", help="Of a sentence: a secret that may be entered; repeatable."),
-    ] = None,
-    param: Annotated[
-        list[str] | None, typer.Option("--param", "-p", metavar="NAME=VALUE", help="A parameter's value; repeatable.")
-    ] = None,
-    params: Annotated[
-        str | None, typer.Option("--params", metavar="FILE", help="YAML or JSON file with values; --param wins.")
-    ] = None,
-    mode: Annotated[
-        Mode, typer.Option(help="`auto`: cache, then heal, then model. `learn`: model only. `replay`: never the model.")
-    ] = Mode.AUTO,
-    heal: Annotated[
-        Heal, typer.Option(help="A changed page: fail (`off`), heal this run only (`propose`), or for good (`auto`).")
-    ] = Heal.AUTO,
-    on_failure: Annotated[
-        OnFailure | None,
-        typer.Option(help="When nothing mends a failed step: end the run (`fail`), or wait for a person (`ask`)."),
-    ] = None,
-    max_calls: Annotated[int | None, _limit("--max-calls", "N", "Model calls of the run.")] = None,
-    max_tokens: Annotated[int | None, _limit("--max-tokens", "N", "Tokens of the run, in and out together.")] = None,
-    max_money: Annotated[
-        float | None, _limit("--max-money", "USD", "US dollars that the run's model calls may cost.")
-    ] = None,
-    max_seconds: Annotated[
-        float | None, _limit("--max-seconds", "S", "Seconds of the run, after which no model is asked any more.")
-    ] = None,
-    max_plans: Annotated[
-        int | None, _limit("--max-plans", "N", "How often the planner may revise the rest of the plan.")
-    ] = None,
-    fresh: Annotated[bool, typer.Option("--fresh", help="Of a sentence: learn it, whatever skill there is.")] = False,
-    no_wait: Annotated[
-        bool, typer.Option("--no-wait", help="Of a sentence: do not wait for another run that learns the same.")
-    ] = False,
-    pictures: Annotated[
-        Pictures | None,
-        typer.Option(
-            help="Of which steps to keep one: `failures`, also what is learned or healed (`auto`), all `steps`."
-        ),
-    ] = None,
-    fail_on_heal: Annotated[bool, typer.Option("--fail-on-heal", help="Exit with 3 when the run healed.")] = False,
-    detach: Annotated[bool, typer.Option("--detach", help="Start the run and return at once.")] = False,
-    wait: Annotated[bool, typer.Option("--wait", help="Wait on when the run waits for a person.")] = False,
-    json: Annotated[
-        bool, typer.Option("--json", help="One JSON object on standard output, the rest on standard error.")
-    ] = False,
-    run_id: Annotated[
-        str | None,
-        typer.Option("--id", metavar="ID", help="Name the run; a name serves once."),
-    ] = None,
+    sentence: SentenceOptions,
+    given: ValueOptions,
+    manner: RunOptions,
+    spending: SpendingOptions,
+    following: FollowOptions,
+    run_id: NewId = None,
 ) -> None:
     """Run a task and show its progress. A sentence is recalled if a skill does what it says, else learned.
 
@@ -110,27 +107,24 @@ def run(
     Example: `replaywright run --url http://127.0.0.1:8025 --secret PASSWORD "Send ada@example.com a mail with the
     subject 'Minutes' and the text 'Hello'"`
     """
-    options_of(ctx).json = json
     settings = load_settings()
-    wanted = goal.task_or_goal(task, url=url, secrets=secret or [])
-    goal.refuse_for_steps(wanted, fresh=fresh, no_wait=no_wait)
-    values = bind_parameters(wanted, taskfile.read_parameters(param or [], params))
+    wanted = goal.task_or_goal(task, url=sentence.url, secrets=sentence.secret or [])
+    goal.refuse_for_steps(wanted, fresh=sentence.fresh, no_wait=sentence.no_wait)
+    values = bind_parameters(wanted, taskfile.read_parameters(given.param or [], given.params))
     refuse_what_is_blocked(settings, wanted, values)
-    given = Budget(calls=max_calls, tokens=max_tokens, money=max_money, seconds=max_seconds, plans=max_plans)
-    name = checked_id(run_id) or taskfile.new_run_id(wanted, values)
     order = Order(
         wanted,
         values,
-        name,
-        mode,
-        heal,
-        given,
-        on_failure,
-        fresh=fresh,
-        wait_for_others=not no_wait,
-        pictures=pictures,
+        checked_id(run_id) or taskfile.new_run_id(wanted, values),
+        manner.mode or Mode.AUTO,
+        manner.heal or Heal.AUTO,
+        spending.budget,
+        manner.on_failure,
+        fresh=sentence.fresh,
+        wait_for_others=not sentence.no_wait,
+        pictures=manner.pictures,
     )
-    if detach:
+    if following.detach:
         require_somewhere(settings)
     if not is_somewhere(settings):
         taskfile.require_secrets(wanted, values, settings.home)
@@ -138,19 +132,17 @@ def run(
     async def as_said(_here: Place) -> Order:
         return order
 
-    status = asyncio.run(carry_out(as_said, settings, fail_on_heal=fail_on_heal, detach=detach, wait=wait, json=json))
+    status = asyncio.run(carry_out(as_said, settings, following))
     raise typer.Exit(status)
 
 
-async def carry_out(
-    begin: Begin, settings: Settings, *, fail_on_heal: bool, detach: bool, wait: bool, json: bool
-) -> Exit:
+async def carry_out(begin: Begin, settings: Settings, following: FollowOptions) -> Exit:
     """Start what `begin` finds out, show it to its end, and return the exit status."""
 
     def tell(text: str) -> None:
         from replaywright.cli import output  # noqa: PLC0415 - as below; mostly nothing is told before
 
-        output.print_line(text, style="dim", console=output.for_people(json=json))
+        output.print_line(text, style="dim", console=output.for_people(json=following.json))
 
     if settings.redis_url is not None:
         await ask_redis(settings.redis_url, ("PING",))
@@ -169,10 +161,10 @@ async def carry_out(
                 from replaywright.cli.runs import watching  # noqa: PLC0415 - what draws is loaded while the run begins
 
                 if is_new:
-                    watching.announce(order, here, detached=detach, json=json)
-                if detach:
+                    watching.announce(order, here, following)
+                if following.detach:
                     return Exit.DONE
-                return await watching.watched(here, order, fail_on_heal=fail_on_heal, wait=wait, json=json)
+                return await watching.watched(here, order, following)
         except ServerGone:
             if restart == _RESTARTS:
                 raise

@@ -4,7 +4,6 @@ import asyncio
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
-from enum import StrEnum
 from typing import Any
 
 from temporalio.client import WorkflowHandle
@@ -12,15 +11,16 @@ from temporalio.common import TypedSearchAttributes, WorkflowIDConflictPolicy, W
 from temporalio.exceptions import WorkflowAlreadyStartedError
 
 from replaywright.cli.runs.follow import WORKFLOW
+from replaywright.cli.runs.options import OnFailure
+from replaywright.cli.runs.searchable import start_attributes
 from replaywright.cli.servers.connect import Place, temporal_errors
 from replaywright.cli.servers.macs import start_memo
-from replaywright.cli.servers.searchable import start_attributes
 from replaywright.cli.tasks import taskfile
 from replaywright.domain.budgets import Budget, Limits
 from replaywright.domain.effective import before_start, effective
 from replaywright.domain.pictures import Pictures
 from replaywright.domain.policy_hosts import named
-from replaywright.domain.questions import WAITS
+from replaywright.domain.questions import REMIND_EVERY_S, WAITS
 from replaywright.domain.runs import Asking, Heal, Mode, Resume, RunInput, RunResult, RunState, step_title
 from replaywright.domain.skills import SkillRef
 from replaywright.domain.tasks import Task
@@ -32,13 +32,6 @@ from replaywright.settings import Settings
 TASK_TIMEOUT = timedelta(seconds=5)
 """A workflow task that was lost with its worker is given out again after this; Temporal's default is 10 s. Replaying
 the hundred steps that a history holds at most takes 0.3 s of it."""
-
-
-class OnFailure(StrEnum):
-    """What to do when a step failed and nothing mends it."""
-
-    FAIL = "fail"
-    ASK = "ask"
 
 
 @dataclass(frozen=True)
@@ -68,8 +61,10 @@ class Order:
     """Of a goal: learn it, whatever skill there is."""
     wait_for_others: bool = True
     """Of a goal: while another run learns the same, wait for what it learns."""
+    local_steps: bool = True
+    """Whether steps that may be repeated, and replay a recording or open an address, are local activities."""
     pictures: Pictures | None = None
-    """Of which steps pictures are kept. None: what the settings say."""
+    """Of which steps pictures are kept. None: those that are learned, healed or fail."""
 
 
 @dataclass(frozen=True)
@@ -174,24 +169,16 @@ def run_input(settings: Settings, order: Order) -> RunInput:
         lineage=order.lineage,
         budget=order.limits or _limits(settings, order),
         on_failure=None if order.on_failure is None else order.on_failure.value,
-        propose_probes=settings.propose_probes and settings.planner_model is not None,
+        propose_probes=settings.planner_model is not None,
         resume=order.resume,
         skill=order.skill,
         relearns=order.skill is not None and order.resume is None,
         fresh=order.fresh,
         wait_for_others=order.wait_for_others,
         state=order.state,
-        checkpoint_every=settings.checkpoint_every,
-        pictures=order.pictures or settings.pictures,
-        local_steps=settings.local_steps,
-        hibernate_after_s=settings.hibernate_after_s,
-        asking=Asking(
-            within_s=settings.ask_within_s,
-            approve_within_s=settings.approve_within_s,
-            remind_every_s=settings.remind_every_s,
-        ),
-        recycle_after_s=settings.recycle_after_s,
-        recycle_above_mb=settings.recycle_above_mb,
+        pictures=order.pictures or Pictures.AUTO,
+        local_steps=order.local_steps,
+        asking=Asking(within_s=settings.ask_within_s, remind_every_s=REMIND_EVERY_S),
     )
 
 

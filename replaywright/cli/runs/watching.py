@@ -16,23 +16,21 @@ from rich.live import Live
 from temporalio.client import WorkflowHandle
 
 from replaywright.cli import output
-from replaywright.cli.app import Exit
+from replaywright.cli.command import Exit
 from replaywright.cli.interrupts import interrupts, unless_left
 from replaywright.cli.people import asking_here
 from replaywright.cli.people.updates import decide, verdict_on, who_asks
 from replaywright.cli.runs.follow import Ending, follow
+from replaywright.cli.runs.options import FollowOptions
 from replaywright.cli.runs.starting import Order
 from replaywright.cli.servers.connect import Place
 from replaywright.cli.tasks import goal
 from replaywright.domain.commit_lines import commits_said
+from replaywright.domain.questions import answering
 from replaywright.domain.remedies import remedy_of
 from replaywright.domain.runs import Progress, RunResult
 from replaywright.domain.urls import bracketed
 
-_IN_DOUBT = ("done", "not_done", "abandon")
-"""Answers on a step in doubt; what a run of an older worker waits for."""
-_RESOLVED = frozenset({"done", "not_done", "retry", "skip", "redo", "keep", "abandon"})
-"""Answers of `replaywright resolve`."""
 _REFUSED_SHOWN = 8
 """Hosts that pages asked for in vain, in the report."""
 
@@ -61,18 +59,18 @@ class _Screen:
         self.note = note
 
 
-async def watched(here: Place, order: Order, *, fail_on_heal: bool, wait: bool, json: bool) -> Exit:
+async def watched(here: Place, order: Order, following: FollowOptions) -> Exit:
     """Show a run that was started to its end, or until it waits for a person; the exit status."""
-    console = output.for_people(json=json)
+    console = output.for_people(json=following.json)
     begun = time.monotonic()
     handle = here.client.get_workflow_handle(order.run_id, result_type=RunResult)
-    ending = await _followed_and_asked(here, handle, console, wait=wait, json=json)
+    ending = await _followed_and_asked(here, handle, console, wait=following.wait, json=following.json)
     if ending is None:
-        if json:
+        if following.json:
             output.print_json({"runId": order.run_id, "url": here.run_url(order.run_id), "status": "running"})
         return Exit.INTERRUPTED
-    status = exit_status(ending, fail_on_heal=fail_on_heal)
-    if json:
+    status = exit_status(ending, fail_on_heal=following.fail_on_heal)
+    if following.json:
         output.print_json(
             {
                 "runId": order.run_id,
@@ -182,7 +180,7 @@ def report(
             output.print_line(result.note, style="yellow", console=console)
         if result.held:
             held = output.count(result.held, "healed entry waits", "healed entries wait")
-            output.print_line(f"{held} for a person: `replaywright cache list --held`", console=console)
+            output.print_line(f"{held} for a person: `replaywright admin cache list --held`", console=console)
         for warning in result.warnings:
             output.print_line(f"  warning: {warning}", style="yellow", console=console)
         for name, value in result.extracted.items():
@@ -253,23 +251,18 @@ def say_what_it_waits_for(
     if stack_ends:
         output.print_line("  start `replaywright up` first: the stack of this command ends now", console=console)
     question = progress.question
-    if question is not None and not set(question.answers) <= _RESOLVED:
-        for line in (*(f"  {line}" for line in question.shows), f"page: {question.url}"):
-            output.print_line(f"  {line}", console=console)
-        said = "|".join(question.answers)
-        output.print_line(f"  then: replaywright answer {run_id} {said}  [--why TEXT]", console=console)
+    if question is None:
         return
-    answers = " | ".join(f"--{answer.replace('_', '-')}" for answer in progress.answers or _IN_DOUBT)
-    output.print_line(
-        f"  then: replaywright resolve {run_id} --step {progress.step + 1} {answers}  [--why TEXT]", console=console
-    )
+    for line in (*question.shows, *([f"page: {question.url}"] if question.url else [])):
+        output.print_line(f"  {line}", console=console)
+    output.print_line(f"  then: {answering(run_id, question.answers)}", console=console)
 
 
-def announce(order: Order, here: Place, *, detached: bool, json: bool) -> None:
-    """Say that a run was started; with `detached` that is all that is said."""
-    console = output.for_people(json=json)
+def announce(order: Order, here: Place, following: FollowOptions) -> None:
+    """Say that a run was started."""
+    console = output.for_people(json=following.json)
     output.print_line(f"run {order.run_id}", style="bold", console=console)
     if url := here.run_url(order.run_id):
         output.print_line(f"  {url}", style="dim", console=console)
-    if detached and json:
+    if following.detach and following.json:
         output.print_json({"runId": order.run_id, "url": here.run_url(order.run_id), "status": "started"})

@@ -4,7 +4,7 @@ import asyncio
 import re
 import time
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import Annotated, Any
 
@@ -12,11 +12,13 @@ import typer
 from temporalio.client import ScheduleHandle
 
 from replaywright.cli import output
-from replaywright.cli.app import Command, app, options_of
-from replaywright.cli.people.updates import who_asks
+from replaywright.cli.app import app
+from replaywright.cli.completion import tasks
+from replaywright.cli.options import Json, ValueOptions, Why, Yes
+from replaywright.cli.people.updates import servers_of_runs, who_asks
+from replaywright.cli.runs.options import RunOptions
 from replaywright.cli.runs.run import mention_secrets
-from replaywright.cli.runs.runs import tell
-from replaywright.cli.runs.starting import OnFailure, Order, Prepared, prepared, refuse_what_is_blocked
+from replaywright.cli.runs.starting import Order, Prepared, prepared, refuse_what_is_blocked
 from replaywright.cli.schedule.schedule_view import Fired, as_json, fired_by, print_list, print_schedule
 from replaywright.cli.schedule.scheduled import (
     Known,
@@ -33,18 +35,16 @@ from replaywright.cli.servers.connect import (
     Place,
     place,
     redis_url_of,
-    require_somewhere,
     temporal_errors,
     why_unserved,
 )
 from replaywright.cli.skills.skill_run import runnable
 from replaywright.cli.skills.skill_store import knowledge_base_at
 from replaywright.cli.tasks import goal, taskfile
-from replaywright.domain.pictures import Pictures
 from replaywright.domain.runs import Heal, Mode
 from replaywright.domain.skills import Skill, SkillRef
 from replaywright.domain.tasks import Task, bind_parameters
-from replaywright.domain.timetable import catch_up_of, timetable
+from replaywright.domain.timetable import Timetable, catch_up_of, timetable
 from replaywright.errors import InputInvalid
 from replaywright.settings import load_settings
 
@@ -57,141 +57,117 @@ _POLL_S = 0.1
 _APART = timedelta(seconds=1)
 """Temporal names runs by the second: of two within one, the second may be lost."""
 
-schedule_app = typer.Typer(
-    help="Have runs started by a clock: every morning, every quarter of an hour.",
-    epilog="Example: `replaywright schedule list`",
-    no_args_is_help=True,
-    rich_markup_mode="markdown",
+schedule_app = app.group(
+    "schedule",
+    "Have runs started by a clock: every morning, every quarter of an hour.",
+    "replaywright schedule list",
 )
-app.add_typer(schedule_app, name="schedule")
 
 Name = Annotated[str, typer.Argument(metavar="NAME", help="Name of the schedule.")]
-Json = Annotated[bool, typer.Option("--json", help="One JSON object.")]
-Note = Annotated[str, typer.Option("--note", metavar="TEXT", help="Why; `list` shows it.")]
 
 
-@schedule_app.command("create", cls=Command)
-def create_schedule(
-    ctx: typer.Context,
-    *,
-    name: Annotated[
-        str, typer.Argument(metavar="NAME", help="Of the schedule: letters, digits, dot, hyphen, underscore.")
-    ],
-    task: Annotated[str, typer.Argument(metavar="TASK", help="Task file, or `skill:NAME`.")],
+@dataclass(frozen=True)
+class TimeOptions:
+    """Options that say when runs are started."""
+
     cron: Annotated[
         list[str] | None,
         typer.Option(
             "--cron", metavar="EXPR", help="Minute, hour, day, month, day of the week: `0 9 * * MON-FRI`. Repeatable."
         ),
-    ] = None,
+    ] = None
     every: Annotated[
         str | None, typer.Option("--every", metavar="TIME", help="So often: `15min`, `6h`, `1d`; counted in UTC.")
-    ] = None,
+    ] = None
     offset: Annotated[
         str | None, typer.Option("--offset", metavar="TIME", help="Of `--every`: so much later each time.")
-    ] = None,
+    ] = None
     time_zone: Annotated[
         str, typer.Option("--time-zone", metavar="ZONE", help="Of `--cron`, `--from`, `--until`: `Europe/Berlin`.")
-    ] = "UTC",
+    ] = "UTC"
     jitter: Annotated[
         str | None, typer.Option("--jitter", metavar="TIME", help="Each firing comes later by a random part of this.")
-    ] = None,
-    begins: Annotated[str | None, typer.Option("--from", metavar="WHEN", help="Not before this date or time.")] = None,
-    ends: Annotated[str | None, typer.Option("--until", metavar="WHEN", help="Not after this date or time.")] = None,
+    ] = None
+    begins: Annotated[str | None, typer.Option("--from", metavar="WHEN", help="Not before this date or time.")] = None
+    ends: Annotated[str | None, typer.Option("--until", metavar="WHEN", help="Not after this date or time.")] = None
+
+    def as_timetable(self) -> Timetable:
+        """Make the timetable of it."""
+        return timetable(
+            crons=self.cron or (),
+            every=self.every,
+            offset=self.offset,
+            zone=self.time_zone,
+            jitter=self.jitter,
+            begins=self.begins,
+            ends=self.ends,
+            now=datetime.now(UTC),
+        )
+
+
+@dataclass(frozen=True)
+class FiringOptions:
+    """Options that say what becomes of a time at which a run is to be started."""
+
     overlap: Annotated[
         Overlap, typer.Option("--overlap", help="When the run before is still going; see docs/how-to/schedules.md.")
-    ] = Overlap.SKIP,
+    ] = Overlap.SKIP
     catch_up: Annotated[
         str,
         typer.Option(
             "--catch-up", metavar="TIME", help="Firings that were missed while Temporal was down, up to this late."
         ),
-    ] = "1h",
+    ] = "1h"
     pause_on_failure: Annotated[
         bool, typer.Option("--pause-on-failure", help="A run that fails pauses the schedule.")
-    ] = False,
-    paused: Annotated[bool, typer.Option("--paused", help="Begin paused.")] = False,
-    note: Note = "",
-    param: Annotated[
-        list[str] | None, typer.Option("--param", "-p", metavar="NAME=VALUE", help="A parameter's value; repeatable.")
-    ] = None,
-    params: Annotated[
-        str | None, typer.Option("--params", metavar="FILE", help="YAML or JSON file with values; --param wins.")
-    ] = None,
-    mode: Annotated[
-        Mode | None, typer.Option(help="As for `run`. Usually `auto`, for a skill `replay`: never a model.")
-    ] = None,
-    heal: Annotated[
-        Heal, typer.Option(help="A changed page: fail (`off`), heal this run only (`propose`), or for good (`auto`).")
-    ] = Heal.AUTO,
-    on_failure: Annotated[
-        OnFailure | None,
-        typer.Option(help="When nothing mends a failed step: end the run (`fail`), or wait for a person (`ask`)."),
-    ] = None,
-    pictures: Annotated[
-        Pictures | None,
-        typer.Option(
-            help="Of which steps to keep one: `failures`, also what is learned or healed (`auto`), all `steps`."
-        ),
-    ] = None,
+    ] = False
+    paused: Annotated[bool, typer.Option("--paused", help="Begin paused.")] = False
+    why: Why = ""
+
+
+@schedule_app.command("create")
+def create_schedule(
+    *,
+    name: Annotated[
+        str, typer.Argument(metavar="NAME", help="Of the schedule: letters, digits, dot, hyphen, underscore.")
+    ],
+    task: Annotated[str, typer.Argument(metavar="TASK", help="Task file, or `skill:NAME`.", autocompletion=tasks)],
+    times: TimeOptions,
+    firing: FiringOptions,
+    given: ValueOptions,
+    manner: RunOptions,
     json: Json = False,
 ) -> None:
     """Start runs of a task file or a skill by a clock, from now on, whatever happens to this terminal.
 
     The task is kept as its file is now, with the values given. Of a skill, the version is run that `skills run` would
-    run at that moment. The workers need the task's secrets.
+    run at that moment. The workers need the task's secrets. `list` shows the reason (`--why`).
 
     Example: `replaywright schedule create minutes demo/send_mail.yaml --cron "0 9 * * MON-FRI" --time-zone
     Europe/Berlin -p base_url=http://127.0.0.1:8025 -p to=ada@example.com -p subject=Minutes -p body=Hello`
 
     Example: `replaywright schedule create orders skill:fetch-orders --every 15min --jitter 2min --overlap skip`
     """
-    options_of(ctx).json = json
     if not _NAME.fullmatch(name):
         raise InputInvalid(
             f"NAME {name!r}: expected 1 to 63 letters, digits, dots, hyphens and underscores, a letter or digit first"
         )
-    times = timetable(
-        crons=cron or (),
-        every=every,
-        offset=offset,
-        zone=time_zone,
-        jitter=jitter,
-        begins=begins,
-        ends=ends,
-        now=datetime.now(UTC),
-    )
-    rules = Rules(overlap, catch_up_of(catch_up), pause_on_failure)
-    given = taskfile.read_parameters(param or [], params)
+    when = times.as_timetable()
+    rules = Rules(firing.overlap, catch_up_of(firing.catch_up), firing.pause_on_failure)
+    wish = _Wish(task, taskfile.read_parameters(given.param or [], given.params), manner)
     from_file = None if task.startswith(SKILL) else _task_of(task)
-    settings = load_settings()
-    require_somewhere(settings)
 
-    async def made() -> Known:
-        async with place(settings, tell=tell) as here:
-            skill = None if from_file is not None else await _skill(here, task.removeprefix(SKILL))
-            wanted = from_file if skill is None else skill.task
-            assert wanted is not None, "a file, or a skill"
-            values = bind_parameters(wanted, given)
-            refuse_what_is_blocked(here.settings, wanted, values)
-            order = Order(
-                wanted,
-                values,
-                "",
-                mode or (Mode.AUTO if skill is None else Mode.REPLAY),
-                heal,
-                on_failure=on_failure,
-                skill=None if skill is None else SkillRef(name=skill.name, version=skill.version),
-                pictures=pictures,
-            )
-            told = _by_clock(await prepared(here, order), order, given, id_of(here, name))
-            await create(here, name, schedule_of(here, name, told, times, rules, paused=paused, note=note))
+    async def created() -> Known:
+        async with servers_of_runs() as here:
+            told, wanted, values = await _prepared(here, name, wish, from_file)
+            schedule = schedule_of(here, name, told, when, rules, paused=firing.paused, note=firing.why)
+            await create(here, name, schedule)
             _, known = await found(here, name)
             await _say_what_is_missing(here, wanted, values)
         return known
 
-    known = asyncio.run(made())
-    for doubt in times.doubtful:
+    known = asyncio.run(created())
+    for doubt in when.doubtful:
         _warn(doubt)
     if json:
         output.print_json(as_json(known, ()))
@@ -199,33 +175,61 @@ def create_schedule(
         print_schedule(known, ())
 
 
-@schedule_app.command("pause", cls=Command)
-def pause_schedule(ctx: typer.Context, name: Name, note: Note = "", json: Json = False) -> None:
+@dataclass(frozen=True)
+class _Wish:
+    """What the caller wants to be run."""
+
+    task: str
+    values: Mapping[str, str]
+    manner: RunOptions
+
+
+async def _prepared(
+    here: Place, name: str, wish: _Wish, from_file: Task | None
+) -> tuple[Prepared, Task, dict[str, str]]:
+    """What Temporal is told of each run, with the task and its values."""
+    skill = None if from_file is not None else await _skill(here, wish.task.removeprefix(SKILL))
+    task = from_file if skill is None else skill.task
+    assert task is not None, "a file, or a skill"
+    values = bind_parameters(task, wish.values)
+    refuse_what_is_blocked(here.settings, task, values)
+    order = Order(
+        task,
+        values,
+        "",
+        wish.manner.mode or (Mode.AUTO if skill is None else Mode.REPLAY),
+        wish.manner.heal or Heal.AUTO,
+        on_failure=wish.manner.on_failure,
+        skill=None if skill is None else SkillRef(name=skill.name, version=skill.version),
+        pictures=wish.manner.pictures,
+    )
+    return _by_clock(await prepared(here, order), order, wish.values, id_of(here, name)), task, values
+
+
+@schedule_app.command("pause")
+def pause_schedule(name: Name, why: Why = "", json: Json = False) -> None:
     """Have a schedule start nothing until it is unpaused. A run that is under way goes on.
 
-    Example: `replaywright schedule pause minutes --note "the site is being moved"`
+    Example: `replaywright schedule pause minutes --why "the site is being moved"`
     """
-    options_of(ctx).json = json
-    said = note or f"paused by {who_asks()}"
+    said = why or f"paused by {who_asks()}"
     asyncio.run(_with(name, lambda handle: handle.pause(note=said)))
     _say(f"{name} paused", {"schedule": name, "paused": True, "note": said}, json=json)
 
 
-@schedule_app.command("unpause", cls=Command)
-def unpause_schedule(ctx: typer.Context, name: Name, note: Note = "", json: Json = False) -> None:
+@schedule_app.command("unpause")
+def unpause_schedule(name: Name, why: Why = "", json: Json = False) -> None:
     """Have a paused schedule start runs again. What fell into the pause is not made up for.
 
     Example: `replaywright schedule unpause minutes`
     """
-    options_of(ctx).json = json
-    said = note or f"unpaused by {who_asks()}"
+    said = why or f"unpaused by {who_asks()}"
     asyncio.run(_with(name, lambda handle: handle.unpause(note=said)))
     _say(f"{name} goes on", {"schedule": name, "paused": False, "note": said}, json=json)
 
 
-@schedule_app.command("trigger", cls=Command)
+@schedule_app.command("trigger")
 def trigger_schedule(
-    ctx: typer.Context,
     name: Name,
     overlap: Annotated[
         Overlap | None, typer.Option("--overlap", help="When a run is still going; else as the schedule says.")
@@ -236,7 +240,6 @@ def trigger_schedule(
 
     Example: `replaywright schedule trigger minutes`
     """
-    options_of(ctx).json = json
     run_id, what = asyncio.run(_triggered(name, overlap))
     said = {
         "started": f"run {run_id} started: `replaywright show {run_id}`",
@@ -247,18 +250,16 @@ def trigger_schedule(
     _say(said, {"schedule": name, "outcome": what, "runId": run_id}, json=json)
 
 
-@schedule_app.command("delete", cls=Command)
+@schedule_app.command("delete")
 def delete_schedule(
-    ctx: typer.Context,
     name: Name,
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
+    yes: Yes = False,
     json: Json = False,
 ) -> None:
     """Delete a schedule. Its runs stay, and one that is under way goes on.
 
     Example: `replaywright schedule delete minutes`
     """
-    options_of(ctx).json = json
     asyncio.run(_with(name, _left_alone))
     if not yes and not typer.confirm(f"Delete the schedule {name}?", err=True):
         _say("nothing was changed", {"schedule": name, "deleted": False}, json=json)
@@ -267,16 +268,15 @@ def delete_schedule(
     _say(f"{name} deleted; its runs are kept: `replaywright runs`", {"schedule": name, "deleted": True}, json=json)
 
 
-@schedule_app.command("list", cls=Command)
-def list_schedules(ctx: typer.Context, json: Json = False) -> None:
+@schedule_app.command("list")
+def list_schedules(json: Json = False) -> None:
     """List the schedules: what they start and when, the next time, and how the last run ended.
 
     Example: `replaywright schedule list`
     """
-    options_of(ctx).json = json
 
     async def looked() -> list[tuple[Known, tuple[Fired, ...]]]:
-        async with place(load_settings(), tell=tell) as here:
+        async with place(load_settings(), tell=output.say_on_standard_error) as here:
             known = await all_of(here)
             return list(zip(known, [await fired_by(here, one, 1) for one in known], strict=True))
 
@@ -289,9 +289,8 @@ def list_schedules(ctx: typer.Context, json: Json = False) -> None:
         print_list(shown)
 
 
-@schedule_app.command("show", cls=Command)
+@schedule_app.command("show")
 def show_schedule(
-    ctx: typer.Context,
     name: Name,
     json: Json = False,
 ) -> None:
@@ -299,10 +298,9 @@ def show_schedule(
 
     Example: `replaywright schedule show minutes`
     """
-    options_of(ctx).json = json
 
     async def looked() -> tuple[Known, tuple[Fired, ...]]:
-        async with place(load_settings(), tell=tell) as here:
+        async with place(load_settings(), tell=output.say_on_standard_error) as here:
             _, known = await found(here, name)
             return known, await fired_by(here, known)
 
@@ -356,9 +354,7 @@ def _by_clock(told: Prepared, order: Order, given: Mapping[str, str], schedule_i
 
 async def _with(name: str, change: Callable[[ScheduleHandle], Awaitable[None]]) -> None:
     """Change a schedule of this tenant."""
-    settings = load_settings()
-    require_somewhere(settings)
-    async with place(settings, tell=tell) as here:
+    async with servers_of_runs() as here:
         handle, _ = await found(here, name)
         with temporal_errors(here.settings):
             await change(handle)
@@ -370,9 +366,7 @@ async def _left_alone(_handle: ScheduleHandle) -> None:
 
 async def _triggered(name: str, overlap: Overlap | None) -> tuple[str, str]:
     """The run that was started, or an empty id and what became of the trigger."""
-    settings = load_settings()
-    require_somewhere(settings)
-    async with place(settings, tell=tell) as here:
+    async with servers_of_runs() as here:
         handle, before = await found(here, name)
         info = before.description.info
         if any(datetime.now(UTC) - start.due < _APART for start in started_by(before)):

@@ -11,7 +11,8 @@ from temporalio.client import ScheduleOverlapPolicy
 from temporalio.service import RPCError, RPCStatusCode
 
 from replaywright.cli import output
-from replaywright.cli.runs.runs import STYLES, standing_of
+from replaywright.cli.runs.finding import standing_of
+from replaywright.cli.runs.listing import STYLES
 from replaywright.cli.schedule.scheduled import Known, Start, said_of_spec, started_by
 from replaywright.cli.servers.connect import Place, temporal_errors
 from replaywright.domain.durations import written_duration

@@ -23,10 +23,10 @@ from temporalio.client import (
 from temporalio.service import RPCError, RPCStatusCode
 
 from replaywright.cli.runs.follow import WORKFLOW
+from replaywright.cli.runs.searchable import schedule_id
 from replaywright.cli.runs.starting import TASK_TIMEOUT, Prepared
 from replaywright.cli.servers.connect import Place, temporal_errors
 from replaywright.cli.servers.macs import start_memo
-from replaywright.cli.servers.searchable import schedule_id
 from replaywright.domain.durations import written_duration
 from replaywright.domain.runs import RunInput
 from replaywright.domain.starts import FIRED

@@ -18,6 +18,7 @@ from replaywright.stack.starting import is_starting, wait_for_start
 from replaywright.stack.telemetry import command_telemetry
 from replaywright.stack.temporal_client import connect_client
 from replaywright.stack.versions import served
+from replaywright.stack.workers import WORKER_READY_S
 from replaywright.temporary import temporary_folder
 
 _LOOK_EVERY_S = 0.25
@@ -139,9 +140,7 @@ async def working_place(settings: Settings, *, tell: Callable[[str], None]) -> A
         if not await why_unserved(here):
             yield here
             return
-        worker = await start_worker(
-            stack.environment(), log=settings.home / "log" / "worker.log", ready_timeout_s=settings.worker_ready_s
-        )
+        worker = await start_worker(stack.environment(), log=settings.home / "log" / "worker.log")
         async with _stopped(worker):
             yield here
 
@@ -163,9 +162,7 @@ async def scratch_place(settings: Settings, *, tell: Callable[[str], None]) -> A
     async with Stack(settings, persistent=False, tell=tell) as stack:
         here = Place(await connect(stack.settings), stack.settings, "started")
         with temporary_folder("replaywright-") as folder:
-            worker = await start_worker(
-                stack.environment(), log=folder / "worker.log", ready_timeout_s=settings.worker_ready_s
-            )
+            worker = await start_worker(stack.environment(), log=folder / "worker.log")
             async with _stopped(worker):
                 yield here
 
@@ -176,7 +173,7 @@ async def _wait_for_worker(here: Place, tell: Callable[[str], None]) -> None:
     Raises:
         StackFailed: the stack has ended meanwhile.
     """
-    home, limit_s, begun = here.settings.home, here.settings.worker_ready_s, time.monotonic()
+    home, limit_s, begun = here.settings.home, WORKER_READY_S, time.monotonic()
     said = 0
     while await why_unserved(here):
         if read_running(home) is None:

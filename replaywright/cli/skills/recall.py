@@ -1,4 +1,4 @@
-"""`replaywright recall`: which skill a sentence would be, and why not the others."""
+"""`replaywright skills recall`: which skill a sentence would be, and why not the others."""
 
 import asyncio
 from typing import Annotated
@@ -9,9 +9,9 @@ from cache.connection import open_redis
 from cache.recalls import RedisRecalls
 from cache.skills import RedisSkills
 from replaywright.cli import output
-from replaywright.cli.app import Command, app, options_of
+from replaywright.cli.options import Json
 from replaywright.cli.servers.store import some_redis
-from replaywright.cli.skills.skill_store import Json
+from replaywright.cli.skills.skills import skills_app
 from replaywright.domain.recall import Recalled, RecallRequest
 from replaywright.domain.skills import SkillContext
 from replaywright.errors import InputInvalid
@@ -19,9 +19,8 @@ from replaywright.settings import load_settings
 from replaywright.stack.keyring import signer_of
 
 
-@app.command("recall", cls=Command)
-def recall(  # noqa: PLR0917 - typer gives them by name
-    ctx: typer.Context,
+@skills_app.command("recall")
+def recall(
     sentence: Annotated[str, typer.Argument(metavar="SENTENCE", help="The task, in Chinese or English.")],
     url: Annotated[str, typer.Option("--url", metavar="URL", help="Where the run would start.")],
     secret: Annotated[
@@ -34,9 +33,8 @@ def recall(  # noqa: PLR0917 - typer gives them by name
 
     No model is asked: where a run would ask one for the values, this says that it abstains.
 
-    Example: `replaywright recall "Delete the file a.txt" --url https://files.example.com --explain`
+    Example: `replaywright skills recall "Delete the file a.txt" --url https://files.example.com --explain`
     """
-    options_of(ctx).json = json
     if not sentence.strip():
         raise InputInvalid("SENTENCE is empty: say what is to be done, in quotes")
     if "://" not in url:

@@ -7,15 +7,14 @@ from typing import Annotated, Any
 import typer
 
 from replaywright.cli import output
-from replaywright.cli.app import Command, Exit, options_of
+from replaywright.cli.command import Exit
+from replaywright.cli.options import Json, SkillName, Version, Why, Yes
 from replaywright.cli.people.editor import edited
 from replaywright.cli.people.updates import who_asks
 from replaywright.cli.servers.store import opened_store, some_redis
 from replaywright.cli.skills.elements import FromFile, read_skills, take_over
 from replaywright.cli.skills.skill_store import (
-    Json,
     KnowledgeBase,
-    Name,
     add_candidates,
     as_yaml,
     lasting_knowledge_base,
@@ -31,21 +30,16 @@ from replaywright.errors import InputInvalid
 from replaywright.settings import load_settings
 from replaywright.yaml_files import parse_yaml
 
-Version = Annotated[int | None, typer.Option("--version", metavar="N", help="Of this version.")]
-Yes = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
-Reason = Annotated[str, typer.Option("--reason", metavar="TEXT", help="Why; kept in the skill's history.")]
 
-
-@skills_app.command("edit", cls=Command)
+@skills_app.command("edit")
 def edit_skill(
-    ctx: typer.Context,
     *,
-    name: Name,
+    name: SkillName,
     file: Annotated[
         str | None, typer.Option("--file", "-f", metavar="FILE", help="Take this instead of opening an editor.")
     ] = None,
     version: Annotated[int | None, typer.Option("--version", metavar="N", help="Begin with this version.")] = None,
-    reason: Reason = "",
+    why: Why = "",
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Make it active without asking.")] = False,
     candidate: Annotated[
         bool, typer.Option("--candidate", help="Do not ask: it becomes active when a run has verified it.")
@@ -57,9 +51,8 @@ def edit_skill(
     It is checked first. With consent it is active at once; else it stays a candidate until a run has verified it:
     `replaywright skills run NAME --version N`.
 
-    Example: `replaywright skills edit send-mail --reason "the field has another name"`
+    Example: `replaywright skills edit send-mail --why "the field has another name"`
     """
-    options_of(ctx).json = json
     if yes and candidate:
         raise InputInvalid("--yes and --candidate: say one of them")
     old = asyncio.run(_one(name, version))
@@ -71,44 +64,37 @@ def edit_skill(
         print_diff(list(differences(old, new.model_copy(update={"version": old.version + 1}))))
     active = yes or (not candidate and typer.confirm("Make this version active at once?", err=True))
     status = SkillStatus.ACTIVE if active else SkillStatus.CANDIDATE
-    saved = asyncio.run(_save(new.model_copy(update={"status": status}), reason))
+    saved = asyncio.run(_save(new.model_copy(update={"status": status}), why))
     _say_saved(saved, json=json)
 
 
-@skills_app.command("invalidate", cls=Command)
-def invalidate_skill(
-    ctx: typer.Context, name: Name, reason: Reason, version: Version = None, json: Json = False
-) -> None:
+@skills_app.command("invalidate")
+def invalidate_skill(name: SkillName, why: Why, version: Version = None, json: Json = False) -> None:
     """Retire a skill, or one of its versions: it is not recalled any more, and runs by name only with --version.
 
-    Example: `replaywright skills invalidate send-mail --reason "it sends to the wrong folder"`
+    Example: `replaywright skills invalidate send-mail --why "it sends to the wrong folder"`
     """
-    options_of(ctx).json = json
-    if not reason.strip():
-        raise InputInvalid("--reason is empty: say why, for those who look at the history")
-    retired = asyncio.run(_invalidate(name, version, reason))
+    if not why.strip():
+        raise InputInvalid("--why is empty: say why, for those who look at the history")
+    retired = asyncio.run(_invalidate(name, version, why))
     which = f"version {', '.join(map(str, retired))} retired" if retired else "all versions were retired before"
     _say(f"{name}: {which}", {"name": name, "retired": retired}, json=json)
 
 
-@skills_app.command("restore", cls=Command)
-def restore_skill(
-    ctx: typer.Context, name: Name, reason: Reason = "", version: Version = None, json: Json = False
-) -> None:
+@skills_app.command("restore")
+def restore_skill(name: SkillName, why: Why = "", version: Version = None, json: Json = False) -> None:
     """Make a version active that was suspect or retired: without --version the newest of these, suspect ones first.
 
     Any other active version is retired.
 
-    Example: `replaywright skills restore send-mail --reason "the site was down"`
+    Example: `replaywright skills restore send-mail --why "the site was down"`
     """
-    options_of(ctx).json = json
-    number = asyncio.run(_restore(name, version, reason))
+    number = asyncio.run(_restore(name, version, why))
     _say(f"{name}: version {number} is active", {"name": name, "version": number, "status": "active"}, json=json)
 
 
-@skills_app.command("import", cls=Command)
+@skills_app.command("import")
 def import_skills(
-    ctx: typer.Context,
     files: Annotated[
         list[str],
         typer.Argument(metavar="FILE...", help="Exported skills, or task files; YAML or JSON, `-` is standard input."),
@@ -122,7 +108,6 @@ def import_skills(
 
     Example: `replaywright skills import send-mail.yaml`
     """
-    options_of(ctx).json = json
     found = read_skills(files)
     imported = asyncio.run(add_candidates([each.skill for each in found]))
     taken = asyncio.run(_take_over_elements(found))
@@ -136,13 +121,12 @@ def import_skills(
         output.print_line(f"{output.count(taken, 'element')} of their steps: taken over")
 
 
-@skills_app.command("delete", cls=Command)
-def delete_skill(ctx: typer.Context, name: Name, yes: Yes = False, json: Json = False) -> None:
+@skills_app.command("delete")
+def delete_skill(name: SkillName, yes: Yes = False, json: Json = False) -> None:
     """Delete all versions of a skill, and how it went. `invalidate` keeps them.
 
     Example: `replaywright skills delete send-mail`
     """
-    options_of(ctx).json = json
     record = asyncio.run(_known(name))
     count = output.count(len(record.versions), "version")
     if not yes and not typer.confirm(f"Delete {name} with {count}? It cannot be restored.", err=True):

@@ -1,17 +1,17 @@
 """`replaywright skills run`: a skill by its name, with parameters, without a model."""
 
 import asyncio
-from enum import StrEnum
 from typing import Annotated
 
 import typer
 
 from replaywright.cli import output
-from replaywright.cli.app import Command, options_of
+from replaywright.cli.options import NewId, SkillName, ValueOptions
+from replaywright.cli.runs.options import FollowOptions, RunOptions
 from replaywright.cli.runs.run import carry_out, checked_id
 from replaywright.cli.runs.starting import Order
 from replaywright.cli.servers.connect import Place, redis_url_of, require_somewhere
-from replaywright.cli.skills.skill_store import KnowledgeBase, Name, knowledge_base_at
+from replaywright.cli.skills.skill_store import KnowledgeBase, knowledge_base_at
 from replaywright.cli.skills.skills import skills_app
 from replaywright.cli.tasks import taskfile
 from replaywright.domain.runs import Heal, Mode
@@ -21,40 +21,17 @@ from replaywright.errors import InputInvalid
 from replaywright.settings import load_settings
 
 
-class SkillMode(StrEnum):
-    """What the run of a skill may use."""
-
-    REPLAY = "replay"
-    AUTO = "auto"
-
-
-@skills_app.command("run", cls=Command)
+@skills_app.command("run")
 def run_skill(
-    ctx: typer.Context,
     *,
-    name: Name,
-    param: Annotated[
-        list[str] | None, typer.Option("--param", "-p", metavar="NAME=VALUE", help="A parameter's value; repeatable.")
-    ] = None,
-    params: Annotated[
-        str | None, typer.Option("--params", metavar="FILE", help="YAML or JSON file with values; --param wins.")
-    ] = None,
+    name: SkillName,
     version: Annotated[
         int | None, typer.Option("--version", metavar="N", help="This version, whatever its status.")
     ] = None,
-    mode: Annotated[
-        SkillMode, typer.Option(help="`replay`: never a model. `auto`: cache, then heal, then model.")
-    ] = SkillMode.REPLAY,
-    heal: Annotated[
-        Heal, typer.Option(help="A changed page: fail (`off`), heal this run only (`propose`), or for good (`auto`).")
-    ] = Heal.AUTO,
-    fail_on_heal: Annotated[bool, typer.Option("--fail-on-heal", help="Exit with 3 when the run healed.")] = False,
-    detach: Annotated[bool, typer.Option("--detach", help="Start the run and return at once.")] = False,
-    wait: Annotated[bool, typer.Option("--wait", help="Wait on when the run waits for a person.")] = False,
-    json: Annotated[
-        bool, typer.Option("--json", help="One JSON object on standard output, the rest on standard error.")
-    ] = False,
-    run_id: Annotated[str | None, typer.Option("--id", metavar="ID", help="Name the run; a name serves once.")] = None,
+    given: ValueOptions,
+    manner: RunOptions,
+    following: FollowOptions,
+    run_id: NewId = None,
 ) -> None:
     """Run a skill and show its progress; how it went is counted.
 
@@ -64,31 +41,33 @@ def run_skill(
 
     Example: `replaywright skills run send-mail --param to=ada@example.com`
     """
-    options_of(ctx).json = json
-    given = taskfile.read_parameters(param or [], params)
+    if manner.mode is Mode.LEARN:
+        raise InputInvalid("--mode learn: a skill is replayed, or mended (`auto`); `replaywright run` learns a task")
+    given_values = taskfile.read_parameters(given.param or [], given.params)
     wanted_id = checked_id(run_id)
     settings = load_settings()
-    if detach:
+    if following.detach:
         require_somewhere(settings)
-    console = output.for_people(json=json)
+    console = output.for_people(json=following.json)
 
     async def begin(here: Place) -> Order:
         skill = await _found(here, name, version)
         if skill.status is SkillStatus.SUSPECT:
             said = f"version {skill.version} of {name} is suspect, a run failed: `replaywright skills show {name}`"
             output.print_line(said, style="yellow", console=console)
-        values = bind_parameters(skill.task, given)
+        values = bind_parameters(skill.task, given_values)
         return Order(
             skill.task,
             values,
             wanted_id or taskfile.new_run_id(skill.task, values),
-            Mode(mode.value),
-            heal,
+            manner.mode or Mode.REPLAY,
+            manner.heal or Heal.AUTO,
+            on_failure=manner.on_failure,
+            pictures=manner.pictures,
             skill=SkillRef(name=skill.name, version=skill.version),
         )
 
-    status = asyncio.run(carry_out(begin, settings, fail_on_heal=fail_on_heal, detach=detach, wait=wait, json=json))
-    raise typer.Exit(status)
+    raise typer.Exit(asyncio.run(carry_out(begin, settings, following)))
 
 
 async def _found(here: Place, name: str, version: int | None) -> Skill:

@@ -5,9 +5,8 @@ import difflib
 import os
 from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Any
 
-import typer
 import yaml
 
 from cache.connection import check_store, open_redis
@@ -26,9 +25,6 @@ from replaywright.vault.environment import EnvironmentSecrets
 _NEAR = 0.5
 """How alike a name has to be to be offered, 0 to 1."""
 _WIDTH = 110
-
-Name = Annotated[str, typer.Argument(metavar="NAME", help="Name of the skill.")]
-Json = Annotated[bool, typer.Option("--json", help="One JSON object.")]
 
 
 @dataclass(frozen=True)

@@ -12,12 +12,12 @@ import typer
 from rich.text import Text
 
 from replaywright.cli import output
-from replaywright.cli.app import Command, app, options_of
+from replaywright.cli.app import app
+from replaywright.cli.completion import skills
+from replaywright.cli.options import Json, SkillName, Version
 from replaywright.cli.servers.store import opened_store, some_redis
 from replaywright.cli.skills.elements import elements_of, unknown_steps
 from replaywright.cli.skills.skill_store import (
-    Json,
-    Name,
     as_yaml,
     knowledge_base,
     knowledge_base_at,
@@ -40,13 +40,11 @@ _STYLES = {
     SkillStatus.RETIRED: "dim",
 }
 
-skills_app = typer.Typer(
-    help="Look at what was learned, run it by name, mend it, forget it, or take it elsewhere.",
-    epilog="Example: `replaywright skills list`",
-    no_args_is_help=True,
-    rich_markup_mode="markdown",
+skills_app = app.group(
+    "skills",
+    "Look at what was learned, run it by name, mend it, forget it, or take it elsewhere.",
+    "replaywright skills list",
 )
-app.add_typer(skills_app, name="skills")
 
 
 class Format(StrEnum):
@@ -56,9 +54,8 @@ class Format(StrEnum):
     JSON = "json"
 
 
-@skills_app.command("list", cls=Command)
+@skills_app.command("list")
 def list_skills(
-    ctx: typer.Context,
     site: Annotated[
         str | None, typer.Option("--site", metavar="TEXT", help="Only of sites whose address holds this.")
     ] = None,
@@ -69,7 +66,6 @@ def list_skills(
 
     Example: `replaywright skills list`
     """
-    options_of(ctx).json = json
     found = asyncio.run(_all())
     shown = [
         (skill, statistics)
@@ -100,18 +96,16 @@ def list_skills(
     output.print_table(rows)
 
 
-@skills_app.command("show", cls=Command)
+@skills_app.command("show")
 def show_skill(
-    ctx: typer.Context,
-    name: Name,
-    version: Annotated[int | None, typer.Option("--version", metavar="N", help="Of this version.")] = None,
+    name: SkillName,
+    version: Version = None,
     json: Json = False,
 ) -> None:
     """Show a skill: steps with how they went, parameters, sentences that mean it, history.
 
     Example: `replaywright skills show send-mail`
     """
-    options_of(ctx).json = json
     record = asyncio.run(_record(name, version))
     if json:
         output.print_json(record.model_dump(mode="json", by_alias=True))
@@ -120,10 +114,9 @@ def show_skill(
         output.print_line(line)
 
 
-@skills_app.command("diff", cls=Command)
+@skills_app.command("diff")
 def diff_versions(
-    ctx: typer.Context,
-    name: Name,
+    name: SkillName,
     old: Annotated[int | None, typer.Argument(metavar="OLD", help="Version; without it, the one before NEW.")] = None,
     new: Annotated[int | None, typer.Argument(metavar="NEW", help="Version; without it, the newest.")] = None,
     json: Json = False,
@@ -132,7 +125,6 @@ def diff_versions(
 
     Example: `replaywright skills diff send-mail 1 2`
     """
-    options_of(ctx).json = json
     first, second = asyncio.run(_two(name, old, new))
     lines = list(differences(first, second))
     if json:
@@ -143,10 +135,13 @@ def diff_versions(
     print_diff(lines)
 
 
-@skills_app.command("export", cls=Command)
+@skills_app.command("export")
 def export_skills(
     names: Annotated[
-        list[str] | None, typer.Argument(metavar="[NAME]...", help="Skills; without one, all that are not retired.")
+        list[str] | None,
+        typer.Argument(
+            metavar="[NAME]...", help="Skills; without one, all that are not retired.", autocompletion=skills
+        ),
     ] = None,
     to: Annotated[str, typer.Option("--output", "-o", metavar="FILE", help="`-`: standard output.")] = "-",
     form: Annotated[

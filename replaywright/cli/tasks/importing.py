@@ -10,7 +10,8 @@ import typer
 import yaml
 
 from replaywright.cli import output
-from replaywright.cli.app import Command, app, options_of
+from replaywright.cli.app import app
+from replaywright.cli.options import Force, Json
 from replaywright.cli.skills.skill_store import add_candidates, require_no_secrets, said_of_candidate
 from replaywright.domain.elsewhere import RECORDING_LIMIT
 from replaywright.domain.runs import SECRET_PREFIX
@@ -41,17 +42,14 @@ Out = Annotated[
     str | None,
     typer.Option("--out", metavar="TASK", help="Where to write it; `-` is standard output. (default: NAME.yaml)"),
 ]
-Force = Annotated[bool, typer.Option("--force", help="Overwrite the file if it is there.")]
 AsSkill = Annotated[
     bool,
     typer.Option("--skill", help="Write no file: keep it as a candidate skill until a run verifies it."),
 ]
-Json = Annotated[bool, typer.Option("--json", help="Report as one JSON object.")]
 
 
-@app.command("import", cls=Command)
+@app.command("import")
 def import_recording(  # noqa: PLR0917 - a command line
-    ctx: typer.Context,
     file: Recording,
     kind: Kind = None,
     name: Name = None,
@@ -66,7 +64,6 @@ def import_recording(  # noqa: PLR0917 - a command line
 
     Example: `replaywright import recording.json --name send-mail --out send-mail.yaml`
     """
-    options_of(ctx).json = json
     source = "standard input" if file == "-" else file
     if json and out == "-":
         raise InputInvalid("--json and --out - both want standard output; name a file for the task")
@@ -172,7 +169,8 @@ def _tell(imported: Imported, written: str) -> None:
                 *output.cells(
                     secret,
                     "secret",
-                    f"not kept: set {SECRET_PREFIX}{secret}, and bind it: `replaywright secrets bind {secret} HOST`",
+                    f"not kept: set {SECRET_PREFIX}{secret}, and bind it: "
+                    f"`replaywright admin secrets bind {secret} HOST`",
                 )
             )
         output.print_table(rows, console)
@@ -186,7 +184,8 @@ def _tell(imported: Imported, written: str) -> None:
     output.print_line(f"{told}: {output.count(len(task.steps), 'step')}; {counts}", console=console)
     needed = " ".join(f"-p {name}=…" for name, parameter in task.parameters.items() if parameter.default is None)
     if written not in ("-", ""):
-        output.print_line(f"replaywright run {written} {needed}".rstrip(), style="dim", console=console)
+        given = " ".join(filter(None, (str(written), needed)))
+        output.print_line(f"replaywright run {given}", style="dim", console=console)
 
 
 def _told(notes: tuple[Note, ...]) -> list[tuple[str, str, str, str]]:

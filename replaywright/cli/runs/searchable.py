@@ -26,7 +26,7 @@ from replaywright.domain.search_attributes import (
     said,
 )
 from replaywright.errors import InputInvalid
-from replaywright.stack.visibility import known_attributes
+from replaywright.stack.temporal_client import known_attributes
 
 VALUE_LIMIT = 255
 """Characters of a Keyword that every server's database takes."""

@@ -1,4 +1,4 @@
-"""`replaywright export`: a skill as a script that runs without Replaywright."""
+"""`replaywright skills script`: a skill as a script that runs without Replaywright."""
 
 import asyncio
 import os
@@ -12,10 +12,12 @@ from cache.connection import open_redis
 from cache.skills import RedisSkills
 from cache.steps import RedisStepStore
 from replaywright.cli import output
-from replaywright.cli.app import Command, app, options_of
+from replaywright.cli.completion import tasks_or_skills
+from replaywright.cli.options import Force, Json, ValueOptions, Version
 from replaywright.cli.servers.store import some_redis
 from replaywright.cli.skills.elements import read_skills
 from replaywright.cli.skills.skill_store import KnowledgeBase, require_no_secrets
+from replaywright.cli.skills.skills import skills_app
 from replaywright.cli.tasks.taskfile import read_parameters
 from replaywright.domain.entries import EntryInfo
 from replaywright.domain.recorded import RecordedElement, entries_of
@@ -28,41 +30,37 @@ from replaywright.stack.keyring import signer_of
 from replaywright.vault.environment import EnvironmentSecrets
 
 
-@app.command("export", cls=Command)
-def export_skill(  # noqa: PLR0917 - a command line
-    ctx: typer.Context,
-    name: Annotated[str, typer.Argument(metavar="SKILL", help="Name of the skill, or a file with one.")],
+@skills_app.command("script")
+def write_script(
+    *,
+    name: Annotated[
+        str,
+        typer.Argument(metavar="SKILL", help="Name of the skill, or a file with one.", autocompletion=tasks_or_skills),
+    ],
     form: Annotated[Format, typer.Option("--format", help="What to write.")],
     out: Annotated[str, typer.Option("--out", "-o", metavar="FILE", help="`-` is standard output.")] = "-",
-    force: Annotated[bool, typer.Option("--force", help="Overwrite the file if it is there.")] = False,
-    version: Annotated[int | None, typer.Option("--version", metavar="N", help="Of this version.")] = None,
-    param: Annotated[
-        list[str] | None,
-        typer.Option("--param", "-p", metavar="NAME=VALUE", help="For `devtools`, which has no parameters."),
-    ] = None,
-    params: Annotated[
-        str | None, typer.Option("--params", metavar="FILE", help="YAML or JSON file with values; --param wins.")
-    ] = None,
-    json: Annotated[bool, typer.Option("--json", help="Report as one JSON object; needs --out.")] = False,
+    force: Force = False,
+    version: Version = None,
+    given: ValueOptions,
+    json: Json = False,
 ) -> None:
     """Write a skill as a script that needs Playwright only, or as a recording for DevTools (`devtools`).
 
     Parameters become arguments (of tests: environment variables), secrets are taken from the environment by name,
     conditions become assertions. What cannot be said is told, here and in the script; what cannot be done is refused.
 
-    Example: `replaywright export send-mail --format python --out send_mail.py`
+    Example: `replaywright skills script send-mail --format python --out send_mail.py`
     """
-    options_of(ctx).json = json
     if json and out == "-":
         raise InputInvalid("--json and --out - both want standard output; name a file for the script")
-    given = read_parameters(param or [], params)
-    if given and form is not Format.DEVTOOLS:
+    given_values = read_parameters(given.param or [], given.params)
+    if given_values and form is not Format.DEVTOOLS:
         raise InputInvalid(f"--param: a script of --format {form.value} takes its parameters when it is run")
     if version is not None and _is_file(name):
         raise InputInvalid("--version: a task file has no versions; leave it out")
     skill, recordings = asyncio.run(_found(name, version))
     require_no_secrets([skill])
-    values = bind_parameters(skill.task, given) if form is Format.DEVTOOLS else {}
+    values = bind_parameters(skill.task, given_values) if form is Format.DEVTOOLS else {}
     script = exported(skill, recordings, form, values)
     _require_no_secrets(script.text, skill.name)
     if out == "-":
