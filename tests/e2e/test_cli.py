@@ -263,6 +263,41 @@ def test_a_detached_run_returns_at_once_and_can_be_looked_at(learned: Site) -> N
     assert "nothing to cancel" in learned.cli("cancel", "detached").stdout
 
 
+def test_a_paused_run_says_what_it_waits_for_and_goes_on_when_it_is_told_to(learned: Site) -> None:
+    httpx.post(f"{learned.webmail}/__admin__/latency", json={"ms": 4000}, trust_env=False).raise_for_status()
+    learned.run("--detach", "--id", "paused", subject="Paused")
+    paused = learned.cli("pause", "paused", "--why", "a look")
+    deadline = time.monotonic() + LIMIT_S
+    while (shown := learned.cli("answer", "paused")).returncode != 0:
+        assert "asks nothing" in shown.stderr
+        assert time.monotonic() < deadline, shown
+    refused = learned.cli("answer", "paused", "retry")
+    httpx.post(f"{learned.webmail}/__admin__/latency", json={"ms": 0}, trust_env=False).raise_for_status()
+    went_on = learned.cli("answer", "paused", "continue")
+    while json.loads(learned.cli("show", "paused", "--json").stdout)["result"] is None:
+        assert time.monotonic() < deadline
+
+    assert "`replaywright answer paused continue` lets it go on" in paused.stdout
+    assert "a look" in shown.stdout
+    assert "replaywright answer paused continue|skip" in shown.stdout
+    assert (refused.returncode, "asks nothing" in refused.stderr) == (2, True)
+    assert went_on.stdout == "the run goes on\n"
+    assert learned.sent().count("Paused") == 1
+
+
+def test_the_shell_completes_runs_and_skills_of_the_running_stack(learned: Site) -> None:
+    assert learned.run("--id", "completed").returncode == 0
+    program = Path(sys.executable).with_name("replaywright")
+
+    def completed(line: str) -> list[str]:
+        shell = {"_REPLAYWRIGHT_COMPLETE": "complete_bash", "COMP_WORDS": line, "COMP_CWORD": str(line.count(" "))}
+        told = subprocess.run([program], env=learned.environment | shell, capture_output=True, text=True, check=True)
+        return told.stdout.split()
+
+    assert "completed" in completed("replaywright show comp")
+    assert completed("replaywright show nobody") == []
+
+
 def test_answer_says_when_nothing_waits(learned: Site) -> None:
     assert learned.run("--id", "not-waiting").returncode == 0
 
