@@ -54,7 +54,7 @@ class _Row:
 
 @dataclass(frozen=True)
 class _Found:
-    """What there is to say of a task."""
+    """Findings about a task."""
 
     rows: tuple[_Row, ...]
     hosts: tuple[Named, ...]
@@ -63,7 +63,7 @@ class _Found:
 
     @property
     def blocks(self) -> bool:
-        """Whether anything is blocked."""
+        """Say whether anything is blocked."""
         refusals = (*(row.refusal for row in self.rows), *(each.refusal for each in self.hosts), self.beyond)
         return any(refusal is not None for refusal in refusals)
 

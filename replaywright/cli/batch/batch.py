@@ -120,7 +120,7 @@ class WatchOptions:
 
 @dataclass(frozen=True)
 class _Asked:
-    """What the caller wants of the command that begins or goes on with a batch."""
+    """Wishes of the caller for a batch that is begun or gone on with."""
 
     settings: Settings
     results: ResultOptions
@@ -128,7 +128,7 @@ class _Asked:
 
     @property
     def console(self) -> Console:
-        """Where progress goes."""
+        """Choose the stream for progress."""
         return output.for_people(json=self.watching.json)
 
     def tell(self, text: str) -> None:
@@ -336,7 +336,7 @@ def retry(
 
 
 def _changes(mended: Task | None, manner: RunOptions) -> dict[str, Any]:
-    """What is different for the rows that are tried again; none of them is a run of the skill any more."""
+    """Collect what is different for rows that are tried again; none is a run of the skill any more."""
     wanted = {
         "task": mended,
         "mode": manner.mode,
@@ -574,7 +574,7 @@ async def _show(batch: str, *, json: bool) -> None:
 
 
 async def _standing(here: Place, store: BatchStore, batch: str, *, ended: bool) -> BatchProgress:
-    """How it stands; of one that has ended, over all its rows, not only those of its last part."""
+    """Find out how it stands; if it has ended, over all its rows, not only those of its last part."""
     if not ended:
         progress = await progress_of(batch_handle(here, batch))
         if progress is not None:

@@ -36,7 +36,7 @@ _STYLES = {"done": "green", "failed": "red", "blocked": "magenta"}
 
 @dataclass
 class Pace:
-    """How fast rows end."""
+    """Pace at which rows end."""
 
     seen: deque[tuple[float, int]] = field(default_factory=deque)
 
@@ -74,7 +74,7 @@ def counts_said(progress: BatchProgress) -> str:
 
 
 def end_said(end: RowEnd) -> str:
-    """How a row came to nothing."""
+    """Say how a row came to nothing."""
     step = "" if end.failed_step is None else f"step {end.failed_step + 1}: "
     words = end.message or end.reason.replace("_", " ")
     return f"row {end.number} {end.status.replace('_', ' ')}: {step}{words} ({end.reason}; {end.run_id})"
@@ -172,13 +172,13 @@ async def _follow(
 
 
 def _only_waits(progress: BatchProgress) -> bool:
-    """Whether nothing is left but rows that wait for a person."""
+    """Say whether nothing is left but rows that wait for a person."""
     waits = len(progress.waiting)
     return waits == progress.under_way and (progress.over + waits == progress.total or bool(progress.stopped))
 
 
 async def progress_of(handle: WorkflowHandle[Any, BatchProgress]) -> BatchProgress | None:
-    """What the batch says of itself; None when nobody answers."""
+    """Ask the batch for its progress; None when nobody answers."""
     try:
         said: BatchProgress = await handle.query("progress", result_type=BatchProgress)
     except (RPCError, WorkflowQueryFailedError, ValidationError):

@@ -61,7 +61,7 @@ class BatchStore:
         return await self.artifacts.put(index.model_dump_json(by_alias=True).encode())
 
     async def index(self, digest: str) -> RowIndex:
-        """Where the rows are.
+        """Find the rows.
 
         Raises:
             InputInvalid: they are not in the store of this command.
@@ -187,7 +187,7 @@ async def batches(here: Place, limit: int) -> list[WorkflowExecution]:
 
 
 async def input_of(here: Place, execution: WorkflowExecutionDescription) -> BatchInput:
-    """What the batch was last begun with."""
+    """Read what the batch was last begun with."""
     with temporal_errors(here.settings, execution.id):
         handle = here.client.get_workflow_handle(execution.id, run_id=execution.run_id)
         async for event in handle.fetch_history_events(page_size=1):
@@ -199,7 +199,7 @@ async def input_of(here: Place, execution: WorkflowExecutionDescription) -> Batc
 
 
 def is_under_way(execution: WorkflowExecution) -> bool:
-    """Whether the batch is."""
+    """Say whether the batch is under way."""
     return execution.status is WorkflowExecutionStatus.RUNNING
 
 

@@ -21,7 +21,7 @@ _PLANNED_AT_ONCE = 8
 
 @dataclass(frozen=True)
 class Chosen:
-    """What the caller said."""
+    """Wishes of the caller."""
 
     rows: frozenset[int] = frozenset()
     """Only these, whatever is in doubt; all others that came to nothing if empty."""
@@ -32,7 +32,7 @@ class Chosen:
 
 @dataclass
 class Picked:
-    """What is tried again, and what is not, and why."""
+    """Rows that are tried again, and those that are not, with the reasons."""
 
     rows: list[Row] = field(default_factory=list)
     left_out: list[tuple[int, str]] = field(default_factory=list)

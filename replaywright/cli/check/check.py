@@ -135,7 +135,7 @@ def exit_status(checks: Sequence[Check]) -> Exit:
 
 @dataclass(frozen=True)
 class _Asked:
-    """What the caller wants beside the skills."""
+    """Wishes of the caller beside the skills."""
 
     settings: Settings
     console: Console

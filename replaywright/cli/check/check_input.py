@@ -34,7 +34,7 @@ class Wanted:
 
 @dataclass(frozen=True)
 class Selection:
-    """What was named: files, or skills of the knowledge base."""
+    """Selection of files, or of skills of the knowledge base."""
 
     files: tuple[str, ...] = ()
     names: tuple[str, ...] = ()
@@ -45,12 +45,12 @@ class Selection:
 
     @property
     def in_store(self) -> bool:
-        """Whether the knowledge base has to be asked."""
+        """Say whether the knowledge base has to be asked."""
         return bool(self.names or self.label or self.every)
 
 
 def selected(what: Sequence[str], label: str, *, every: bool) -> Selection:
-    """What the arguments name.
+    """Read what the arguments name.
 
     Raises:
         InputInvalid: nothing, or files together with skills by name.
@@ -69,7 +69,7 @@ def selected(what: Sequence[str], label: str, *, every: bool) -> Selection:
 
 
 def is_file(text: str) -> bool:
-    """Whether an argument names a file, and not a skill."""
+    """Say whether an argument names a file, and not a skill."""
     return text == "-" or "/" in text or Path(text).suffix.lower() in _ENDINGS
 
 

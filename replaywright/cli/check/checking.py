@@ -65,7 +65,7 @@ class Checking:
     stopping: asyncio.Event = field(default_factory=asyncio.Event)
 
     async def perform(self, wanted: Sequence[Wanted]) -> list[Check]:
-        """What became of each, in the order in which they are wanted."""
+        """List the results in the order in which the skills are wanted."""
         slots = asyncio.Semaphore(self.parallel)
 
         async def one(each: Wanted) -> Check:
@@ -94,7 +94,7 @@ class Checking:
         return check
 
     async def _ended(self, handle: WorkflowHandle[Any, RunResult]) -> Ending:
-        """How the run ended, or that it waits for a person. One that still goes on when it is to stop is cancelled."""
+        """Wait for the end of the run, or until it waits for a person; cancel it if it is to stop before."""
         last: list[Progress] = []
 
         def seen(progress: Progress | None, _note: str) -> None:
@@ -200,7 +200,7 @@ def _written(predicate: Predicate) -> dict[str, Any]:
 
 
 def _refused(wanted: Wanted, run_id: str, begun: float, reason: str, message: str) -> Check:
-    """Of a run that was not begun, or that nobody could follow to its end."""
+    """Make the check of a run that was not begun, or that nobody could follow to its end."""
     return Check(
         skill=wanted.task.task,
         verdict="error",

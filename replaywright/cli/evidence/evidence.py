@@ -71,7 +71,7 @@ class StepReport:
 
 
 async def artifacts_of(records: Sequence[StepRecord], store: ArtifactStore) -> list[KeptArtifact]:
-    """What is kept of these attempts, and what is missing and why.
+    """List what is kept of these attempts, and what is missing and why.
 
     Raises:
         ArtifactsUnavailable: the store cannot be reached.
@@ -114,7 +114,7 @@ def attempts_of(run_id: str, step: int, records: Sequence[StepRecord]) -> list[S
 
 
 async def report_of(run_id: str, step: int, records: Sequence[StepRecord], store: ArtifactStore) -> StepReport:
-    """What is known of step `step`, counted from 1.
+    """Gather what is known of step `step`, counted from 1.
 
     Raises:
         InputInvalid: nothing is recorded of that step.

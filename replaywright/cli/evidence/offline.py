@@ -60,7 +60,7 @@ class Difference:
 
 @dataclass(frozen=True)
 class Replayed:
-    """What came of one execution."""
+    """Result of one execution."""
 
     history: History
     activities: int
@@ -80,7 +80,7 @@ class _Asked:
 
 @dataclass
 class _Decided:
-    """What the code of today did with a history."""
+    """Result of replaying a history with the code of today."""
 
     calls: list[_Asked] = field(default_factory=list)
     end: tuple[How, Any] | None = None
@@ -206,7 +206,7 @@ def _named(call: Call | _Asked) -> str:
 
 
 def _request(call: Call) -> ActionRequest | None:
-    """What was asked of a browser activity; None for another one, or when it cannot be read."""
+    """Read the request of a browser activity; None for another one, or when it cannot be read."""
     if not call.activity_type.startswith("browser."):
         return None
     try:
@@ -216,7 +216,7 @@ def _request(call: Call) -> ActionRequest | None:
 
 
 def _on_end(recorded: End | None, today: tuple[How, Any] | None) -> Iterator[Difference]:
-    """How the execution ends. One that was ended from outside says nothing."""
+    """Read how the execution ends. One that was ended from outside says nothing."""
     if recorded is None or recorded.how in ("cancelled", "timed_out", "terminated"):
         return
     how, value = today or ("going on", None)
@@ -227,7 +227,7 @@ def _on_end(recorded: End | None, today: tuple[How, Any] | None) -> Iterator[Dif
 
 
 def _difference(recorded: Any, today: Any) -> str | None:
-    """Where what was recorded differs from today's value; None also when it could not be read.
+    """Compare what was recorded with today's value; None also when it could not be read.
 
     Fields that either version of the models does not know are no decision, and left out.
     """
@@ -243,7 +243,7 @@ def _difference(recorded: Any, today: Any) -> str | None:
 
 
 def _common(recorded: Any, known: Any) -> Any:
-    """What was recorded, without the fields that today's models drop."""
+    """Return what was recorded without the fields that today's models drop."""
     if isinstance(recorded, Mapping) and isinstance(known, Mapping):
         return {name: _common(value, known[name]) for name, value in recorded.items() if name in known}
     if isinstance(recorded, list) and isinstance(known, list) and len(recorded) == len(known):
@@ -252,7 +252,7 @@ def _common(recorded: Any, known: Any) -> Any:
 
 
 def _first_difference(then: Any, now: Any, path: str = "") -> str | None:
-    """Where two JSON values differ; what only today's has was added since, and is none."""
+    """List where two JSON values differ; what only today's has was added since, and is none."""
     if isinstance(then, Mapping) and isinstance(now, Mapping):
         for name, value in then.items():
             where = f"{path}.{name}".lstrip(".")
@@ -278,7 +278,7 @@ def _short(value: Any) -> str:
 
 
 def _on_outcome(call: Call) -> Iterator[Difference]:
-    """Whether the rules of today judge the evidence of a step as those did that recorded it."""
+    """Say whether the rules of today judge the evidence of a step as those did that recorded it."""
     request = _request(call)
     if request is None or call.answer is None:
         return
@@ -327,7 +327,7 @@ def _other_effect(request: ActionRequest, outcome: StepOutcome) -> str:
 
 
 def _on_policy(call: Call, policing: Policing) -> Iterator[Difference]:
-    """Whether the policy of today lets a step be performed that was, or one that was blocked by a rule."""
+    """Say whether the policy of today lets a step be performed that was, or that a rule blocked."""
     request = _request(call)
     if request is None or call.answer is None:
         return
@@ -346,5 +346,5 @@ def _on_policy(call: Call, policing: Policing) -> Iterator[Difference]:
 
 
 def _is_of_a_step(rule: str) -> bool:
-    """Whether a rule is decided by the step alone: of others, only the browser knew what they were about."""
+    """Say whether the step alone decides a rule: of others, only the browser knew what they were about."""
     return rule.partition(": ")[2].startswith(("actions.", "amounts."))

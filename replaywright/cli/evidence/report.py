@@ -64,7 +64,7 @@ async def _report(run: str, out: Path | None, max_mb: float, *, opened: bool, js
 
 
 def file_name(run_id: str) -> str:
-    """What a report is called; fit for every file system."""
+    """Name a report so that every file system takes it."""
     return f"report-{re.sub(r'[^A-Za-z0-9._~-]+', '-', run_id)[-120:].strip('.-') or 'run'}.html"
 
 

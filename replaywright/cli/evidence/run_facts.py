@@ -99,7 +99,7 @@ async def _facts(
 
 
 def asked_of(given: RunInput | None, progress: Progress | None) -> dict[str, object]:
-    """What was asked of the run, as far as its history tells."""
+    """Read what was asked of the run, as far as its history tells."""
     told: dict[str, object] = {}
     if given is not None:
         told |= {
@@ -122,7 +122,7 @@ _OF_RESULT = (
 
 
 def verification_of(given: RunInput | None, ending: Ending | None) -> tuple[Expected, ...]:
-    """What the final verification came to, beside what the task asks for."""
+    """Compare the final verification with what the task asks for."""
     results = () if ending is None else ending.result.verification
     asked = () if given is None else given.task.verify
     return expectations(results, [predicate.model_dump(mode="json", exclude_none=True) for predicate in asked])
@@ -137,7 +137,7 @@ def _goal(given: RunInput) -> str:
 
 
 def status_of(status: WorkflowExecutionStatus | None, progress: Progress | None, ending: Ending | None) -> RunStatus:
-    """How a run stands, by Temporal, by what it says of itself, and by how it ended."""
+    """Decide how a run stands, by Temporal, by what it says of itself, and by how it ended."""
     if ending is None:
         return "running" if progress is None else going(progress.status)
     return "blocked" if ending.status == "blocked" else ENDED.get(status, "failed")
@@ -157,7 +157,7 @@ def totals_of(progress: Progress | None, ending: Ending | None) -> Totals | None
 
 
 def _input(histories: Sequence[History]) -> RunInput | None:
-    """What the run was started with; of one that was told the name of a skill, as soon as it knew its version."""
+    """Find the skill that the run was started with; if it was told a name, as soon as it knew the version."""
     found: RunInput | None = None
     for history in histories:
         started = history.events[0].get("workflowExecutionStartedEventAttributes")

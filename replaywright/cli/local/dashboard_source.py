@@ -139,7 +139,7 @@ class RunningSource:
         return Report(await asyncio.to_thread(rendered, view, loaded), policy())
 
     async def picture(self, run_id: str) -> bytes:
-        """What the screen showed when the run began to wait."""
+        """Read what the screen showed when the run began to wait."""
         here = await self._here()
         execution = await _described(here, run_id)
         question = await _question(execution)
@@ -173,7 +173,7 @@ class RunningSource:
             return await base.shown(name, version)
 
     async def changes(self, name: str, old: int, new: int) -> Sequence[str]:
-        """How two versions of a skill differ."""
+        """Compare two versions of a skill."""
         async with self._base() as base:
             return list(differences(await base.skill(name, old), await base.skill(name, new)))
 
@@ -204,7 +204,7 @@ class RunningSource:
     # --- where the runs are ---------------------------------------------------------------------------------------
 
     async def _here(self) -> Place:
-        """Where the runs are at the moment.
+        """Find the servers that runs are on at the moment.
 
         Raises:
             StackFailed: nowhere, or nobody answers there.
@@ -219,7 +219,7 @@ class RunningSource:
             return self._place
 
     def _address(self) -> str:
-        """Of the Temporal that is there now."""
+        """Connect to the Temporal that is there now."""
         if self._settings.temporal_address is not None:
             return self._settings.temporal_address
         running = read_running(self._settings.home)
@@ -301,7 +301,7 @@ def _totals(ending: Ending | None, progress: Progress | None) -> Totals | None:
 
 
 async def _question(execution: WorkflowExecution) -> Question | None:
-    """What the run says in its memo that it waits with."""
+    """Read from a run's memo what it waits with."""
     return question_of((await execution.memo()).get(WAITS))
 
 

@@ -25,7 +25,7 @@ _CODEC_PORT = 8081
 
 
 class Role(StrEnum):
-    """What a worker does."""
+    """Roles of a worker."""
 
     ALL = "all"
     WORKFLOW = "workflow"

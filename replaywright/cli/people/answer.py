@@ -119,7 +119,7 @@ def answer(
 
 @dataclass(frozen=True)
 class _Wish:
-    """What the caller wants a run to be told."""
+    """Answer that the caller wants a run to be told."""
 
     answer: str
     given: AnswerOptions

@@ -34,7 +34,7 @@ async def answered(question: Question, say: Callable[[str], None]) -> Verdict | 
 
 
 def lines_of(question: Question) -> list[str]:
-    """What is asked, what will be done, and what the page says of itself, marked as its words."""
+    """Say what is asked, what will be done, and what the page says of itself, marked as its words."""
     lines = [question.text, *(f"  {line}" for line in question.shows)]
     if question.url:
         lines.append(f"page: {question.url}")

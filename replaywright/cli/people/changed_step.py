@@ -36,7 +36,7 @@ class ChangeOptions:
 
     @property
     def is_wanted(self) -> bool:
-        """Whether the step is to be changed."""
+        """Say whether the step is to be changed."""
         return self.edit or self.file is not None or bool(self.changes)
 
     def check(self) -> None:

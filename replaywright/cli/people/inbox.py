@@ -47,7 +47,7 @@ class Waiting:
 
     @property
     def key(self) -> tuple[str, str]:
-        """What tells it from every other question."""
+        """Identify the question."""
         return self.run_id, self.question.id
 
     def as_json(self) -> dict[str, Any]:

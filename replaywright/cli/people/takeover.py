@@ -48,7 +48,7 @@ async def _takeover(run: str, asked: TakeOverRequest, once: str) -> None:
 
 
 def address_of(lent: Lent) -> str:
-    """What to open in a browser.
+    """Read the address to open in a browser.
 
     Raises:
         InputInvalid: only another host, or another user, can read it.
@@ -68,7 +68,7 @@ def address_of(lent: Lent) -> str:
 
 
 def handing_back(progress: Progress, run_id: str) -> str:
-    """How the person says that they are done."""
+    """Say how the person says that they are done."""
     if progress.question is None:
         return f"`replaywright answer {run_id} continue` hands it back"
     answers = ", ".join(progress.question.answers)

@@ -62,7 +62,7 @@ async def under_way(run: str, what: str) -> AsyncIterator[tuple[Place, str]]:
 
 
 async def over_said(here: Place, run_id: str, what: str) -> str:
-    """How a run ended that is over, what it has done, and that there is nothing to `what`; empty for one that goes on.
+    """Say how a run ended, what it has done, and that there is nothing to `what`; empty for one that goes on.
 
     Raises:
         InputInvalid: there is no such run.
@@ -136,7 +136,7 @@ async def decide(here: Place, run_id: str, verdict: PersonVerdict) -> None:
 
 
 async def progress_or_fail(here: Place, run_id: str) -> Progress:
-    """Where the run is.
+    """Ask the run where it is.
 
     Raises:
         StackFailed: no worker answers.
@@ -148,7 +148,7 @@ async def progress_or_fail(here: Place, run_id: str) -> Progress:
 
 
 async def question_of(here: Place, run_id: str) -> Question:
-    """What the run asks.
+    """Read what the run asks.
 
     Raises:
         InputInvalid: it asks nothing.

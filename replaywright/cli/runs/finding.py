@@ -41,7 +41,7 @@ async def executions(here: Place, limit: int, wanted: Filter = _ALL) -> list[Wor
 
 
 async def is_wanted(execution: WorkflowExecution, wanted: Filter) -> bool:
-    """What the query cannot say: whether a run that failed was blocked, and that it is a run at all."""
+    """Decide what the query cannot: whether a run that failed was blocked, and that it is a run at all."""
     if execution.workflow_type != WORKFLOW:
         return False
     if wanted.status not in (Wanted.FAILED, Wanted.BLOCKED):
@@ -50,7 +50,7 @@ async def is_wanted(execution: WorkflowExecution, wanted: Filter) -> bool:
 
 
 async def standing_of(here: Place, execution: WorkflowExecution) -> tuple[RunStatus, Progress | None]:
-    """How a run stands; of one that is under way, with what it says of itself."""
+    """Find out how a run stands; of one that is under way, with what it says of itself."""
     if execution.status is WorkflowExecutionStatus.RUNNING:
         try:
             progress = await progress_of(handle_of(here.client, execution.id), QUICK)
@@ -65,18 +65,18 @@ async def standing_of(here: Place, execution: WorkflowExecution) -> tuple[RunSta
 
 
 async def is_ours(here: Place, execution: WorkflowExecution) -> bool:
-    """Whether it is a run of this tenant; one that does not say is the default tenant's."""
+    """Say whether it is a run of this tenant; one that does not say is the default tenant's."""
     return (await memo_of(execution, "tenant") or DEFAULT_TENANT) == here.settings.tenant
 
 
 async def memo_of(execution: WorkflowExecution, name: str) -> str:
-    """What was written beside the run when it was started; empty where it is not there."""
+    """Read what was written beside the run when it was started; empty where it is not there."""
     value: Any = await execution.memo_value(name, default="")
     return value if isinstance(value, str) else ""
 
 
 async def ending_of_run(here: Place, execution: WorkflowExecution) -> Ending:
-    """How a run ended that is over."""
+    """Find out how a run ended that is over."""
     with temporal_errors(here.settings, execution.id):
         return await ended(handle_of(here.client, execution.id))
 

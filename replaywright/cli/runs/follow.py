@@ -37,7 +37,7 @@ Status: TypeAlias = End | Literal["waiting"]
 
 @dataclass(frozen=True)
 class Ending:
-    """How a run ended, or that it waits for a person."""
+    """End of a run, or its wait for a person."""
 
     status: Status
     result: RunResult
@@ -55,7 +55,7 @@ def handle_of(client: Client, run_id: str) -> WorkflowHandle[Any, RunResult]:
 
 
 async def progress_of(handle: WorkflowHandle[Any, RunResult], limit: timedelta = _QUERY_LIMIT) -> Progress | None:
-    """What the run says of itself; None when no worker answers in time.
+    """Ask the run for its progress; None when no worker answers in time.
 
     Raises:
         ServerGone: Temporal cannot be reached.
@@ -145,7 +145,7 @@ async def ended(handle: WorkflowHandle[Any, RunResult]) -> Ending:
 
 
 def ending_of(cause: BaseException | None) -> Ending:
-    """What a failed workflow says; see `activities.endings`."""
+    """Read the ending from a failed workflow; see `activities.endings`."""
     return Ending(*ended_badly(cause))
 
 

@@ -12,7 +12,7 @@ from replaywright.domain.runs import Heal, Mode
 
 
 class OnFailure(StrEnum):
-    """What to do when a step failed and nothing mends it."""
+    """Reactions to a step that failed and that nothing mends."""
 
     FAIL = "fail"
     ASK = "ask"

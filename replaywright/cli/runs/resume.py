@@ -57,7 +57,7 @@ class ResumeOptions:
 
 @dataclass(frozen=True)
 class Wish:
-    """What the caller said."""
+    """Wishes of the caller."""
 
     run: str
     task: Task | None = None
@@ -73,7 +73,7 @@ class Wish:
 
 @dataclass(frozen=True)
 class Planned:
-    """What a resume would do, found out before anything is done."""
+    """Plan of a resume, found out before anything is done."""
 
     order: Order
     of: str
@@ -91,7 +91,7 @@ class Planned:
         return len(self.found.answered)
 
     def how(self, sequence: int) -> str:
-        """What becomes of a step: ledger, doubt, redo, keep, ask, perform."""
+        """Say what becomes of a step: ledger, doubt, redo, keep, ask, perform."""
         if sequence < self.position:
             return "ledger"
         if sequence == self.position and self.found.state in OPEN_STATES:
@@ -164,7 +164,7 @@ async def _only_said(wish: Wish, *, json: bool) -> None:
 
 
 async def planned(here: Place, wish: Wish) -> Planned:
-    """What a resume does. Reads only.
+    """Plan a resume. Reads only.
 
     Raises:
         InputInvalid: it cannot be done, or must not without a word of the caller; says what to do.
@@ -322,7 +322,7 @@ async def _require_whole(store: RedisStepStore, scope: dict[str, str], histories
 
 
 def _restarts(wish: Wish, plan: Sequence[Step], found: Standing, old: dict[int, str], new_id: str) -> dict[int, str]:
-    """Which steps are performed anew; see `Resume.restarts`."""
+    """Choose the steps that are performed anew; see `Resume.restarts`."""
     if wish.first is None:
         return old
     at, done = wish.first - 1, len(found.answered)

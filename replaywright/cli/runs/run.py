@@ -51,7 +51,7 @@ class SpendingOptions:
 
     @property
     def budget(self) -> Budget:
-        """What the caller allows."""
+        """Make the budget that the caller allows."""
         return Budget(
             calls=self.max_calls,
             tokens=self.max_tokens,

@@ -42,7 +42,7 @@ def schedule_id(tenant: str, name: str) -> str:
 
 
 class Wanted(StrEnum):
-    """Which runs are wanted, by how they are."""
+    """Statuses that runs are listed by."""
 
     RUNNING = "running"
     WAITING = "waiting"
@@ -98,7 +98,7 @@ def _pair(attribute: SearchAttribute, value: str | int) -> SearchAttributePair[s
 
 @dataclass(frozen=True)
 class Filter:
-    """Which runs are wanted; what is empty is no matter."""
+    """Conditions that listed runs meet; an empty one counts for nothing."""
 
     healed: bool = False
     status: Wanted | None = None

@@ -36,7 +36,7 @@ the hundred steps that a history holds at most takes 0.3 s of it."""
 
 @dataclass(frozen=True)
 class Order:
-    """What the caller wants to be run."""
+    """Run that the caller wants."""
 
     task: Task
     values: dict[str, str]
@@ -131,7 +131,7 @@ async def start(here: Place, order: Order) -> WorkflowHandle[Any, RunResult]:
 
 
 async def prepared(here: Place, order: Order) -> Prepared:
-    """What Temporal is told of a run of `order`; without an id where that is not known yet."""
+    """Prepare what Temporal is told of a run of `order`; without an id where that is not known yet."""
     site, skill = taskfile.site_of(order.task, order.values), "" if order.skill is None else order.skill.name
     lineage = order.lineage or order.run_id
     memo = {"task": order.task.task, "tenant": here.settings.tenant, WAITS: ""}
@@ -183,7 +183,7 @@ def run_input(settings: Settings, order: Order) -> RunInput:
 
 
 def _limits(settings: Settings, order: Order) -> Limits:
-    """What the run may spend: what the caller says, else the task, else what is usual; never more than the policy."""
+    """Decide the limits: the caller's, else the task's, else the usual ones; never more than the policy's."""
     caps = effective(operators_policy(settings.policy), order.task.policy).caps
     budget = caps.over(order.budget.over(order.task.budget))
     planner = settings.planner_model is not None or not order.task.steps

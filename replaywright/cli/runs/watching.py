@@ -206,7 +206,7 @@ def report(
 
 
 def refused_lines(result: RunResult) -> list[str]:
-    """Which hosts pages asked for and did not get, and how to let them have these."""
+    """Name the hosts that pages asked for and did not get, and how to let them have these."""
     if not result.refused_hosts:
         return []
     told = [
@@ -225,7 +225,7 @@ def _say_refused(result: RunResult, console: Console) -> None:
 
 
 def failure_lines(result: RunResult) -> list[str]:
-    """What failed and why."""
+    """Say what failed and why."""
     lines: list[str] = []
     words = result.message or result.reason.replace("_", " ")
     if result.failed_step is not None:

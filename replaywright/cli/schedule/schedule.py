@@ -177,7 +177,7 @@ def create_schedule(
 
 @dataclass(frozen=True)
 class _Wish:
-    """What the caller wants to be run."""
+    """Run that the caller wants."""
 
     task: str
     values: Mapping[str, str]
@@ -395,7 +395,7 @@ async def _triggered(name: str, overlap: Overlap | None) -> tuple[str, str]:
 
 
 async def _say_what_is_missing(here: Place, task: Task, values: Mapping[str, str]) -> None:
-    """What a run would want for, as far as it is known from here."""
+    """Warn of what a run would lack, as far as it is known from here."""
     mention_secrets(task, values, here, _warn)
     if why := await why_unserved(here):
         _warn(why)

@@ -144,7 +144,7 @@ def as_json(known: Known, fired: Sequence[Fired]) -> dict[str, Any]:
 
 
 def is_paused(known: Known) -> bool:
-    """Whether it starts nothing by itself."""
+    """Say whether it starts nothing by itself."""
     return known.description.schedule.state.paused
 
 

@@ -40,7 +40,7 @@ _NEAR = 0.5
 
 
 class Overlap(StrEnum):
-    """What becomes of a firing while the run of an earlier one is still going."""
+    """Rules for a firing while the run of an earlier one is still going."""
 
     SKIP = "skip"
     BUFFER_ONE = "buffer_one"
@@ -57,7 +57,7 @@ class Overlap(StrEnum):
 
 @dataclass(frozen=True)
 class Rules:
-    """How a schedule treats its firings."""
+    """Rules for the firings of a schedule."""
 
     overlap: Overlap = Overlap.SKIP
     catch_up: timedelta = timedelta(hours=1)
@@ -75,7 +75,7 @@ class Known:
 
     @property
     def task(self) -> str:
-        """What it starts, as `schedule create` takes it."""
+        """Name what it starts, as `schedule create` takes it."""
         return f"skill:{self.input.named}" if self.input.named else self.input.task.task
 
 

@@ -54,7 +54,7 @@ class Place:
 
 
 def is_somewhere(settings: Settings) -> bool:
-    """Whether there is a Temporal without starting one: a configured address, or a stack that runs or is starting."""
+    """Say whether there is a Temporal already: a configured address, or a stack that runs or is starting."""
     return (
         settings.temporal_address is not None or is_starting(settings.home) or read_running(settings.home) is not None
     )
@@ -226,7 +226,7 @@ def temporal_errors(settings: Settings, run_id: str = "") -> Iterator[None]:
 
 
 def redis_url_of(here: Settings) -> str:
-    """Where ledger, cache and trace are.
+    """Find the Redis of ledger, cache and trace.
 
     Raises:
         StoreUnavailable: nobody said where, and no stack runs here.

@@ -145,7 +145,7 @@ def _read(file: str, old: Skill) -> Skill:
 
 
 def _typed(old: Skill, *, may_ask: bool) -> Skill | None:
-    """What a person made of it in an editor; None if nothing. What is wrong may be mended, with `may_ask`."""
+    """Read what a person made of it in an editor; None if nothing. What is wrong may be mended, with `may_ask`."""
     text = as_yaml(old)
     while True:
         changed = edited(text, suffix=".yaml")
@@ -174,7 +174,7 @@ def _checked(data: Any, source: str, old: Skill) -> Skill:
 
 
 async def _take_over_elements(found: Sequence[FromFile]) -> int:
-    """Of skills that name their site themselves, for that site; of others, for the one they were recorded on."""
+    """Take over elements for the site that a skill names, else for the one they were recorded on."""
     settings = load_settings()
     entries = [
         entry

@@ -73,7 +73,7 @@ class KnowledgeBase:
 
 
 def no_such_skill(name: str, names: Sequence[str]) -> InputInvalid:
-    """That there is no such skill, and which names are near."""
+    """Say that there is no such skill, and which names are near."""
     alike = difflib.get_close_matches(name.lower(), names, n=3, cutoff=_NEAR)
     holding = [other for other in names if name and (name.lower() in other or other in name.lower())]
     near = list(dict.fromkeys((*alike, *holding)))[:5]
@@ -171,7 +171,7 @@ async def add_candidates(skills: list[Skill]) -> list[tuple[Skill, int, bool]]:
 
 
 def said_of_candidate(skill: Skill, before: int, *, new: bool) -> str:
-    """What became of a skill that was added, and what to do next; `before` is the version that is run meanwhile."""
+    """Say what became of a skill that was added, and what to do next; `before` is the version that is run meanwhile."""
     if not new:
         return f"{skill.name}: version {skill.version} says the same: left alone"
     run = f"`replaywright skills run {skill.name}" + (f" --version {skill.version}`" if before else "`")

@@ -48,7 +48,7 @@ skills_app = app.group(
 
 
 class Format(StrEnum):
-    """How a file of skills is written."""
+    """Formats of a file of skills."""
 
     YAML = "yaml"
     JSON = "json"
@@ -233,7 +233,7 @@ async def _exported(
 
 
 def differences(old: Skill, new: Skill) -> Iterator[str]:
-    """How two versions differ, as a unified diff of what a file would hold."""
+    """Compare two versions, as a unified diff of what a file would hold."""
     return difflib.unified_diff(
         as_yaml(old).splitlines(),
         as_yaml(new).splitlines(),
@@ -325,7 +325,7 @@ def _parameter(parameter: Parameter) -> str:
 
 
 def _weak(rate: Rate) -> str:
-    """What a run would say of a step that goes so."""
+    """Say what a run would say of a step that goes so."""
     weak = StepRate(done=sum(rate.recent), of=len(rate.recent))
     return ": fails too often" if weak.asks else ": fails often" if weak.warns else ""
 

@@ -42,7 +42,7 @@ def task_or_goal(given: str, *, url: str | None, secrets: Sequence[str]) -> Task
 
 
 def is_file(given: str) -> bool:
-    """Whether the argument of `run` names a file."""
+    """Say whether the argument of `run` names a file."""
     return given == "-" or given.lower().endswith(_FILE_ENDINGS) or _exists(given)
 
 
@@ -58,7 +58,7 @@ def refuse_for_steps(task: Task, *, fresh: bool, no_wait: bool) -> None:
 
 
 def told(skill: SkillUse) -> str:
-    """What the run had to do with its skill."""
+    """Say what the run had to do with its skill."""
     return _SAYS[skill.how].format(name=skill.name, version=skill.version)
 
 

@@ -112,7 +112,7 @@ def task_file(imported: Imported, source: str) -> str:
 
 
 def _written(task: Task) -> dict[str, Any]:
-    """What people write of a task: nothing that goes without saying, the action first."""
+    """Write a task as people do: nothing that goes without saying, the action first."""
     data: dict[str, Any] = task.model_dump(mode="json", exclude_none=True, exclude_defaults=True)
     data["steps"] = [_in_order(step) for step in data["steps"]]
     return data

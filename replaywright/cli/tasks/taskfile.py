@@ -45,7 +45,7 @@ def read_task(path: str) -> Task:
 
 
 def read_data(path: str) -> tuple[Any, str]:
-    """What a YAML or JSON file holds, and what to call the file; `-` is standard input.
+    """Read a YAML or JSON file, and name it; `-` is standard input.
 
     Raises:
         InputInvalid: one line with file and line.
@@ -151,7 +151,7 @@ def summary_of(task: Task) -> str:
 
 
 def plan_of(task: Task, mode: Mode, heal: Heal, *, run_id: str = "", site: str = "", skill: str = "") -> str:
-    """What is to be done, as Markdown: steps with their templates, names of parameters and secrets, never a value.
+    """Describe the plan as Markdown: steps with their templates, names of parameters and secrets, never a value.
 
     `run_id` is that of the run which the details are of: then the commands that tell more of it are there, too.
     """
