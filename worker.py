@@ -27,7 +27,7 @@ from temporalio.worker import Worker, WorkerConfig, WorkerDeploymentConfig
 
 from activities.actions import Actions
 from activities.batches import BatchActivities
-from activities.checkpoints import CheckpointActivities
+from activities.checkpoints import CHECKPOINT_PAUSE_S, CheckpointActivities
 from activities.effects import EffectActivities
 from activities.fitting import FitActivities
 from activities.goals import GoalActivities
@@ -302,7 +302,7 @@ def _model_worker(
     prober = ModelProber(
         settings.planner_model,
         base_url=settings.planner_model_base_url,
-        timeout_s=settings.planner_model_timeout_s,
+        timeout_s=plans.timeout_s,
         price=settings.planner_model_price,
     )
     exits.push_async_callback(prober.close)
@@ -401,7 +401,6 @@ async def _browser_workers(
     store = RedisStepStore(redis, signer=signer, dispatch_within_s=DISPATCH_WITHIN_S, watch=watch)
     sessions_dir = settings.home / "sessions"
     browsers = ChromiumBrowsers(
-        download_limit_bytes=settings.max_download_mb * 1024 * 1024,
         upload_roots=settings.upload_folders,
         custom=custom_predicates(),
     )
@@ -414,7 +413,6 @@ async def _browser_workers(
         executable,
         headless=settings.headless,
         sandbox=settings.chromium_sandbox,
-        lease_s=settings.lease_s,
         limit=settings.max_browsers,
         own=own_services(settings, nodes_of(redis)),
         own_networks=settings.networks_of_own,
@@ -451,7 +449,7 @@ async def _browser_workers(
         vault,
         overrides,
         pictures=settings.planner_pictures,
-        checkpoint_pause_s=settings.checkpoint_pause_s,
+        checkpoint_pause_s=CHECKPOINT_PAUSE_S,
         codes=codes,
         policing=policing,
     )

@@ -43,6 +43,9 @@ from replaywright.ports import Artifacts, Secrets
 
 _log = logging.getLogger("replaywright.checkpoints")
 
+CHECKPOINT_PAUSE_S = 1.0
+"""After a checkpoint, or after the browser was opened, a new page comes with none for so long: if the browser is lost
+then, the steps since are done again. A commit has one in any case."""
 CHECK_MS = 5_000
 """How long a restored page is given to show what held."""
 LOOKS = 4

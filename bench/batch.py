@@ -23,9 +23,9 @@ from temporalio.client import Client
 from temporalio.worker import Worker
 
 from activities.batches import BatchActivities
-from replaywright.cli.batch_place import batch_handle, batch_store, start_batch
-from replaywright.cli.connect import Place
-from replaywright.cli.starting import Order, prepared
+from replaywright.cli.batch.batch_place import batch_handle, batch_store, start_batch
+from replaywright.cli.runs.starting import Order, prepared
+from replaywright.cli.servers.connect import Place
 from replaywright.domain.batches import BatchInput, Row
 from replaywright.domain.runs import Mode
 from replaywright.domain.tasks import parse_task

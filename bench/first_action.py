@@ -30,7 +30,7 @@ from rich.console import Console
 from rich.table import Table
 
 from bench.recovery import p95, until
-from replaywright.cli.connect import place
+from replaywright.cli.servers.connect import place
 from replaywright.domain.histories import calls_of, time_of
 from replaywright.errors import StackFailed
 from replaywright.keeper.client import list_live

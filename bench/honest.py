@@ -28,9 +28,9 @@ from demo.main_job import MainJob
 from demo.person import followed
 from demo.scene import Scene
 from demo.stage import PASSWORD_SECRET, Stage
-from replaywright.cli.connect import Place
-from replaywright.cli.starting import Order, start
-from replaywright.cli.taskfile import new_run_id
+from replaywright.cli.runs.starting import Order, start
+from replaywright.cli.servers.connect import Place
+from replaywright.cli.tasks.taskfile import new_run_id
 from replaywright.domain.questions import Question
 from replaywright.domain.runs import Mode
 from replaywright.domain.tasks import Task, bind_parameters, parse_task

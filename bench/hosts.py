@@ -36,10 +36,10 @@ from bench.namespaces import SERVICES, Host, Hosts, run_apart, why_not
 from demo.main_job import TASK_FILE
 from demo.stage import address_in
 from demo.webmail.store import SentMessage
-from replaywright.cli.connect import Place
-from replaywright.cli.follow import follow, handle_of
-from replaywright.cli.starting import Order, start
-from replaywright.cli.taskfile import new_run_id, read_task
+from replaywright.cli.runs.follow import follow, handle_of
+from replaywright.cli.runs.starting import Order, start
+from replaywright.cli.servers.connect import Place
+from replaywright.cli.tasks.taskfile import new_run_id, read_task
 from replaywright.domain.runs import Mode, RunResult
 from replaywright.domain.secret_sites import pattern_at
 from replaywright.domain.sessions import SessionOpened

@@ -20,9 +20,9 @@ from rich.console import Console
 from rich.table import Table
 from temporalio.client import Client
 
-from replaywright.cli.connect import Place
-from replaywright.cli.follow import handle_of, progress_of
-from replaywright.cli.inbox import waiting_in
+from replaywright.cli.people.inbox import waiting_in
+from replaywright.cli.runs.follow import handle_of, progress_of
+from replaywright.cli.servers.connect import Place
 from replaywright.domain.outcomes import Status, StepOutcome
 from replaywright.domain.runs import ActionRequest
 from replaywright.errors import StackFailed

@@ -30,9 +30,9 @@ from bench.wob.serving import serving
 from bench.wob.spec import Spec, Values
 from bench.wob.tasks import SPECS
 from demo.stage import Stage
-from replaywright.cli.follow import Ending, follow, handle_of
-from replaywright.cli.starting import Order, start
-from replaywright.cli.taskfile import new_run_id
+from replaywright.cli.runs.follow import Ending, follow, handle_of
+from replaywright.cli.runs.starting import Order, start
+from replaywright.cli.tasks.taskfile import new_run_id
 from replaywright.domain.runs import Mode, Progress, RunResult
 from replaywright.errors import StackFailed
 from replaywright.settings import load_settings

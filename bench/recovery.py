@@ -31,9 +31,9 @@ from temporalio.client import WorkflowHandle
 
 from demo.main_job import TASK_FILE
 from demo.stage import Stage
-from replaywright.cli.follow import follow, handle_of, progress_of
-from replaywright.cli.starting import Order, start
-from replaywright.cli.taskfile import new_run_id, read_task
+from replaywright.cli.runs.follow import follow, handle_of, progress_of
+from replaywright.cli.runs.starting import Order, start
+from replaywright.cli.tasks.taskfile import new_run_id, read_task
 from replaywright.domain.runs import Mode, RunResult
 from replaywright.domain.tasks import bind_parameters
 from replaywright.errors import StackFailed

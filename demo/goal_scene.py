@@ -11,10 +11,10 @@ from typing import Final
 
 from demo.scene import Figures, Row, Scene
 from demo.stage import PASSWORD_SECRET
-from replaywright.cli.follow import Ending, handle_of, progress_of
-from replaywright.cli.goal import task_or_goal
-from replaywright.cli.starting import Order
-from replaywright.cli.taskfile import new_run_id
+from replaywright.cli.runs.follow import Ending, handle_of, progress_of
+from replaywright.cli.runs.starting import Order
+from replaywright.cli.tasks.goal import task_or_goal
+from replaywright.cli.tasks.taskfile import new_run_id
 from replaywright.domain.runs import Progress
 
 _TENANT = "goals"

@@ -14,9 +14,9 @@ from temporalio.client import WorkflowExecutionStatus
 
 from demo.scene import IS_DONE, Figures, Row, Scene
 from demo.stage import Stage
-from replaywright.cli.follow import handle_of, progress_of
-from replaywright.cli.starting import Order
-from replaywright.cli.taskfile import new_run_id, read_task
+from replaywright.cli.runs.follow import handle_of, progress_of
+from replaywright.cli.runs.starting import Order
+from replaywright.cli.tasks.taskfile import new_run_id, read_task
 from replaywright.domain.steps import names_element
 from replaywright.domain.tasks import Task, bind_parameters
 from replaywright.settings import Settings

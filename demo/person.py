@@ -2,9 +2,9 @@
 
 from collections.abc import Callable
 
-from replaywright.cli.connect import Place
-from replaywright.cli.follow import Ending, follow, handle_of
-from replaywright.cli.updates import decide, verdict_on
+from replaywright.cli.people.updates import decide, verdict_on
+from replaywright.cli.runs.follow import Ending, follow, handle_of
+from replaywright.cli.servers.connect import Place
 from replaywright.domain.questions import Question, QuestionKind
 
 NAME = "the person at the demo"

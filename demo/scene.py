@@ -10,10 +10,10 @@ from pydantic import BaseModel, ConfigDict
 from demo.person import followed
 from demo.stage import Stage
 from demo.webmail.store import SentMessage
-from replaywright.cli.connect import Place
-from replaywright.cli.follow import Ending
-from replaywright.cli.goal import told
-from replaywright.cli.starting import Order, start
+from replaywright.cli.runs.follow import Ending
+from replaywright.cli.runs.starting import Order, start
+from replaywright.cli.servers.connect import Place
+from replaywright.cli.tasks.goal import told
 from replaywright.domain.questions import Question
 from replaywright.errors import StackFailed
 

@@ -16,7 +16,7 @@ import httpx
 from pydantic import TypeAdapter
 
 from demo.webmail.store import SentMessage
-from replaywright.cli.connect import Place, connect
+from replaywright.cli.servers.connect import Place, connect
 from replaywright.domain.secret_sites import pattern_at
 from replaywright.errors import StackFailed
 from replaywright.grants import change_grants, read_grants
@@ -96,11 +96,11 @@ class Stage:
         await self.start_worker()
 
     def bind(self, secret: str, url: str) -> None:
-        """Let the site at `url` get the secret, as `replaywright secrets bind` does in this home."""
+        """Let the site at `url` get the secret, as `replaywright admin secrets bind` does in this home."""
         change_grants(self.home, lambda grants: grants.bound(secret, (pattern_at(url),)))
 
     def allow(self, url: str) -> None:
-        """Let pages at `url` be opened, as `replaywright hosts allow` does in this home."""
+        """Let pages at `url` be opened, as `replaywright admin hosts allow` does in this home."""
         change_grants(self.home, lambda grants: grants.allowed((urlsplit(url).netloc,)))
 
     async def _model(self) -> dict[str, str | None]:

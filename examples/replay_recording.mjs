@@ -1,4 +1,4 @@
-// Runs a recording that `replaywright export --format devtools` wrote, or that DevTools exported.
+// Runs a recording that `replaywright skills script --format devtools` wrote, or that DevTools exported.
 //
 //   npm install @puppeteer/replay puppeteer-core
 //   CHROMIUM_PATH=/usr/bin/chromium node replay_recording.mjs send-mail.json

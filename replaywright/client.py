@@ -21,12 +21,20 @@ from temporalio.client import WorkflowHandle, WorkflowQueryFailedError
 from temporalio.contrib.pydantic import PydanticPayloadConverter
 from temporalio.converter import DefaultPayloadConverter
 
-from replaywright.cli.connect import Place, place, require_somewhere, temporal_errors
-from replaywright.cli.follow import Ending, Status, follow, handle_of
-from replaywright.cli.macs import start_memo
-from replaywright.cli.starting import OnFailure, Order, start
-from replaywright.cli.taskfile import new_run_id, read_task
-from replaywright.cli.updates import ANSWER_LIMIT, decide, progress_or_fail, question_of, require_going, verdict_on
+from replaywright.cli.people.updates import (
+    ANSWER_LIMIT,
+    decide,
+    progress_or_fail,
+    question_of,
+    require_going,
+    verdict_on,
+)
+from replaywright.cli.runs.follow import Ending, Status, follow, handle_of
+from replaywright.cli.runs.options import OnFailure
+from replaywright.cli.runs.starting import Order, start
+from replaywright.cli.servers.connect import Place, place, require_somewhere, temporal_errors
+from replaywright.cli.servers.macs import start_memo
+from replaywright.cli.tasks.taskfile import new_run_id, read_task
 from replaywright.domain.budgets import Budget
 from replaywright.domain.pictures import Pictures
 from replaywright.domain.questions import Verdict

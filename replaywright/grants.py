@@ -25,7 +25,7 @@ from replaywright.errors import InputInvalid, SettingsInvalid
 _LIMIT = 1_000_000
 """Bytes of the file."""
 _WRITABLE_BY_OTHERS = stat.S_IWGRP | stat.S_IWOTH
-_UNUSABLE = "mend it, or remove it and grant anew (`replaywright secrets bind`, `replaywright hosts allow`)"
+_UNUSABLE = "mend it, or remove it and grant anew (`replaywright admin secrets bind`, `replaywright admin hosts allow`)"
 
 
 def _secret_name(name: str) -> str:
@@ -75,7 +75,7 @@ class Grants(BaseModel):
         present = self.secrets.get(name, ())
         gone = tuple(map(_site, hosts)) or present
         if unknown := [host for host in gone or (name,) if host not in present]:
-            raise InputInvalid(f"secret {name!r} is not bound to {unknown[0]!r}; see `replaywright secrets list`")
+            raise InputInvalid(f"secret {name!r} is not bound to {unknown[0]!r}; see `replaywright admin secrets list`")
         left = tuple(host for host in present if host not in gone)
         others = {other: sites for other, sites in self.secrets.items() if other != name}
         return self.model_copy(update={"secrets": {**others, name: left} if left else others})
@@ -97,7 +97,7 @@ class Grants(BaseModel):
         """
         gone = tuple(map(_address, hosts))
         if unknown := [host for host in gone if host not in self.hosts]:
-            raise InputInvalid(f"{unknown[0]!r} is not granted; see `replaywright hosts list`")
+            raise InputInvalid(f"{unknown[0]!r} is not granted; see `replaywright admin hosts list`")
         return self.model_copy(update={"hosts": tuple(host for host in self.hosts if host not in gone)})
 
 

@@ -18,7 +18,7 @@ def read_policy(path: str) -> Policy:
     """
     source = "standard input" if path == "-" else path
     data = parse_yaml(read_text(path, source), source)
-    return parse_authored(Policy, data, source, "the fields of a policy (`replaywright schema --policy`)")
+    return parse_authored(Policy, data, source, "the fields of a policy (`replaywright admin schema --policy`)")
 
 
 def operators_policy(path: Path | None) -> Policy | None:

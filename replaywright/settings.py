@@ -7,23 +7,81 @@ in the file that its variable with `_FILE` behind it names.
 """
 
 import difflib
+import math
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from ipaddress import ip_network
 from pathlib import Path
-from typing import Annotated, Any, Literal, Self, cast
+from typing import Annotated, Any, Final, Literal, Self, cast
 from urllib.parse import urlsplit
 
-from pydantic import AfterValidator, AliasChoices, Field, StringConstraints, ValidationError, model_validator
-from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
+from pydantic import (
+    AfterValidator,
+    AliasChoices,
+    BeforeValidator,
+    Field,
+    PlainSerializer,
+    StringConstraints,
+    ValidationError,
+    model_validator,
+)
+from pydantic_settings import BaseSettings, NoDecode, PydanticBaseSettingsSource, SettingsConfigDict
 
 from replaywright.domain.budgets import Price
-from replaywright.domain.pictures import Pictures
 from replaywright.domain.starts import UnsignedStarts
 from replaywright.errors import SettingsInvalid
 from replaywright.telemetry.options import parse_address
 from replaywright.value_files import SUFFIX, values_in_files
+
+REASONS: Final[Mapping[str, tuple[str, tuple[str, ...]]]] = {
+    "Servers": (
+        "Every installation has other addresses.",
+        (
+            *("temporal_address", "temporal_namespace", "temporal_tls", "temporal_ui_url", "redis_url", "home"),
+            *("task_queue", "tenant", "build_id", "browser_endpoint", "browser_proxy_host"),
+        ),
+    ),
+    "Keys and trust": (
+        "Keys are the operator's secrets, and whom to trust is the operator's decision.",
+        ("signing_keys", "unsigned", "unsigned_starts", "codec_keys", "codec_token", "artifact_keys"),
+    ),
+    "Models": (
+        "Models cost money and get to see pages: which ones are asked is for the operator to choose.",
+        (
+            *("model", "model_base_url", "model_timeout_s", "model_price"),
+            *("planner_model", "planner_model_base_url", "planner_model_price", "planner_pictures"),
+            *("labeller_model", "labeller_model_base_url", "labeller_model_timeout_s"),
+            *("labeller_model_input_price", "labeller_model_output_price"),
+            *("embedding_model", "embedding_model_base_url"),
+        ),
+    ),
+    "The host": (
+        "Hosts differ in memory, in their display and in what they let a process do.",
+        ("chromium", "headless", "sandbox", "max_browsers", "spare_browsers"),
+    ),
+    "Policy": (
+        "What pages may reach, get and be given is the operator's rule, above every task.",
+        ("policy", "own_networks", "upload_roots", "command_variables"),
+    ),
+    "Sites": (
+        "How late a page sends what it says is sent differs with the sites.",
+        ("listen_ms",),
+    ),
+    "Retention": (
+        "How long what pages showed is kept depends on law and disks.",
+        ("artifacts_url", "artifacts_max_days", "artifacts_max_mb"),
+    ),
+    "People": (
+        "Who is told, and how long a run waits, differs with the people.",
+        ("ask_within_s", "notify_command"),
+    ),
+    "Logs and metrics": (
+        "They go where the operator looks.",
+        ("log_level", "log_format", "metrics_address", "otlp_endpoint"),
+    ),
+}
+"""Heading → why the settings below it are no constants → these settings."""
 
 PREFIX = "REPLAYWRIGHT_"
 """Every variable of ours begins with it."""
@@ -62,19 +120,41 @@ def _collector(address: str) -> str:
     return address
 
 
+def _price(value: object) -> object:
+    if not isinstance(value, str):
+        return value
+    parts = value.split(",")
+    if len(parts) != 2:
+        raise ValueError("expected two numbers, of a million tokens read and written, such as 0.25,2")
+    return Price(input_usd=_dollars(parts[0]), output_usd=_dollars(parts[1]))
+
+
+def _dollars(text: str) -> float:
+    try:
+        found = float(text)
+    except ValueError:
+        found = -1.0
+    if not 0 <= found < math.inf:
+        raise ValueError(f"expected US dollars, such as 0.25, got {text!r}")
+    return found
+
+
+def _price_text(price: Price | None) -> str | None:
+    return None if price is None else f"{price.input_usd},{price.output_usd}"
+
+
 def _networks(text: str) -> str:
     return ",".join(str(ip_network(each.strip())) for each in text.split(",") if each.strip())
 
 
 DEFAULT_TENANT = "default"
 """Whose queue has no tenant in its name."""
-Port = Annotated[int, Field(ge=1, le=65535)]
 Seconds = Annotated[float, Field(gt=0)]
 Dollars = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+Prices = Annotated[Price | None, NoDecode, BeforeValidator(_price), PlainSerializer(_price_text, when_used="json")]
+"""What a model costs, written `0.25,2`."""
 Name = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$")]
 """A part of keys and queue names: letters, digits, dot, hyphen and underscore, 63 at most."""
-DeploymentName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9@_-]{0,127}$")]
-"""Temporal allows no dot and no colon in it."""
 UNVERSIONED = "unversioned"
 """What commands call the workers without a version; no build has this name."""
 
@@ -95,6 +175,10 @@ class ModelSettings:
     base_url: str | None
     timeout_s: float
     price: Price | None
+
+
+_PLAN_TAKES = 4 / 3
+"""So much longer than the executor's model may the planner take to answer."""
 
 
 class Settings(BaseSettings):
@@ -125,12 +209,6 @@ class Settings(BaseSettings):
     temporal_ui_url: str | None = None
     """Where people see a run. None: that of the local stack, or unknown for a configured server."""
 
-    temporal_port: Port | None = None
-    """Port of the local stack's Temporal server. None: any free one."""
-
-    ui_port: Port | None = None
-    """Port of the local stack's Temporal UI. None: 8233, or any free one when that is taken."""
-
     task_queue: Name = "replaywright"
     """Queue of the workflows, with the tenant behind it (`queue`); those of the other roles are derived from it."""
 
@@ -138,20 +216,15 @@ class Settings(BaseSettings):
     """Version of a worker's code, such as a commit's hash: runs end on the version that they began with. None: any
     worker goes on with any run. A worker of the local stack has none, as nobody keeps an older one running there."""
 
-    deployment: DeploymentName | None = None
-    """Temporal's name for the workers that get a new version together. None: the tenant's queue, dots as hyphens."""
-
     redis_url: str | None = None
     """Address of the ledger's Redis: `redis://`, `rediss://` (TLS) or `unix://`; of a Redis Cluster `redis+cluster://`
     or `rediss+cluster://` with any of its nodes. It must not evict: a lost intent is a second mail. None: the local
     stack starts one."""
 
-    signing_keys: str | None = Field(default=None, repr=False)
-    """`id:base64,id2:base64`, 32 bytes each (`replaywright keys new`): the first signs what is kept in Redis, all of
-    them verify it. None: the local stack makes a key in `home`; a configured Redis needs keys, or `unsigned`."""
-
-    signing_keys_file: Path | None = None
-    """A file that holds them."""
+    signing_keys: str | Path | None = Field(default=None, repr=False)
+    """`id:base64,id2:base64`, 32 bytes each (`replaywright admin keys new`): the first signs what is kept in Redis, all
+    of them verify it. None: the local stack makes a key in `home`; a configured Redis needs keys, or `unsigned`.
+    A file of keys (`…_FILE`) is for its owner only."""
 
     unsigned: bool = False
     """Take what is found in Redis as it is, without signatures. Whoever can write there can then make runs act."""
@@ -162,25 +235,17 @@ class Settings(BaseSettings):
     (mTLS, authorizer). None: `refuse` for the Temporal of the local stack, `no-secrets` for a configured one, and
     `trust` with `unsigned`."""
 
-    codec_keys: str | None = Field(default=None, repr=False)
+    codec_keys: str | Path | None = Field(default=None, repr=False)
     """Keys as those for signing: the first encrypts the payloads that Temporal keeps, all of them decrypt. None: they
     are kept as clear text."""
 
-    codec_keys_file: Path | None = None
-    """A file that holds them."""
-
     codec_token: str | None = Field(default=None, repr=False)
-    """Bearer token that `replaywright codec-server` asks for. None: it listens on loopback only and asks for none."""
+    """Bearer token that `replaywright admin codec-server` asks for. None: it listens on loopback only and asks for
+    none."""
 
-    codec_endpoint: str | None = None
-    """Address of a codec server, which the local stack's Temporal UI is told of."""
-
-    artifact_keys: str | None = Field(default=None, repr=False)
+    artifact_keys: str | Path | None = Field(default=None, repr=False)
     """Keys as those for signing: the first encrypts artifacts, all of them decrypt. None: a key that the local stack
     makes in `home`; with `artifacts_url`, clear text."""
-
-    artifact_keys_file: Path | None = None
-    """A file that holds them."""
 
     tenant: Name = DEFAULT_TENANT
     """Part of every key and queue name: two tenants never see each other's cache, ledger or skills."""
@@ -194,11 +259,9 @@ class Settings(BaseSettings):
     model_timeout_s: Seconds = 60
     """Limit of one request to the model."""
 
-    model_input_price: Dollars | None = None
-    """US dollars for a million tokens that the model reads. None: unknown, and so is what a run costs."""
-
-    model_output_price: Dollars | None = None
-    """US dollars for a million tokens that the model writes."""
+    model_price: Prices = None
+    """US dollars for a million tokens that the model reads, and that it writes: `0.25,2`. None: unknown, and so is the
+    cost of a run."""
 
     planner_model: str | None = None
     """`provider:name` of the model that plans for goals and revises the rest of a plan when a step fails. None: the
@@ -207,21 +270,12 @@ class Settings(BaseSettings):
     planner_model_base_url: str | None = None
     """Another server that speaks the provider's dialect, for the planner."""
 
-    planner_model_timeout_s: Seconds = 80
-    """Limit of one request to the planner."""
-
-    planner_model_input_price: Dollars | None = None
-    """US dollars for a million tokens that the planner reads."""
-
-    planner_model_output_price: Dollars | None = None
-    """US dollars for a million tokens that the planner writes."""
+    planner_model_price: Prices = None
+    """The same of the planner."""
 
     planner_pictures: bool = False
     """Show the planner a picture of the page as well, with numbered marks; its model must take pictures."""
 
-    propose_probes: bool = True
-    """Ask the planner, once for a commit step that is learned, how the site can be asked whether it took effect. False:
-    only what tasks declare (`reconcile`) is asked."""
     embedding_model: str | None = None
     """Model that helps to rank skills by meaning, as `text-embedding-3-small`. None: words alone rank."""
 
@@ -271,15 +325,6 @@ class Settings(BaseSettings):
     artifacts_max_mb: Annotated[int, Field(ge=1)] = 10_240
     """Size of all artifacts together, in units of 1,048,576 bytes; above it, the longest unused are deleted."""
 
-    artifacts_max_count: Annotated[int, Field(ge=1)] = 200_000
-    """How many artifacts are kept; above it, the longest unused are deleted."""
-    overrides: Annotated[Path, AfterValidator(_absolute)] | None = None
-    """Folder with the YAML files of override rules. None: `overrides` in `home`, if it is there."""
-
-    worker_ready_s: Annotated[float, Field(gt=0, allow_inf_nan=False)] = 180
-    """How long a worker of the local stack may take until it is ready. One that takes longer is started again, with
-    twice the time; servers and runs stay."""
-
     max_browsers: Annotated[int, Field(ge=1)] | None = None
     """Browsers on this host at the same time, of all workers of one `home`; runs wait for a place. None: as many as
     the memory that is free at the moment has room for, and one at least."""
@@ -288,27 +333,8 @@ class Settings(BaseSettings):
     """Browsers that a worker keeps started before a run asks for one, which begins most of a second sooner then. Each
     takes a place and about 200 MiB. None: one for a worker of `replaywright up`, none for others."""
 
-    checkpoint_every: Annotated[int, Field(ge=1, le=10_000)] = 10
-    """Steps after which a checkpoint is taken if no navigation or commit came with one."""
-
-    checkpoint_pause_s: Annotated[float, Field(ge=0, allow_inf_nan=False)] = 1
-    """Seconds after a checkpoint, or after the browser was opened, in which a new page comes with none: if the browser
-    is lost then, the steps since are done again. 0: each new page has one. A commit has one in any case."""
-
-    pictures: Pictures = Pictures.AUTO
-    """Of which steps runs keep pictures: `failures`, `auto` (also those learned or healed), or all `steps`."""
-
-    hibernate_after_s: Annotated[float, Field(ge=0)] = 120
-    """A run that has waited for a person for so many seconds gives its browser back until it goes on. 0: never."""
-
     ask_within_s: Annotated[float, Field(ge=0, allow_inf_nan=False)] = 0
     """A question to a person that nobody answered for so many seconds ends the run. 0: it waits for ever."""
-
-    approve_within_s: Annotated[float, Field(gt=0, allow_inf_nan=False)] = 259_200
-    """The same for an approval, which always has an end; nothing is approved by time."""
-
-    remind_every_s: Annotated[float, Field(ge=0, allow_inf_nan=False)] = 86_400
-    """Seconds between reminders of a question that waits. 0: none."""
 
     notify_command: str | None = None
     """What a worker runs when a run asks a person, reminds, or gives up waiting; JSON on its standard input."""
@@ -316,15 +342,6 @@ class Settings(BaseSettings):
     command_variables: str | None = None
     """Names of environment variables, separated by commas, that the notify command and secret commands get besides
     `PATH`, `HOME`, locale and the like, such as `VAULT_ADDR,VAULT_TOKEN`."""
-
-    recycle_after_s: Annotated[float, Field(ge=0, allow_inf_nan=False)] = 7200
-    """A browser that is so many seconds old is exchanged for a new one at the run's next checkpoint. 0: never."""
-
-    recycle_above_mb: Annotated[int, Field(ge=0)] = 1536
-    """So is a browser whose processes have so much resident memory, in units of 1,048,576 bytes. 0: never."""
-
-    max_download_mb: Annotated[int, Field(ge=1, le=1_000_000)] = 1024
-    """A download that is or gets larger is broken off and reported. In units of 1,048,576 bytes."""
 
     upload_roots: str | None = None
     """Folders whose files the step `upload` may give to a site, absolute, separated like those of PATH. None: none."""
@@ -335,9 +352,6 @@ class Settings(BaseSettings):
 
     listen_ms: Annotated[int, Field(ge=0)] = 15_000
     """Milliseconds for which a run that has learned presses listens for their late requests at its end, at most."""
-
-    lease_s: Seconds = 30
-    """A session whose worker has not renewed its lease for this long closes its gate."""
 
     policy: Annotated[Path, AfterValidator(_absolute)] | None = None
     """YAML file that says what every run of this worker may reach and do. None: what the tasks say."""
@@ -366,6 +380,7 @@ class Settings(BaseSettings):
             # The address may hold a password: it is not repeated.
             raise ValueError(f"redis_url: expected an address that begins with one of {', '.join(_REDIS_SCHEMES)}")
         self._require_a_browser_that_can_be_had()
+        self._require_both_prices_of_the_labeller()
         for root in self.upload_folders:
             if not root.is_absolute() or not root.is_dir():
                 raise ValueError(
@@ -375,12 +390,14 @@ class Settings(BaseSettings):
             value = getattr(self, name)
             if value is not None and not all(value.partition(":")):
                 raise ValueError(f"{name}: expected provider:name, for example openai:gpt-5-mini, got {value!r}")
-            for price, other in (("input_price", "output_price"), ("output_price", "input_price")):
-                if getattr(self, f"{name}_{price}") is not None and getattr(self, f"{name}_{other}") is None:
-                    raise ValueError(f"{name}_{price}: set {PREFIX}{name.upper()}_{other.upper()} too, or neither")
-        if self.overrides is not None and not self.overrides.is_dir():
-            raise ValueError(f"overrides: expected a folder that exists, got {str(self.overrides)!r}")
         return self
+
+    def _require_both_prices_of_the_labeller(self) -> None:
+        prices = {"input": self.labeller_model_input_price, "output": self.labeller_model_output_price}
+        for given, missing in (("input", "output"), ("output", "input")):
+            if prices[given] is not None and prices[missing] is None:
+                variable = f"{PREFIX}LABELLER_MODEL_{missing.upper()}_PRICE"
+                raise ValueError(f"labeller_model_{given}_price: set {variable} too, or neither")
 
     def _require_a_browser_that_can_be_had(self) -> None:
         endpoint = self.browser_endpoint  # it may hold a token: it is not repeated
@@ -427,7 +444,7 @@ class Settings(BaseSettings):
     @property
     def deployment_name(self) -> str:
         """Temporal's name for the workers that get a new version together."""
-        return self.deployment or self.queue.replace(".", "-")
+        return self.queue.replace(".", "-")
 
     @property
     def artifacts(self) -> str:
@@ -436,39 +453,26 @@ class Settings(BaseSettings):
         return address if self.tenant == DEFAULT_TENANT else f"{address.rstrip('/')}/tenants/{self.tenant}"
 
     @property
-    def model_price(self) -> Price | None:
-        """What the model costs; None when that is not known."""
-        return _price(self.model_input_price, self.model_output_price)
-
-    @property
-    def planner_model_price(self) -> Price | None:
-        """What the planner costs; None when that is not known."""
-        return _price(self.planner_model_input_price, self.planner_model_output_price)
-
-    @property
     def goal_planner(self) -> ModelSettings:
-        """The model that plans; the executor's where no other is named."""
+        """The model that plans; the executor's where no other is named. A plan takes longer than a choice."""
+        timeout_s = self.model_timeout_s * _PLAN_TAKES
         if self.planner_model is None:
-            return ModelSettings(self.model, self.model_base_url, self.planner_model_timeout_s, self.model_price)
-        return ModelSettings(
-            self.planner_model,
-            self.planner_model_base_url,
-            self.planner_model_timeout_s,
-            self.planner_model_price,
-        )
+            return ModelSettings(self.model, self.model_base_url, timeout_s, self.model_price)
+        return ModelSettings(self.planner_model, self.planner_model_base_url, timeout_s, self.planner_model_price)
 
     @property
     def labeller(self) -> ModelSettings:
         """The model that labels goals; the executor's where no other is named."""
         if self.labeller_model is None:
             return ModelSettings(self.model, self.model_base_url, self.labeller_model_timeout_s, self.model_price)
-        price = _price(self.labeller_model_input_price, self.labeller_model_output_price)
+        read, written = self.labeller_model_input_price, self.labeller_model_output_price
+        price = None if read is None or written is None else Price(input_usd=read, output_usd=written)
         return ModelSettings(self.labeller_model, self.labeller_model_base_url, self.labeller_model_timeout_s, price)
 
     @property
     def overrides_folder(self) -> Path:
         """Where the files of override rules are, if there are any."""
-        return self.overrides or self.home / "overrides"
+        return self.home / "overrides"
 
     @property
     def upload_folders(self) -> tuple[Path, ...]:
@@ -503,6 +507,7 @@ def load_settings(**overrides: object) -> Settings:
     _refuse_unknown(os.environ)
     in_files = values_in_files(_FROM_FILES, os.environ)
     given: dict[str, object] = {_FROM_FILES[variable]: value for variable, value in in_files.items()}
+    given |= _key_files()
     given |= {name: value for name, value in overrides.items() if value is not None}
     try:
         return Settings(**cast("dict[str, Any]", given))
@@ -510,17 +515,32 @@ def load_settings(**overrides: object) -> Settings:
         raise SettingsInvalid(_one_line(exc, in_files)) from exc
 
 
-_FROM_FILES = {
-    PREFIX + name.upper(): name
-    for name in Settings.model_fields
-    if not name.endswith("_file") and f"{name}_file" not in Settings.model_fields
-}
-"""Variable → setting, of those whose value may be in a file; those of keys have a setting of their own for that."""
+KEYS = ("signing_keys", "codec_keys", "artifact_keys")
+"""Settings whose value stays in its file, which is read where the keys are used and must be its owner's only."""
+
+_FROM_FILES = {PREFIX + name.upper(): name for name in Settings.model_fields if name not in KEYS}
+"""Variable → setting, of those whose value is read from the file that is named."""
+
+
+def _key_files() -> dict[str, Path]:
+    """The files of keys that are named, by setting.
+
+    Raises:
+        SettingsInvalid: the keys themselves are set, too.
+    """
+    found = {}
+    for name in KEYS:
+        variable = PREFIX + name.upper()
+        if file := os.environ.get(variable + SUFFIX):
+            if os.environ.get(variable):
+                raise SettingsInvalid(f"{variable} and {variable}{SUFFIX} are both set: set one of them")
+            found[name] = Path(file)
+    return found
 
 
 def _refuse_unknown(environment: Mapping[str, str]) -> None:
     known = {PREFIX + name.upper() for name in Settings.model_fields}
-    known_files = {variable + SUFFIX for variable in _FROM_FILES}
+    known_files = {variable + SUFFIX for variable in known}
     for name in sorted(environment):
         if not name.startswith(PREFIX) or name in known or name in known_files or name in _NOT_SETTINGS:
             continue
@@ -547,7 +567,3 @@ def _one_line(error: ValidationError, in_files: Mapping[str, str]) -> str:
         "" if variable.endswith(("REDIS_URL", "BROWSER_ENDPOINT", "_KEYS", "_TOKEN")) else f", got {first['input']!r}"
     )
     return f"{variable}: {message}{shown}"
-
-
-def _price(input_usd: float | None, output_usd: float | None) -> Price | None:
-    return None if input_usd is None or output_usd is None else Price(input_usd=input_usd, output_usd=output_usd)

@@ -19,7 +19,7 @@ import psutil
 from bench.chaos.relay import Relay
 from bench.message_site.behaviours import Behaviour
 from demo.stage import address_in
-from replaywright.cli.connect import Place, connect
+from replaywright.cli.servers.connect import Place, connect
 from replaywright.domain.signing import written_key
 from replaywright.errors import StackFailed
 from replaywright.keeper.client import kill_all, list_live, reap
@@ -140,7 +140,6 @@ class Lane:
                 "temporal_ui_url": None,
                 "redis_url": self.redis.url,
                 "signing_keys": written_key(new_key("chaos")),
-                "signing_keys_file": None,
                 "model": "openai:stand-in",
                 "model_base_url": f"{self.model}/v1",
                 "planner_model": None,

@@ -15,10 +15,10 @@ from bench.chaos.faults import FAULTS
 from bench.chaos.lane import Lane, Served
 from bench.chaos.points import POINTS, Cell, Point
 from bench.message_site.judge import Judge
-from replaywright.cli.follow import Ending, follow, handle_of
-from replaywright.cli.starting import Order, start
-from replaywright.cli.taskfile import read_task
-from replaywright.cli.updates import decide
+from replaywright.cli.people.updates import decide
+from replaywright.cli.runs.follow import Ending, follow, handle_of
+from replaywright.cli.runs.starting import Order, start
+from replaywright.cli.tasks.taskfile import read_task
 from replaywright.domain.histories import calls_of
 from replaywright.domain.runs import Mode, PersonVerdict, RunResult
 from replaywright.domain.tasks import Task, bind_parameters

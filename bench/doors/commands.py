@@ -110,7 +110,7 @@ async def _command_by_skill(here: Ground) -> Knock:
     printed.unlink(missing_ok=True)
     told = _sign_in(here, "PRINTED") | {"task": "printed"}
     del told["policy"]  # nothing but the binding that is missing shall be in its way
-    await here.command("hosts", "allow", here.attacker.host)
+    await here.command("admin", "hosts", "allow", here.attacker.host)
     skill = {"name": "printed", "label": "Sign in", "description": "Sign in.", "task": told}
     own = skill | {"task": told | {"secrets": [{"name": "PRINTED", "command": f"touch {printed}"}]}}
     taken, _ = await here.command("skills", "import", here.written("own-command.yaml", {"skills": [own]}))
@@ -144,7 +144,7 @@ async def _bombs(here: Ground) -> list[Knock]:
         ("deep-recording.json", deep.encode(), ("import",)),
         ("doubled.py", f"{doubled}    page.goto(a)\n".encode(), ("import",)),
         ("long.py", b"await page." + b"A" * 1_000_000, ("import",)),
-        ("deep.jsonl", deep.encode(), ("trace", "replay")),
+        ("deep.jsonl", deep.encode(), ("admin", "trace", "replay")),
         ("packed.yaml", gzip.compress(bytes(1 << 28)), ("skills", "import")),
     ]
     found = []
@@ -182,7 +182,7 @@ async def own_services(here: Ground, sockets: Sequence[Socket], how: str) -> lis
 
 async def allow_every_local_address(here: Ground) -> None:
     """Grant pages the whole network that the stack's own servers are in."""
-    await here.command("hosts", "allow", "127.0.0.0/8:*", "[::1]:*", "localhost:*", _METADATA)
+    await here.command("admin", "hosts", "allow", "127.0.0.0/8:*", "[::1]:*", "localhost:*", _METADATA)
 
 
 async def _pattern(here: Ground) -> Knock:
@@ -222,7 +222,7 @@ async def _hard_link(here: Ground) -> Knock:
         ],
         "verify": [{"text_contains": "Thank you"}],
     }
-    await here.command("hosts", "allow", here.attacker.host)
+    await here.command("admin", "hosts", "allow", here.attacker.host)
     _, output = await here.command("run", here.written("upload.yaml", task), "--mode", "replay")
     return Knock("upload roots", "another user's hard link", "is uploaded", _leaked(here), _last(output))
 
@@ -232,7 +232,7 @@ async def _withdrawn(here: Ground) -> Knock:
     task = _visit(f"http://{here.attacker.host}/x")
     del task["policy"]  # it asks for more than the operator grants here, and a skill that does not run shows nothing
     skill = {"name": "visit", "label": "Visit", "description": "Visit.", "task": task}
-    await here.command("hosts", "allow", here.attacker.host)
+    await here.command("admin", "hosts", "allow", here.attacker.host)
     await here.command("skills", "import", here.written("visit-skill.yaml", {"skills": [skill]}))
     return await put_back(here, "visit")
 
@@ -261,7 +261,7 @@ async def waiting_run(here: Ground) -> str:
     Raises:
         RuntimeError: it was not started.
     """
-    await here.command("hosts", "allow", here.attacker.host)
+    await here.command("admin", "hosts", "allow", here.attacker.host)
     task = _visit(f"http://{here.attacker.host}/login")
     del task["policy"]
     task["task"] = "waiting"

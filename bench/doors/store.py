@@ -12,7 +12,7 @@ async def put_back(here: Ground, name: str) -> Knock:
     redis = open_redis(here.running.redis_url)
     key = skill_key("default", name)
     record = await redis.dump(key)
-    await here.command("skills", "invalidate", name, "--reason", "withdrawn")
+    await here.command("skills", "invalidate", name, "--why", "withdrawn")
     refused, _ = await here.command("skills", "run", name)
     if record is not None:
         await redis.restore(key, 0, record, replace=True)

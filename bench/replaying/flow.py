@@ -10,7 +10,7 @@ import httpx
 from bench.replaying.contest import Failed
 from demo.main_job import MAILS, TASK_FILE
 from demo.stage import Stage
-from replaywright.cli.taskfile import read_task
+from replaywright.cli.tasks.taskfile import read_task
 from replaywright.domain.tasks import Task, bind_parameters
 
 _ARRIVAL_S = 5.0

@@ -14,9 +14,9 @@ from cache.connection import open_redis
 from cache.steps import RedisStepStore
 from demo.stage import Stage
 from replaywright import __version__
-from replaywright.cli.follow import handle_of
-from replaywright.cli.starting import Order, start
-from replaywright.cli.taskfile import new_run_id
+from replaywright.cli.runs.follow import handle_of
+from replaywright.cli.runs.starting import Order, start
+from replaywright.cli.tasks.taskfile import new_run_id
 from replaywright.domain.outcomes import Costs, StepOutcome
 from replaywright.domain.runs import Mode, RunResult, Usage
 from replaywright.domain.text import normalise

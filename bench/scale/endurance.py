@@ -12,7 +12,7 @@ from dataclasses import asdict, dataclass
 import psutil
 
 from bench.scale.fleet import MIB, Fleet, p95, watched
-from replaywright.cli.starting import Order
+from replaywright.cli.runs.starting import Order
 from replaywright.domain.tasks import Task
 
 Tell = Callable[[str], None]

@@ -19,9 +19,9 @@ from temporalio.service import RPCError
 from bench.scale.site import SCRIPTED_URL, form_task, served
 from cache.connection import open_redis
 from cache.steps import RedisStepStore
-from replaywright.cli.connect import Place, connect
-from replaywright.cli.follow import handle_of
-from replaywright.cli.starting import Order, start
+from replaywright.cli.runs.follow import handle_of
+from replaywright.cli.runs.starting import Order, start
+from replaywright.cli.servers.connect import Place, connect
 from replaywright.domain.runs import RunResult
 from replaywright.domain.tasks import Task
 from replaywright.errors import StackFailed

@@ -17,8 +17,8 @@ from pathlib import Path
 import psutil
 
 from bench.scale.fleet import MIB, Fleet
-from replaywright.cli.follow import handle_of, progress_of
-from replaywright.cli.starting import Order
+from replaywright.cli.runs.follow import handle_of, progress_of
+from replaywright.cli.runs.starting import Order
 from replaywright.domain.tasks import Task
 
 _ROOT = Path("/sys/fs/cgroup")

@@ -15,10 +15,10 @@ from bench.chaos.runs import REACH_LIMIT_S, SETTLED_S, ended, within
 from bench.message_site.judge import Judge
 from bench.truth.cells import NONE, Cell, strike
 from bench.truth.tasks import Pace, task_of
-from replaywright.cli.connect import Place
-from replaywright.cli.follow import Ending, handle_of
-from replaywright.cli.starting import Order, start
-from replaywright.cli.updates import decide
+from replaywright.cli.people.updates import decide
+from replaywright.cli.runs.follow import Ending, handle_of
+from replaywright.cli.runs.starting import Order, start
+from replaywright.cli.servers.connect import Place
 from replaywright.domain.runs import PersonVerdict, Progress, RunResult
 from replaywright.errors import InputInvalid, ReplaywrightError, StackFailed
 from replaywright.keeper.client import KeeperClient

@@ -1,174 +1,81 @@
-"""The command line's root: global options, and the one place where an error becomes a line and an exit status."""
+"""The root of the command line: its commands under their headings, and the global options."""
 
-import traceback
-from dataclasses import dataclass
-from enum import IntEnum
-from typing import Annotated, Any
+from collections.abc import Mapping
+from importlib import import_module
+from typing import Annotated, Any, Final
 
 import typer
-from typer.core import TyperCommand, TyperGroup
+from typer.core import TyperGroup
 
 from replaywright import __version__
-from replaywright.errors import (
-    InputInvalid,
-    PolicyBlocked,
-    ReplaywrightError,
-    SecretMissing,
-    SettingsInvalid,
-    StackFailed,
-    StoreUnavailable,
-)
+from replaywright.cli.command import Options
+from replaywright.cli.groups import Application, SortedCommands
+
+COMMANDS: Final[Mapping[str, Mapping[str, tuple[str, ...]]]] = {
+    "Begin": {
+        "demo": ("local.demo",),
+        "doctor": ("local.doctor",),
+        "up": ("local.up",),
+    },
+    "Run tasks": {
+        "run": ("runs.run",),
+        "resume": ("runs.resume",),
+        "batch": ("batch.batch",),
+        "schedule": ("schedule.schedule",),
+        "check": ("check.check",),
+    },
+    "Look at runs": {
+        "runs": ("runs.listing",),
+        "show": ("runs.show",),
+        "report": ("evidence.report",),
+        "dashboard": ("local.dashboard",),
+    },
+    "Answer and steer runs": {
+        "inbox": ("people.inbox",),
+        "answer": ("people.answer",),
+        "pause": ("people.pause",),
+        "takeover": ("people.takeover",),
+        "cancel": ("people.cancel",),
+    },
+    "Skills and recordings": {
+        "skills": ("skills.skills", "skills.skill_run", "skills.skill_changes", "skills.script", "skills.recall"),
+        "import": ("tasks.importing",),
+    },
+    "Operate": {
+        "admin": (
+            *("evidence.artifacts", "admin.cache", "admin.codec_server", "admin.hosts", "admin.keys"),
+            *("admin.overrides", "admin.policy", "admin.schema", "admin.secrets", "evidence.trace", "admin.versions"),
+        ),
+    },
+}
+"""Heading of the help → command → modules that register it, below `replaywright.cli`; in the order of the help."""
 
 
-class Exit(IntEnum):
-    """Exit statuses of every command; docs/reference/exit-codes.md is made of this."""
-
-    DONE = 0
-    """Done: the run did what its task says, or the command what it was asked for."""
-    FAILED = 1
-    """The task failed, a check found something, or something here is broken."""
-    BAD_INPUT = 2
-    """Bad input: task file, parameter, option, setting, or a server that cannot be reached."""
-    HEALED = 3
-    """Done, but healed, under `--fail-on-heal`."""
-    WAITING = 4
-    """The run waits for a person; it goes on when it is answered."""
-    BLOCKED = 5
-    """A rule of the policy forbids it."""
-    INTERRUPTED = 130
-    """Left with Ctrl-C; a run that a worker serves goes on."""
-
-
-_BAD_INPUT = (InputInvalid, SettingsInvalid, SecretMissing, StackFailed, StoreUnavailable)
-
-
-@dataclass
-class Options:
-    """Global options, and what a command told about itself before it failed."""
-
-    debug: bool = False
-    json: bool = False
-    """The command promised one JSON object on standard output: an error is one, too."""
-
-
-def exit_status_of(error: ReplaywrightError) -> Exit:
-    """2 for what the caller can put right before a run, 5 for what a rule forbids, 1 for a run that went wrong."""
-    if isinstance(error, PolicyBlocked):
-        return Exit.BLOCKED
-    return Exit.BAD_INPUT if isinstance(error, _BAD_INPUT) else Exit.FAILED
-
-
-def told_of(error: ReplaywrightError) -> dict[str, Any]:
-    """The error as a JSON object."""
-    if isinstance(error, PolicyBlocked):
-        return {"status": "blocked", "message": one_line(error), "rule": error.rule, "exitStatus": int(Exit.BLOCKED)}
-    return {"status": "error", "message": one_line(error), "exitStatus": int(exit_status_of(error))}
-
-
-def one_line(error: ReplaywrightError) -> str:
-    """The message; of one with the end of a log below it, the first line and the last, which says what happened."""
-    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    return (
-        lines[0]
-        if len(lines) == 1
-        else f"{lines[0]}: {lines[-1]} (all of it: --debug)"
-        if lines
-        else type(error).__name__
-    )
-
-
-class Command(TyperCommand):
-    """A command whose errors end as one line on standard error and a defined exit status."""
-
-    def invoke(self, ctx: Any) -> Any:
-        """Run the command; see `Exit` for the exit statuses."""
-        options = options_of(ctx)
-        try:
-            return super().invoke(ctx)
-        except (typer.Exit, typer.Abort):
-            raise
-        except ReplaywrightError as error:
-            from replaywright.cli import output  # noqa: PLC0415 - what draws is loaded where something is said
-
-            if options.debug:
-                traceback.print_exc()
-            message = one_line(error)
-            output.say_error(message)
-            status = exit_status_of(error)
-            if options.json:
-                output.print_json(told_of(error))
-            raise typer.Exit(status) from error
-        except KeyboardInterrupt:
-            raise typer.Exit(Exit.INTERRUPTED) from None
-        except Exception as error:
-            from replaywright.cli import output  # noqa: PLC0415 - as above
-
-            if options.debug:
-                traceback.print_exc()
-            else:
-                output.say_error(
-                    f"unexpected {type(error).__name__}: {error} (a bug in Replaywright: run it again as `replaywright "
-                    f"--debug …` and report the traceback in the project's issue tracker)"
-                )
-            if options.json:
-                message = f"unexpected {type(error).__name__}: {error}"
-                output.print_json({"status": "error", "message": message, "exitStatus": int(Exit.FAILED)})
-            raise typer.Exit(Exit.FAILED) from error
+def load(name: str = "") -> None:
+    """Import the modules of one command; those of all where there is no command of this name."""
+    known = {command: modules for heading in COMMANDS.values() for command, modules in heading.items()}
+    for modules in [known[name]] if name in known else known.values():
+        for module in modules:
+            import_module(f"replaywright.cli.{module}")
 
 
 class Commands(TyperGroup):
-    """The root; lists its commands in the order in which a new user needs them."""
-
-    ORDER = (
-        "demo",
-        "doctor",
-        "up",
-        "versions",
-        "run",
-        "batch",
-        "check",
-        "skills",
-        "runs",
-        "show",
-        "schedule",
-        "dashboard",
-        "artifacts",
-        "trace",
-        "inbox",
-        "answer",
-        "resolve",
-        "pause",
-        "continue",
-        "skip",
-        "retry",
-        "takeover",
-        "abort",
-        "cancel",
-        "cache",
-        "overrides",
-        "policy",
-        "secrets",
-        "import",
-        "schema",
-        "version",
-    )
+    """The root; lists its commands under their headings, in the order in which a new user needs them."""
 
     def list_commands(self, ctx: Any) -> list[str]:
         """All commands, in the order of the help."""
-        names = super().list_commands(ctx)
-        return sorted(names, key=lambda name: self.ORDER.index(name) if name in self.ORDER else len(self.ORDER))
+        found = super().list_commands(ctx)
+        return [name for heading in COMMANDS.values() for name in heading if name in found]
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        """The command, under its heading."""
+        found: Any = super().get_command(ctx, cmd_name)
+        if found is not None:
+            found.rich_help_panel = next((text for text, names in COMMANDS.items() if cmd_name in names), None)
+        return found
 
 
-def options_of(ctx: Any) -> Options:
-    """The global options of the command that `ctx` belongs to."""
-    root = ctx.find_root()
-    if not isinstance(root.obj, Options):
-        root.obj = Options()
-    found: Options = root.obj
-    return found
-
-
-app = typer.Typer(
+app = Application(
     name="replaywright",
     cls=Commands,
     help="Learn a browser task once with a language model, then replay it without one, durably.",
@@ -182,7 +89,9 @@ app = typer.Typer(
 
 def _print_version(wanted: bool) -> None:
     if wanted:
-        version()
+        from replaywright.cli import output  # noqa: PLC0415 - what draws is loaded where something is said
+
+        output.print_line(f"replaywright {__version__}")
         raise typer.Exit
 
 
@@ -197,12 +106,9 @@ def _global_options(
     ctx.obj = Options(debug=debug)
 
 
-@app.command(cls=Command)
-def version() -> None:
-    """Print the version.
-
-    Example: `replaywright version`
-    """
-    from replaywright.cli import output  # noqa: PLC0415 - as above
-
-    output.print_line(f"replaywright {__version__}")
+admin = app.group(
+    "admin",
+    "Keys, secrets, policy, cache, traces, versions: what operators need.",
+    "replaywright admin secrets check",
+    cls=SortedCommands,
+)

@@ -45,7 +45,7 @@ def standard_error() -> Console:
 
 
 def for_people(*, json: bool) -> Console:
-    """Where people are told how it goes."""
+    """Choose the stream on which people are told how it goes."""
     return standard_error() if json else standard_output()
 
 

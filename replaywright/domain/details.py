@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from replaywright.domain.budgets import Limits
 from replaywright.domain.outcomes import Lookup
-from replaywright.domain.questions import Question
+from replaywright.domain.questions import Question, answering
 from replaywright.domain.runs import Progress, StepLine
 from replaywright.domain.spending import money_said
 from replaywright.domain.targets import Target
@@ -44,8 +44,6 @@ _STATES = {
     "blocked": "Blocked by the policy",
     "cancelled": "Cancelled",
 }
-_RESOLVED = frozenset({"done", "not_done", "retry", "skip", "redo", "keep", "abandon"})
-"""Answers that `replaywright resolve` gives."""
 
 
 def found_by(lookup: Lookup) -> str:
@@ -99,7 +97,7 @@ def details_of(progress: Progress, plan: PlanView, *, run_id: str, spent: Sequen
     if progress.question is not None:
         paragraphs += _question(progress.question, run_id)
     elif progress.waiting_for:
-        paragraphs += [_quote(progress.waiting_for), f"Go on: {_command('continue', run_id)}"]
+        paragraphs += [_quote(progress.waiting_for), f"Go on: {code_span(answering(run_id, ('continue',)))}"]
     paragraphs.append(f"**Spent** {' · '.join(map(inert, spent))}")
     paragraphs += [_plan(plan), _events(progress)]
     paragraphs.append(_commands(run_id, progress, is_over=is_over))
@@ -142,16 +140,8 @@ def _question(question: Question, run_id: str) -> list[str]:
         shown.append(f"- until {question.deadline:%Y-%m-%d %H:%M} UTC; then the run {then}")
     if shown:
         paragraphs.append("\n".join(shown))
-    paragraphs.append(f"Answer: {_answer(question, run_id)}")
+    paragraphs.append(f"Answer: {code_span(answering(run_id, question.answers))}")
     return paragraphs
-
-
-def _answer(question: Question, run_id: str) -> str:
-    """The command that answers, with its possible answers."""
-    if set(question.answers) <= _RESOLVED:
-        options = " | ".join(f"--{answer.replace('_', '-')}" for answer in question.answers)
-        return _command("resolve", run_id, f"--step {question.sequence + 1} {options}")
-    return _command("answer", run_id, "|".join(question.answers))
 
 
 def _plan(plan: PlanView) -> str:
@@ -185,8 +175,8 @@ def _commands(run_id: str, progress: Progress, *, is_over: bool) -> str:
     return f"More: {' · '.join(commands)}"
 
 
-def _command(name: str, run_id: str, more: str = "") -> str:
-    return code_span(" ".join(filter(None, ("replaywright", name, shlex.quote(run_id), more))))
+def _command(name: str, run_id: str) -> str:
+    return code_span(f"replaywright {name} {shlex.quote(run_id)}")
 
 
 def _quote(text: str) -> str:

@@ -92,7 +92,7 @@ class ActionCacheEntry(Target):
 
 
 class EntryInfo(Record):
-    """One line of `replaywright cache list`."""
+    """One line of `replaywright admin cache list`."""
 
     content_key: str
     entry: ActionCacheEntry

@@ -303,7 +303,7 @@ def _decide_special(
 
 
 def _ask_for(why: str, pattern: str) -> Decision:
-    reason = f"{why}; allow it: replaywright hosts allow {_quoted(pattern)}"
+    reason = f"{why}; allow it: replaywright admin hosts allow {_quoted(pattern)}"
     return Decision(is_allowed=False, rule="addresses", reason=reason)
 
 

@@ -4,6 +4,8 @@ A question is written by us: page text never becomes part of `text`. What of the
 `site_says`, word for word and marked as the site's, because a page may say anything to whoever decides.
 """
 
+import shlex
+from collections.abc import Sequence
 from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Literal, TypeAlias
@@ -22,6 +24,8 @@ SAID_LIMIT = 300
 """Characters of each of the site's words, and of each line of what will be done."""
 APPROVE_WITHIN_S = 3 * 86_400.0
 """How long an approval that nobody gave a time for is waited for: three days."""
+REMIND_EVERY_S = 86_400.0
+"""Between reminders of a question that waits, where its step says no other time: a day."""
 
 Verdict: TypeAlias = Literal[
     "done",
@@ -203,6 +207,11 @@ def stated(ask: Ask, *, number: int, now: datetime, seen: SeenByPerson, key: str
 def quoted(*texts: str) -> tuple[str, ...]:
     """The site's words as they are shown: in one line each, and not too long."""
     return tuple(shorten(" ".join(text.split()), SAID_LIMIT) for text in texts if text.strip())
+
+
+def answering(run_id: str, answers: Sequence[str]) -> str:
+    """The command that answers, with the answers that the run takes."""
+    return f"replaywright answer {shlex.quote(run_id)} {'|'.join(answers)}"
 
 
 def objection(question: Question, *, verdict: str, value: str, sealed: str) -> str:

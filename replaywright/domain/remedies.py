@@ -22,7 +22,7 @@ REMEDIES: Final[Mapping[str, str]] = {
     "ModelRateLimited": "the model's provider asks to wait: run again later",
     "ModelUnavailable": "the model's provider cannot be reached: run again later",
     "SecretMissing": "set the variable where the worker runs, and start the worker again",
-    BLOCKED: "change the task, or have the rule changed where the worker runs (`replaywright policy check TASK`)",
+    BLOCKED: "change the task, or have the rule changed where the worker runs (`replaywright admin policy check TASK`)",
     SIGNED_OUT: "",
     "cancelled": "",
     "terminated": "",

@@ -135,7 +135,7 @@ def is_loopback(host: str) -> bool:
 def _remedy(name: str, url: str) -> str:
     host = pattern_at(url) or "HOST"
     return (
-        f"`replaywright secrets bind {name} {host}` (a worker of another home: "
+        f"`replaywright admin secrets bind {name} {host}` (a worker of another home: "
         f"REPLAYWRIGHT_SECRET_{name}_DOMAINS={host})"
     )
 

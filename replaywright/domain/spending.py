@@ -31,8 +31,8 @@ def spent(limits: Limits, usage: Usage, seconds: float, caps: Caps | None = None
     if limits.money is not None and usage.unpriced:
         return Spent(
             f"the run may spend {limits.money:g} US dollars (money), and what {usage.model or 'the model'} costs is "
-            "unknown: set REPLAYWRIGHT_MODEL_INPUT_PRICE and REPLAYWRIGHT_MODEL_OUTPUT_PRICE where the worker runs (of "
-            "the planner REPLAYWRIGHT_PLANNER_MODEL_INPUT_PRICE and _OUTPUT_PRICE), or leave the limit out",
+            "unknown: set REPLAYWRIGHT_MODEL_PRICE where the worker runs (of the planner "
+            "REPLAYWRIGHT_PLANNER_MODEL_PRICE), or leave the limit out",
             caps.rule_of(limits, "money"),
         )
     if limits.money is not None and usage.cost_usd >= limits.money:

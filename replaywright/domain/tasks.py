@@ -241,7 +241,7 @@ def _remedy(error: ErrorDetails) -> str:
     """What was expected, and what stood there if it is short enough to say."""
     match error["type"]:
         case "extra_forbidden":
-            return "unknown field; see `replaywright schema`"
+            return "unknown field; see `replaywright admin schema`"
         case "union_tag_not_found":
             return f"action is missing; expected one of: {', '.join(Action)}"
         case "union_tag_invalid":

@@ -117,12 +117,12 @@ def histories_in(text: str) -> list[History]:
         try:
             lines += [parsed(line)] if line else []
         except ValueError as exc:
-            raise InputInvalid(f"line {number} cannot be read: {exc}; see `replaywright trace verify`") from exc
+            raise InputInvalid(f"line {number} cannot be read: {exc}; see `replaywright admin trace verify`") from exc
     if not lines or lines[0].get("kind") != HEADER:
-        raise InputInvalid("this is no exported trace: `replaywright trace export RUN --out FILE` writes one")
+        raise InputInvalid("this is no exported trace: `replaywright admin trace export RUN --out FILE` writes one")
     found = [line for line in lines if line.get("kind") == HISTORY]
     if any(history_digest(line) != line.get("digest") for line in found):
-        raise InputInvalid("a history in it is not what was exported; see `replaywright trace verify`")
+        raise InputInvalid("a history in it is not what was exported; see `replaywright admin trace verify`")
     return [history_of(line) for line in found]
 
 

@@ -72,7 +72,7 @@ class TraceLine(StepLine):
 
 
 class RunTrace(Record):
-    """Answer of the query `trace`. The whole trace is in the store: `replaywright trace export`."""
+    """Answer of the query `trace`. The whole trace is in the store: `replaywright admin trace export`."""
 
     run_id: str
     """The workflow id."""
@@ -108,6 +108,6 @@ class RunFailure(Record):
     unmet: tuple[PredicateResult, ...] = ()
     """What was expected and does not hold."""
     evidence: dict[str, str] = Field(default_factory=dict)
-    """Digests in the artifact store, by kind: `replaywright artifacts RUN` reads them."""
+    """Digests in the artifact store, by kind: `replaywright admin artifacts RUN` reads them."""
     commands: tuple[str, ...] = ()
     """What shows more of it, and how to go on."""

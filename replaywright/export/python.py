@@ -94,7 +94,10 @@ def _docstring(skill: Skill, script: Script, usage: str) -> list[str]:
     lines = [
         f'"""{_sentence(skill)}',
         "",
-        f"From the skill {skill.name}, version {skill.version}, by `replaywright export`. It needs Playwright only:",
+        (
+            f"From the skill {skill.name}, version {skill.version}, by `replaywright skills script`. "
+            "It needs Playwright only:"
+        ),
         "pip install playwright && playwright install chromium",
         "",
         f"    {docstring_text(usage)}",

@@ -69,7 +69,10 @@ def _header(skill: Skill, script: Script) -> list[str]:
     )
     said = [
         skill.description or skill.label or skill.name,
-        f"From the skill {skill.name}, version {skill.version}, by `replaywright export`. It needs Playwright only:",
+        (
+            f"From the skill {skill.name}, version {skill.version}, by `replaywright skills script`. "
+            "It needs Playwright only:"
+        ),
         "npm install @playwright/test && npx playwright install chromium",
         f"Run it with: {given} npx playwright test {skill.name}.spec.ts",
     ]

@@ -16,7 +16,7 @@ from replaywright.keeper.identity import ProcessIdentity, boot_id, host_name
 from replaywright.keeper.memory import resident
 from replaywright.keeper.owner import end_session
 from replaywright.keeper.places import Places
-from replaywright.keeper.protocol import SOCKET_NAME, ConnectionRecord, KeeperOptions, RemoteBrowser
+from replaywright.keeper.protocol import LEASE_S, SOCKET_NAME, ConnectionRecord, KeeperOptions, RemoteBrowser
 from replaywright.keeper.spares import Spares
 from replaywright.ports import LeftBehind
 
@@ -31,7 +31,7 @@ class LocalKeepers:
         *,
         headless: bool,
         sandbox: bool,
-        lease_s: float,
+        lease_s: float = LEASE_S,
         limit: int | None,
         own: Sequence[OwnService] = (),
         own_networks: Sequence[str] = (),

@@ -47,6 +47,10 @@ class RemoteBrowser(Message):
     """What its host calls this one. Empty: the address that the connection to it leaves by."""
 
 
+LEASE_S = 30.0
+"""A session whose worker has not renewed its lease for this long closes its gate."""
+
+
 class KeeperOptions(Message):
     """How a keeper and its Chromium are started."""
 
@@ -56,7 +60,7 @@ class KeeperOptions(Message):
     network: NetworkPolicy
     """Where its connections may go; without any rules there are none."""
     epoch: int = Field(default=0, ge=0)
-    lease_s: float = Field(default=30.0, gt=0)
+    lease_s: float = Field(default=LEASE_S, gt=0)
     """Length of the first lease; it runs from the moment the browser is ready."""
     orphan_ttl_s: float = Field(default=600.0, gt=0)
     """So long after the last renewal the keeper ends the browser, deletes the profile and exits."""

@@ -29,9 +29,8 @@ from replaywright.stack.services import without_password
 from replaywright.stack.state import read_running
 from replaywright.stack.telemetry import telemetry_options
 from replaywright.stack.temporal import find_temporal, why_not_apart
-from replaywright.stack.temporal_client import connect_client, why_temporal_fails
+from replaywright.stack.temporal_client import connect_client, known_attributes, why_temporal_fails
 from replaywright.stack.versions import VersionState, versions_of
-from replaywright.stack.visibility import known_attributes
 
 _OLDEST_PYTHON = (3, 11)
 _HERE = ("localhost", "127.0.0.1", "::1")
@@ -227,7 +226,7 @@ async def _versions(settings: Settings) -> tuple[Finding, ...]:
     if settings.build_id is not None and mine not in (VersionState.CURRENT, VersionState.RAMPING):
         how = f"is {mine}" if mine is not None else "is that of no worker yet"
         concerns.append(
-            f"REPLAYWRIGHT_BUILD_ID {settings.build_id!r} {how}: `replaywright versions` lists what is there"
+            f"REPLAYWRIGHT_BUILD_ID {settings.build_id!r} {how}: `replaywright admin versions` lists what is there"
         )
     return (
         Finding(
@@ -293,7 +292,9 @@ async def _integrity(settings: Settings) -> Finding:
         return Finding(component="Integrity", health=Health.WARNING, found="unsigned", advice=advice)
     ids = ", ".join(signer.key_ids)
     if refused := await _refused(settings):
-        advice = f"{refused} records in Redis were refused: somebody else writes there; see `replaywright cache stats`"
+        advice = (
+            f"{refused} records in Redis were refused: somebody else writes there; see `replaywright admin cache stats`"
+        )
         return Finding(component="Integrity", health=Health.WARNING, found=f"signed with {ids}", advice=advice)
     return Finding(component="Integrity", health=Health.OK, found=f"signed with {ids}" if ids else "a key will be made")
 
@@ -324,7 +325,8 @@ def _confidentiality(settings: Settings) -> Finding:
     found = ", ".join(f"{what} {'encrypted' if sealed else 'in clear'}" for what, sealed in told.items())
     if settings.temporal_address is not None and not codec:
         advice = (
-            "payloads in Temporal are clear text: set REPLAYWRIGHT_CODEC_KEYS to what `replaywright keys new` prints"
+            "payloads in Temporal are clear text: "
+            "set REPLAYWRIGHT_CODEC_KEYS to what `replaywright admin keys new` prints"
         )
         return Finding(component="Encryption", health=Health.WARNING, found=found, advice=advice)
     return Finding(component="Encryption", health=Health.OK, found=found)

@@ -10,7 +10,7 @@ from replaywright.domain.signing import KEY_BYTES, UNSIGNED, Key, Signer, parse_
 from replaywright.errors import SettingsInvalid
 from replaywright.settings import PREFIX, Settings
 from replaywright.stack.state import read_running
-from replaywright.value_files import CONTAINER_SECRETS
+from replaywright.value_files import CONTAINER_SECRETS, SUFFIX
 
 _OWN = {"signing": "signing.keys", "artifact": "artifact.keys", "ui": "ui.keys"}
 
@@ -37,8 +37,8 @@ def signer_of(settings: Settings, *, make: bool = True) -> Signer:
     if not keys and not own:
         raise SettingsInvalid(
             f"{PREFIX}SIGNING_KEYS: a Redis is configured and no keys to sign what is kept there: set it to what "
-            f"`replaywright keys new` prints, the same for all workers and commands (or {PREFIX}UNSIGNED=true, to "
-            "act on whatever is found there)"
+            f"`replaywright admin keys new` prints, the same for all workers and commands (or {PREFIX}UNSIGNED=true, "
+            "to act on whatever is found there)"
         )
     return Signer(keys)
 
@@ -93,19 +93,16 @@ def _is_own_redis(settings: Settings) -> bool:
 
 def _given(settings: Settings, purpose: str) -> tuple[Key, ...]:
     variable = f"{PREFIX}{purpose.upper()}_KEYS"
-    text: str | None = getattr(settings, f"{purpose}_keys")
-    file: Path | None = getattr(settings, f"{purpose}_keys_file")
-    if text is not None and file is not None:
-        raise SettingsInvalid(f"{variable} and {variable}_FILE are both set: set one of them")
-    if text is None and file is None:
+    given: str | Path | None = getattr(settings, f"{purpose}_keys")
+    if given is None:
         return ()
-    if file is not None:
-        variable += "_FILE"
-        text = _read(file, variable)
+    if isinstance(given, Path):
+        variable += SUFFIX
+        given = _read(given, variable)
     try:
-        return parse_keys(text or "")
+        return parse_keys(given)
     except ValueError as exc:
-        raise SettingsInvalid(f"{variable}: {exc}; `replaywright keys new` prints one") from None
+        raise SettingsInvalid(f"{variable}: {exc}; `replaywright admin keys new` prints one") from None
 
 
 def _read(file: Path, variable: str) -> str:

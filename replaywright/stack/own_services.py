@@ -22,13 +22,12 @@ def own_services(settings: Settings, redis_nodes: Iterable[tuple[str, int]] = ()
     usual = {"http": 80, "https": 443}
     ui = settings.temporal_ui_url
     found.append(
-        _at("the Temporal UI", "//localhost", settings.ui_port or _UI)
+        _at("the Temporal UI", "//localhost", _UI)
         if ui is None
         else _at("the Temporal UI", ui, usual.get(urlsplit(ui).scheme, _UI))
     )
     others = {
         "the remote browser": settings.browser_endpoint,
-        "the codec server": settings.codec_endpoint,
         "the OpenTelemetry collector": settings.otlp_endpoint,
     }
     for name, address in others.items():

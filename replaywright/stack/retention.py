@@ -23,6 +23,8 @@ _log = logging.getLogger("replaywright.retention")
 
 EVERY_S = 6 * 3600.0
 """How often the workers of one store look through it, all together."""
+_COUNT = 200_000
+"""How many artifacts are kept; above it, the longest unused are deleted."""
 _STAMP = ".looked-through"
 _BATCHES = 'WorkflowType = "BrowserBatch" AND ExecutionStatus = "Running"'
 _RUNNING = 'WorkflowType = "BrowserTask" AND ExecutionStatus = "Running"'
@@ -33,7 +35,7 @@ def limits_of(settings: Settings) -> Limits:
     return Limits(
         age_s=settings.artifacts_max_days * DAY_S,
         size_bytes=settings.artifacts_max_mb * 1024 * 1024,
-        count=settings.artifacts_max_count,
+        count=_COUNT,
     )
 
 

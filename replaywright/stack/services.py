@@ -13,7 +13,7 @@ from replaywright.domain.starts import UnsignedStarts
 from replaywright.errors import StackFailed
 from replaywright.keeper.identity import ProcessIdentity, identify
 from replaywright.keeper.own_processes import enter_process
-from replaywright.settings import OWNER_VARIABLE, PREFIX, Settings
+from replaywright.settings import KEYS, OWNER_VARIABLE, PREFIX, Settings
 from replaywright.stack.chromium import find_chromium
 from replaywright.stack.keyring import own_keys_file, signer_of, ui_key_of
 from replaywright.stack.processes import Child
@@ -30,6 +30,7 @@ from replaywright.stack.state import (
 from replaywright.stack.temporal import provide_temporal, start_temporal, why_not_apart
 from replaywright.stack.workers import as_variable
 from replaywright.temporary import temporary_folder
+from replaywright.value_files import SUFFIX
 
 
 class Stack:
@@ -58,6 +59,7 @@ class Stack:
         persistent: bool = True,
         detached: bool = False,
         brings_workers: bool = False,
+        codec_endpoint: str | None = None,
         tell: Callable[[str], None] | None = None,
     ) -> None:
         if detached and not persistent:
@@ -66,6 +68,7 @@ class Stack:
         self._persistent = persistent
         self._detached = detached
         self._brings_workers = brings_workers
+        self._codec_endpoint = codec_endpoint
         self._tell = tell
         self._exits = AsyncExitStack()
         self._children: list[Child] = []
@@ -80,8 +83,8 @@ class Stack:
         """The given settings with every address filled in."""
         running, given = self._known, self._given
         own_keys: dict[str, object] = {}
-        if given.redis_url is None and not (given.unsigned or given.signing_keys or given.signing_keys_file):
-            own_keys["signing_keys_file"] = own_keys_file(given.home, "signing")
+        if given.redis_url is None and not (given.unsigned or given.signing_keys):
+            own_keys["signing_keys"] = own_keys_file(given.home, "signing")
         if given.temporal_address is None:
             own_keys["temporal_tls"] = False
             own_keys["unsigned_starts"] = given.unsigned_starts or (
@@ -243,10 +246,8 @@ class Stack:
             binary.path,
             log=folder / "log" / "temporal.log",
             namespace=given.temporal_namespace,
-            port=given.temporal_port,
-            ui_port=given.ui_port,
             database=folder / "temporal.db" if self._persistent else None,
-            codec_endpoint=given.codec_endpoint,
+            codec_endpoint=self._codec_endpoint,
             ui_key=ui_key_of(given.home) if self._persistent else None,
             detached=self._detached,
             holds=self._holds,
@@ -303,7 +304,8 @@ class Stack:
 def settings_environment(settings: Settings) -> dict[str, str]:
     """The variables from which `load_settings` reads exactly these settings."""
     values = settings.model_dump(mode="json", exclude_none=True)
-    return {PREFIX + name.upper(): str(value) for name, value in values.items()}
+    in_files = {name for name in KEYS if isinstance(getattr(settings, name), Path)}
+    return {f"{PREFIX}{name.upper()}{SUFFIX if name in in_files else ''}": str(value) for name, value in values.items()}
 
 
 def run_address(ui: str, namespace: str, workflow_id: str) -> str:

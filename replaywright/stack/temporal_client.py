@@ -1,7 +1,9 @@
-"""Clients of Temporal: with our payloads, encrypted if there are keys, over TLS if that is asked for."""
+"""Clients of Temporal, with our payloads, over TLS if that is asked for; and what their namespace knows."""
 
 from typing import TYPE_CHECKING
 
+from temporalio.api.enums.v1 import IndexedValueType
+from temporalio.api.operatorservice.v1 import ListSearchAttributesRequest
 from temporalio.api.workflowservice.v1 import DescribeNamespaceRequest
 from temporalio.client import Client, Plugin
 from temporalio.envconfig import ClientConfigProfile
@@ -14,6 +16,13 @@ from replaywright.stack.keyring import codec_keys_of
 
 if TYPE_CHECKING:
     from replaywright.telemetry.provider import Telemetry
+
+
+_NAMES = {
+    IndexedValueType.INDEXED_VALUE_TYPE_KEYWORD: "Keyword",
+    IndexedValueType.INDEXED_VALUE_TYPE_INT: "Int",
+}
+"""Of those types that ours have."""
 
 
 async def connect_client(
@@ -70,3 +79,13 @@ def security_of(settings: Settings) -> tuple[bool | TLSConfig, str | None]:
     disabled = profile.tls is not None and profile.tls.disabled
     wanted = bool(settings.temporal_tls or (profile.api_key and not disabled))
     return given or wanted, profile.api_key
+
+
+async def known_attributes(client: Client) -> dict[str, str] | None:
+    """Types by name, "" for one that none of ours has; None where the server does not say, as hosted ones may not."""
+    request = ListSearchAttributesRequest(namespace=client.namespace)
+    try:
+        answer = await client.operator_service.list_search_attributes(request)
+    except RPCError:
+        return None
+    return {name: _NAMES.get(kind, "") for name, kind in answer.custom_attributes.items()}

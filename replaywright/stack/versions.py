@@ -90,7 +90,7 @@ class Version:
         build = self.build_id
         is_next = self.state in (VersionState.CURRENT, VersionState.RAMPING)
         if self.workers and self.state is VersionState.INACTIVE:
-            return f"workers of version {build!r} get no runs: `replaywright versions promote {build}`"
+            return f"workers of version {build!r} get no runs: `replaywright admin versions promote {build}`"
         if self.workers:
             return ""
         if self.under_way:
@@ -120,7 +120,7 @@ class Served:
         there = ", ".join(map(repr, sorted(self.workers)))
         return (
             f"new runs on the queue {self.queue!r} wait for workers of version {self.current!r}, and there are only "
-            f"some of {there}: start one, or `replaywright versions promote {max(self.workers)}`"
+            f"some of {there}: start one, or `replaywright admin versions promote {max(self.workers)}`"
         )
 
 
@@ -315,7 +315,7 @@ async def _routed(client: Client, settings: Settings, build_id: str, ramp_percen
         await asyncio.sleep(_AGAIN_S)
     raise StackFailed(
         f"Temporal has taken the change, but has not told the queue of it within {_ROUTED_WITHIN_S:g} s: look again "
-        "with `replaywright versions`"
+        "with `replaywright admin versions`"
     )
 
 

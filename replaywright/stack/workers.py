@@ -13,7 +13,9 @@ from replaywright.keeper.identity import ProcessIdentity
 from replaywright.settings import OWNER_VARIABLE, READY_FILE_VARIABLE
 from replaywright.stack.processes import Child, start_child
 
-_READY_TIMEOUT_S = 180
+WORKER_READY_S = 180.0
+"""How long a worker may take until it is ready. A supervised one that takes longer is started again, with twice the
+time."""
 _KILLED_S = 5
 _DRAIN_S = 35
 """A little more than the worker's own graceful shutdown: a step under way may end."""
@@ -25,7 +27,7 @@ async def start_worker(
     log: Path,
     role: str = "all",
     detached: bool = False,
-    ready_timeout_s: float = _READY_TIMEOUT_S,
+    ready_timeout_s: float = WORKER_READY_S,
     module: str = "worker",
 ) -> Child:
     """Start `python -m worker --role …` and return once it polls.

@@ -9,9 +9,9 @@ import pytest
 from temporalio.client import WorkflowHandle
 from temporalio.testing import WorkflowEnvironment
 
-from replaywright.cli import dashboard_source
-from replaywright.cli.dashboard_source import RunningSource
-from replaywright.cli.follow import WORKFLOW
+from replaywright.cli.local import dashboard_source
+from replaywright.cli.local.dashboard_source import RunningSource
+from replaywright.cli.runs.follow import WORKFLOW
 from replaywright.dashboard.views import RunFilter
 from replaywright.errors import ArtifactMissing, InputInvalid, StackFailed, StoreUnavailable
 from replaywright.settings import load_settings

@@ -213,15 +213,15 @@ def test_a_wrong_folder_is_told_when_the_worker_starts(tmp_path: Path) -> None:
 
 
 def test_rules_are_added_listed_and_removed_by_the_command_line(redis_url: str, tmp_path: Path) -> None:
-    folder = tmp_path / "folder"
-    folder.mkdir()
+    folder = tmp_path / "home" / "overrides"
+    folder.mkdir(parents=True)
     (folder / "own.yaml").write_text(TEXT.format(name="drawer"))
     added = tmp_path / "added.yaml"
     added.write_text(TEXT.format(name="drawer").replace("when:", "site: '*.shop.example'\n    when:"))
-    environment = {"REPLAYWRIGHT_REDIS_URL": redis_url, "REPLAYWRIGHT_OVERRIDES": str(folder), "COLUMNS": "200"}
+    environment = {"REPLAYWRIGHT_REDIS_URL": redis_url, "REPLAYWRIGHT_HOME": str(folder.parent), "COLUMNS": "200"}
 
     def invoked(*words: str) -> Any:
-        return CliRunner().invoke(app, ["overrides", *words], env=environment)
+        return CliRunner().invoke(app, ["admin", "overrides", *words], env=environment)
 
     def listed(*words: str) -> dict[tuple[str, str], bool]:
         rules = json.loads(invoked("list", "--json", *words).stdout)["rules"]
@@ -237,12 +237,3 @@ def test_rules_are_added_listed_and_removed_by_the_command_line(redis_url: str, 
     wrong = invoked("remove", "drawer")
     assert wrong.exit_code == 2
     assert "this tenant has no such rule; it has: none" in wrong.stderr
-
-
-def test_a_folder_that_is_not_there_is_a_wrong_setting(tmp_path: Path) -> None:
-    environment = {"REPLAYWRIGHT_OVERRIDES": str(tmp_path / "nowhere")}
-
-    result = CliRunner().invoke(app, ["overrides", "list"], env=environment)
-
-    assert result.exit_code == 2
-    assert "REPLAYWRIGHT_OVERRIDES: expected a folder that exists" in result.stderr

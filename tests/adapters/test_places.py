@@ -6,7 +6,7 @@ import pytest
 from temporalio.testing import WorkflowEnvironment
 
 import worker
-from replaywright.cli.connect import working_place
+from replaywright.cli.servers.connect import working_place
 from replaywright.errors import StackFailed
 from replaywright.settings import load_settings
 from replaywright.stack.processes import free_port

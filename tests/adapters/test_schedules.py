@@ -87,10 +87,10 @@ async def test_a_schedule_is_kept_with_all_that_was_said_of_it(
     mine = tenant()
     crons = [word for cron in CRONS for word in ("--cron", cron)]
     times = ("--time-zone", "Asia/Shanghai", "--from", "2098-01-01", "--until", "2099-12-31", "--jitter", "2min")
-    rules = ("--overlap", "buffer_all", "--catch-up", "30min", "--pause-on-failure", "--note", "every now and then")
+    rules = ("--overlap", "buffer_all", "--catch-up", "30min", "--pause-on-failure", "--why", "every now and then")
 
     made = await mine.told("create", "greets", *greet, *crons, *times, *rules)
-    await mine.told("pause", "greets", "--note", "the site is being moved")
+    await mine.told("pause", "greets", "--why", "the site is being moved")
     [listed] = (await mine.told("list"))["schedules"]
     shown = (await mine.result("show", "greets")).stdout
     [payload] = (await temporal_env.client.get_schedule_handle(f"{mine.tenant}/greets").describe()).schedule.action.args  # type: ignore[attr-defined]  # of the kind that we start

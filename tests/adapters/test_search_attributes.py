@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from replaywright.cli.connect import Place, connect
-from replaywright.cli.searchable import Filter, Wanted, refuse_unknown, start_attributes
+from replaywright.cli.runs.searchable import Filter, Wanted, refuse_unknown, start_attributes
+from replaywright.cli.servers.connect import Place, connect
 from replaywright.domain.runs import Totals
 from replaywright.domain.search_attributes import kinds
 from replaywright.errors import InputInvalid
@@ -18,7 +18,7 @@ from replaywright.settings import Settings
 from replaywright.stack.doctor import Finding, Health, diagnose
 from replaywright.stack.processes import free_port
 from replaywright.stack.temporal import start_temporal
-from replaywright.stack.visibility import known_attributes
+from replaywright.stack.temporal_client import known_attributes
 
 
 @pytest.fixture

@@ -105,7 +105,7 @@ async def test_a_page_of_another_site_gets_nothing(session: ChromiumSession, sit
     error = await refused(session, entering(action, "Password", bound(site, site.other_port)))
 
     assert (error.reason, error.dispatched) == (RULE, False)
-    assert "replaywright secrets bind PASSWORD" in str(error)
+    assert "replaywright admin secrets bind PASSWORD" in str(error)
     assert await shown(session, "#password") == "old"
     assert await shown(session, "#log") == ""
 
@@ -115,7 +115,7 @@ async def test_without_a_binding_no_site_gets_it(session: ChromiumSession, site:
 
     error = await refused(session, entering("fill", "Password", (BoundSecret("PASSWORD", ()),)))
 
-    assert f"`replaywright secrets bind PASSWORD 127.0.0.1:{site.port}`" in str(error)
+    assert f"`replaywright admin secrets bind PASSWORD 127.0.0.1:{site.port}`" in str(error)
     assert await shown(session, "#password") == "old"
 
 

@@ -20,8 +20,8 @@ from cache.recalls import RedisRecalls
 from cache.signing_existing import Existing
 from cache.skills import RedisSkills
 from cache.steps import RedisStepStore
-from replaywright.cli.skill_run import runnable
-from replaywright.cli.skill_store import KnowledgeBase
+from replaywright.cli.skills.skill_run import runnable
+from replaywright.cli.skills.skill_store import KnowledgeBase
 from replaywright.domain.entries import ActionCacheEntry
 from replaywright.domain.overrides import OverrideRule
 from replaywright.domain.recall import RecallRequest

@@ -25,8 +25,8 @@ from temporalio.worker import UnsandboxedWorkflowRunner, Worker
 
 from cache.connection import open_redis
 from cache.first_starts import RedisFirstStarts
-from replaywright.cli.connect import Place
-from replaywright.cli.macs import start_memo
+from replaywright.cli.servers.connect import Place
+from replaywright.cli.servers.macs import start_memo
 from replaywright.domain.runs import RunInput
 from replaywright.domain.signing import Key, Signer, written_key
 from replaywright.domain.starts import FIRED, sign_start

@@ -14,7 +14,7 @@ from typer.testing import CliRunner, Result
 from cache.connection import open_redis
 from cache.steps import RedisStepStore
 from replaywright.cli.commands import app
-from replaywright.cli.connect import connect
+from replaywright.cli.servers.connect import connect
 from replaywright.domain.actions import Action
 from replaywright.domain.batches import BatchInput
 from replaywright.domain.entries import ActionCacheEntry
@@ -59,33 +59,28 @@ REACHING: dict[str, list[str]] = {
     "runs": [],
     "show": [RUN],
     "report": [RUN],
-    "artifacts list": [RUN],
-    "trace export": [RUN],
-    "resolve": [RUN, "--step", "1", "--done"],
+    "admin artifacts list": [RUN],
+    "admin trace export": [RUN],
     "cancel": [RUN],
     "resume": [RUN, "--dry-run"],
     "inbox": [],
     "answer": [RUN, "yes"],
     "pause": [RUN],
-    "continue": [RUN],
-    "skip": [RUN],
-    "abort": [RUN],
-    "retry": [RUN],
     "takeover": [RUN],
-    "cache stats": [],
-    "cache list": [],
-    "cache show": [KEY[:12]],
-    "cache promote": [KEY[:12]],
-    "cache invalidate": [KEY[:12], "--reason", "x", "--yes"],
+    "admin cache stats": [],
+    "admin cache list": [],
+    "admin cache show": [KEY[:12]],
+    "admin cache promote": [KEY[:12]],
+    "admin cache invalidate": [KEY[:12], "--why", "x", "--yes"],
     "skills list": [],
     "skills show": [f"buy-{MARK}"],
     "skills diff": [f"buy-{MARK}"],
     "skills export": [],
-    "skills invalidate": [f"buy-{MARK}", "--reason", "x"],
+    "skills invalidate": [f"buy-{MARK}", "--why", "x"],
     "skills restore": [f"buy-{MARK}"],
     "skills delete": [f"buy-{MARK}", "--yes"],
     "skills edit": [f"buy-{MARK}", "--file", "FILE", "--yes"],
-    "export": [f"buy-{MARK}", "--format", "python"],
+    "skills script": [f"buy-{MARK}", "--format", "python"],
     "check": [f"buy-{MARK}"],
     "skills run": [f"buy-{MARK}", "--detach"],
     "schedule list": [],
@@ -102,17 +97,17 @@ REACHING: dict[str, list[str]] = {
     "batch results": [BATCH],
     "batch show": [BATCH],
     "batch list": [],
-    "overrides list": [],
-    "overrides remove": [f"rule-{MARK}"],
-    "recall": [f"buy {MARK}", "--url", "https://shop.example"],
+    "admin overrides list": [],
+    "admin overrides remove": [f"rule-{MARK}"],
+    "skills recall": [f"buy {MARK}", "--url", "https://shop.example"],
 }
 """What each command reaches for; one that is new has to be put here or below."""
 ELSEWHERE = {
-    "artifacts prune", "codec-server", "dashboard", "demo", "doctor", "hosts allow", "hosts list",
-    "hosts revoke", "import", "keys list", "keys new",
-    "keys sign-existing", "overrides add", "overrides check", "policy check", "policy show", "run", "schema",
-    "secrets bind", "secrets check", "secrets list", "secrets unbind", "skills import", "trace replay", "trace verify",
-    "up", "version", "versions list", "versions promote",
+    "admin artifacts prune", "admin codec-server", "admin hosts allow", "admin hosts list", "admin hosts revoke",
+    "admin keys list", "admin keys new", "admin keys sign-existing", "admin overrides add", "admin overrides check",
+    "admin policy check", "admin policy show", "admin schema", "admin secrets bind", "admin secrets check",
+    "admin secrets list", "admin secrets unbind", "admin trace replay", "admin trace verify", "admin versions list",
+    "admin versions promote", "dashboard", "demo", "doctor", "import", "run", "skills import", "up",
 }  # fmt: skip
 """They tell nothing that a tenant keeps, but of the environment, a file that is named, or what they make themselves.
 What the dashboard reads has tests of its own."""

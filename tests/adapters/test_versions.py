@@ -18,7 +18,7 @@ from temporalio.worker import UnsandboxedWorkflowRunner, Worker, WorkerConfig, W
 from typer.testing import CliRunner
 
 from replaywright.cli.commands import app
-from replaywright.cli.connect import working_place
+from replaywright.cli.servers.connect import working_place
 from replaywright.errors import InputInvalid, SettingsInvalid
 from replaywright.keeper.identity import host_name
 from replaywright.settings import UNVERSIONED, Settings, load_settings
@@ -203,10 +203,10 @@ async def test_doctor_and_run_say_when_the_workers_are_of_no_version_that_gets_r
     assert before is None
     assert waiting is not None
     assert (waiting.health, waiting.found) == (Health.WARNING, "b inactive, unversioned current")
-    assert "workers of version 'b' get no runs: `replaywright versions promote b`" in waiting.advice
+    assert "workers of version 'b' get no runs: `replaywright admin versions promote b`" in waiting.advice
     [why] = said
     assert "wait for workers of version 'unversioned'" in why
-    assert "`replaywright versions promote b`" in why
+    assert "`replaywright admin versions promote b`" in why
     assert current is not None
     assert (current.health, current.advice) == (Health.OK, "")
     assert other is not None
@@ -252,10 +252,10 @@ async def test_the_command_lists_promotes_and_names_what_is_wrong(
 ) -> None:
     run = CliRunner().invoke
     async with polling(temporal_env, settings, "a"):
-        promoted = await asyncio.to_thread(run, app, ["versions", "promote", "a", "--json"])
-        listed = await asyncio.to_thread(run, app, ["versions"])
-        wrong = await asyncio.to_thread(run, app, ["versions", "promote", "a", "--ramp", "101"])
-        current = await asyncio.to_thread(run, app, ["versions", "promote", "a", "--ramp", "10"])
+        promoted = await asyncio.to_thread(run, app, ["admin", "versions", "promote", "a", "--json"])
+        listed = await asyncio.to_thread(run, app, ["admin", "versions", "list"])
+        wrong = await asyncio.to_thread(run, app, ["admin", "versions", "promote", "a", "--ramp", "101"])
+        current = await asyncio.to_thread(run, app, ["admin", "versions", "promote", "a", "--ramp", "10"])
 
     assert promoted.exit_code == listed.exit_code == 0, promoted.output + listed.output
     [only] = json.loads(promoted.stdout)["versions"]
@@ -271,7 +271,6 @@ async def test_the_command_lists_promotes_and_names_what_is_wrong(
     [
         ("BUILD_ID", "unversioned", "stands for workers without a version"),
         ("BUILD_ID", "a b", "REPLAYWRIGHT_BUILD_ID"),
-        ("DEPLOYMENT", "shop.eu", "REPLAYWRIGHT_DEPLOYMENT"),
     ],
 )
 def test_a_name_that_temporal_would_not_take_is_refused_at_once(

@@ -9,8 +9,8 @@ import pytest
 from bench.chaos.lane import Lane, serve
 from bench.chaos.runs import REACH_LIMIT_S, within
 from bench.message_site.log import Log
-from replaywright.cli.follow import follow, handle_of
-from replaywright.cli.starting import Order, start
+from replaywright.cli.runs.follow import follow, handle_of
+from replaywright.cli.runs.starting import Order, start
 from replaywright.domain.tasks import parse_task
 from replaywright.settings import load_settings
 

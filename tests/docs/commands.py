@@ -18,6 +18,7 @@ from typer.exceptions import TyperException
 
 from replaywright.cli.commands import app
 from replaywright.settings import PREFIX, Settings
+from replaywright.value_files import SUFFIX
 from tests.docs.markdown import ROOT
 
 NO_SETTINGS: Final = re.compile(r"REPLAYWRIGHT_(READY_FILE|SECRET_\w+|SECRET|INTERNAL_\w+)")
@@ -68,7 +69,7 @@ def _of_one(words: Sequence[str]) -> str:
 
 def _variable(assignment: str) -> str:
     name = assignment.partition("=")[0]
-    known = {PREFIX + field.upper() for field in Settings.model_fields}
+    known = {PREFIX + field.upper() + suffix for field in Settings.model_fields for suffix in ("", SUFFIX)}
     if name in known or NO_SETTINGS.fullmatch(name) or _OTHERS_VARIABLES.fullmatch(name):
         return ""
     return f"{name} is neither a setting nor a variable of others that the pages may name"

@@ -8,9 +8,9 @@ from typing import Any, Final
 import typer
 
 from replaywright import errors, settings
-from replaywright.cli.app import Exit
+from replaywright.cli.command import Exit
 from replaywright.cli.commands import app
-from replaywright.settings import OWNER_VARIABLE, PREFIX, READY_FILE_VARIABLE, Settings
+from replaywright.settings import OWNER_VARIABLE, PREFIX, READY_FILE_VARIABLE, REASONS, Settings
 from tests.docs.markdown import anchor
 from tests.docs.run_pages import browser_task, metrics, search_attributes
 from tests.docs.tables import default_of, first_paragraph, page, sentences, table, types_of
@@ -68,22 +68,29 @@ def all_settings() -> str:
     """Every variable with type, default and meaning."""
     types = types_of(Settings, {})
     said = sentences(Settings)
-    rows = []
-    for name, field in Settings.model_fields.items():
-        default = "" if field.default_factory is not None else default_of(field.default)
-        rows.append((f"`{PREFIX}{name.upper()}`{_other_name(name)}", types[name], default, said.get(name, "")))
+    parts = []
+    for heading, (reason, names) in REASONS.items():
+        rows = [
+            (f"`{PREFIX}{name.upper()}`{_other_name(name)}", types[name], _default(name), said[name]) for name in names
+        ]
+        parts += [f"## {heading}\n\n{reason}", table(("variable", "type", "default", "meaning"), rows)]
     return page(
         "Settings",
         inspect.cleandoc(settings.__doc__ or "").split("\n\n")[0],
         "A variable that begins with `REPLAYWRIGHT_` and is none of these is refused. An empty one counts as not set. "
         "With `_FILE` behind its name a variable names a file that holds the value, without one line break at its end. "
         "Where a meaning speaks of *None*, that is what holds while the variable is not set.",
-        table(("variable", "type", "default", "meaning"), rows),
+        *parts,
         "## Variables that are no settings",
         table(("variable", "meaning"), _NOT_SETTINGS),
         "Keys of model providers keep the providers' names (`OPENAI_API_KEY`, `ANTHROPIC_API_KEY`), and so do "
         "Temporal's own variables for TLS and keys (`TEMPORAL_TLS_SERVER_CA_CERT_PATH`, `TEMPORAL_API_KEY`).",
     )
+
+
+def _default(name: str) -> str:
+    field = Settings.model_fields[name]
+    return "" if field.default_factory is not None else default_of(field.default)
 
 
 def _other_name(name: str) -> str:
@@ -97,7 +104,7 @@ def exit_codes() -> str:
     rows = [(f"`{int(member)}`", member.name.lower().replace("_", " "), said.get(member.name, "")) for member in Exit]
     return page(
         "Exit codes",
-        "The same for every command; in the code, `Exit` in `replaywright/cli/app.py`.",
+        "The same for every command; in the code, `Exit` in `replaywright/cli/command.py`.",
         table(("status", "name", "means"), rows),
         "With `--json` the object on standard output has the same number as `exitStatus`, where the command ran "
         "something or failed. "

@@ -39,7 +39,8 @@ def task_fields() -> str:
     return page(
         "Fields of task files",
         "What each field takes, complete and short. What steps do is told in [task files](task-files.md). "
-        "`replaywright schema` prints the same as a JSON schema for editors. A predicate is a mapping with the name of "
+        "`replaywright admin schema` prints the same as a JSON schema for editors. A predicate is a mapping with the "
+        "name of "
         "its kind as a key: [predicates](#predicates).",
         "## Task",
         _fields(Task),

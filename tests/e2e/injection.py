@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from demo.stage import PASSWORD_SECRET, Stage
-from replaywright.cli.follow import Ending, follow
-from replaywright.cli.goal import task_or_goal
-from replaywright.cli.starting import Order, start
-from replaywright.cli.taskfile import new_run_id
+from replaywright.cli.runs.follow import Ending, follow
+from replaywright.cli.runs.starting import Order, start
+from replaywright.cli.tasks.goal import task_or_goal
+from replaywright.cli.tasks.taskfile import new_run_id
 from replaywright.domain.runs import Mode, RunResult
 from replaywright.domain.tasks import Task, bind_parameters, parse_task
 from replaywright.settings import Settings

@@ -1,6 +1,7 @@
 """One stage for many runs of the demo's task: start it, kill or freeze its worker at a point, see what became of it."""
 
 import asyncio
+import contextlib
 import dataclasses
 import inspect
 import itertools
@@ -8,13 +9,14 @@ import os
 import signal
 import time
 from collections import Counter
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import psutil
+import pytest
 from temporalio.client import WorkflowHandle
 
 from cache.connection import open_redis
@@ -24,12 +26,13 @@ from demo.main_job import TASK_FILE
 from demo.person import followed
 from demo.stage import Stage
 from demo.webmail.store import SentMessage
-from replaywright.cli.connect import Place
-from replaywright.cli.follow import Ending, follow, handle_of, progress_of
-from replaywright.cli.starting import Order, start
-from replaywright.cli.taskfile import new_run_id, read_task
-from replaywright.cli.trace import exported
-from replaywright.cli.updates import decide
+from replaywright.cli.evidence.trace import exported
+from replaywright.cli.people.updates import decide
+from replaywright.cli.runs import starting
+from replaywright.cli.runs.follow import Ending, follow, handle_of, progress_of
+from replaywright.cli.runs.starting import Order, start
+from replaywright.cli.servers.connect import Place
+from replaywright.cli.tasks.taskfile import new_run_id, read_task
 from replaywright.domain.audit import Finding, audit
 from replaywright.domain.questions import Question
 from replaywright.domain.runs import Mode, PersonVerdict, Progress, RunResult
@@ -52,6 +55,15 @@ async def until(what: str, holds: Callable[[], bool | Awaitable[bool]], limit_s:
             return
         assert time.monotonic() < deadline, f"not within {limit_s:g} s: {what}"
         await asyncio.sleep(_POLL_S)
+
+
+@contextlib.contextmanager
+def runs_with(**fields: object) -> Iterator[None]:
+    """Start the runs of the block with other numbers than those of every run, such as `hibernate_after_s`."""
+    made = starting.run_input
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(starting, "run_input", lambda settings, order: made(settings, order).model_copy(update=fields))
+        yield
 
 
 @dataclass

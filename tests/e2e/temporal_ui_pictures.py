@@ -11,7 +11,7 @@ from pathlib import Path
 from playwright.async_api import FloatRect
 
 from demo.stage import Stage
-from replaywright.cli.starting import OnFailure
+from replaywright.cli.runs.options import OnFailure
 from replaywright.domain.runs import Mode
 from replaywright.settings import load_settings
 from replaywright.stack import find_chromium

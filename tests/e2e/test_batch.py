@@ -17,7 +17,7 @@ import pytest
 import yaml
 
 from demo.stage import Stage
-from replaywright.cli.batch_place import batch_handle
+from replaywright.cli.batch.batch_place import batch_handle
 from replaywright.settings import load_settings
 from tests.e2e.booking import Booking, served
 from tests.e2e.lab import until

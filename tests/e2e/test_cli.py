@@ -244,7 +244,7 @@ def test_a_report_shows_the_run_with_its_pictures_and_the_runs_before(learned: S
 
 def test_no_command_prints_the_value_of_a_secret(learned: Site) -> None:
     said = [learned.run(), learned.cli("show", "latest"), learned.cli("show", "latest", "--json")]
-    said += [learned.cli("runs"), learned.cli("cache", "list", "--json")]
+    said += [learned.cli("runs"), learned.cli("admin", "cache", "list", "--json")]
 
     assert not [result.args for result in said if PASSWORD in result.stdout + result.stderr]
 
@@ -263,17 +263,52 @@ def test_a_detached_run_returns_at_once_and_can_be_looked_at(learned: Site) -> N
     assert "nothing to cancel" in learned.cli("cancel", "detached").stdout
 
 
-def test_resolve_says_when_nothing_waits(learned: Site) -> None:
+def test_a_paused_run_says_what_it_waits_for_and_goes_on_when_it_is_told_to(learned: Site) -> None:
+    httpx.post(f"{learned.webmail}/__admin__/latency", json={"ms": 4000}, trust_env=False).raise_for_status()
+    learned.run("--detach", "--id", "paused", subject="Paused")
+    paused = learned.cli("pause", "paused", "--why", "a look")
+    deadline = time.monotonic() + LIMIT_S
+    while (shown := learned.cli("answer", "paused")).returncode != 0:
+        assert "asks nothing" in shown.stderr
+        assert time.monotonic() < deadline, shown
+    refused = learned.cli("answer", "paused", "retry")
+    httpx.post(f"{learned.webmail}/__admin__/latency", json={"ms": 0}, trust_env=False).raise_for_status()
+    went_on = learned.cli("answer", "paused", "continue")
+    while json.loads(learned.cli("show", "paused", "--json").stdout)["result"] is None:
+        assert time.monotonic() < deadline
+
+    assert "`replaywright answer paused continue` lets it go on" in paused.stdout
+    assert "a look" in shown.stdout
+    assert "replaywright answer paused continue|skip" in shown.stdout
+    assert (refused.returncode, "asks nothing" in refused.stderr) == (2, True)
+    assert went_on.stdout == "the run goes on\n"
+    assert learned.sent().count("Paused") == 1
+
+
+def test_the_shell_completes_runs_and_skills_of_the_running_stack(learned: Site) -> None:
+    assert learned.run("--id", "completed").returncode == 0
+    program = Path(sys.executable).with_name("replaywright")
+
+    def completed(line: str) -> list[str]:
+        shell = {"_REPLAYWRIGHT_COMPLETE": "complete_bash", "COMP_WORDS": line, "COMP_CWORD": str(line.count(" "))}
+        told = subprocess.run([program], env=learned.environment | shell, capture_output=True, text=True, check=True)
+        return told.stdout.split()
+
+    assert "completed" in completed("replaywright show comp")
+    assert completed("replaywright show nobody") == []
+
+
+def test_answer_says_when_nothing_waits(learned: Site) -> None:
     assert learned.run("--id", "not-waiting").returncode == 0
 
-    result = learned.cli("resolve", "not-waiting", "--step", "10", "--done")
+    result = learned.cli("answer", "not-waiting", "done")
 
     assert result.returncode == 2
     assert len(result.stderr.splitlines()) == 1
 
 
 def test_an_unknown_run_is_bad_input(up: Site) -> None:
-    for command in (["show", "nobody"], ["cancel", "nobody"], ["resolve", "nobody", "--step", "1", "--done"]):
+    for command in (["show", "nobody"], ["cancel", "nobody"], ["answer", "nobody", "done"]):
         result = up.cli(*command)
 
         assert (result.returncode, result.stderr) == (2, "there is no run 'nobody'; `replaywright runs` lists them\n")
@@ -297,7 +332,7 @@ def test_ctrl_c_says_that_the_run_goes_on(learned: Site) -> None:
     said = next(line for line in lines if "the run goes on" in line)
     command.send_signal(signal.SIGINT)
     command.communicate(timeout=30)
-    cancelled = learned.cli("cancel", "left", "--reason", "a test")
+    cancelled = learned.cli("cancel", "left", "--why", "a test")
     httpx.post(f"{learned.webmail}/__admin__/latency", json={"ms": 0}, trust_env=False).raise_for_status()
 
     assert "replaywright cancel left" in said
@@ -308,7 +343,7 @@ def test_ctrl_c_says_that_the_run_goes_on(learned: Site) -> None:
 
 
 def entries(site: Site) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = json.loads(site.cli("cache", "list", "--json").stdout)["entries"]
+    found: list[dict[str, Any]] = json.loads(site.cli("admin", "cache", "list", "--json").stdout)["entries"]
     return found
 
 
@@ -318,9 +353,9 @@ def test_the_cache_can_be_looked_at_and_an_entry_forgotten(learned: Site) -> Non
     known = next(e for e in before if e["entry"]["instruction"] == "the compose link")
     key, version = known["contentKey"], known["entry"]["version"]
 
-    table = learned.cli("cache", "list").stdout
-    shown = learned.cli("cache", "show", key[:12]).stdout
-    forgotten = learned.cli("cache", "invalidate", key[:12], "--reason", "a test", "--yes")
+    table = learned.cli("admin", "cache", "list").stdout
+    shown = learned.cli("admin", "cache", "show", key[:12]).stdout
+    forgotten = learned.cli("admin", "cache", "invalidate", key[:12], "--why", "a test", "--yes")
     without = learned.run("--mode", "replay", subject="Not without the entry")
     again = learned.run("--json", subject="Learned again")
 
@@ -342,9 +377,9 @@ def test_a_heal_can_fail_the_command_and_be_held_back_for_a_person(learned: Site
     try:
         off = learned.run("--mode", "replay", "--heal", "off", subject="No heal")
         proposed = learned.run("--mode", "replay", "--heal", "propose", "--fail-on-heal", "--json", subject="Proposed")
-        held = json.loads(learned.cli("cache", "list", "--held", "--json").stdout)["entries"]
-        promoted = [learned.cli("cache", "promote", info["contentKey"]) for info in held]
-        left = json.loads(learned.cli("cache", "list", "--held", "--json").stdout)["entries"]
+        held = json.loads(learned.cli("admin", "cache", "list", "--held", "--json").stdout)["entries"]
+        promoted = [learned.cli("admin", "cache", "promote", info["contentKey"]) for info in held]
+        left = json.loads(learned.cli("admin", "cache", "list", "--held", "--json").stdout)["entries"]
         after = learned.run("--mode", "replay", "--heal", "off", "--json", subject="Promoted")
     finally:
         learned.redesign("classic")
@@ -379,10 +414,10 @@ def test_a_trace_is_exported_verified_and_replayed_without_a_server(learned: Sit
         "REPLAYWRIGHT_REDIS_URL": "redis://127.0.0.1:1",
     }
 
-    exported = learned.cli("trace", "export", "learned", "--out", str(file))
+    exported = learned.cli("admin", "trace", "export", "learned", "--out", str(file))
     seal = exported.stderr.split()[-1]
-    whole = learned.cli("trace", "verify", str(file), "--seal", seal, **nowhere)
-    replayed = learned.cli("trace", "replay", str(file), **nowhere)
+    whole = learned.cli("admin", "trace", "verify", str(file), "--seal", seal, **nowhere)
+    replayed = learned.cli("admin", "trace", "replay", str(file), **nowhere)
     lines = file.read_text(encoding="utf-8").split("\n")
     steps = [json.loads(line) for line in lines if '"kind":"step"' in line]
     pictures = sum('"kind":"picture"' in line for line in lines)

@@ -9,7 +9,7 @@ import sys
 import pytest
 
 from bench.scale.fleet import Fleet
-from replaywright.cli.starting import Order
+from replaywright.cli.runs.starting import Order
 from replaywright.domain.tasks import Task, parse_task
 from replaywright.stack.redis import ask_redis
 
@@ -35,7 +35,7 @@ async def test_runs_go_from_end_to_end_over_a_cluster(cluster_url: str, cluster_
         lines = await fleet.store.trace(tenant=fleet.settings.tenant, lineage="again")
         looked = await asyncio.to_thread(
             subprocess.run,
-            [sys.executable, "-m", "replaywright", "cache", "stats", "--json"],
+            [sys.executable, "-m", "replaywright", "admin", "cache", "stats", "--json"],
             env=os.environ | fleet.stack.environment(),
             capture_output=True,
             text=True,

@@ -59,8 +59,8 @@ async def browser(chromium_path: Path) -> AsyncIterator[Browser]:
 
 async def codec_server(settings: Settings, port: int, log: Path) -> Child:
     ui = settings.temporal_ui_url or ""
-    variables = {"REPLAYWRIGHT_CODEC_KEYS": settings.codec_keys or "", "REPLAYWRIGHT_TEMPORAL_UI_URL": ui}
-    command = [sys.executable, "-m", "replaywright", "codec-server", "--port", str(port)]
+    variables = {"REPLAYWRIGHT_CODEC_KEYS": str(settings.codec_keys or ""), "REPLAYWRIGHT_TEMPORAL_UI_URL": ui}
+    command = [sys.executable, "-m", "replaywright", "admin", "codec-server", "--port", str(port)]
     child = start_child("codec server", command, log=log, environment={**os.environ, **variables})
 
     async def serves() -> bool:

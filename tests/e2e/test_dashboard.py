@@ -15,9 +15,9 @@ import pytest
 from playwright.async_api import Browser, Page, async_playwright, expect
 
 from demo.stage import Stage
-from replaywright.cli.starting import Order, start
-from replaywright.cli.taskfile import new_run_id
-from replaywright.cli.updates import decide
+from replaywright.cli.people.updates import decide
+from replaywright.cli.runs.starting import Order, start
+from replaywright.cli.tasks.taskfile import new_run_id
 from replaywright.domain.runs import Mode, PersonVerdict
 from replaywright.sealing.codec_server import is_loopback
 from replaywright.settings import load_settings

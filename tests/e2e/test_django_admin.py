@@ -13,9 +13,9 @@ import pytest
 
 from bench.django_admin import DjangoAdmin, Version, django_admin
 from demo.stage import PASSWORD_SECRET, Stage
-from replaywright.cli.follow import Ending
-from replaywright.cli.starting import Order
-from replaywright.cli.taskfile import new_run_id, read_task
+from replaywright.cli.runs.follow import Ending
+from replaywright.cli.runs.starting import Order
+from replaywright.cli.tasks.taskfile import new_run_id, read_task
 from replaywright.domain.predicates import TextContains
 from replaywright.domain.runs import Mode
 from replaywright.domain.steps import names_element

@@ -11,10 +11,10 @@ from typing import Any
 
 import pytest
 
-from replaywright.cli.resume import Wish, planned
-from replaywright.cli.starting import Order
-from replaywright.cli.taskfile import new_run_id
-from replaywright.cli.updates import require_going
+from replaywright.cli.people.updates import require_going
+from replaywright.cli.runs.resume import Wish, planned
+from replaywright.cli.runs.starting import Order
+from replaywright.cli.tasks.taskfile import new_run_id
 from replaywright.domain.tasks import bind_parameters, parse_task
 from replaywright.errors import InputInvalid
 from tests.e2e.lab import Lab, until

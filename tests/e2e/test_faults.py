@@ -11,8 +11,8 @@ from temporalio.api.common.v1 import WorkflowExecution
 from temporalio.api.enums.v1 import EventType
 from temporalio.api.workflowservice.v1 import ResetWorkflowExecutionRequest
 
-from replaywright.cli.follow import Ending
-from replaywright.cli.starting import Order, start
+from replaywright.cli.runs.follow import Ending
+from replaywright.cli.runs.starting import Order, start
 from replaywright.domain.signing import written_key
 from replaywright.domain.tasks import Task
 from replaywright.keeper.identity import is_alive

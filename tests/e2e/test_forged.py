@@ -9,9 +9,9 @@ from temporalio.exceptions import ApplicationError
 
 from demo.main_job import TASK_FILE
 from demo.stage import PASSWORD_SECRET, Stage
-from replaywright.cli.starting import Order, start
-from replaywright.cli.taskfile import new_run_id, read_task
-from replaywright.cli.updates import decide
+from replaywright.cli.people.updates import decide
+from replaywright.cli.runs.starting import Order, start
+from replaywright.cli.tasks.taskfile import new_run_id, read_task
 from replaywright.domain.runs import Mode, PersonVerdict
 from replaywright.domain.starts import RULE, UnsignedStarts
 from replaywright.domain.tasks import parse_task

@@ -7,9 +7,9 @@ import pytest
 
 from demo.goal_scene import GoalScene
 from demo.stage import PASSWORD_SECRET, Stage
-from replaywright.cli.goal import task_or_goal
-from replaywright.cli.starting import Order
-from replaywright.cli.taskfile import new_run_id
+from replaywright.cli.runs.starting import Order
+from replaywright.cli.tasks.goal import task_or_goal
+from replaywright.cli.tasks.taskfile import new_run_id
 from replaywright.settings import load_settings
 from tests.e2e.lab import Lab
 

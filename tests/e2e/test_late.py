@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from demo.stage import Stage
-from replaywright.cli.starting import Order
-from replaywright.cli.taskfile import new_run_id
+from replaywright.cli.runs.starting import Order
+from replaywright.cli.tasks.taskfile import new_run_id
 from replaywright.domain.outcomes import SENT_LATE
 from replaywright.domain.tasks import bind_parameters, parse_task
 from replaywright.settings import load_settings

@@ -16,10 +16,10 @@ import yaml
 from cache.connection import open_redis
 from demo.stage import PASSWORD_SECRET, Stage
 from replaywright.artifacts.store import ArtifactStore
-from replaywright.cli.follow import Ending
-from replaywright.cli.goal import task_or_goal
-from replaywright.cli.starting import Order
-from replaywright.cli.taskfile import new_run_id
+from replaywright.cli.runs.follow import Ending
+from replaywright.cli.runs.starting import Order
+from replaywright.cli.tasks.goal import task_or_goal
+from replaywright.cli.tasks.taskfile import new_run_id
 from replaywright.domain.runs import Mode
 from replaywright.domain.tasks import parse_task
 from replaywright.settings import load_settings
@@ -146,9 +146,9 @@ async def test_no_secret_is_in_anything_that_runs_wrote_and_what_is_no_secret_is
     order, broken = await scene.run(breaks=True)
     commands = (
         ["show", order.run_id, "--step", "10", "--json"],
-        ["artifacts", "list", order.run_id, "--save", str(scene.stage.home / "saved")],
-        ["trace", "export", order.run_id, "--out", str(scene.stage.home / "trace.jsonl")],
-        ["secrets", "check", "ECHOED"],
+        ["admin", "artifacts", "list", order.run_id, "--save", str(scene.stage.home / "saved")],
+        ["admin", "trace", "export", order.run_id, "--out", str(scene.stage.home / "trace.jsonl")],
+        ["admin", "secrets", "check", "ECHOED"],
     )
     ended = await asyncio.gather(*(scene.cli(*command) for command in commands))
 
@@ -215,8 +215,8 @@ async def test_a_sentence_its_skill_its_export_and_a_resumed_run_leak_nothing(sc
     commands = (
         ["runs", "--json"],
         ["show", order.run_id],
-        ["cache", "list", "--json"],
-        ["secrets", "list"],
+        ["admin", "cache", "list", "--json"],
+        ["admin", "secrets", "list"],
         ["skills", "list", "--json"],
         ["skills", "show", "send-mail", "--json"],
         ["skills", "export", "send-mail"],

@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 
 from demo.stage import Stage
-from replaywright.cli.follow import Ending
-from replaywright.cli.goal import task_or_goal
-from replaywright.cli.resume import Wish, planned
-from replaywright.cli.starting import Order
-from replaywright.cli.taskfile import new_run_id
+from replaywright.cli.runs.follow import Ending
+from replaywright.cli.runs.resume import Wish, planned
+from replaywright.cli.runs.starting import Order
+from replaywright.cli.tasks.goal import task_or_goal
+from replaywright.cli.tasks.taskfile import new_run_id
 from replaywright.domain.tasks import Task, bind_parameters, parse_task
 from replaywright.settings import Settings
 from tests.e2e.lab import FREEZE, Lab

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from replaywright.cli.starting import Order
+from replaywright.cli.runs.starting import Order
 from replaywright.domain.outcomes import ARTIFACT_KINDS
 from replaywright.domain.predicates import UrlContains
 from replaywright.domain.runs import Mode
@@ -76,7 +76,7 @@ async def cli(lab: Lab, *arguments: str, **more: str) -> str:
         "REPLAYWRIGHT_TENANT": settings.tenant,
         "REPLAYWRIGHT_TEMPORAL_ADDRESS": settings.temporal_address or "",
         "REPLAYWRIGHT_REDIS_URL": settings.redis_url or "",
-        "REPLAYWRIGHT_SIGNING_KEYS_FILE": str(settings.signing_keys_file),
+        "REPLAYWRIGHT_SIGNING_KEYS_FILE": str(settings.signing_keys),
     }
     command = await asyncio.create_subprocess_exec(
         *(sys.executable, "-m", "replaywright", *arguments),
@@ -108,7 +108,9 @@ async def test_an_expectation_that_fails_leaves_its_evidence_to_the_command_line
     assert "/inbox" in shown
     assert ending.result.artifacts["screenshot"][:12] in shown
 
-    listed = json.loads(await cli(lab, "artifacts", order.run_id, "--json", "--save", str(tmp_path)))["artifacts"]
+    listed = json.loads(await cli(lab, "admin", "artifacts", order.run_id, "--json", "--save", str(tmp_path)))[
+        "artifacts"
+    ]
     assert {artifact["kind"] for artifact in listed} == set(ending.result.artifacts)
     saved = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
     assert len(saved) == len(listed)
@@ -119,8 +121,10 @@ async def test_an_expectation_that_fails_leaves_its_evidence_to_the_command_line
     viewer = tmp_path / "xdg-open"
     viewer.write_text('#!/bin/sh\ncp "$1" "$(dirname "$0")/opened"\n')
     viewer.chmod(0o755)
-    await cli(lab, "artifacts", order.run_id, "--open", "dom", PATH=f"{tmp_path}{os.pathsep}{os.environ['PATH']}")
+    await cli(
+        lab, "admin", "artifacts", order.run_id, "--open", "dom", PATH=f"{tmp_path}{os.pathsep}{os.environ['PATH']}"
+    )
     assert b"<!-- document" in (tmp_path / "opened").read_bytes()
 
-    pruned = json.loads(await cli(lab, "artifacts", "prune", "--dry-run", "--json"))
+    pruned = json.loads(await cli(lab, "admin", "artifacts", "prune", "--dry-run", "--json"))
     assert (pruned["deleted"], pruned["left"] >= len(saved)) == (0, True)

@@ -40,7 +40,7 @@ TRYING = re.compile(r"-m http\.server\b")
 """Serves the pages of the examples: the newcomer has a page."""
 SERVER = re.compile(r"\breplaywright up\b")
 GUESTS = ("Ada", "Grace", "Alan", "Edsger")
-ORDER = ("up", "run", "report", "skills import", "skills run", "export", "check")
+ORDER = ("up", "run", "report", "skills import", "skills run", "skills script", "check")
 """What the way has to lead along."""
 
 

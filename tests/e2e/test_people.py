@@ -14,17 +14,17 @@ import pytest
 from cache.connection import open_redis
 from demo.stage import Stage
 from replaywright.artifacts.store import ArtifactStore
-from replaywright.cli.inbox import waiting_in
-from replaywright.cli.starting import Order, start
-from replaywright.cli.taskfile import new_run_id
-from replaywright.cli.updates import decide
+from replaywright.cli.people.inbox import waiting_in
+from replaywright.cli.people.updates import decide
+from replaywright.cli.runs.starting import Order, start
+from replaywright.cli.tasks.taskfile import new_run_id
 from replaywright.domain.questions import Question, QuestionKind
 from replaywright.domain.runs import Mode, PersonVerdict
 from replaywright.domain.totp import totp_of
-from replaywright.settings import Settings, load_settings
+from replaywright.settings import load_settings
 from replaywright.stack.keyring import artifact_keys_of
 from tests.e2e.bank import Bank
-from tests.e2e.lab import Lab, until
+from tests.e2e.lab import Lab, runs_with, until
 
 pytestmark = pytest.mark.slow
 
@@ -42,19 +42,14 @@ def bank(lab: Lab) -> Iterator[Bank]:
 
 
 @pytest.fixture(scope="module")
-def lab_settings() -> Settings:
-    """Browsers are given back at once."""
-    return load_settings().model_copy(update={"hibernate_after_s": 1.0})
-
-
-@pytest.fixture(scope="module")
-async def lab(lab_settings: Settings) -> AsyncIterator[Lab]:
-    """A stage on which nothing is learned: the task declares its elements."""
+async def lab() -> AsyncIterator[Lab]:
+    """A stage on which nothing is learned, as the task declares its elements; browsers are given back soon."""
     with pytest.MonkeyPatch.context() as environment:
         environment.delenv("REPLAYWRIGHT_MODEL", raising=False)
         environment.setenv("REPLAYWRIGHT_SECRET_LOGIN", LOGIN)
-        async with Stage(lab_settings, tell=lambda _text: None) as stage:
-            yield Lab(stage)
+        async with Stage(load_settings(), tell=lambda _text: None) as stage:
+            with runs_with(hibernate_after_s=1.0):
+                yield Lab(stage)
 
 
 def order_of(bank: Bank, code: dict[str, Any]) -> Order:

@@ -2,8 +2,8 @@
 
 import pytest
 
-from replaywright.cli.app import Exit
-from replaywright.cli.watching import exit_status
+from replaywright.cli.command import Exit
+from replaywright.cli.runs.watching import exit_status
 from replaywright.domain.policy import Wishes
 from replaywright.domain.steps import Press
 from replaywright.settings import Settings, load_settings

@@ -1,17 +1,17 @@
 """Another browser is brought to where the run was: after all were killed, or when it is worn."""
 
 import contextlib
-import dataclasses
 import os
 import signal
 
+import httpx
 import pytest
 from pydantic import TypeAdapter
 
-from replaywright.cli.starting import start
+from replaywright.cli.runs.starting import start
 from replaywright.domain.steps import Step
 from replaywright.keeper.client import list_live
-from tests.e2e.lab import Lab, until
+from tests.e2e.lab import Lab, runs_with, until
 
 pytestmark = pytest.mark.long
 
@@ -39,12 +39,14 @@ async def test_a_run_goes_on_from_the_checkpoint_after_its_commit(lab: Lab) -> N
 async def test_a_run_whose_browsers_are_always_too_large_is_exchanged_from_one_to_the_next_and_sends_once(
     lab: Lab,
 ) -> None:
-    await lab.replace_worker(REPLAYWRIGHT_CHECKPOINT_PAUSE_S="0")  # a run of less than a second has no other
+    slow = {"ms": 400}  # a run of less than a second has no checkpoint but that of its commit
+    async with httpx.AsyncClient(trust_env=False) as client:
+        (await client.post(f"{lab.stage.webmail}/__admin__/latency", json=slow)).raise_for_status()
     order = lab.order()
-    place = lab.place
-    settings = place.settings.model_copy(update={"recycle_above_mb": 1})
+    settings = lab.place.settings
 
-    await start(dataclasses.replace(place, settings=settings), order)
+    with runs_with(recycle_above_mb=1):
+        await start(lab.place, order)
     ending = await lab.follow(order)
 
     assert ending.status == "done", ending.result.model_dump_json(exclude_defaults=True)

@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 
 from demo.stage import Stage
-from replaywright.cli.follow import Ending
-from replaywright.cli.resume import Planned, Wish, planned
-from replaywright.cli.starting import Order
-from replaywright.cli.taskfile import new_run_id
-from replaywright.cli.updates import decide
+from replaywright.cli.people.updates import decide
+from replaywright.cli.runs.follow import Ending
+from replaywright.cli.runs.resume import Planned, Wish, planned
+from replaywright.cli.runs.starting import Order
+from replaywright.cli.tasks.taskfile import new_run_id
 from replaywright.domain.runs import Mode, PersonVerdict
 from replaywright.domain.tasks import Task, parse_task
 from replaywright.errors import InputInvalid

@@ -5,7 +5,7 @@ import signal
 
 import pytest
 
-from replaywright.cli.resume import Wish, planned
+from replaywright.cli.runs.resume import Wish, planned
 from replaywright.domain.runs import Mode
 from tests.e2e.lab import Lab
 

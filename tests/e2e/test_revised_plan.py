@@ -10,8 +10,8 @@ from urllib.parse import parse_qs
 import pytest
 
 from demo.stage import Stage
-from replaywright.cli.starting import Order
-from replaywright.cli.taskfile import new_run_id
+from replaywright.cli.runs.starting import Order
+from replaywright.cli.tasks.taskfile import new_run_id
 from replaywright.domain.tasks import bind_parameters, parse_task
 from replaywright.settings import Settings
 from tests.e2e.lab import Lab

@@ -9,9 +9,9 @@ import pytest
 
 from demo.stage import Stage
 from replaywright.artifacts.store import ArtifactStore
-from replaywright.cli.starting import Order, start
-from replaywright.cli.taskfile import new_run_id
-from replaywright.cli.updates import decide
+from replaywright.cli.people.updates import decide
+from replaywright.cli.runs.starting import Order, start
+from replaywright.cli.tasks.taskfile import new_run_id
 from replaywright.domain.questions import QuestionKind
 from replaywright.domain.runs import PersonVerdict
 from replaywright.domain.tasks import Task, parse_task

@@ -9,10 +9,10 @@ import pytest
 
 from cache.connection import open_redis
 from cache.overrides import RedisOverrides
-from replaywright.cli.follow import Ending
-from replaywright.cli.resume import Wish, planned
-from replaywright.cli.starting import Order, start
-from replaywright.cli.taskfile import new_run_id
+from replaywright.cli.runs.follow import Ending
+from replaywright.cli.runs.resume import Wish, planned
+from replaywright.cli.runs.starting import Order, start
+from replaywright.cli.tasks.taskfile import new_run_id
 from replaywright.domain.overrides import OverrideRule
 from replaywright.domain.runs import Mode
 from replaywright.domain.tasks import parse_task

@@ -8,18 +8,18 @@ import pytest
 from playwright.async_api import Page
 
 from demo.stage import Stage
-from replaywright.cli.starting import Order, start
-from replaywright.cli.takeover import address_of
-from replaywright.cli.taskfile import new_run_id
-from replaywright.cli.updates import decide, updated
+from replaywright.cli.people.takeover import address_of
+from replaywright.cli.people.updates import decide, updated
+from replaywright.cli.runs.starting import Order, start
+from replaywright.cli.tasks.taskfile import new_run_id
 from replaywright.domain.questions import QuestionKind
 from replaywright.domain.runs import Mode, PersonVerdict
 from replaywright.domain.steering import Lent, TakeOverRequest
 from replaywright.domain.tasks import parse_task
-from replaywright.settings import Settings, load_settings
+from replaywright.settings import load_settings
 from tests.adapters.test_lending import person
 from tests.e2e.bank import Bank
-from tests.e2e.lab import Lab
+from tests.e2e.lab import Lab, runs_with
 from tests.e2e.test_people import asked
 
 pytestmark = pytest.mark.slow
@@ -35,18 +35,13 @@ def bank() -> Iterator[Bank]:
 
 
 @pytest.fixture(scope="module")
-def lab_settings() -> Settings:
-    """Browsers are given back soon, but not while a person has them."""
-    return load_settings().model_copy(update={"hibernate_after_s": 2.0})
-
-
-@pytest.fixture(scope="module")
-async def lab(lab_settings: Settings) -> AsyncIterator[Lab]:
-    """A stage on which nothing is learned: the task declares its elements."""
+async def lab() -> AsyncIterator[Lab]:
+    """A stage on which nothing is learned, as the task declares its elements; browsers are given back soon."""
     with pytest.MonkeyPatch.context() as environment:
         environment.delenv("REPLAYWRIGHT_MODEL", raising=False)
-        async with Stage(lab_settings, tell=lambda _text: None) as stage:
-            yield Lab(stage)
+        async with Stage(load_settings(), tell=lambda _text: None) as stage:
+            with runs_with(hibernate_after_s=2.0):
+                yield Lab(stage)
 
 
 def order_of(bank: Bank) -> Order:

@@ -11,7 +11,7 @@ from prometheus_client import Metric
 from prometheus_client.parser import text_string_to_metric_families
 
 from demo.stage import PASSWORD_SECRET
-from replaywright.cli.starting import Order
+from replaywright.cli.runs.starting import Order
 from replaywright.domain.runs import Mode
 from replaywright.settings import Settings, load_settings
 from replaywright.stack import stop_worker

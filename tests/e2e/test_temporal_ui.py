@@ -6,8 +6,9 @@ from pathlib import Path
 import pytest
 from temporalio.client import Client
 
-from replaywright.cli.connect import Place
-from replaywright.cli.starting import OnFailure, Order, start
+from replaywright.cli.runs.options import OnFailure
+from replaywright.cli.runs.starting import Order, start
+from replaywright.cli.servers.connect import Place
 from replaywright.domain.outcomes import Lookup, StepOutcome
 from replaywright.domain.runs import ActionRequest, Mode
 from replaywright.settings import Settings
@@ -72,7 +73,7 @@ async def test_people_see_what_a_run_does_how_it_is_answered_and_find_those_that
     assert "site: shop.example" in metadata
     assert "step 3 of 3" in metadata
     assert "healed · similarity 0.91" in metadata
-    assert "replaywright resolve order/waiting --step 3 --retry" in metadata
+    assert "replaywright answer order/waiting retry" in metadata
     assert links == 0
     assert all(said in attributes for said in ('"BrowserHeals": 1', '"BrowserStatus": "done"', '"shop.example"'))
     assert 'replays button "Order"' in timeline

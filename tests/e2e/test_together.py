@@ -8,13 +8,13 @@ from typing import Any
 import pytest
 from temporalio.client import WorkflowExecution
 
-from replaywright.cli.batch_place import batch_handle, batch_store, start_batch
-from replaywright.cli.connect import Place
-from replaywright.cli.follow import WORKFLOW
-from replaywright.cli.macs import start_memo
-from replaywright.cli.resume import Wish, planned
-from replaywright.cli.starting import Order, prepared, start
-from replaywright.cli.taskfile import new_run_id
+from replaywright.cli.batch.batch_place import batch_handle, batch_store, start_batch
+from replaywright.cli.runs.follow import WORKFLOW
+from replaywright.cli.runs.resume import Wish, planned
+from replaywright.cli.runs.starting import Order, prepared, start
+from replaywright.cli.servers.connect import Place
+from replaywright.cli.servers.macs import start_memo
+from replaywright.cli.tasks.taskfile import new_run_id
 from replaywright.domain.batches import BatchInput, Row
 from replaywright.domain.runs import Mode
 from replaywright.domain.tasks import bind_parameters, parse_task

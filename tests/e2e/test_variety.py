@@ -10,10 +10,10 @@ import pytest
 
 from cache.connection import open_redis
 from cache.steps import RedisStepStore
-from replaywright.cli.follow import Ending
-from replaywright.cli.macs import start_memo
-from replaywright.cli.starting import Order
-from replaywright.cli.taskfile import new_run_id
+from replaywright.cli.runs.follow import Ending
+from replaywright.cli.runs.starting import Order
+from replaywright.cli.servers.macs import start_memo
+from replaywright.cli.tasks.taskfile import new_run_id
 from replaywright.domain.entries import ActionCacheEntry, EntryStatus
 from replaywright.domain.runs import Heal, Mode, RunInput, RunResult
 from replaywright.domain.tasks import Task, bind_parameters, parse_task

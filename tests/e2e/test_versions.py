@@ -15,10 +15,10 @@ import pytest
 from temporalio.api.enums.v1 import WorkflowTaskFailedCause
 
 from demo.stage import Stage
-from replaywright.cli.follow import Ending, handle_of
-from replaywright.cli.starting import Order, start
-from replaywright.cli.taskfile import new_run_id
-from replaywright.cli.updates import decide
+from replaywright.cli.people.updates import decide
+from replaywright.cli.runs.follow import Ending, handle_of
+from replaywright.cli.runs.starting import Order, start
+from replaywright.cli.tasks.taskfile import new_run_id
 from replaywright.domain.runs import Mode, PersonVerdict
 from replaywright.domain.tasks import Task, parse_task
 from replaywright.settings import load_settings
@@ -148,17 +148,17 @@ async def test_runs_end_on_the_version_they_began_with_through_upgrade_crash_and
     stage = lab.stage
     on_none = await began(lab)
     a = await stage.start_worker(REPLAYWRIGHT_BUILD_ID="a")
-    replaywright(lab, "versions", "promote", "a")
+    replaywright(lab, "admin", "versions", "promote", "a")
     gone_over = await ended(lab, on_none)
     on_a = await began(lab)
     b = await stage.start_worker(REPLAYWRIGHT_BUILD_ID="b", PYTHONPATH=str(other_code))
-    assert states(replaywright(lab, "versions"))["b"] == ("inactive", 0)
-    replaywright(lab, "versions", "promote", "b")
+    assert states(replaywright(lab, "admin", "versions"))["b"] == ("inactive", 0)
+    replaywright(lab, "admin", "versions", "promote", "b")
     on_b = await began(lab)
     await crashed(a)
     a_again = await stage.start_worker(REPLAYWRIGHT_BUILD_ID="a")
-    under_way = states(replaywright(lab, "versions"))
-    replaywright(lab, "versions", "promote", "a")
+    under_way = states(replaywright(lab, "admin", "versions"))
+    replaywright(lab, "admin", "versions", "promote", "a")
     after_rollback = await began(lab)
 
     endings = [await ended(lab, order) for order in (on_a, on_b, after_rollback)]

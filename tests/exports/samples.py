@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from demo.main_job import TASK_FILE
-from replaywright.cli.taskfile import read_task
+from replaywright.cli.tasks.taskfile import read_task
 from replaywright.domain.entries import ActionCacheEntry, EntryInfo, EntryStatus
 from replaywright.domain.fingerprints import content_key
 from replaywright.domain.skill_files import imported_skill

@@ -83,7 +83,9 @@ def test_a_page_with_frames_rows_files_tabs_and_questions_is_worked_by_its_scrip
         pairs = [word for name, value in learned.items() for word in ("--param", f"{name}={value}")]
         command(stage, "run", str(task), *pairs, "--json")
         forms = (Format.PYTHON, Format.PYTEST, Format.TYPESCRIPT)
-        python, pytest_module, typescript = (command(stage, "export", str(task), "--format", form) for form in forms)
+        python, pytest_module, typescript = (
+            command(stage, "skills", "script", str(task), "--format", form) for form in forms
+        )
 
         runs = Runs(tmp_path, chromium_path)
         values = {**common, "customer": "Grace Hopper", "note": 'it\'s "me"'}

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from replaywright.cli.importing import task_file
+from replaywright.cli.tasks.importing import task_file
 from replaywright.domain.tasks import parse_task
 from replaywright.errors import InputInvalid
 from replaywright.imports import KINDS_SAID, Imported, Kind, read_recording, task_name

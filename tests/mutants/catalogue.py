@@ -243,14 +243,6 @@ WORKFLOW = (
         ),
     ),
     Mutant(
-        "local steps lost with their browser",
-        "what local steps did in a browser that is gone is done in the one that is there",
-        "workflows/attempts.py",
-        '        return self._is_behind and workflow.patched("lost-together")',
-        "        return False",
-        (_RECOVERY + "test_steps_that_were_lost_with_their_browser_are_done_again_in_the_new_one",),
-    ),
-    Mutant(
         "row begun twice",
         "a row's run has one id, which Temporal takes once",
         "workflows/batch.py",

@@ -8,7 +8,6 @@ no longer exist.
 import asyncio
 import base64
 import contextlib
-import dataclasses
 import json
 import os
 import signal
@@ -21,13 +20,13 @@ from typing import Any
 from temporalio.client import WorkflowHistory
 
 from demo.stage import Stage
-from replaywright.cli.resume import Wish, planned
-from replaywright.cli.starting import Order
-from replaywright.cli.taskfile import new_run_id
+from replaywright.cli.runs.resume import Wish, planned
+from replaywright.cli.runs.starting import Order
+from replaywright.cli.tasks.taskfile import new_run_id
 from replaywright.domain.runs import Mode, PersonVerdict
 from replaywright.domain.tasks import Task
 from replaywright.settings import load_settings
-from tests.e2e.lab import FREEZE, Lab, until
+from tests.e2e.lab import FREEZE, Lab, runs_with, until
 from tests.replay.bakery import Bakery, pressed
 from tests.replay.small import record_batches, record_searchable
 
@@ -128,14 +127,12 @@ async def record_small(lab: Recorder, bakery: Bakery) -> None:
     await lab.follow(rebuilt)
     await lab.keep("rebuilt-from-a-checkpoint", rebuilt)
 
-    patient, stage = order_of(bakery.ordered("Cleo", pressed("Print"), on_failure="ask")), lab.stage
-    before = stage.place
-    stage.place = dataclasses.replace(before, settings=before.settings.model_copy(update={"hibernate_after_s": 1}))
-    await lab.run(patient)
+    patient = order_of(bakery.ordered("Cleo", pressed("Print"), on_failure="ask"))
+    with runs_with(hibernate_after_s=1.0):
+        await lab.run(patient)
     await until("the browser is given back", lambda: lab.sessions() == [])
     await lab.answer(patient, sequence=3, verdict="done")
     await lab.keep("hibernated", patient)
-    stage.place = before
 
     failed = order_of(bakery.ordered("Dora", pressed("Print")))
     await lab.run(failed)

@@ -7,8 +7,8 @@ from pathlib import Path
 
 from temporalio.client import Client, WorkflowHistory
 
-from replaywright.cli.connect import Place
-from replaywright.cli.searchable import start_attributes
+from replaywright.cli.runs.searchable import start_attributes
+from replaywright.cli.servers.connect import Place
 from replaywright.domain.outcomes import StepOutcome
 from replaywright.domain.runs import ActionRequest, PersonVerdict, Totals
 from replaywright.settings import Settings

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from activities.policing import Policing
-from replaywright.cli.offline import Difference, replay
+from replaywright.cli.evidence.offline import Difference, replay
 from replaywright.domain.histories import calls_of, end_of
 from replaywright.domain.policy import Policy
 from replaywright.domain.runs import Heal, Totals

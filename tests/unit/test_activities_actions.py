@@ -518,7 +518,7 @@ async def test_a_secret_that_does_not_belong_to_the_page_is_blocked_and_nothing_
     outcome = await stage.perform(asked)
 
     assert (outcome.status, outcome.rule) == ("blocked", RULE)
-    assert "`replaywright secrets bind PASSWORD mail.example`" in outcome.message
+    assert "`replaywright admin secrets bind PASSWORD mail.example`" in outcome.message
     assert stage.inputs == []
     assert await stage.state(asked) in ("", "NOT_DONE")
 

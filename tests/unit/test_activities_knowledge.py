@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from pydantic import TypeAdapter
 
-from replaywright.cli.store import step_records
+from replaywright.cli.servers.store import step_records
 from replaywright.domain.entries import EntryStatus
 from replaywright.domain.observed import PredicateResult
 from replaywright.domain.outcomes import Status

@@ -262,7 +262,7 @@ async def test_a_run_that_names_an_unbound_secret_does_not_begin(stage: Stage) -
         )
 
     assert failure.value.details == ("secret-domains",)
-    assert "`replaywright secrets bind LOOSE shop.example:8443`" in str(failure.value)
+    assert "`replaywright admin secrets bind LOOSE shop.example:8443`" in str(failure.value)
     assert "REPLAYWRIGHT_SECRET_LOOSE_DOMAINS=shop.example:8443" in str(failure.value)
 
 

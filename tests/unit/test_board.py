@@ -79,7 +79,7 @@ def test_a_run_that_waits_says_for_what_until_when_and_how_it_is_answered() -> N
 
     assert "### Waiting for a person · step 4 of 4" in failed
     assert "> the button is gone" in failed
-    assert f"`replaywright resolve {RUN} --step 4 --retry | --skip | --abandon`" in failed
+    assert f"`replaywright answer {RUN} retry|skip|abandon`" in failed
     assert f"`replaywright answer {RUN} approve|refuse`" in approval
     assert "- 12 EUR to Bea" in approval
     assert "- until 2026-11-25 09:00 UTC; then the run fails" in approval

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from replaywright.cli.asking_here import answered, asks_here
+from replaywright.cli.people.asking_here import answered, asks_here
 from replaywright.domain.questions import Question, QuestionKind
 from replaywright.domain.runs import Progress
 

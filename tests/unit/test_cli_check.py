@@ -8,8 +8,8 @@ import pytest
 import yaml
 from typer.testing import CliRunner
 
-from replaywright.cli.check import exit_status
-from replaywright.cli.check_input import Given, Selection, Wanted, moved, of_store, selected, until_commit
+from replaywright.cli.check.check import exit_status
+from replaywright.cli.check.check_input import Given, Selection, Wanted, moved, of_store, selected, until_commit
 from replaywright.cli.commands import app
 from replaywright.domain.checks import Check
 from replaywright.domain.recorded import recorded

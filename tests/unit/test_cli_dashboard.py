@@ -8,7 +8,7 @@ from urllib.parse import unquote, urlsplit
 import pytest
 import typer
 
-from replaywright.cli import dashboard
+from replaywright.cli.local import dashboard
 from replaywright.domain.cache_statistics import cache_statistics
 from replaywright.domain.entries import EntryStatus
 from replaywright.errors import InputInvalid

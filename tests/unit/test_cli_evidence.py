@@ -10,8 +10,8 @@ from typer.testing import CliRunner
 
 from replaywright.artifacts.store import ArtifactStore
 from replaywright.cli.commands import app
-from replaywright.cli.evidence import artifacts_of, print_artifacts, print_report, report_of
-from replaywright.cli.store import step_records
+from replaywright.cli.evidence.evidence import artifacts_of, print_artifacts, print_report, report_of
+from replaywright.cli.servers.store import step_records
 from replaywright.errors import InputInvalid
 
 EXPECTATIONS = [
@@ -60,7 +60,7 @@ def test_expected_and_actual_stand_one_below_the_other(
     assert '  ✓ url_contains: "/sent"' in lines or '  + url_contains: "/sent"' in lines
     assert '  + status "Saved"' in lines
     assert str(store.path_of(kept["diff"])) in text
-    assert "replaywright artifacts mail/1 --step 3 --open KIND" in text
+    assert "replaywright admin artifacts mail/1 --step 3 --open KIND" in text
 
 
 def test_every_attempt_is_told_and_the_artifacts_say_whose_they_are(
@@ -122,7 +122,7 @@ def test_a_step_that_is_not_there_is_refused_with_those_that_are(store: Artifact
     ],
 )
 def test_options_that_make_no_sense_are_refused(arguments: list[str], said: str) -> None:
-    result = CliRunner().invoke(app, ["artifacts", *arguments], env={"COLUMNS": "200"})
+    result = CliRunner().invoke(app, ["admin", "artifacts", *arguments], env={"COLUMNS": "200"})
 
     assert result.exit_code == 2
     assert said in " ".join(result.stderr.split())

@@ -1,4 +1,4 @@
-"""`replaywright export` on a real server: what it writes, what it tells, and what it refuses."""
+"""`replaywright skills script` on a real server: what it writes, what it tells, and what it refuses."""
 
 import ast
 import asyncio
@@ -31,7 +31,7 @@ steps:
 
 
 def invoked(*arguments: str) -> Any:
-    return CliRunner().invoke(app, ["export", *arguments], env={"COLUMNS": "300"})
+    return CliRunner().invoke(app, ["skills", "script", *arguments], env={"COLUMNS": "300"})
 
 
 def refused(*arguments: str) -> str:

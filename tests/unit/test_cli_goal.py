@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from replaywright.cli.goal import is_file, refuse_for_steps, task_or_goal, told
-from replaywright.cli.taskfile import plan_of, summary_of
+from replaywright.cli.tasks.goal import is_file, refuse_for_steps, task_or_goal, told
+from replaywright.cli.tasks.taskfile import plan_of, summary_of
 from replaywright.domain.budgets import GOAL_PLANS, PLANS, Budget, Limits
 from replaywright.domain.goal_runs import SkillUse
 from replaywright.domain.runs import Heal, Mode

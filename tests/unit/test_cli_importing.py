@@ -7,7 +7,7 @@ from typing import Any
 from typer.testing import CliRunner
 
 from replaywright.cli.commands import app
-from replaywright.cli.taskfile import read_task
+from replaywright.cli.tasks.taskfile import read_task
 from replaywright.imports import read_recording
 
 RECORDINGS = Path(__file__).parents[1] / "imports" / "recordings"

@@ -70,7 +70,7 @@ def test_a_field_that_is_there_twice_is_refused(tmp_path: Path, text: str, name:
 def test_an_unknown_field_is_named_with_its_place() -> None:
     line = said("run", "-", stdin="task: greet\nsteps:\n  - {action: goto, url: /, colour: red}\n")
 
-    assert line.startswith("standard input: steps[0].colour: unknown field; see `replaywright schema`")
+    assert line.startswith("standard input: steps[0].colour: unknown field; see `replaywright admin schema`")
 
 
 def test_a_file_that_is_no_utf8_is_reported_with_its_line() -> None:
@@ -108,16 +108,21 @@ def test_a_detached_run_needs_a_stack_that_stays() -> None:
     assert "replaywright up" in said("run", "-", "-p", "base_url=http://x", "--detach", stdin=TASK)
 
 
-@pytest.mark.parametrize(
-    "arguments", [["cancel", "x"], ["resolve", "x", "--step", "1", "--done"]], ids=lambda words: words[0]
-)
+@pytest.mark.parametrize("arguments", [["cancel", "x"], ["answer", "x", "done"]], ids=lambda words: words[0])
 def test_what_needs_a_running_stack_says_how_to_start_one(arguments: list[str]) -> None:
     assert "replaywright up" in said(*arguments)
 
 
-@pytest.mark.parametrize("flags", [[], ["--done", "--abandon"]])
-def test_resolve_needs_exactly_one_verdict(flags: list[str]) -> None:
-    assert "exactly one of" in said("resolve", "x", "--step", "1", *flags)
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        (["answer", "--value", "x", "--value-file", "-"], "not both"),
+        (["retry", "--edit", "--file", "step.yaml"], "say one of --edit, --file and --set"),
+        (["done", "--set", "value=x"], "belong to the answer `retry`"),
+    ],
+)
+def test_options_that_do_not_go_with_an_answer_are_refused(given: list[str], told: str) -> None:
+    assert told in said("answer", "x", *given)
 
 
 def test_a_misspelt_setting_is_named(monkeypatch: pytest.MonkeyPatch) -> None:

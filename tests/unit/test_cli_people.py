@@ -6,12 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from replaywright.cli import answer
-from replaywright.cli.asking_here import lines_of
-from replaywright.cli.inbox import Waiting, command_of
 from replaywright.cli.output import plain
-from replaywright.cli.updates import verdict_on
-from replaywright.domain.questions import Question, QuestionKind
+from replaywright.cli.people import answer
+from replaywright.cli.people.answer import AnswerOptions
+from replaywright.cli.people.asking_here import lines_of
+from replaywright.cli.people.inbox import Waiting
+from replaywright.cli.people.updates import verdict_on
+from replaywright.domain.questions import Question, QuestionKind, answering
 from replaywright.errors import InputInvalid, StackFailed
 from replaywright.sealing.envelope import new_key, opened
 
@@ -43,7 +44,7 @@ def test_what_the_site_says_is_quoted_as_its_words_and_moves_no_cursor() -> None
 
 
 def test_a_question_says_how_it_is_answered() -> None:
-    assert command_of("pay/1", APPROVAL) == "replaywright answer pay/1 approve|refuse  [--why TEXT]"
+    assert answering("pay/1", APPROVAL.answers) == "replaywright answer pay/1 approve|refuse"
 
 
 def test_what_programs_get_has_no_key_and_names_the_picture() -> None:
@@ -56,21 +57,15 @@ def test_what_programs_get_has_no_key_and_names_the_picture() -> None:
 
 @pytest.mark.parametrize("wanted", ["done", "", "aprove"])
 def test_an_answer_that_the_question_does_not_take_is_refused_with_those_that_it_does(
-    wanted: str, monkeypatch: pytest.MonkeyPatch
+    wanted: str,
 ) -> None:
-    monkeypatch.setattr("sys.stdin", io.StringIO())
-
     with pytest.raises(InputInvalid, match="takes approve, refuse"):
         answer._chosen(APPROVAL, wanted)
 
 
-def test_an_answer_may_be_written_with_dashes() -> None:
-    assert answer._chosen(APPROVAL.model_copy(update={"answers": ("not_done",)}), "not-done") == "not_done"
-
-
 def test_a_code_on_the_command_line_is_refused_and_never_repeated() -> None:
     with pytest.raises(InputInvalid, match="--value-file") as refusal:
-        answer._text(CODE, "answer", "493027", "")
+        answer._text(CODE, "answer", AnswerOptions(value="493027"))
 
     assert "493027" not in str(refusal.value)
 
@@ -83,7 +78,7 @@ def test_a_value_that_is_none_is_refused(verdict: str, value: str, said: str) ->
     question = WORDS if verdict == "answer" else APPROVAL
 
     with pytest.raises(InputInvalid, match=said):
-        answer._text(question, verdict, value, "")  # type: ignore[arg-type]  # one of each
+        answer._text(question, verdict, AnswerOptions(value=value))  # type: ignore[arg-type]  # one of each
 
 
 def test_a_value_is_read_from_a_file_or_standard_input_without_its_line_break(
@@ -92,17 +87,17 @@ def test_a_value_is_read_from_a_file_or_standard_input_without_its_line_break(
     (tmp_path / "code").write_text("493027\n")
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"493028\r\n")))
 
-    assert answer._text(CODE, "answer", "", str(tmp_path / "code")) == "493027"
-    assert answer._text(CODE, "answer", "", "-") == "493028"
+    assert answer._text(CODE, "answer", AnswerOptions(value_file=str(tmp_path / "code"))) == "493027"
+    assert answer._text(CODE, "answer", AnswerOptions(value_file="-")) == "493028"
     with pytest.raises(InputInvalid, match="no such file"):
-        answer._text(CODE, "answer", "", str(tmp_path / "none"))
+        answer._text(CODE, "answer", AnswerOptions(value_file=str(tmp_path / "none")))
 
 
 def test_without_a_terminal_a_value_has_to_be_given(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sys.stdin", io.StringIO())
 
     with pytest.raises(InputInvalid, match="no terminal"):
-        answer._text(CODE, "answer", "", "")
+        answer._text(CODE, "answer", AnswerOptions())
 
 
 def test_a_code_leaves_sealed_for_its_run_and_question_and_words_as_they_are() -> None:

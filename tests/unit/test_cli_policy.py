@@ -1,4 +1,4 @@
-"""`replaywright policy`, and what `run` refuses before anything is started."""
+"""`replaywright admin policy`, and what `run` refuses before anything is started."""
 
 import json
 from pathlib import Path
@@ -9,7 +9,7 @@ import pytest
 import yaml
 from typer.testing import CliRunner, Result
 
-from replaywright.cli.app import Exit
+from replaywright.cli.command import Exit
 from replaywright.cli.commands import app
 
 TASK: dict[str, Any] = {
@@ -40,7 +40,7 @@ def invoked(*arguments: str, **env: str) -> Result:
 def test_a_task_that_is_allowed_is_shown_with_hosts_and_secrets(tmp_path: Path) -> None:
     given = [written(tmp_path, "task.yaml", TASK), "--policy", written(tmp_path, "policy.yaml", POLICY)]
 
-    result = invoked("policy", "check", *given)
+    result = invoked("admin", "policy", "check", *given)
 
     assert result.exit_code == Exit.DONE, result.output
     assert "shop.example:443" in result.stdout
@@ -63,7 +63,7 @@ def test_what_is_blocked_is_told_with_its_place_and_rule(
 ) -> None:
     given = [written(tmp_path, "task.yaml", TASK), "--policy", written(tmp_path, "policy.yaml", POLICY | change)]
 
-    result = invoked("policy", "check", *given, "--json", "-p", "file=a.pdf")
+    result = invoked("admin", "policy", "check", *given, "--json", "-p", "file=a.pdf")
 
     told = json.loads(result.stdout)
     assert (result.exit_code, told["status"], told["exitStatus"]) == (Exit.BLOCKED, "blocked", 5)
@@ -76,13 +76,13 @@ def test_an_operator_who_only_denies_leaves_the_rest_to_the_task(tmp_path: Path)
     denies = POLICY | {"hosts": {"deny": ["evil.example"]}}
     given = [written(tmp_path, "task.yaml", local), "--policy", written(tmp_path, "policy.yaml", denies)]
 
-    assert invoked("policy", "check", *given).exit_code == Exit.DONE
+    assert invoked("admin", "policy", "check", *given).exit_code == Exit.DONE
 
 
 def test_a_task_s_own_policy_counts_without_an_operator_s(tmp_path: Path) -> None:
     own = TASK | {"policy": {"actions": {"deny": ["upload"]}, "amounts": {"steps": 2}}}
 
-    result = invoked("policy", "check", written(tmp_path, "task.yaml", own), "--json")
+    result = invoked("admin", "policy", "check", written(tmp_path, "task.yaml", own), "--json")
 
     told = json.loads(result.stdout)
     assert [each["rule"] for each in told["steps"] if not each["allowed"]] == ["task: actions.deny"]
@@ -93,7 +93,7 @@ def test_a_plan_that_is_certainly_too_long_is_blocked(tmp_path: Path) -> None:
     given = [written(tmp_path, "task.yaml", TASK), "--policy"]
     given.append(written(tmp_path, "policy.yaml", POLICY | {"amounts": {"steps": 3}}))
 
-    result = invoked("policy", "check", *given)
+    result = invoked("admin", "policy", "check", *given)
 
     assert result.exit_code == Exit.BLOCKED
     assert "a run may have 3 steps" in result.stdout
@@ -112,7 +112,7 @@ def test_a_plan_that_is_certainly_too_long_is_blocked(tmp_path: Path) -> None:
 def test_a_policy_that_is_wrong_is_bad_input_with_the_place(tmp_path: Path, text: str, said: str) -> None:
     task, policy = written(tmp_path, "task.yaml", TASK), written(tmp_path, "policy.yaml", text)
 
-    checked = invoked("policy", "check", task, "--policy", policy)
+    checked = invoked("admin", "policy", "check", task, "--policy", policy)
     run = invoked("run", task, "-p", "file=a", REPLAYWRIGHT_POLICY=policy)
 
     assert (checked.exit_code, run.exit_code) == (Exit.BAD_INPUT, Exit.BAD_INPUT)
@@ -147,17 +147,17 @@ def test_show_prints_what_both_say(tmp_path: Path) -> None:
     task = written(tmp_path, "task.yaml", TASK | {"policy": {"amounts": {"popups": 0}}})
     policy = written(tmp_path, "policy.yaml", POLICY)
 
-    result = invoked("policy", "show", task, "--policy", policy)
+    result = invoked("admin", "policy", "show", task, "--policy", policy)
 
     assert "policy 'back-office'" in result.stdout
     assert "hosts.allow: *.example" in result.stdout
     assert "amounts.popups: 0" in result.stdout
-    told = json.loads(invoked("policy", "show", "--policy", policy, "--json").stdout)
+    told = json.loads(invoked("admin", "policy", "show", "--policy", policy, "--json").stdout)
     assert told == {"policy": {"policy 'back-office'": POLICY}}
 
 
 def test_the_schema_of_policies_accepts_one_and_refuses_a_typo() -> None:
-    schema = json.loads(invoked("schema", "--policy").stdout)
+    schema = json.loads(invoked("admin", "schema", "--policy").stdout)
 
     jsonschema.Draft202012Validator.check_schema(schema)
     jsonschema.validate(POLICY, schema)

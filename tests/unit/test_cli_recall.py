@@ -1,4 +1,4 @@
-"""`replaywright recall` on a real server: what would be recalled, and why not the others."""
+"""`replaywright skills recall` on a real server: what would be recalled, and why not the others."""
 
 import asyncio
 import json
@@ -47,7 +47,7 @@ def base(redis_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def recall(*arguments: str) -> Any:
-    return CliRunner().invoke(app, ["recall", *arguments], env={"COLUMNS": "200"})
+    return CliRunner().invoke(app, ["skills", "recall", *arguments], env={"COLUMNS": "200"})
 
 
 @pytest.mark.usefixtures("base")

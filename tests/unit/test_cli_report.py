@@ -5,10 +5,10 @@ from pathlib import Path
 import pytest
 
 import replaywright.cli.commands  # noqa: F401 - commands are registered in the order in which they are listed there
-from replaywright.cli.follow import Ending
-from replaywright.cli.report import file_name
-from replaywright.cli.run_facts import asked_of, skill_of, status_of, totals_of, verification_of
-from replaywright.cli.trace import write_whole
+from replaywright.cli.evidence.report import file_name
+from replaywright.cli.evidence.run_facts import asked_of, skill_of, status_of, totals_of, verification_of
+from replaywright.cli.evidence.trace import write_whole
+from replaywright.cli.runs.follow import Ending
 from replaywright.domain.goal_runs import SkillUse
 from replaywright.domain.observed import PredicateResult
 from replaywright.domain.runs import Progress, Resume, RunInput, RunResult, Totals

@@ -8,8 +8,8 @@ import pytest
 from rich.console import Console
 
 from activities.resuming import Earlier, Standing
-from replaywright.cli.resume import Planned, Wish, _require_possible, _restarts, print_plan, way_back
-from replaywright.cli.starting import Order
+from replaywright.cli.runs.resume import Planned, Wish, _require_possible, _restarts, print_plan, way_back
+from replaywright.cli.runs.starting import Order
 from replaywright.domain.actions import Effect
 from replaywright.domain.checkpoints import Checkpoint
 from replaywright.domain.outcomes import Status, StepOutcome

@@ -1,4 +1,4 @@
-"""`replaywright secrets`: names, sources and domains, and never a value."""
+"""`replaywright admin secrets`: names, sources and domains, and never a value."""
 
 import json
 import shlex
@@ -29,7 +29,7 @@ def configured(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 
 
 def invoked(*arguments: str) -> Result:
-    result = CliRunner().invoke(app, ["secrets", *arguments])
+    result = CliRunner().invoke(app, ["admin", "secrets", *arguments])
     assert VALUE not in result.output
     return result
 
@@ -73,7 +73,7 @@ def test_check_reads_every_source() -> None:
         ("REPLAYWRIGHT_SECRET_VAULTED_COMMAND", "'", "cannot be read"),
         ("REPLAYWRIGHT_SECRET_VAULTED_DOMAINS", "https://", "is no domain"),
         ("REPLAYWRIGHT_SECRET_NOWHERE_DOMAINS", "example.com", "has no value here"),
-        ("REPLAYWRIGHT_SECRET_LOOSE", "some-value", "bound to no host: `replaywright secrets bind LOOSE HOST`"),
+        ("REPLAYWRIGHT_SECRET_LOOSE", "some-value", "bound to no host: `replaywright admin secrets bind LOOSE HOST`"),
     ],
 )
 def test_check_says_of_each_what_is_wrong(

@@ -13,8 +13,8 @@ from cache.connection import open_redis
 from cache.skills import RedisSkills
 from cache.steps import RedisStepStore
 from replaywright.cli.commands import app
-from replaywright.cli.skill_run import runnable
-from replaywright.cli.skill_store import KnowledgeBase, as_yaml
+from replaywright.cli.skills.skill_run import runnable
+from replaywright.cli.skills.skill_store import KnowledgeBase, as_yaml
 from replaywright.domain.entries import ActionCacheEntry
 from replaywright.domain.skills import Skill, SkillRecord, SkillStatus
 from replaywright.errors import InputInvalid
@@ -254,7 +254,7 @@ def test_an_edited_skill_is_a_new_version_that_is_active_with_consent(base: Base
     file = tmp_path / "skill.yaml"
     file.write_text(as_yaml(skill(label="Send it")), encoding="utf-8")
 
-    told = base.said("edit", "send-mail", "--file", str(file), "--reason", "shorter", "--yes")
+    told = base.said("edit", "send-mail", "--file", str(file), "--why", "shorter", "--yes")
     again = base.said("edit", "send-mail", "--file", str(file), "--yes")
 
     record = base.record()
@@ -321,7 +321,7 @@ def test_a_redis_that_evicts_is_warned_of_by_what_changes_skills(base: Base) -> 
 
     asyncio.run(evicting("allkeys-lru"))
     try:
-        result = base.cli("invalidate", "send-mail", "--reason", "wrong folder")
+        result = base.cli("invalidate", "send-mail", "--why", "wrong folder")
     finally:
         asyncio.run(evicting("noeviction"))
 
@@ -341,9 +341,9 @@ def test_an_editor_that_does_not_work_changes_nothing(base: Base, monkeypatch: p
 def test_an_invalidated_skill_is_restored_and_the_history_says_who_and_why(base: Base) -> None:
     base.add(skill(status=ACTIVE))
 
-    base.said("invalidate", "send-mail", "--reason", "wrong folder")
+    base.said("invalidate", "send-mail", "--why", "wrong folder")
     invalidated = base.record()
-    told = base.said("restore", "send-mail", "--reason", "it was right")
+    told = base.said("restore", "send-mail", "--why", "it was right")
     restored = base.record()
 
     assert invalidated is not None
@@ -366,7 +366,7 @@ def test_restore_takes_the_suspect_version_and_not_an_unverified_one(base: Base)
 def test_an_empty_reason_is_refused(base: Base) -> None:
     base.add(skill())
 
-    assert "--reason is empty" in base.refused("invalidate", "send-mail", "--reason", " ")
+    assert "--why is empty" in base.refused("invalidate", "send-mail", "--why", " ")
 
 
 def test_two_versions_are_compared_line_by_line(base: Base) -> None:
@@ -395,7 +395,7 @@ def test_delete_asks_first(base: Base) -> None:
 
 def test_a_retired_skill_is_run_only_when_its_version_is_asked_for(base: Base) -> None:
     base.add(skill(status=ACTIVE))
-    base.said("invalidate", "send-mail", "--reason", "wrong folder")
+    base.said("invalidate", "send-mail", "--why", "wrong folder")
 
     def found(version: int | None) -> Skill:
         return base.does(lambda skills: runnable(KnowledgeBase(skills, "default"), "send-mail", version))

@@ -13,24 +13,24 @@ HEAVY = {
     *("yaml", "rapidfuzz", "replaywright.domain.wording", "replaywright.domain.batches"),
 }
 """What only workers and other commands need."""
-DRAWING = {"rich.console", "rich.live", "replaywright.cli.output", "replaywright.cli.watching"}
+DRAWING = {"rich.console", "rich.live", "replaywright.cli.output", "replaywright.cli.runs.watching"}
 """What a run is shown with: loaded once it was started, while its browser comes."""
 
 
 def test_a_run_is_started_without_what_only_workers_need() -> None:
-    code = "import json, sys, replaywright.cli.run; print(json.dumps([*sys.modules]))"
+    code = "import json, sys, replaywright.cli.runs.run; print(json.dumps([*sys.modules]))"
 
     said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
 
     loaded = set(json.loads(said))
-    assert "replaywright.cli.run" in loaded
+    assert "replaywright.cli.runs.run" in loaded
     assert loaded & HEAVY == set()
     assert loaded & DRAWING == set()
 
 
 def test_importing_the_command_builds_no_schema_of_a_run() -> None:
     code = (
-        "import replaywright.cli.run; from replaywright.domain.runs import RunInput; "
+        "import replaywright.cli.runs.run; from replaywright.domain.runs import RunInput; "
         "print(RunInput.__pydantic_complete__)"
     )
 

@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console
 
-from replaywright.cli import output, taskfile
+from replaywright.cli import output
+from replaywright.cli.tasks import taskfile
 from replaywright.domain.outcomes import Lookup, Status
 from replaywright.domain.runs import Heal, Mode, StepLine, Totals, Usage
 from replaywright.domain.tasks import Task, parse_task
@@ -74,7 +75,7 @@ def test_a_secret_may_come_from_a_file(tmp_path: Path) -> None:
 
 def test_a_secret_that_is_bound_to_no_host_is_refused_with_the_command(tmp_path: Path) -> None:
     values, known = {"base_url": "https://shop.example/x"}, {"REPLAYWRIGHT_SECRET_PASSWORD": "x"}
-    with pytest.raises(InputInvalid, match=r"`replaywright secrets bind PASSWORD shop\.example`"):
+    with pytest.raises(InputInvalid, match=r"`replaywright admin secrets bind PASSWORD shop\.example`"):
         taskfile.require_secrets(task(), values, tmp_path, known)
 
     change_grants(tmp_path, lambda grants: grants.bound("PASSWORD", ("shop.example",)))

@@ -1,4 +1,4 @@
-"""`replaywright trace` on files: what is printed, and how it exits."""
+"""`replaywright admin trace` on files: what is printed, and how it exits."""
 
 import json
 from pathlib import Path
@@ -7,7 +7,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from replaywright.cli.commands import app
-from replaywright.cli.trace import SHOWN
+from replaywright.cli.evidence.trace import SHOWN
 from tests.unit.test_domain_audit import LINES, WHOLE, file_of, joined
 
 
@@ -17,7 +17,7 @@ def file(tmp_path: Path) -> Path:
 
 
 def called(*arguments: str) -> Result:
-    return CliRunner().invoke(app, ["trace", *arguments], env={"COLUMNS": "300"})
+    return CliRunner().invoke(app, ["admin", "trace", *arguments], env={"COLUMNS": "300"})
 
 
 def test_a_file_as_it_was_written_is_confirmed(file: Path) -> None:

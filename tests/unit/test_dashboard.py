@@ -387,7 +387,7 @@ async def test_the_cache_is_counted_by_site_and_shows_what_wants_a_look() -> Non
 
     assert said.index("https://shop.example 2 1 209 12 12 99 %") < said.index("https://mail.example 1 40 1 2 95 %")
     assert "suspect click the Basket link" in said
-    assert "replaywright cache promote dddddddddddd" in said
+    assert "replaywright admin cache promote dddddddddddd" in said
     assert "Refused because of the signature: 2 entries" in said
 
 

@@ -8,6 +8,7 @@ import pytest
 
 from tests.docs.commands import problem_with, problem_with_mention
 from tests.docs.markdown import code_in, documents, name_of
+from tests.docs.messages import commands_in_code, commands_in_page, product_files
 from tests.readme import blocks_in, commands_in
 
 OURS = re.compile(r"^\s*(\$ )?(\.venv/bin/)?replaywright(-worker)? ", re.MULTILINE)
@@ -45,6 +46,20 @@ def test_every_command_within_a_sentence_exists_with_its_options(path: Path) -> 
     assert problems == []
 
 
+def test_every_command_that_a_message_or_a_docstring_names_exists_with_its_options() -> None:
+    named = [(name_of(path), code) for path in product_files(".py") for code in commands_in_code(path)]
+
+    assert len(named) > 100
+    assert [(name, code, problem) for name, code in named if (problem := problem_with_mention(code))] == []
+
+
+def test_every_command_that_a_page_shows_exists() -> None:
+    named = [(name_of(path), code) for path in product_files(".html") for code in commands_in_page(path)]
+
+    assert named
+    assert [(name, code, problem) for name, code in named if (problem := problem_with_mention(code))] == []
+
+
 @pytest.mark.parametrize(
     ("command", "said"),
     [
@@ -52,7 +67,7 @@ def test_every_command_within_a_sentence_exists_with_its_options(path: Path) -> 
         ("replaywright rnu task.yaml", "No such command"),
         ("replaywright show", "Missing argument"),
         ("replaywright run task.yaml --max-calls many", "valid integer"),
-        ("replaywright cache list extra", "unexpected extra argument"),
+        ("replaywright admin cache list extra", "unexpected extra argument"),
         ("make demoo", "no target 'demoo'"),
         ("make test WORKRES=0", "no variable 'WORKRES'"),
         ("REPLAYWRIGHT_MODLE=x replaywright up", "REPLAYWRIGHT_MODLE is neither a setting"),
@@ -64,7 +79,7 @@ def test_every_command_within_a_sentence_exists_with_its_options(path: Path) -> 
         ("docker compose up --detach worker-browsers", "no service 'worker-browsers'"),
         ("docker compose run --rm cli runn", "No such command"),
         ("brew install replaywright", "no rule knows the program 'brew'"),
-        ("replaywright schema > task.schema.json && replaywright doctr", "No such command"),
+        ("replaywright admin schema > task.schema.json && replaywright doctr", "No such command"),
     ],
 )
 def test_what_cannot_be_run_is_told(command: str, said: str) -> None:
@@ -72,8 +87,8 @@ def test_what_cannot_be_run_is_told(command: str, said: str) -> None:
 
 
 def test_placeholders_assignments_and_redirections_are_no_problem() -> None:
-    assert problem_with("REPLAYWRIGHT_MODEL=x .venv/bin/replaywright resolve RUN --step N --done > said.txt") == ""
+    assert problem_with("REPLAYWRIGHT_MODEL=x .venv/bin/replaywright answer RUN done --step N > said.txt") == ""
     assert problem_with("replaywright import FILE --kind devtools|codegen [--name NAME] [--json]") == ""
     assert "No such option" in problem_with("replaywright import FILE [--nmae NAME]")
-    assert problem_with_mention("replaywright resolve RUN --step N") == ""
-    assert "No such option" in problem_with_mention("replaywright resolve RUN --stpe N")
+    assert problem_with_mention("replaywright answer RUN --step N") == ""
+    assert "No such option" in problem_with_mention("replaywright answer RUN --stpe N")

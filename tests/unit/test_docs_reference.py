@@ -7,14 +7,14 @@ import pytest
 from pydantic import BaseModel
 
 from replaywright import __version__
-from replaywright.cli.app import Exit
+from replaywright.cli.command import Exit
 from replaywright.domain.policy import Policy
 from replaywright.domain.predicates import KINDS
 from replaywright.domain.runs import RunInput, RunResult
 from replaywright.domain.search_attributes import SEARCH_ATTRIBUTES
 from replaywright.domain.targets import ElementQuery
 from replaywright.domain.tasks import Parameter, Task
-from replaywright.settings import PREFIX, Settings
+from replaywright.settings import PREFIX, REASONS, Settings
 from replaywright.telemetry.catalogue import METRICS, SPANS
 from tests.docs.markdown import ROOT, documents
 from tests.docs.pages import PAGES
@@ -42,6 +42,13 @@ def test_every_setting_is_documented_with_a_meaning() -> None:
 
     assert [name for name in Settings.model_fields if f"`{PREFIX}{name.upper()}`" not in page] == []
     assert [name for name in Settings.model_fields if not said.get(name)] == []
+
+
+def test_there_are_at_most_fifty_settings_each_with_a_reason() -> None:
+    named = [name for _, names in REASONS.values() for name in names]
+
+    assert sorted(named) == sorted(Settings.model_fields)
+    assert len(named) <= 50
 
 
 @pytest.mark.parametrize("path", documents(), ids=lambda path: path.relative_to(ROOT).as_posix())

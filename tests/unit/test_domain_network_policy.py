@@ -239,13 +239,13 @@ def test_a_refusal_tells_the_line_that_would_allow_it() -> None:
     assert "add 'cdn.example:8443' to hosts.allow" in decide(network, "cdn.example", 8443).reason
     assert decide(network, "shop.example", 443, "10.0.0.7").reason == (
         "shop.example:443 leads to 10.0.0.7, a private address; "
-        "allow it: replaywright hosts allow shop.example=10.0.0.7"
+        "allow it: replaywright admin hosts allow shop.example=10.0.0.7"
     )
     assert decide(policy("*:*"), "::1", 9000, "::1").reason == (
-        "[::1]:9000 is an address of this machine; allow it: replaywright hosts allow '[::1]:9000'"
+        "[::1]:9000 is an address of this machine; allow it: replaywright admin hosts allow '[::1]:9000'"
     )
     assert decide(policy("*:*"), "localhost", 80).reason == (
-        "localhost:80 is an address of this machine; allow it: replaywright hosts allow localhost"
+        "localhost:80 is an address of this machine; allow it: replaywright admin hosts allow localhost"
     )
 
 
@@ -373,7 +373,7 @@ def test_a_task_that_names_an_address_that_is_not_public_needs_the_operators_wor
 
     (reason,) = refused(None)
     assert reason.startswith("addresses: ")
-    assert "; allow it: replaywright hosts allow " in reason
+    assert "; allow it: replaywright admin hosts allow " in reason
     assert refused(None, "192.168.0.0/16:*", "other.corp=10.0.0.0/8", "127.0.0.1:8031") == [reason]
     assert refused(None, grant) == []
     assert refused(Policy.model_validate({"hosts": {"allow": ["*:*", grant]}})) == []

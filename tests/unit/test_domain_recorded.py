@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from replaywright.cli.elements import unknown_steps
-from replaywright.cli.taskfile import read_task
+from replaywright.cli.skills.elements import unknown_steps
+from replaywright.cli.tasks.taskfile import read_task
 from replaywright.domain.entries import EntryStatus
 from replaywright.domain.fingerprints import content_key
 from replaywright.domain.recorded import cached_steps, entries_of, meaning, recorded

@@ -58,7 +58,7 @@ def test_it_may_not_be_entered_anywhere_else(domains: str, origin: str) -> None:
     said = bound(domains).refusal([origin])
 
     assert said.startswith("secret-domains: secret 'PIN' may not be entered at")
-    assert f"it is bound to {domains}; if it belongs there, `replaywright secrets bind PIN " in said
+    assert f"it is bound to {domains}; if it belongs there, `replaywright admin secrets bind PIN " in said
 
 
 def test_every_document_around_has_to_belong_too() -> None:
@@ -121,7 +121,7 @@ def test_a_task_without_a_site_enters_no_code(url: str) -> None:
 def test_an_unbound_secret_is_refused_with_the_command_that_binds_it_to_that_very_site(url: str, pattern: str) -> None:
     origin = "{0.scheme}://{0.netloc}".format(urlsplit(url)).lower()
 
-    assert f"`replaywright secrets bind PIN {pattern}`" in BoundSecret("PIN", ()).refusal([origin])
+    assert f"`replaywright admin secrets bind PIN {pattern}`" in BoundSecret("PIN", ()).refusal([origin])
     assert BoundSecret("PIN", sites_in(pattern, "test")).refusal([origin]) == ""
 
 

@@ -25,7 +25,7 @@ PRICED = Usage(calls=3, input_tokens=900, output_tokens=100, model="m", cost_usd
             Limits(money=0.6),
             Usage(calls=1, model="m"),
             0,
-            "m costs is unknown: set REPLAYWRIGHT_MODEL_INPUT_PRICE",
+            "m costs is unknown: set REPLAYWRIGHT_MODEL_PRICE",
         ),
         (Limits(money=0.6), Usage(), 0, ""),
         (Limits(seconds=10), PRICED, 9.9, ""),

@@ -47,7 +47,7 @@ REFUSALS: list[tuple[object, str]] = [
     ),
     (task(steps=[]), "mail.yaml: steps: list at least one step, or give goal and url"),
     (task(steps="click"), "mail.yaml: steps: should be a valid tuple, found 'click'"),
-    (task(stepz=[]), "mail.yaml: stepz: unknown field; see `replaywright schema`"),
+    (task(stepz=[]), "mail.yaml: stepz: unknown field; see `replaywright admin schema`"),
     (task({"action": "clik"}), f"mail.yaml: steps[0]: unknown action 'clik'; expected one of: {ACTIONS}"),
     (task({"instruction": "x"}), f"mail.yaml: steps[0]: action is missing; expected one of: {ACTIONS}"),
     (task({"action": "click"}), "mail.yaml: steps[0].instruction: this field is required"),
@@ -55,7 +55,7 @@ REFUSALS: list[tuple[object, str]] = [
         task(CLICK, {**CLICK, "instruction": ""}),
         "mail.yaml: steps[1].instruction: String should have at least 1 character",
     ),
-    (task({**CLICK, "valeu": "x"}), "mail.yaml: steps[0].valeu: unknown field; see `replaywright schema`"),
+    (task({**CLICK, "valeu": "x"}), "mail.yaml: steps[0].valeu: unknown field; see `replaywright admin schema`"),
     (task({**CLICK, "effect": "maybe"}), "mail.yaml: steps[0].effect: should be 'read', 'idempotent', 'commit' or"),
     (
         task({**CLICK, "timeout_ms": 1}),

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from replaywright.cli.taskfile import read_task
+from replaywright.cli.tasks.taskfile import read_task
 from replaywright.overrides import read_rules
 from replaywright.policy_files import operators_policy
 from tests.docs.markdown import ROOT

@@ -18,8 +18,8 @@ from typer.testing import CliRunner
 
 from replaywright.cli import output
 from replaywright.cli.commands import app
-from replaywright.cli.elements import read_skills
-from replaywright.cli.evidence import KeptArtifact
+from replaywright.cli.evidence.evidence import KeptArtifact
+from replaywright.cli.skills.elements import read_skills
 from replaywright.domain import elsewhere
 from replaywright.domain.audit import audit
 from replaywright.domain.lists import list_of
@@ -196,7 +196,7 @@ def test_no_more_than_the_limit_is_read_of_a_file_without_an_end() -> None:
         (("skills", "import"), "8,388,608"),
         (("batch", "task.yaml", "--csv"), "67,108,864"),
         (("run", "task.yaml", "--params"), "8,388,608"),
-        (("policy", "check", "task.yaml", "--policy"), "8,388,608"),
+        (("admin", "policy", "check", "task.yaml", "--policy"), "8,388,608"),
     ],
     ids=lambda words: words if isinstance(words, str) else " ".join(words),
 )
@@ -210,10 +210,10 @@ def test_every_command_stops_reading_at_its_limit(
 
 
 def test_a_trace_is_read_up_to_its_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("replaywright.cli.trace.TRACE_LIMIT", 1_000)
+    monkeypatch.setattr("replaywright.cli.evidence.trace.TRACE_LIMIT", 1_000)
 
     for command in ("verify", "replay"):
-        assert "it has more than 1,000 bytes" in refused("trace", command, "/dev/zero")
+        assert "it has more than 1,000 bytes" in refused("admin", "trace", command, "/dev/zero")
 
 
 def packed(name: str) -> bytes:
@@ -262,7 +262,7 @@ def test_a_trace_whose_line_is_too_deep_is_refused_and_not_a_crash(tmp_path: Pat
     file.write_text(deep + "\n")
 
     assert "nested too deeply" in audit(deep).findings[0].what
-    assert f"{file}: line 1 cannot be read: nested too deeply" in refused("trace", "replay", str(file))
+    assert f"{file}: line 1 cannot be read: nested too deeply" in refused("admin", "trace", "replay", str(file))
 
 
 def test_a_list_in_a_cell_that_is_too_deep_is_refused_with_its_line() -> None:

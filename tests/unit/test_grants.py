@@ -1,4 +1,4 @@
-"""Grants of the operator: the file in the home, and `replaywright secrets bind` and `unbind`."""
+"""Grants of the operator: the file in the home, and `replaywright admin secrets bind` and `unbind`."""
 
 import json
 import os
@@ -14,8 +14,8 @@ from typer.testing import CliRunner, Result
 from activities.policing import Policing, PolicyActivities
 from activities.vault import Vault
 from replaywright.cli.commands import app
-from replaywright.cli.elements import read_skills
-from replaywright.cli.taskfile import read_task, require_secrets
+from replaywright.cli.skills.elements import read_skills
+from replaywright.cli.tasks.taskfile import read_task, require_secrets
 from replaywright.domain.policy_runs import CheckPolicy
 from replaywright.errors import InputInvalid, SecretMissing, SettingsInvalid
 from replaywright.grants import Grants, change_grants, grants_file, read_grants
@@ -33,7 +33,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def invoked(*arguments: str) -> Result:
-    return CliRunner().invoke(app, ["secrets", *arguments])
+    return CliRunner().invoke(app, ["admin", "secrets", *arguments])
 
 
 def test_a_bound_secret_is_bound_at_once_for_a_worker_that_runs(home: Path) -> None:
@@ -79,7 +79,7 @@ def test_the_list_shows_what_is_bound_and_has_no_value_yet(home: Path) -> None:
 
 @pytest.mark.parametrize("arguments", [("PASS WORD", "a.example"), ("PIN", "https://a.example/x"), ("PIN", "")])
 def test_what_is_no_name_or_no_host_is_refused_and_nothing_is_written(home: Path, arguments: tuple[str, str]) -> None:
-    result = CliRunner().invoke(app, ["secrets", "bind", *arguments])
+    result = CliRunner().invoke(app, ["admin", "secrets", "bind", *arguments])
 
     assert isinstance(result.exception, InputInvalid) or result.exit_code == 2
     assert not grants_file(home).exists()

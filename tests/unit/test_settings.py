@@ -4,6 +4,7 @@ from pathlib import Path
 import pytest
 from pydantic import ValidationError
 
+from replaywright.domain.budgets import Price
 from replaywright.errors import SettingsInvalid
 from replaywright.settings import Settings, default_home, load_settings
 from replaywright.stack.services import settings_environment, without_password
@@ -55,11 +56,15 @@ def test_an_empty_variable_counts_as_unset(monkeypatch: pytest.MonkeyPatch) -> N
 @pytest.mark.parametrize(
     ("variable", "value", "expected"),
     [
-        ("REPLAYWRIGHT_LEASE_S", "soon", "valid number"),
+        ("REPLAYWRIGHT_MODEL_TIMEOUT_S", "soon", "valid number"),
         ("REPLAYWRIGHT_PLANNER_MODEL", "gpt", "expected provider:name"),
-        ("REPLAYWRIGHT_MODEL_INPUT_PRICE", "2", "set REPLAYWRIGHT_MODEL_OUTPUT_PRICE too, or neither"),
-        ("REPLAYWRIGHT_PLANNER_MODEL_OUTPUT_PRICE", "-1", "greater than or equal to 0"),
-        ("REPLAYWRIGHT_UI_PORT", "70000", "65535"),
+        ("REPLAYWRIGHT_MODEL_PRICE", "2", "expected two numbers"),
+        ("REPLAYWRIGHT_PLANNER_MODEL_PRICE", "0.5,-1", "expected US dollars"),
+        (
+            "REPLAYWRIGHT_LABELLER_MODEL_INPUT_PRICE",
+            "2",
+            "REPLAYWRIGHT_LABELLER_MODEL_OUTPUT_PRICE too",
+        ),
         ("REPLAYWRIGHT_TENANT", "a b", "pattern"),
         ("REPLAYWRIGHT_LOG_LEVEL", "loud", "'DEBUG'"),
         ("REPLAYWRIGHT_MODEL", "gpt", "provider:name"),
@@ -125,6 +130,8 @@ def test_a_child_process_reads_back_the_same_settings(monkeypatch: pytest.Monkey
         headless=False,
         max_browsers=3,
         model="openai:x",
+        model_price=Price(input_usd=0.25, output_usd=2),
+        signing_keys=tmp_path / "keys",
         chromium=tmp_path / "chromium",
     )
 

@@ -100,7 +100,7 @@ def test_one_machine_makes_a_key_of_its_own_and_keeps_it(tmp_path: Path) -> None
 
 
 def test_a_configured_redis_needs_keys_or_to_be_told_that_there_are_none(tmp_path: Path) -> None:
-    with pytest.raises(SettingsInvalid, match=r"REPLAYWRIGHT_SIGNING_KEYS.*replaywright keys new.*UNSIGNED=true"):
+    with pytest.raises(SettingsInvalid, match=r"REPLAYWRIGHT_SIGNING_KEYS.*replaywright admin keys new.*UNSIGNED=true"):
         signer_of(settings_of(tmp_path, redis_url="redis://elsewhere/0"))
 
     assert signer_of(settings_of(tmp_path, redis_url="redis://elsewhere/0", unsigned=True)).is_unsigned
@@ -113,7 +113,7 @@ def test_a_file_of_keys_is_for_its_owner_only(tmp_path: Path) -> None:
     file = tmp_path / "keys"
     file.write_text(written_key(KEY))
     file.chmod(0o640)
-    settings = settings_of(tmp_path, redis_url="redis://elsewhere/0", signing_keys_file=file)
+    settings = settings_of(tmp_path, redis_url="redis://elsewhere/0", signing_keys=file)
 
     with pytest.raises(SettingsInvalid, match="REPLAYWRIGHT_SIGNING_KEYS_FILE: others on this machine can read"):
         signer_of(settings)
@@ -132,12 +132,12 @@ def test_a_wrong_key_is_told_without_what_it_holds(tmp_path: Path) -> None:
 
 
 def test_new_keys_are_printed_as_they_are_read() -> None:
-    first, second = (CliRunner().invoke(app, ["keys", "new"]).stdout for _ in range(2))
+    first, second = (CliRunner().invoke(app, ["admin", "keys", "new"]).stdout for _ in range(2))
 
     assert len(parse_keys(first)) == 1
     assert first != second
-    assert parse_keys(CliRunner().invoke(app, ["keys", "new", "--id", "mine"]).stdout)[0].id == "mine"
-    assert CliRunner().invoke(app, ["keys", "new", "--id", "a b"]).exit_code == 2
+    assert parse_keys(CliRunner().invoke(app, ["admin", "keys", "new", "--id", "mine"]).stdout)[0].id == "mine"
+    assert CliRunner().invoke(app, ["admin", "keys", "new", "--id", "a b"]).exit_code == 2
 
 
 def test_whoever_composes_a_store_says_who_signs() -> None:

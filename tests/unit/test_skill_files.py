@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from replaywright.cli.skill_store import as_yaml, yaml_of
-from replaywright.cli.taskfile import read_task
+from replaywright.cli.skills.skill_store import as_yaml, yaml_of
+from replaywright.cli.tasks.taskfile import read_task
 from replaywright.domain.skill_files import edited_skill, imported_skill, skills_in, written, written_file
 from replaywright.domain.skills import Skill, SkillContext, SkillStatus
 from replaywright.domain.tasks import parse_task

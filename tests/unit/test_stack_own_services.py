@@ -18,10 +18,10 @@ from replaywright.stack.own_services import own_services
             },
             {("temporal.corp", 7000), ("fd00::1", 6380), ("ui.corp", 443)},
         ),
-        ({"redis_url": "unix:///run/redis.sock", "ui_port": 9000}, {("localhost", 7233), ("localhost", 9000)}),
+        ({"redis_url": "unix:///run/redis.sock"}, {("localhost", 7233), ("localhost", 8233)}),
         (
-            {"otlp_endpoint": "http://collector:4318", "codec_endpoint": "https://codec.corp"},
-            {("localhost", 7233), ("localhost", 6379), ("localhost", 8233), ("collector", 4318), ("codec.corp", 443)},
+            {"otlp_endpoint": "http://collector:4318"},
+            {("localhost", 7233), ("localhost", 6379), ("localhost", 8233), ("collector", 4318)},
         ),
         ({"redis_url": "redis://127.0.0.1"}, {("localhost", 7233), ("127.0.0.1", 6379), ("localhost", 8233)}),
     ],

@@ -7,8 +7,8 @@ from temporalio.testing import ActivityEnvironment
 
 from activities.sessions import Attachments
 from activities.steering import LendActivities, SteerActivities
-from replaywright.cli.steer import with_changes
-from replaywright.cli.takeover import address_of
+from replaywright.cli.people.changed_step import with_changes
+from replaywright.cli.people.takeover import address_of
 from replaywright.domain.editing import as_written, edited_step
 from replaywright.domain.network_policy import NetworkPolicy
 from replaywright.domain.steering import LendSession, Lent, NoteSteering, Said, TakeBack

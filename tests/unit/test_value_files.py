@@ -105,7 +105,7 @@ def test_keys_that_a_container_runtime_mounts_may_be_readable_by_the_whole_conta
     file = tmp_path / "signing_keys"
     file.write_text(written_key(new_key()), encoding="utf-8")
     file.chmod(0o444)
-    settings = Settings(signing_keys_file=file, redis_url="redis://ledger:6379/0")
+    settings = Settings(signing_keys=file, redis_url="redis://ledger:6379/0")
 
     with pytest.raises(SettingsInvalid, match="chmod 600"):
         signer_of(settings)

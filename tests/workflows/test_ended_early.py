@@ -10,7 +10,7 @@ from temporalio.testing import WorkflowEnvironment
 from temporalio.worker import Replayer
 
 from activities.heartbeats import heartbeats
-from replaywright.cli.follow import Ending, ended
+from replaywright.cli.runs.follow import Ending, ended
 from replaywright.domain.actions import Effect
 from replaywright.domain.commit_lines import CommitLine
 from replaywright.domain.outcomes import Departure, Evidence, Status, StepOutcome

@@ -7,7 +7,7 @@ import pytest
 from temporalio.client import Client, WorkflowFailureError
 from temporalio.testing import WorkflowEnvironment
 
-from replaywright.cli.offline import replay
+from replaywright.cli.evidence.offline import replay
 from replaywright.domain.histories import calls_of, end_of
 from replaywright.domain.outcomes import Status, StepOutcome
 from replaywright.domain.runs import ActionRequest

@@ -5,8 +5,8 @@ from temporalio.client import Client, WorkflowHandle
 from temporalio.exceptions import ApplicationError
 from temporalio.testing import WorkflowEnvironment
 
-from replaywright.cli.follow import follow
-from replaywright.cli.silence import NO_WORKER, Silence
+from replaywright.cli.runs.follow import follow
+from replaywright.cli.runs.silence import NO_WORKER, Silence
 from replaywright.domain import fingerprints
 from replaywright.domain.outcomes import StepOutcome
 from replaywright.domain.runs import ActionRequest, Progress, RunResult

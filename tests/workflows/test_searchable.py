@@ -8,10 +8,11 @@ import pytest
 from temporalio.client import Client, WorkflowFailureError, WorkflowHandle
 from temporalio.testing import WorkflowEnvironment
 
-from replaywright.cli.connect import Place
-from replaywright.cli.searchable import Filter, Wanted
-from replaywright.cli.starting import OnFailure, Order
-from replaywright.cli.starting import start as start_order
+from replaywright.cli.runs.options import OnFailure
+from replaywright.cli.runs.searchable import Filter, Wanted
+from replaywright.cli.runs.starting import Order
+from replaywright.cli.runs.starting import start as start_order
+from replaywright.cli.servers.connect import Place
 from replaywright.domain.outcomes import Lookup, StepOutcome
 from replaywright.domain.recall import Recalled
 from replaywright.domain.runs import ActionRequest, PersonVerdict, Proposal, RunInput, RunResult, Usage

@@ -107,7 +107,7 @@ async def test_task_and_values_are_enough_and_defaults_are_filled_in(ours: Clien
 async def test_a_wrong_start_fails_at_once_says_why_and_its_history_replays(ours: Client, foreign: Client) -> None:
     script = Script()
     wrong: dict[str, Sequence[object]] = {
-        "BrowserTask: task.stepz: unknown field; see `replaywright schema`": ({"task": {**TASK, "stepz": []}},),
+        "BrowserTask: task.stepz: unknown field; see `replaywright admin schema`": ({"task": {**TASK, "stepz": []}},),
         "parameter 'name' of task 'greet' has no value; pass values.name=…, for example 'Ada'": ({"task": TASK},),
         "values.nam: task 'greet' has no such parameter; it has: greeting, name": (
             {"task": TASK, "values": {"name": "Ada", "nam": "Ada"}},

@@ -89,7 +89,7 @@ async def test_while_a_run_waits_the_plan_says_at_which_step_and_the_ui_how_to_a
     assert [step.state for step in plan.steps] == ["done", "waiting", "planned"]
     assert plan.steps[2].fingerprint == ""
     assert "### Waiting for a person · step 2 of 3" in shown
-    assert f"`replaywright resolve {handle.id} --step 2 --retry | --done | --skip | --abandon`" in shown
+    assert f"`replaywright answer {handle.id} retry|done|skip|abandon`" in shown
     assert "### Done · 3 steps" in after
     assert "Answer:" not in after
 

@@ -1,0 +1,1 @@
+"""What operators need rarely: `replaywright admin`."""

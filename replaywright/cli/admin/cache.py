@@ -1,0 +1,266 @@
+"""`replaywright admin cache`: what is remembered of how steps are done."""
+
+import asyncio
+import getpass
+import secrets
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from datetime import datetime
+from typing import Annotated
+
+import typer
+
+from cache.alerts import counted
+from cache.connection import open_redis
+from cache.steps import RedisStepStore
+from replaywright.cli import output
+from replaywright.cli.app import admin
+from replaywright.cli.options import Json, Why, Yes
+from replaywright.cli.servers.store import opened_store, some_redis
+from replaywright.domain.cache_statistics import counts_of, is_held
+from replaywright.domain.entries import ActionCacheEntry, EntryInfo, EntryStatus
+from replaywright.domain.outcomes import Status, StepOutcome
+from replaywright.errors import InputInvalid
+from replaywright.ports import Recording
+from replaywright.settings import Settings, load_settings
+from replaywright.stack.keyring import signer_of
+
+_KEY_SHOWN = 12
+"""Characters of a content key that are shown: enough to be unique, and any command takes a beginning."""
+
+cache_app = admin.group(
+    "cache",
+    "Look at what is remembered of how steps are done, promote a healed version, or forget an entry.",
+    "replaywright admin cache list",
+)
+
+Key = Annotated[str, typer.Argument(metavar="KEY", help="Key of the entry, or its beginning.")]
+
+
+@cache_app.command("list")
+def list_entries(
+    held: Annotated[bool, typer.Option("--held", help="Only entries with a heal that waits for a person.")] = False,
+    json: Json = False,
+) -> None:
+    """List the entries with their statistics.
+
+    Example: `replaywright admin cache list`
+    """
+    entries = asyncio.run(_entries(only_held=held))
+    if json:
+        output.print_json({"entries": [info.model_dump(mode="json", by_alias=True) for info in entries]})
+        return
+    if not entries:
+        output.print_line("no entry waits for a person" if held else "the cache is empty: a run with a model fills it")
+        return
+    numbers = ("version", "hits", "heals", "misses")
+    rows = output.table("key", "site", "what", "status", *numbers, "last success", right=numbers)
+    for info in sorted(entries, key=lambda info: (info.entry.site, info.entry.step_index)):
+        entry = info.entry
+        what = f"{entry.action_type.value} {entry.instruction}".strip()
+        rows.add_row(
+            *output.cells(
+                info.content_key[:_KEY_SHOWN],
+                entry.site,
+                what,
+                _status(entry),
+                entry.version,
+                *(entry.hits, entry.heals, entry.misses),
+                _time(entry.last_success),
+            )
+        )
+    output.print_table(rows)
+
+
+@cache_app.command("stats")
+def show_stats(json: Json = False) -> None:
+    """Show how much is remembered, how it is used, and what was refused because of its signature.
+
+    Example: `replaywright admin cache stats`
+    """
+    settings = load_settings()
+    entries, refused = asyncio.run(_stats(settings))
+    last = refused.pop("last", "")
+    keys = signer_of(settings).key_ids
+    total = counts_of(entries)
+    told: dict[str, object] = {
+        name: getattr(total, name) for name in ("entries", "versions", "hits", "heals", "misses")
+    }
+    if json:
+        numbers = {kind: int(number) for kind, number in refused.items()}
+        output.print_json({**told, "signed": bool(keys), "keys": list(keys), "refused": numbers, "lastRefused": last})
+        return
+    for name, value in told.items():
+        output.print_line_as_is(f"{name:<10}{value}")
+    output.print_line(f"signed    with {keys[0]}" if keys else "UNSIGNED  whatever is found is used", style="bold")
+    if refused:
+        parts = ", ".join(f"{number} {kind}" for kind, number in sorted(refused.items()))
+        output.print_line(f"refused   {parts}; the last: {last}", style="red")
+
+
+@cache_app.command("show")
+def show_entry(key: Key, json: Json = False) -> None:
+    """Show all versions of an entry: how the element is described, and how the versions differ.
+
+    Example: `replaywright admin cache show 3f2a90`
+    """
+    versions = asyncio.run(_versions(key))
+    if json:
+        output.print_json({"versions": [version.model_dump(mode="json", by_alias=True) for version in versions]})
+        return
+    output.print_line(f"{versions[-1].content_key}", style="bold")
+    previous: dict[str, object] = {}
+    for version in versions:
+        output.print_line(
+            f"version {version.version}: {_status(version)}, by {version.origin or 'unknown'} in run {version.run_id}; "
+            f"{version.hits} hits, {version.heals} heals, {version.misses} misses, "
+            f"last success {_time(version.last_success) or 'never'}"
+        )
+        shown = _described(version)
+        for name, value in shown.items():
+            if previous.get(name) != value:
+                output.print_line_as_is(f"    {name}: {output.plain(str(value))}")
+        previous = shown
+
+
+@cache_app.command("promote")
+def promote_entry(key: Key) -> None:
+    """Make the newest candidate of an entry the version that is used: a heal that was held back, or one of a run that
+    failed later.
+
+    Look at it first: `replaywright admin cache show KEY`.
+
+    Example: `replaywright admin cache promote 3f2a90`
+    """
+    version = asyncio.run(_promote(key))
+    output.print_line(f"{version.content_key[:_KEY_SHOWN]}: version {version.version} promoted", style="green")
+
+
+@cache_app.command("invalidate")
+def invalidate_entries(
+    key: Key,
+    why: Why,
+    yes: Yes = False,
+) -> None:
+    """Forget every entry whose key begins with KEY: the next run learns these steps again.
+
+    Example: `replaywright admin cache invalidate 3f2a90 --why "the button moved to another page"`
+    """
+    found = [info for info in asyncio.run(_entries(only_held=False)) if key and info.content_key.startswith(key)]
+    if not found:
+        raise InputInvalid(f"no entry begins with {key!r}; `replaywright admin cache list` lists them")
+    for info in found[:10]:
+        output.print_line(f"{info.content_key[:_KEY_SHOWN]}  {info.entry.site}  {info.entry.instruction}")
+    if len(found) > 10:
+        output.print_line(f"… and {len(found) - 10} more")
+    if not yes and not typer.confirm(f"Forget {output.count(len(found), 'entry', 'entries')}?"):
+        output.print_line("nothing was changed")
+        return
+    count = asyncio.run(_invalidate(key, why))
+    output.print_line(f"{output.count(count, 'entry', 'entries')} forgotten", style="green")
+
+
+@asynccontextmanager
+async def _store(settings: Settings) -> AsyncIterator[RedisStepStore]:
+    """The store of the configured Redis, of the running stack, or of one that is started for this look."""
+    async with some_redis(settings) as redis_url, opened_store(redis_url, settings) as store:
+        yield store
+
+
+async def _stats(settings: Settings) -> tuple[list[EntryInfo], dict[str, str]]:
+    async with some_redis(settings) as redis_url:
+        async with opened_store(redis_url, settings) as store:
+            entries = await store.entries(tenant=settings.tenant)
+        client = open_redis(redis_url, client_name="replaywright-cli")
+        try:
+            return entries, await counted(client, settings.tenant)
+        finally:
+            await client.aclose()
+
+
+async def _entries(*, only_held: bool) -> list[EntryInfo]:
+    settings = load_settings()
+    async with _store(settings) as store:
+        entries = await store.entries(tenant=settings.tenant)
+        if not only_held:
+            return entries
+        return await held_among(store, settings.tenant, entries)
+
+
+async def held_among(store: RedisStepStore, tenant: str, entries: Sequence[EntryInfo]) -> list[EntryInfo]:
+    """Those of the entries with a heal that waits for a person, each with this version."""
+    held = []
+    for info in entries:
+        versions = await store.versions(tenant=tenant, content_key=info.content_key)
+        if versions and is_held(versions[-1]):
+            held.append(info.model_copy(update={"entry": versions[-1]}))
+    return held
+
+
+async def _versions(key: str) -> list[ActionCacheEntry]:
+    settings = load_settings()
+    async with _store(settings) as store:
+        return await _known_versions(store, settings.tenant, key)
+
+
+async def _known_versions(store: RedisStepStore, tenant: str, key: str) -> list[ActionCacheEntry]:
+    versions = await store.versions(tenant=tenant, content_key=key) if key else []
+    if not versions:
+        raise InputInvalid(f"no entry begins with {key!r}; `replaywright admin cache list` lists them")
+    return versions
+
+
+async def _promote(key: str) -> ActionCacheEntry:
+    settings = load_settings()
+    async with _store(settings) as store:
+        versions = await _known_versions(store, settings.tenant, key)
+        newest = versions[-1]
+        if newest.status is not EntryStatus.CANDIDATE:
+            raise InputInvalid(
+                f"{newest.content_key[:_KEY_SHOWN]}: its newest version is {newest.status.value} already"
+            )
+        run_id = newest.run_id
+        if newest.hold:
+            run_id = await _released(store, settings.tenant, newest)
+        await store.promote(tenant=settings.tenant, run_id=run_id, content_keys=[newest.content_key])
+        return (await _known_versions(store, settings.tenant, newest.content_key))[-1]
+
+
+async def _released(store: RedisStepStore, tenant: str, held: ActionCacheEntry) -> str:
+    """Write the held version anew as a candidate of a person's, and return under which run: the trace names who."""
+    run_id = f"promotion-{secrets.token_hex(4)}"
+    await store.record(
+        Recording(
+            run_id=run_id,
+            lineage=f"promotions/{held.content_key}",
+            tenant=tenant,
+            sequence=held.step_index,
+            epoch=0,
+            outcome=StepOutcome(status=Status.REFUSED, reason="promotion", content_key=held.content_key),
+            entry=held.model_copy(update={"hold": False, "run_id": run_id}),
+            title=f"version {held.version} promoted",
+            trace={"kind": "promotion", "who": getpass.getuser(), "version": held.version},
+        )
+    )
+    return run_id
+
+
+async def _invalidate(key: str, reason: str) -> int:
+    settings = load_settings()
+    async with _store(settings) as store:
+        return await store.invalidate(tenant=settings.tenant, content_key=key, reason=reason)
+
+
+def _status(entry: ActionCacheEntry) -> str:
+    return "waits for a person" if is_held(entry) else entry.status.value
+
+
+def _time(unix: float) -> str:
+    return datetime.fromtimestamp(unix).astimezone().strftime("%Y-%m-%d %H:%M") if unix else ""
+
+
+def _described(entry: ActionCacheEntry) -> dict[str, object]:
+    """Fields of a version that say how the step is done."""
+    beside = {"content_key", "version", "status", "hits", "misses", "heals", "last_success", "run_id", "origin"}
+    beside |= {"hold", "signature", "schema_version", "success", "message"}
+    return entry.model_dump(mode="json", exclude=beside, exclude_defaults=True)

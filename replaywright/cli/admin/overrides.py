@@ -1,0 +1,151 @@
+"""`replaywright admin overrides`: rules that clear the way on pages, and that overrule the model's pick."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Annotated
+
+import typer
+
+from cache.connection import open_redis
+from cache.overrides import RedisOverrides
+from replaywright.cli import output
+from replaywright.cli.app import admin
+from replaywright.cli.options import Json, Site
+from replaywright.cli.servers.store import some_redis
+from replaywright.domain.overrides import OverrideRule, is_for
+from replaywright.domain.runs import step_title
+from replaywright.errors import InputInvalid
+from replaywright.overrides import read_rules, rules_in, shipped_rules
+from replaywright.settings import Settings, load_settings
+from replaywright.stack.keyring import signer_of
+
+overrides_app = admin.group(
+    "overrides",
+    "Rules that clear the way on pages (banners, drawers, pop-ups) or prefer one element to the model's pick.",
+    "replaywright admin overrides list",
+)
+
+File = Annotated[str, typer.Argument(metavar="FILE", help="YAML file with `rules`; `-` is standard input.")]
+
+
+@overrides_app.command("list")
+def list_rules(
+    site: Site = "",
+    json: Json = False,
+) -> None:
+    """List the rules of all sources: shipped, in the folder, and this tenant's in Redis. Of two with one name, the
+    later source counts.
+
+    Example: `replaywright admin overrides list --site www.shop.example`
+    """
+    settings = load_settings()
+    sources = {
+        "shipped": shipped_rules(),
+        "folder": rules_in(settings.overrides_folder),
+        "redis": asyncio.run(_stored(settings)),
+    }
+    counts = {rule.name: source for source, rules in sources.items() for rule in rules}
+    shown = [
+        (source, rule) for source, rules in sources.items() for rule in rules if not site or is_for(rule, site.lower())
+    ]
+    if json:
+        listed = [
+            {
+                **rule.model_dump(mode="json", exclude_none=True, exclude_defaults=True),
+                "source": source,
+                "counts": counts[rule.name] == source and rule.at_most > 0,
+            }
+            for source, rule in shown
+        ]
+        output.print_json({"rules": listed})
+        return
+    rows = output.table("name", "source", "site", "tried", "at most", "does", right=["at most"])
+    for source, rule in shown:
+        tried = rule.tried.replace("_", " ") if rule.do else "after the model"
+        replaced = "" if counts[rule.name] == source else f" (replaced: {counts[rule.name]})"
+        cells = (rule.name, f"{source}{replaced}", rule.site or "every", tried, rule.at_most, _does(rule))
+        rows.add_row(*output.cells(*cells))
+    output.print_table(rows)
+
+
+@overrides_app.command("check")
+def check_rules(file: File) -> None:
+    """Check a file of rules, and change nothing.
+
+    Example: `replaywright admin overrides check rules.yaml`
+    """
+    rules = read_rules(file)
+    for rule in rules:
+        output.print_line(f"{rule.name}: {_does(rule)}")
+    output.print_line(f"{output.count(len(rules), 'rule')}, nothing wrong", style="green")
+
+
+@overrides_app.command("add")
+def add_rules(file: File) -> None:
+    """Add the rules of a file to this tenant's, in place of those of the same names. Workers know them within a minute.
+
+    Example: `replaywright admin overrides add rules.yaml`
+    """
+    rules = read_rules(file)
+    asyncio.run(_put(rules))
+    output.print_line(f"{output.count(len(rules), 'rule')} added", style="green")
+
+
+@overrides_app.command("remove")
+def remove_rule(name: Annotated[str, typer.Argument(metavar="NAME", help="Name of the rule.")]) -> None:
+    """Remove one of this tenant's rules. To switch a shipped one off, add a rule of its name with `at_most: 0`.
+
+    Example: `replaywright admin overrides remove close-drawer`
+    """
+    asyncio.run(_remove(name))
+    output.print_line(f"{name} removed", style="green")
+
+
+@asynccontextmanager
+async def _store(settings: Settings) -> AsyncIterator[RedisOverrides]:
+    """The rules in the configured Redis, in that of the running stack, or of one that is started for this look."""
+    async with some_redis(settings) as redis_url, _opened(redis_url, settings) as store:
+        yield store
+
+
+@asynccontextmanager
+async def _opened(redis_url: str, settings: Settings) -> AsyncIterator[RedisOverrides]:
+    signer = signer_of(settings)
+    client = open_redis(redis_url, client_name="replaywright-cli")
+    try:
+        yield RedisOverrides(client, signer=signer)
+    finally:
+        await client.aclose()
+
+
+async def _stored(settings: Settings) -> tuple[OverrideRule, ...]:
+    async with _store(settings) as store:
+        return await store.rules(settings.tenant)
+
+
+async def _put(rules: tuple[OverrideRule, ...]) -> None:
+    settings = load_settings()
+    async with _store(settings) as store:
+        await store.put(settings.tenant, rules)
+
+
+async def _remove(name: str) -> None:
+    settings = load_settings()
+    async with _store(settings) as store:
+        if not await store.remove(settings.tenant, name):
+            own = ", ".join(rule.name for rule in await store.rules(settings.tenant)) or "none"
+            raise InputInvalid(
+                f"{name!r}: this tenant has no such rule; it has: {own} (a shipped rule is switched off by a rule of "
+                "its name with at_most: 0)"
+            )
+
+
+def _does(rule: OverrideRule) -> str:
+    if not rule.at_most:
+        return "nothing: switched off"
+    if rule.prefer is not None:
+        by = f" by {rule.prefer.by!r}" if rule.prefer.by else ""
+        among = ", ".join(f"{key} {value!r}" for key, value in rule.prefer.among.model_dump(exclude_none=True).items())
+        return f"prefers the {rule.prefer.order}{by} of {among}"
+    return "; ".join(step_title(step) for step in rule.do)

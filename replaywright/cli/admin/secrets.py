@@ -1,0 +1,144 @@
+"""`replaywright admin secrets`: list and check the secrets that are configured here, and bind them to hosts."""
+
+import os
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from replaywright.cli import output
+from replaywright.cli.app import admin
+from replaywright.cli.command import Exit
+from replaywright.cli.options import Json
+from replaywright.errors import InputInvalid, SecretMissing
+from replaywright.grants import change_grants, grants_file, read_grants
+from replaywright.settings import load_settings
+from replaywright.vault.environment import EnvironmentSecrets
+
+secrets_app = admin.group(
+    "secrets",
+    "List secrets, and bind them to the hosts whose pages may get them. No command shows a value.",
+    "replaywright admin secrets check",
+)
+
+_FAULTS = "fault"
+
+
+@secrets_app.command("list")
+def list_secrets(
+    json: Json = False,
+) -> None:
+    """List the secrets: name, source, and the domains that they are bound to. Nothing is read or run.
+
+    A worker sees those of its own environment, which may be others.
+
+    Example: `replaywright admin secrets list`
+    """
+    home = load_settings().home
+    secrets = EnvironmentSecrets(os.environ, home)
+    names = sorted({*secrets.names, *read_grants(home).secrets})
+    _show([_told(secrets, name) for name in names], as_json=json)
+
+
+@secrets_app.command("check")
+def check_secrets(
+    names: Annotated[list[str] | None, typer.Argument(metavar="[NAME]...", help="Only these; else all.")] = None,
+    json: Json = False,
+) -> None:
+    """Read every secret from its source, and say whether it has a value, or why not. Commands are run.
+
+    Exit status 2 when one has none, or is bound to something that is no domain.
+
+    Example: `replaywright admin secrets check PASSWORD`
+    """
+    secrets = EnvironmentSecrets(os.environ, load_settings().home)
+    if not names and not secrets.names:
+        raise InputInvalid("no secret is configured here: set REPLAYWRIGHT_SECRET_NAME, or the same with _FILE")
+    told = [_checked(secrets, name) for name in names or secrets.names]
+    _show(told, as_json=json, checked=True)
+    raise typer.Exit(Exit.BAD_INPUT if any(one[_FAULTS] for one in told) else Exit.DONE)
+
+
+@secrets_app.command("bind")
+def bind_secret(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="The secret, as tasks name it.")],
+    hosts: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="HOST...", help="`shop.example`, `*.shop.example`, with `:port`; `http://host` also without TLS."
+        ),
+    ],
+    json: Json = False,
+) -> None:
+    """Let pages of these hosts get the secret, beside those that it is bound to already.
+
+    Workers of this home see it at once. A secret that is bound to no host is not entered anywhere.
+
+    Example: `replaywright admin secrets bind PASSWORD shop.example`
+    """
+    home = load_settings().home
+    bound = change_grants(home, lambda grants: grants.bound(name, tuple(hosts))).secrets
+    _tell_binding(name, bound.get(name, ()), grants_file(home), as_json=json)
+
+
+@secrets_app.command("unbind")
+def unbind_secret(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="The secret, as tasks name it.")],
+    hosts: Annotated[list[str] | None, typer.Argument(metavar="[HOST]...", help="Only from these; else all.")] = None,
+    json: Json = False,
+) -> None:
+    """Take bindings of a secret back. What its variable `..._DOMAINS` says is not changed.
+
+    Example: `replaywright admin secrets unbind PASSWORD shop.example`
+    """
+    home = load_settings().home
+    bound = change_grants(home, lambda grants: grants.unbound(name, tuple(hosts or ()))).secrets
+    _tell_binding(name, bound.get(name, ()), grants_file(home), as_json=json)
+
+
+def _tell_binding(name: str, hosts: tuple[str, ...], file: Path, *, as_json: bool) -> None:
+    if as_json:
+        output.print_json({"name": name, "hosts": list(hosts), "file": str(file)})
+        return
+    output.print_line(f"{name}: {', '.join(hosts) or 'bound to no host'} ({file})")
+
+
+def _told(secrets: EnvironmentSecrets, name: str) -> dict[str, Any]:
+    """Describe a secret without reading it."""
+    told: dict[str, Any] = {"name": name, "source": "", "from": "", "domains": [], _FAULTS: ""}
+    faults = []
+    try:
+        source = secrets.source(name)
+        told |= {"source": source.kind, "from": source.shown}
+    except SecretMissing as exc:
+        faults.append(str(exc))
+    try:
+        sites = secrets.domains(name)
+        told["domains"] = [str(site) for site in sites]
+        if not sites:
+            faults.append(f"bound to no host: `replaywright admin secrets bind {name} HOST`")
+    except SecretMissing as exc:
+        faults.append(str(exc))
+    return told | {_FAULTS: "; ".join(faults)}
+
+
+def _checked(secrets: EnvironmentSecrets, name: str) -> dict[str, Any]:
+    told = _told(secrets, name)
+    if not told[_FAULTS]:
+        try:
+            secrets.resolve(name)
+        except SecretMissing as exc:
+            told[_FAULTS] = str(exc)
+    return told
+
+
+def _show(told: list[dict[str, Any]], *, as_json: bool, checked: bool = False) -> None:
+    if as_json:
+        output.print_json({"secrets": told})
+        return
+    rows = output.table("name", "source", "from", "may be entered at", "answer")
+    for one in told:
+        domains = ", ".join(one["domains"]) or "nowhere"
+        answer = one[_FAULTS] or ("ok" if checked else "")
+        rows.add_row(*output.cells(one["name"], one["source"], one["from"], domains, answer))
+    output.print_table(rows)

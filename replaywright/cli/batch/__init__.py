@@ -1,0 +1,1 @@
+"""Batches: a task over the rows of a file."""

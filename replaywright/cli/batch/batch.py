@@ -1,0 +1,620 @@
+"""`replaywright batch`: one task over the rows of a file, each row once."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+
+from replaywright.cli import output
+from replaywright.cli.app import app
+from replaywright.cli.batch.batch_follow import counts_said, end_said, followed, progress_of
+from replaywright.cli.batch.batch_place import (
+    BatchStore,
+    batch_handle,
+    batch_store,
+    batches,
+    find_batch,
+    input_of,
+    is_under_way,
+    rows_digest,
+    start_batch,
+)
+from replaywright.cli.batch.batch_retry import Chosen, Picked, chosen
+from replaywright.cli.check.check import require_writable
+from replaywright.cli.check.check_input import is_file
+from replaywright.cli.command import Exit
+from replaywright.cli.completion import tasks, tasks_or_skills
+from replaywright.cli.evidence.trace import write_whole
+from replaywright.cli.groups import DefaultCommand
+from replaywright.cli.options import Json, Limit, NewId, ValueOptions, Why
+from replaywright.cli.people.updates import who_asks
+from replaywright.cli.runs.finding import memo_of
+from replaywright.cli.runs.options import RunOptions
+from replaywright.cli.runs.run import checked_id
+from replaywright.cli.runs.starting import Order, Prepared, prepared, refuse_what_is_blocked
+from replaywright.cli.servers.connect import Place, place, redis_url_of, require_somewhere, working_place
+from replaywright.cli.skills.skill_run import runnable
+from replaywright.cli.skills.skill_store import knowledge_base_at
+from replaywright.cli.tasks import taskfile
+from replaywright.domain.batches import (
+    DEFAULT_PARALLEL,
+    MOST_PARALLEL,
+    BatchInput,
+    BatchProgress,
+    BatchState,
+    Row,
+    StopBatch,
+)
+from replaywright.domain.elsewhere import ROWS_LIMIT
+from replaywright.domain.row_files import as_csv, as_json_line, read_rows, repeated, result_of
+from replaywright.domain.runs import Heal, Mode
+from replaywright.domain.skills import SkillRef, SkillStatus
+from replaywright.domain.tasks import Task
+from replaywright.errors import InputInvalid
+from replaywright.settings import Settings, load_settings
+from replaywright.yaml_files import read_bytes
+
+_REPEATED_SHOWN = 3
+
+
+batch_app = app.group(
+    "batch",
+    "Run a skill or task once for each row of a file: begin, go on, try failed rows again, results.",
+    "replaywright batch send-mail --csv rows.csv --out results.csv",
+    cls=DefaultCommand,
+)
+
+BatchId = Annotated[
+    str,
+    typer.Argument(metavar="BATCH", help="Id of the batch, an end or beginning of it that is unique, or `latest`."),
+]
+
+
+@dataclass(frozen=True)
+class PaceOptions:
+    """Options that say how many rows are under way, and when no further one is begun."""
+
+    parallel: Annotated[
+        int | None,
+        typer.Option(
+            "--parallel",
+            metavar="N",
+            min=1,
+            max=MOST_PARALLEL,
+            help=f"Rows under way at the same time. (default: {DEFAULT_PARALLEL}, of a batch that goes on as before)",
+        ),
+    ] = None
+    max_failures: Annotated[
+        int | None,
+        typer.Option(
+            "--max-failures", metavar="N", min=1, help="Begin no further row after so many that came to nothing."
+        ),
+    ] = None
+
+
+@dataclass(frozen=True)
+class ResultOptions:
+    """Options that say where the results go."""
+
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", metavar="FILE", help="Write the results there: CSV, or JSON lines for `.jsonl`."),
+    ] = None
+    jsonl: Annotated[bool, typer.Option("--jsonl", help="Results as JSON lines, whatever the file is called.")] = False
+
+
+@dataclass(frozen=True)
+class WatchOptions:
+    """Options that say how long a command stays with the batch."""
+
+    detach: Annotated[bool, typer.Option("--detach", help="Begin, and return at once.")] = False
+    wait: Annotated[bool, typer.Option("--wait", help="Wait on when only rows are left that wait for a person.")] = (
+        False
+    )
+    json: Json = False
+
+
+@dataclass(frozen=True)
+class _Asked:
+    """Wishes of the caller for a batch that is begun or gone on with."""
+
+    settings: Settings
+    results: ResultOptions
+    watching: WatchOptions
+
+    @property
+    def console(self) -> Console:
+        """Choose the stream for progress."""
+        return output.for_people(json=self.watching.json)
+
+    def tell(self, text: str) -> None:
+        """Say what takes long."""
+        output.print_line(text, style="dim", console=self.console)
+
+
+def _asked(results: ResultOptions, watching: WatchOptions) -> _Asked:
+    """Check what can be checked before anything is begun."""
+    require_writable("--out", results.out, is_folder=False)
+    settings = load_settings()
+    if watching.detach:
+        require_somewhere(settings)
+        if results.out is not None:
+            raise InputInvalid("--detach and --out: the results come later; `replaywright batch results` writes them")
+    return _Asked(settings, results, watching)
+
+
+Begin = Callable[[Place, BatchStore], Awaitable[str]]
+"""Begins a batch, or finds one, and returns its id."""
+
+
+@batch_app.command("start")
+def start(
+    *,
+    what: Annotated[
+        str,
+        typer.Argument(metavar="SKILL|FILE", help="Name of a skill, or a task file.", autocompletion=tasks_or_skills),
+    ],
+    csv: Annotated[
+        str, typer.Option("--csv", metavar="FILE", help="The rows: a header with parameters' names; `-`: from stdin.")
+    ],
+    pace: PaceOptions,
+    results: ResultOptions,
+    given: ValueOptions,
+    manner: RunOptions,
+    batch_id: NewId = None,
+    watching: WatchOptions,
+) -> None:
+    """Begin a batch, and show it to its end; `replaywright batch SKILL` is short for it. Each row is done once.
+
+    The file is checked as a whole first. Ctrl-C leaves the batch to itself. A row that fails does not end it; each row
+    is a run of its own, which `replaywright show` and `report` show.
+
+    Exit status: 0 every row done, 1 one was not, 2 bad input, 4 what is left waits for a person, 130 left with Ctrl-C.
+
+    Example: `replaywright batch start send-mail --csv rows.csv --parallel 8 --max-failures 20 --out results.csv`
+    """
+    asked = _asked(results, watching)
+    data = read_bytes(csv, f"--csv {csv!r}", ROWS_LIMIT)
+    common = taskfile.read_parameters(given.param or [], given.params)
+    wanted_id = checked_id(batch_id)
+    from_file = taskfile.read_task(what) if is_file(what) else None
+    source = "standard input" if csv == "-" else csv
+    if from_file is not None:
+        read_rows(data, source, from_file, common)  # what is wrong with them is told before a stack is started
+
+    async def begin(here: Place, store: BatchStore) -> str:
+        task, skill = (from_file, None) if from_file is not None else await _skill(here, what, asked)
+        rows = read_rows(data, source, task, common)
+        order = _order(task, skill, rows[0].values, manner)
+        told = await prepared(here, order)
+        sited = _with_sites(task, rows, here.settings)
+        _tell_repeated(rows, asked)
+        if here.how != "configured":
+            taskfile.require_secrets(task, rows[0].values, here.settings.home)
+        batch = wanted_id or _new_id(task, rows[0])
+        whole = await _whole(store, told, order, sited, source, pace=pace)
+        await start_batch(here, batch, whole, again=False)
+        return batch
+
+    raise typer.Exit(asyncio.run(_carry_out(asked, begin)))
+
+
+async def _whole(
+    store: BatchStore, told: Prepared, order: Order, rows: list[Row], source: str, *, pace: PaceOptions
+) -> BatchInput:
+    """The batch over all rows of the file, which are kept in the store."""
+    return BatchInput(
+        run=told.input.model_copy(update={"values": {}}),
+        index=await store.put(rows),
+        total=len(rows),
+        parallel=pace.parallel or DEFAULT_PARALLEL,
+        max_failures=pace.max_failures or 0,
+        first_alone=order.mode is Mode.AUTO,
+        source=source,
+        summary=told.summary,
+        details=told.details,
+        memo=told.memo,
+        attributes={pair.key.name: pair.value for pair in told.attributes.search_attributes},
+    )
+
+
+def _order(task: Task, skill: SkillRef | None, values: dict[str, str], manner: RunOptions) -> Order:
+    return Order(
+        task,
+        values,
+        "",
+        manner.mode or (Mode.AUTO if skill is None else Mode.REPLAY),
+        manner.heal or Heal.AUTO,
+        on_failure=manner.on_failure,
+        skill=skill,
+        pictures=manner.pictures,
+    )
+
+
+@batch_app.command("resume")
+def resume(*, batch: BatchId, pace: PaceOptions, results: ResultOptions, watching: WatchOptions) -> None:
+    """Go on with a batch: watch one that is under way, or begin the rows that one has left that was stopped.
+
+    Rows that have ended stay as they are, however they ended; `replaywright batch retry` is for those that failed.
+
+    Exit status: as for `batch start`.
+
+    Example: `replaywright batch resume latest`
+    """
+    asked = _asked(results, watching)
+
+    async def begin(here: Place, store: BatchStore) -> str:
+        found = await find_batch(here, batch)
+        if is_under_way(found):
+            if pace.parallel or pace.max_failures:
+                raise InputInvalid(
+                    f"{found.id} is under way: --parallel and --max-failures are for one that was stopped; "
+                    f"`replaywright batch cancel {found.id}` stops it"
+                )
+            return found.id
+        before = await input_of(here, found)
+        index = await store.index(before.of_file)
+        given = before.model_copy(
+            update={
+                "index": before.of_file,
+                "whole": "",
+                "total": index.rows,
+                "parallel": pace.parallel or before.parallel,
+                "max_failures": pace.max_failures or 0,
+                "state": BatchState(),
+            }
+        )
+        await start_batch(here, found.id, given, again=True)
+        return found.id
+
+    raise typer.Exit(asyncio.run(_carry_out(asked, begin)))
+
+
+@batch_app.command("retry")
+def retry(
+    *,
+    batch: BatchId,
+    row: Annotated[
+        list[int] | None,
+        typer.Option("--row", metavar="N", min=1, help="Only this row, also when it is in doubt; repeatable."),
+    ] = None,
+    task: Annotated[
+        str | None,
+        typer.Option("--task", metavar="FILE", help="The mended task; else that of the batch.", autocompletion=tasks),
+    ] = None,
+    manner: RunOptions,
+    pace: PaceOptions,
+    results: ResultOptions,
+    watching: WatchOptions,
+) -> None:
+    """Try the rows again that came to nothing: each goes on where it stopped, and what it has done is not done again.
+
+    Each gets a run with a new id that resumes the one before. Rows that were done stay done. A row of which nobody
+    knows whether a step with consequences took effect is left out, unless it is named with --row: then its run finds
+    out first, and asks a person where it cannot.
+
+    Exit status: as for `batch start`.
+
+    Example: `replaywright batch retry latest --mode auto`
+    """
+    asked = _asked(results, watching)
+    mended = None if task is None else taskfile.read_task(task)
+    wish = Chosen(frozenset(row or []), mended, manner, who_asks())
+
+    async def begin(here: Place, store: BatchStore) -> str:
+        found = await find_batch(here, batch)
+        if is_under_way(found):
+            raise InputInvalid(
+                f"{found.id} is under way: wait for its end (`replaywright batch resume {found.id}`), or stop it with "
+                f"`replaywright batch cancel {found.id}`"
+            )
+        before = await input_of(here, found)
+        picked = await chosen(here, store, found.id, before, wish, tell=asked.tell)
+        _tell_picked(picked, asked)
+        if not picked.rows:
+            raise InputInvalid(f"{found.id}: there is no row to try again; `replaywright batch show {found.id}`")
+        given = before.model_copy(
+            update={
+                "run": before.run.model_copy(update=_changes(mended, manner)),
+                "index": await store.put(picked.rows),
+                "whole": before.of_file,
+                "total": len(picked.rows),
+                "parallel": pace.parallel or before.parallel,
+                "max_failures": pace.max_failures or 0,
+                "first_alone": False,
+                "state": BatchState(),
+            }
+        )
+        await start_batch(here, found.id, given, again=True)
+        return found.id
+
+    raise typer.Exit(asyncio.run(_carry_out(asked, begin)))
+
+
+def _changes(mended: Task | None, manner: RunOptions) -> dict[str, Any]:
+    """Collect what is different for rows that are tried again; none is a run of the skill any more."""
+    wanted = {
+        "task": mended,
+        "mode": manner.mode,
+        "heal": manner.heal,
+        "on_failure": None if manner.on_failure is None else manner.on_failure.value,
+        "pictures": manner.pictures,
+    }
+    return {"skill": None, "relearns": False} | {name: value for name, value in wanted.items() if value is not None}
+
+
+@batch_app.command("cancel")
+def cancel(
+    *,
+    batch: BatchId,
+    abort: Annotated[
+        bool, typer.Option("--abort", help="Cancel the rows under way, too; else these end by themselves.")
+    ] = False,
+    why: Why = "",
+) -> None:
+    """Stop a batch: no further row is begun, and those under way end by themselves, or with --abort are cancelled.
+
+    What was done on the site stays done. `replaywright batch resume` goes on with the rest, `retry` with what was
+    cancelled.
+
+    Example: `replaywright batch cancel latest`
+    """
+    asyncio.run(_cancel(batch, StopBatch(abort=abort, who=who_asks(), why=why)))
+
+
+@batch_app.command("results")
+def results(*, batch: BatchId, results: ResultOptions) -> None:
+    """Write what became of each row, in the order of the file; without --out to standard output.
+
+    Works at any time: a row that was not begun or has not ended has the status `open`.
+
+    Example: `replaywright batch results latest --out results.csv`
+    """
+    require_writable("--out", results.out, is_folder=False)
+    asyncio.run(_results(batch, results))
+
+
+@batch_app.command("show")
+def show(*, batch: BatchId, json: Json = False) -> None:
+    """Show how a batch stands: how many rows ended how, what waits, and what came to nothing.
+
+    Example: `replaywright batch show latest`
+    """
+    asyncio.run(_show(batch, json=json))
+
+
+@batch_app.command("list")
+def list_batches(*, limit: Limit = 20, json: Json = False) -> None:
+    """List batches, the newest first.
+
+    Example: `replaywright batch list`
+    """
+    asyncio.run(_list(limit, json=json))
+
+
+# ---------------------------------------------------------------------------------------------- beginning
+
+
+async def _carry_out(asked: _Asked, begin: Begin) -> Exit:
+    async with working_place(asked.settings, tell=asked.tell) as here, batch_store(here) as store:
+        batch = await begin(here, store)
+        console = asked.console
+        output.print_line(f"batch {batch}", style="bold", console=console)
+        if url := here.run_url(batch):
+            output.print_line(f"  {url}", style="dim", console=console)
+        if asked.watching.detach:
+            if asked.watching.json:
+                output.print_json({"batch": batch, "url": here.run_url(batch), "status": "started"})
+            return Exit.DONE
+        progress = await followed(here, batch_handle(here, batch), console, wait=asked.watching.wait)
+        if progress is None:
+            _say_it_goes_on(here, batch, console)
+            if asked.watching.json:
+                output.print_json({"batch": batch, "url": here.run_url(batch), "status": "running"})
+            return Exit.INTERRUPTED
+        status = exit_status(progress)
+        _report(here, batch, progress, console)
+        if asked.results.out is not None:
+            await _write_results(here, store, batch, asked.results)
+            output.print_line(f"results: {asked.results.out}", console=console)
+        else:
+            output.print_line(f"results: `replaywright batch results {batch} --out results.csv`", console=console)
+        if asked.watching.json:
+            output.print_json(_as_json(here, batch, progress) | {"exitStatus": int(status)})
+        return status
+
+
+def exit_status(progress: BatchProgress) -> Exit:
+    """The exit status for how a batch ended, or for how it stands."""
+    if progress.status == "running" and progress.waiting:
+        return Exit.WAITING
+    if progress.done == progress.total:
+        return Exit.DONE
+    unmet = progress.total - progress.done
+    return Exit.BLOCKED if progress.ended.get("blocked", 0) == unmet else Exit.FAILED
+
+
+def _report(here: Place, batch: str, progress: BatchProgress, console: Console) -> None:
+    is_done = progress.done == progress.total
+    style = "green" if is_done else "yellow"
+    output.print_line(f"{progress.status}: {counts_said(progress)}", style=style, console=console)
+    if progress.stopped:
+        output.print_line(f"  no further row was begun: {progress.why}", style="yellow", console=console)
+    for begun in progress.waiting:
+        output.print_line(
+            f"  row {begun.number} waits for a person: `replaywright show {begun.run_id}`", console=console
+        )
+    left = progress.total - progress.over - progress.under_way
+    if left > 0:
+        said = output.count(left, "row was", "rows were")
+        output.print_line(f"  {said} not begun: `replaywright batch resume {batch}` goes on", console=console)
+    if progress.over > progress.done:
+        said = output.count(progress.over - progress.done, "row")
+        output.print_line(f"  {said} came to nothing: `replaywright batch retry {batch}` tries again", console=console)
+    if here.how == "started" and progress.under_way:
+        output.print_line("  start `replaywright up` first: the stack of this command ends now", console=console)
+
+
+def _say_it_goes_on(here: Place, batch: str, console: Console) -> None:
+    if here.how == "started":
+        text = (
+            "the stack of this command ends with it, and the batch goes on with the next `replaywright up`; "
+            f"`replaywright batch show {batch}` shows it"
+        )
+    else:
+        text = (
+            f"the batch goes on: `replaywright batch show {batch}` shows it, `replaywright batch resume {batch}` "
+            f"follows it, `replaywright batch cancel {batch}` stops it"
+        )
+    output.print_line(text, style="yellow", console=console)
+
+
+async def _skill(here: Place, name: str, asked: _Asked) -> tuple[Task, SkillRef]:
+    async with knowledge_base_at(redis_url_of(here.settings), here.settings) as base:
+        skill = await runnable(base, name, None)
+    if skill.status is SkillStatus.SUSPECT:
+        asked.tell(f"version {skill.version} of {name} is suspect, a run failed: `replaywright skills show {name}`")
+    return skill.task, SkillRef(name=skill.name, version=skill.version)
+
+
+def _with_sites(task: Task, rows: list[Row], settings: Settings) -> list[Row]:
+    """The rows with the hosts that they begin on, each of which the policy of this process must allow.
+
+    Raises:
+        PolicyBlocked: it does not; the worker decides again, by its own.
+    """
+    seen: set[str] = set()
+    sited = []
+    for row in rows:
+        site = taskfile.site_of(task, row.values)
+        if site not in seen:
+            refuse_what_is_blocked(settings, task, row.values)
+            seen.add(site)
+        sited.append(row.model_copy(update={"site": site}))
+    return sited
+
+
+def _tell_repeated(rows: list[Row], asked: _Asked) -> None:
+    twice = repeated(rows)
+    for row, earlier in twice[:_REPEATED_SHOWN]:
+        asked.tell(f"line {row.line} says the same as line {earlier.line}: both are done, as two rows")
+    if len(twice) > _REPEATED_SHOWN:
+        asked.tell(f"and {output.count(len(twice) - _REPEATED_SHOWN, 'more such row')}")
+
+
+def _tell_picked(picked: Picked, asked: _Asked) -> None:
+    for number, why in picked.left_out:
+        output.print_line(f"row {number} is not tried again: {why}", style="yellow", console=asked.console)
+    asked.tell(f"{output.count(len(picked.rows), 'row')} to be tried again")
+
+
+def _new_id(task: Task, row: Row) -> str:
+    name, _, stamp = taskfile.new_run_id(task, row.values).split("/")
+    return f"{name}/batch/{stamp}"
+
+
+# ---------------------------------------------------------------------------------------------- looking
+
+
+async def _cancel(batch: str, said: StopBatch) -> None:
+    settings = load_settings()
+    require_somewhere(settings)
+    async with place(settings, tell=output.say_on_standard_error) as here:
+        found = await find_batch(here, batch)
+        if not is_under_way(found):
+            output.print_line(f"{found.id}: nothing to stop: it has ended")
+            return
+        progress: BatchProgress = await batch_handle(here, found.id).execute_update(
+            "stop", said, result_type=BatchProgress
+        )
+    rows = output.count(progress.under_way, "row")
+    how = "cancelled" if said.abort else "left to end by themselves"
+    output.print_line(f"{found.id}: no further row is begun; {rows} under way: {how}", style="yellow")
+
+
+async def _results(batch: str, results: ResultOptions) -> None:
+    settings = load_settings()
+    async with place(settings, tell=output.say_on_standard_error) as here, batch_store(here) as store:
+        found = await find_batch(here, batch)
+        await _write_results(here, store, found.id, results)
+    if results.out is not None:
+        output.print_line(f"results: {results.out}")
+
+
+async def _write_results(here: Place, store: BatchStore, batch: str, results: ResultOptions) -> None:
+    digest = await rows_digest(await find_batch(here, batch))
+    found = [result_of(row, end) async for row, end in store.rows(batch, digest)]
+    if results.jsonl or (results.out is not None and results.out.suffix.lower() == ".jsonl"):
+        text = "".join(map(as_json_line, found))
+    else:
+        header, line = as_csv(list(found[0]["values"]))
+        text = header + "".join(map(line, found))
+    if results.out is None:
+        output.print_file(text)
+    else:
+        write_whole(results.out, text)
+
+
+async def _show(batch: str, *, json: bool) -> None:
+    settings = load_settings()
+    async with place(settings, tell=output.say_on_standard_error) as here, batch_store(here) as store:
+        found = await find_batch(here, batch)
+        progress = await _standing(here, store, found.id, ended=not is_under_way(found))
+        if json:
+            output.print_json(_as_json(here, found.id, progress))
+            return
+        output.print_line(f"batch {found.id}", style="bold")
+        _report(here, found.id, progress, output.standard_output())
+        for end in progress.problems:
+            output.print_line(f"  {end_said(end)}")
+
+
+async def _standing(here: Place, store: BatchStore, batch: str, *, ended: bool) -> BatchProgress:
+    """Find out how it stands; if it has ended, over all its rows, not only those of its last part."""
+    if not ended:
+        progress = await progress_of(batch_handle(here, batch))
+        if progress is not None:
+            return progress
+        output.say_on_standard_error("no worker answers; what follows is what was noted")
+    counts: dict[Any, int] = {}
+    total, problems = 0, []
+    async for _row, end in store.rows(batch, await rows_digest(await find_batch(here, batch))):
+        total += 1
+        if end is not None:
+            counts[end.status] = counts.get(end.status, 0) + 1
+            problems += [] if end.status == "done" else [end]
+    status = "running" if not ended else "done" if sum(counts.values()) == total else "stopped"
+    return BatchProgress.model_validate({"status": status, "total": total, "ended": counts, "problems": problems[-20:]})
+
+
+def _as_json(here: Place, batch: str, progress: BatchProgress) -> dict[str, Any]:
+    return {"batch": batch, "url": here.run_url(batch), **progress.model_dump(mode="json", by_alias=True)}
+
+
+async def _list(limit: int, *, json: bool) -> None:
+    async with place(load_settings(), tell=output.say_on_standard_error) as here:
+        found = await batches(here, limit)
+        lines = [
+            {
+                "batch": each.id,
+                "task": await memo_of(each, "task"),
+                "status": "running" if is_under_way(each) else "ended",
+                "started": each.start_time.isoformat(),
+                "url": here.run_url(each.id),
+            }
+            for each in found
+        ]
+    if json:
+        output.print_json({"batches": lines})
+        return
+    if not lines:
+        output.print_line("no batches yet: `replaywright batch SKILL --csv rows.csv` begins one")
+        return
+    rows = output.table("status", "batch", "task", "started")
+    for line in lines:
+        rows.add_row(*output.cells(line["status"], line["batch"], line["task"], line["started"][:19]))
+    output.print_table(rows)

@@ -1,0 +1,208 @@
+"""Batches as commands reach them: their rows in the artifact store, their ends in Redis, their workflow in Temporal."""
+
+import contextlib
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from temporalio.client import WorkflowExecution, WorkflowExecutionDescription, WorkflowExecutionStatus, WorkflowHandle
+from temporalio.common import WorkflowIDConflictPolicy, WorkflowIDReusePolicy
+from temporalio.exceptions import WorkflowAlreadyStartedError
+
+from activities.batches import read_chunk, read_index
+from cache.connection import open_redis
+from cache.row_ends import RedisRowEnds
+from replaywright.artifacts.store import ArtifactStore
+from replaywright.cli.runs.finding import is_ours, memo_of
+from replaywright.cli.runs.starting import TASK_TIMEOUT
+from replaywright.cli.servers.connect import Place, redis_url_of, temporal_errors
+from replaywright.cli.servers.macs import start_memo
+from replaywright.domain.batches import (
+    ROWS,
+    ROWS_AGAIN,
+    BatchInput,
+    BatchProgress,
+    Chunk,
+    Row,
+    RowEnd,
+    RowIndex,
+    chunks_of,
+)
+from replaywright.domain.saying import count
+from replaywright.errors import ArtifactMissing, InputInvalid
+from replaywright.settings import Settings
+from replaywright.stack.keyring import artifact_keys_of
+
+BATCH = "BrowserBatch"
+"""Workflow type."""
+LATEST = "latest"
+_LISTED = 1_000
+
+
+@dataclass(frozen=True)
+class BatchStore:
+    """Rows and their ends."""
+
+    artifacts: ArtifactStore
+    ends: RedisRowEnds
+    tenant: str
+
+    async def put(self, rows: Sequence[Row]) -> str:
+        """Keep rows, and return the digest of their index.
+
+        Raises:
+            ArtifactsUnavailable: the store cannot be written to.
+        """
+        chunks: list[Chunk] = []
+        for chunk, data in chunks_of(rows):
+            digest = await self.artifacts.put(data)
+            chunks.append(Chunk(digest=digest, first=chunk.rows[0].number, count=len(chunk.rows)))
+        index = RowIndex(rows=len(rows), chunks=tuple(chunks))
+        return await self.artifacts.put(index.model_dump_json(by_alias=True).encode())
+
+    async def index(self, digest: str) -> RowIndex:
+        """Find the rows.
+
+        Raises:
+            InputInvalid: they are not in the store of this command.
+        """
+        with self._explained():
+            return await read_index(self.artifacts, digest)
+
+    async def rows(self, batch: str, digest: str) -> AsyncIterator[tuple[Row, RowEnd | None]]:
+        """The rows in their order, each with how it ended.
+
+        Raises:
+            InputInvalid: they are not in the store of this command.
+            StoreUnavailable: Redis does not say how they ended.
+        """
+        for chunk in (await self.index(digest)).chunks:
+            with self._explained():
+                rows = (await read_chunk(self.artifacts, chunk.digest)).rows
+            ends = await self.ends.ends(self.tenant, batch, [row.number for row in rows])
+            for row in rows:
+                yield row, ends.get(row.number)
+
+    @contextlib.contextmanager
+    def _explained(self) -> Any:
+        try:
+            yield
+        except ArtifactMissing as exc:
+            raise InputInvalid(
+                f"the batch's rows cannot be read: {exc}; set REPLAYWRIGHT_ARTIFACTS_URL to the store that the batch "
+                "was begun with"
+            ) from exc
+
+
+@contextlib.asynccontextmanager
+async def batch_store(here: Place) -> AsyncIterator[BatchStore]:
+    """Rows and ends of the place's tenant."""
+    settings: Settings = here.settings
+    client = open_redis(redis_url_of(settings), client_name="replaywright-cli")
+    try:
+        artifacts = ArtifactStore(settings.artifacts, artifact_keys_of(settings))
+        yield BatchStore(artifacts, RedisRowEnds(client), settings.tenant)
+    finally:
+        await client.aclose()
+
+
+# ---------------------------------------------------------------------------------------------- the workflow
+
+
+def batch_handle(here: Place, batch: str) -> WorkflowHandle[Any, BatchProgress]:
+    """A handle on the newest execution of a batch."""
+    return here.client.get_workflow_handle(batch, result_type=BatchProgress)
+
+
+async def start_batch(here: Place, batch: str, given: BatchInput, *, again: bool) -> None:
+    """Begin a batch; with `again`, one that has ended.
+
+    Raises:
+        InputInvalid: there is one with this id, or it is under way.
+        StackFailed: Temporal refuses it.
+    """
+    reuse = WorkflowIDReusePolicy.ALLOW_DUPLICATE if again else WorkflowIDReusePolicy.REJECT_DUPLICATE
+    try:
+        with temporal_errors(here.settings):
+            await here.client.start_workflow(
+                BATCH,
+                given,
+                id=batch,
+                task_queue=here.queue,
+                task_timeout=TASK_TIMEOUT,
+                id_conflict_policy=WorkflowIDConflictPolicy.FAIL,
+                id_reuse_policy=reuse,
+                static_summary=f"{count(given.total, 'row')} of {given.run.task.task}",
+                memo={
+                    "task": given.run.task.task,
+                    "tenant": here.settings.tenant,
+                    ROWS: given.of_file,
+                    ROWS_AGAIN: given.index if given.whole else "",
+                    **start_memo(here, BATCH, batch, given),
+                },
+            )
+    except WorkflowAlreadyStartedError as exc:
+        raise InputInvalid(
+            f"there is a batch or run with the id {batch!r}; `replaywright batch resume {batch}` goes on with it, "
+            f"`replaywright batch show {batch}` shows it"
+        ) from exc
+
+
+async def find_batch(here: Place, batch: str) -> WorkflowExecutionDescription:
+    """The batch with this id, or the only one whose id begins or ends with it, or the `latest`.
+
+    Raises:
+        InputInvalid: there is none, or more than one.
+    """
+    try:
+        with temporal_errors(here.settings, batch):
+            named = await here.client.get_workflow_handle(batch).describe()
+        if named.workflow_type == BATCH and await is_ours(here, named):
+            return named
+        known = []
+    except InputInvalid:
+        known = [each.id for each in await batches(here, _LISTED)]
+    found = known[:1] if batch == LATEST else [each for each in known if each.startswith(batch) or each.endswith(batch)]
+    if not found:
+        raise InputInvalid(f"there is no batch {batch!r}; `replaywright batch list` lists them")
+    if len(found) > 1:
+        raise InputInvalid(
+            f"{batch!r} is the beginning or end of {len(found)} batches, such as {found[0]} and {found[1]}"
+        )
+    with temporal_errors(here.settings, found[0]):
+        return await here.client.get_workflow_handle(found[0]).describe()
+
+
+async def batches(here: Place, limit: int) -> list[WorkflowExecution]:
+    """The newest batches, each once."""
+    found: dict[str, WorkflowExecution] = {}
+    query = f'WorkflowType = "{BATCH}" AND ExecutionStatus != "ContinuedAsNew"'
+    with temporal_errors(here.settings):
+        async for execution in here.client.list_workflows(query):
+            if len(found) == limit:
+                break
+            if await is_ours(here, execution):
+                found.setdefault(execution.id, execution)
+    return list(found.values())
+
+
+async def input_of(here: Place, execution: WorkflowExecutionDescription) -> BatchInput:
+    """Read what the batch was last begun with."""
+    with temporal_errors(here.settings, execution.id):
+        handle = here.client.get_workflow_handle(execution.id, run_id=execution.run_id)
+        async for event in handle.fetch_history_events(page_size=1):
+            payloads = event.workflow_execution_started_event_attributes.input.payloads
+            [given] = await here.client.data_converter.decode(payloads, [BatchInput])
+            found: BatchInput = given
+            return found
+    raise InputInvalid(f"{execution.id}: Temporal has no history of it any more; begin a new batch of what is left")
+
+
+def is_under_way(execution: WorkflowExecution) -> bool:
+    """Say whether the batch is under way."""
+    return execution.status is WorkflowExecutionStatus.RUNNING
+
+
+async def rows_digest(execution: WorkflowExecution) -> str:
+    """Digest of the index of the batch's whole file."""
+    return await memo_of(execution, ROWS)

@@ -1,0 +1,1 @@
+"""Checks: skills that a pipeline replays."""

@@ -1,0 +1,297 @@
+"""`replaywright check`: replay skills in a pipeline, and say which still hold."""
+
+import asyncio
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.text import Text
+
+from replaywright.cli import output
+from replaywright.cli.app import app
+from replaywright.cli.check.check_input import (
+    Given,
+    Selection,
+    Wanted,
+    moved,
+    of_store,
+    read_given,
+    selected,
+    until_commit,
+)
+from replaywright.cli.check.checking import Checking
+from replaywright.cli.command import Exit
+from replaywright.cli.completion import tasks_or_skills
+from replaywright.cli.interrupts import ENDING, interrupts
+from replaywright.cli.options import Json, ValueOptions
+from replaywright.cli.servers.connect import Place, redis_url_of, scratch_place, working_place
+from replaywright.cli.servers.store import opened_store
+from replaywright.cli.skills.elements import elements_of, read_skills, take_over
+from replaywright.cli.skills.skill_store import knowledge_base_at
+from replaywright.cli.tasks import taskfile
+from replaywright.domain.checks import BEGINNING, Check
+from replaywright.domain.junit import junit_xml
+from replaywright.domain.recorded import entries_of
+from replaywright.domain.steps import Goto
+from replaywright.domain.templates import fill
+from replaywright.errors import InputInvalid
+from replaywright.settings import Settings, load_settings
+
+_MARKS = {"passed": ("✓", "green"), "failed": ("✗", "red"), "error": ("!", "yellow"), "skipped": ("–", "dim")}
+
+
+@dataclass(frozen=True)
+class CheckOptions:
+    """Options that say which skills are checked, where, and how far."""
+
+    every: Annotated[bool, typer.Option("--all", help="All skills that are kept here and not retired.")] = False
+    label: Annotated[
+        str, typer.Option("--label", metavar="PATTERN", help="Skills that are kept here, by label (`*mail*`).")
+    ] = ""
+    url: Annotated[
+        str | None,
+        typer.Option("--url", metavar="URL", help="Check on this site instead of the one in the skills: a preview."),
+    ] = None
+    to_commit: Annotated[
+        bool, typer.Option("--until-commit", help="Stop before the first step that changes something for good.")
+    ] = False
+    parallel: Annotated[
+        int, typer.Option("--parallel", metavar="N", min=1, max=32, help="Skills that are replayed at the same time.")
+    ] = 1
+
+
+@dataclass(frozen=True)
+class ReportOptions:
+    """Options that say where the results go."""
+
+    junit: Annotated[
+        str | None, typer.Option("--junit", metavar="FILE", help="Write JUnit XML; `-` is standard output.")
+    ] = None
+    reports: Annotated[
+        Path | None,
+        typer.Option("--reports", metavar="FOLDER", help="Write each run's report there: SKILL.html, with pictures."),
+    ] = None
+    json: Json = False
+
+
+@app.command()
+def check(
+    *,
+    what: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[FILE|SKILL]...",
+            help="Files of skills (`skills export --elements`) or tasks; or skills that are kept here, by name or "
+            "pattern (`send-*`).",
+            autocompletion=tasks_or_skills,
+        ),
+    ] = None,
+    choice: CheckOptions,
+    given: ValueOptions,
+    reporting: ReportOptions,
+) -> None:
+    """Replay skills with healing off and without a model, for pipelines: did they do what they did when learned?
+
+    A check does what the skill does, on the site: give it values that may be used for that, or `--until-commit`. Files
+    are checked on servers that know nothing else, which are started for that where no address is configured. Values
+    that nobody gives are the parameters' defaults, else their examples; in the file of `--params`, what stands under a
+    skill's name is for it alone. Secrets come from the environment as for `run`.
+
+    Exit status: 0 all passed, 1 one failed (one that waits for a person, too), 2 bad input, 5 none failed and one was
+    blocked by the policy, 130 interrupted.
+
+    Example: `replaywright check checks/*.yaml --param base_url=http://127.0.0.1:8025 --junit results/checks.xml`
+
+    Example: `replaywright check "send-*" --params checks/values.yaml --until-commit`
+    """
+    junit, reports = reporting.junit, reporting.reports
+    if reporting.json and junit == "-":
+        raise InputInvalid("--json and --junit - both want standard output; name a file for the XML")
+    for option, path in (("--junit", None if junit in (None, "-") else Path(str(junit))), ("--reports", reports)):
+        require_writable(option, path, is_folder=path is reports)
+    selection = selected(what or [], choice.label, every=choice.every)
+    console = output.for_people(json=reporting.json or junit == "-")
+    asked = _Asked(load_settings(), console, read_given(given.param or [], given.params), choice, reporting)
+    checks, interrupted = asyncio.run(_of_files(asked, selection) if selection.files else _of_store(asked, selection))
+    status = Exit.INTERRUPTED if interrupted else exit_status(checks)
+    _print(checks, console)
+    if reporting.json:
+        told = [each.model_dump(mode="json", by_alias=True) for each in checks]
+        output.print_json({"checks": told, "exitStatus": int(status)})
+    raise typer.Exit(status)
+
+
+def exit_status(checks: Sequence[Check]) -> Exit:
+    """The exit status for how the checks ended."""
+    unmet = [each for each in checks if each.verdict != "passed"]
+    if not unmet:
+        return Exit.DONE
+    return Exit.BLOCKED if all(each.is_blocked for each in unmet) else Exit.FAILED
+
+
+@dataclass(frozen=True)
+class _Asked:
+    """Wishes of the caller beside the skills."""
+
+    settings: Settings
+    console: Console
+    given: Given
+    choice: CheckOptions
+    reporting: ReportOptions
+
+    def tell(self, text: str) -> None:
+        """Say what takes long."""
+        output.print_line(text, style="dim", console=self.console)
+
+    def wanted(self, found: Sequence[Wanted]) -> list[Wanted]:
+        """The skills as they are checked: with values, on the right site, as far as they may go.
+
+        Raises:
+            InputInvalid: a value, or the site, does not fit.
+        """
+        self.given.require_used([each.task for each in found])
+        wanted = [replace(each, values=self.given.values_of(each.task)) for each in found]
+        wanted = wanted if self.choice.url is None else moved(wanted, self.choice.url)
+        return [until_commit(each) for each in wanted] if self.choice.to_commit else wanted
+
+
+async def _of_files(asked: _Asked, selection: Selection) -> tuple[list[Check], bool]:
+    """The checks, on servers that know nothing but the files; and whether they were broken off."""
+    found = [Wanted(each.skill.task, {}, each.elements, each.source) for each in read_skills(selection.files)]
+    wanted = asked.wanted(found)
+    if asked.settings.temporal_address is None:
+        _require_secrets(wanted, asked.settings)
+    async with scratch_place(asked.settings, tell=asked.tell) as here:
+        async with opened_store(redis_url_of(here.settings), here.settings) as store:
+            tenant = here.settings.tenant
+            for each in wanted:
+                await take_over(store, tenant, entries_of(each.task, each.elements, tenant, _begins_at(each)))
+        return await _performed(asked, here, wanted)
+
+
+async def _of_store(asked: _Asked, selection: Selection) -> tuple[list[Check], bool]:
+    """The checks of skills that are kept where the runs are; and whether they were broken off."""
+    async with working_place(asked.settings, tell=asked.tell) as here:
+        redis_url = redis_url_of(here.settings)
+        async with knowledge_base_at(redis_url, here.settings) as base:
+            skills = await of_store(selection, base)
+        async with opened_store(redis_url, here.settings) as store:
+            elements = await elements_of(store, here.settings.tenant, skills)
+        wanted = asked.wanted([Wanted(skill.task, {}, tuple(elements[skill.name])) for skill in skills])
+        if here.how != "configured":
+            _require_secrets(wanted, here.settings)
+        return await _performed(asked, here, wanted)
+
+
+async def _performed(asked: _Asked, here: Place, wanted: Sequence[Wanted]) -> tuple[list[Check], bool]:
+    said = output.count(len(wanted), "skill")
+    output.print_line(f"checking {said}: no model, no healing", style="bold", console=asked.console)
+    async with opened_store(redis_url_of(here.settings), here.settings) as store:
+        checking = Checking(
+            here, store, asked.choice.parallel, lambda check: _say(check, asked.console), asked.reporting.reports
+        )
+
+        def stop() -> None:
+            asked.tell("stopping: what was begun is cancelled, what is known is written")
+            checking.stopping.set()
+
+        with interrupts(stop, *ENDING):
+            checks = await checking.perform(wanted)
+    if asked.reporting.junit is not None:
+        _write(asked.reporting.junit, junit_xml(checks))
+    return checks, checking.stopping.is_set()
+
+
+def _begins_at(wanted: Wanted) -> str:
+    first = wanted.task.steps[0]
+    return fill(wanted.task.url or (first.url if isinstance(first, Goto) else ""), wanted.values)
+
+
+def _require_secrets(wanted: Sequence[Wanted], settings: Settings) -> None:
+    for each in wanted:
+        taskfile.require_secrets(each.task, each.values, settings.home)
+
+
+# --------------------------------------------------------------------------------------------- results
+
+
+def require_writable(option: str, path: Path | None, *, is_folder: bool) -> None:
+    """See beforehand that results can be kept; make the folder that they are to be in.
+
+    Raises:
+        InputInvalid: they cannot be.
+    """
+    if path is None:
+        return
+    folder = path if is_folder else path.parent
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as exc:
+        raise InputInvalid(f"{option} {str(path)!r}: the folder {folder} cannot be made: {exc.strerror}") from exc
+    is_taken = path.is_dir() and not is_folder
+    if is_taken or not os.access(path if path.exists() else folder, os.W_OK):
+        raise InputInvalid(f"{option} {str(path)!r}: cannot be written; name another one")
+
+
+def _write(junit: str, document: bytes) -> None:
+    if junit == "-":
+        output.print_file(document.decode())
+        return
+    try:
+        Path(junit).write_bytes(document)
+    except OSError as exc:
+        raise InputInvalid(f"--junit {junit!r}: cannot be written: {exc.strerror}") from exc
+
+
+def _say(check: Check, console: Console) -> None:
+    """One line as a check ends."""
+    sign, style = _MARKS[check.verdict]
+    why = "" if check.verdict == "passed" else f": {_why(check)}"
+    output.print_line(
+        f"{output.fitting(sign, console)} {check.skill} ({output.duration(check.seconds)}){why}",
+        style=style,
+        console=console,
+    )
+
+
+def _why(check: Check) -> str:
+    unmet = next((case for case in check.cases if case.verdict in ("failed", "error")), None)
+    if unmet is None or unmet.name == BEGINNING:
+        return f"{check.message or check.reason} ({check.rule or check.reason})"
+    return f"{unmet.name}: {unmet.message} ({check.rule or unmet.reason})"
+
+
+def _print(checks: Sequence[Check], console: Console) -> None:
+    """The table, and what to do about what failed."""
+    numbers = ("passed", "failed", "skipped", "seconds")
+    rows = output.table("check", "result", *numbers, "reason", "run", right=numbers)
+    for each in checks:
+        verdicts = [case.verdict for case in each.cases]
+        failed = verdicts.count("failed") + verdicts.count("error")
+        counts = (verdicts.count("passed"), failed, verdicts.count("skipped"), f"{each.seconds:.1f}")
+        result = Text(each.verdict, style=_MARKS[each.verdict][1])
+        rows.add_row(*output.cells(each.skill, result, *counts, each.rule or each.reason, each.run_id))
+    output.print_table(rows, console)
+    for each in checks:
+        if each.note:
+            output.print_line(f"{each.skill}: {each.note}", console=console)
+        if each.report:
+            output.print_line(f"{each.skill}: report {each.report}", console=console)
+        if each.verdict in ("failed", "error"):
+            for line in _failure(each):
+                output.print_line(line, console=console)
+    passed = sum(each.verdict == "passed" for each in checks)
+    style = "green" if passed == len(checks) else "red"
+    output.print_line(f"{passed} of {output.count(len(checks), 'check')} passed", style=style, console=console)
+
+
+def _failure(check: Check) -> Iterator[str]:
+    yield f"{check.skill}: {_why(check)}"
+    for case in check.cases:
+        yield from (f"  {line}" for line in case.lines)
+    if check.to_do:
+        yield f"  what to do: {check.to_do}"

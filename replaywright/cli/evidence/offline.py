@@ -1,0 +1,350 @@
+"""Replaying a run where there is nothing: today's workflow code is given what was recorded, and compared.
+
+The SDK's own Replayer drives the workflow with the recorded history: it needs no server and keeps to the SDK's public
+interface. It stops at the first command that differs, but compares neither what an activity was asked nor what the
+workflow ended with; so an interceptor notes both, and these are compared here.
+"""
+
+import functools
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NoReturn
+
+from pydantic import BaseModel, ValidationError
+from temporalio import workflow
+from temporalio.api.common.v1 import Payload
+from temporalio.client import WorkflowHistory
+from temporalio.contrib.pydantic import pydantic_data_converter
+from temporalio.exceptions import ApplicationError
+from temporalio.runtime import Runtime, TelemetryConfig
+from temporalio.worker import (
+    ContinueAsNewInput,
+    ExecuteWorkflowInput,
+    Interceptor,
+    Replayer,
+    StartActivityInput,
+    StartLocalActivityInput,
+    UnsandboxedWorkflowRunner,
+    WorkflowInboundInterceptor,
+    WorkflowInterceptorClassInput,
+    WorkflowOutboundInterceptor,
+)
+
+from activities.judging import Judge
+from activities.policing import Policing
+from replaywright.domain.actions import Effect, effect_of
+from replaywright.domain.filling import filled_step
+from replaywright.domain.histories import Call, End, How, calls_of, end_of
+from replaywright.domain.outcomes import LEFT_OUT, SERVER_ERROR, UNPROVEN, Status, StepOutcome
+from replaywright.domain.proof import effect_seen
+from replaywright.domain.runs import ActionRequest, step_title
+from replaywright.domain.steps import action_of
+from replaywright.domain.text import unmarked
+from replaywright.domain.trace_file import History
+from replaywright.ports import Report
+from workflows.plugin import WorkflowPlugin
+
+SHOWN = 80
+"""Characters of a value in a message."""
+
+
+@dataclass(frozen=True)
+class Difference:
+    """One place where the code of today decides otherwise."""
+
+    where: str
+    """The activity, such as `0003-35d31668e573`, or `the end`."""
+    what: str
+
+
+@dataclass(frozen=True)
+class Replayed:
+    """Result of one execution."""
+
+    history: History
+    activities: int
+    """Recorded ones."""
+    differences: tuple[Difference, ...]
+
+
+@dataclass(frozen=True)
+class _Asked:
+    """One activity that the code of today scheduled."""
+
+    activity_id: str
+    activity_type: str
+    given: Any
+    """As the workflow has it, in most cases a model."""
+
+
+@dataclass
+class _Decided:
+    """Result of replaying a history with the code of today."""
+
+    calls: list[_Asked] = field(default_factory=list)
+    end: tuple[How, Any] | None = None
+    """How it ended, and with what."""
+
+
+async def replay(history: History, policing: Policing | None = None) -> Replayed:
+    """Replay one execution, and judge its recorded outcomes, with the code of this installation.
+
+    What the `policing` of today would decide otherwise is told, too.
+    """
+    recorded = calls_of(history.events)
+    decided = _Decided()
+    replayer = Replayer(
+        workflows=[],
+        plugins=[WorkflowPlugin()],
+        interceptors=[_Noting(decided)],
+        workflow_runner=UnsandboxedWorkflowRunner(),
+        runtime=_quiet(),
+    )
+    told = WorkflowHistory.from_json(history.workflow_id, json.dumps({"events": list(history.events)}))
+    result = await replayer.replay_workflow(told, raise_on_replay_failure=False)
+    end = end_of(history.events)
+    found = list(_on_calls(recorded, decided.calls, ended=end is not None))
+    if not found and result.replay_failure is not None:
+        found.append(Difference("the history", f"does not replay: {result.replay_failure}"))
+    if not found:
+        found += _on_end(end, decided.end)
+    found += [difference for call in recorded for difference in _on_outcome(call)]
+    found += [difference for call in recorded for difference in _on_policy(call, policing or Policing())]
+    return Replayed(history, len(recorded), tuple(found))
+
+
+@functools.cache
+def _quiet() -> Runtime:
+    """A runtime that does not log what is reported here in other words."""
+    return Runtime(telemetry=TelemetryConfig(logging=None))
+
+
+# ---------------------------------------------------------------------------------- what today's code does
+
+
+class _Noting(Interceptor):
+    """Notes the decisions of the one workflow that is replayed."""
+
+    def __init__(self, decided: _Decided) -> None:
+        self._decided = decided
+
+    def workflow_interceptor_class(self, _given: WorkflowInterceptorClassInput) -> type[WorkflowInboundInterceptor]:
+        decided = self._decided
+
+        class Outbound(WorkflowOutboundInterceptor):
+            def start_activity(self, call: StartActivityInput) -> workflow.ActivityHandle[Any]:
+                given = call.args[0] if call.args else None
+                decided.calls.append(_Asked(call.activity_id or "", call.activity, given))
+                return super().start_activity(call)
+
+            def start_local_activity(self, call: StartLocalActivityInput) -> workflow.ActivityHandle[Any]:
+                given = call.args[0] if call.args else None
+                decided.calls.append(_Asked(call.activity_id or "", call.activity, given))
+                return super().start_local_activity(call)
+
+            def continue_as_new(self, call: ContinueAsNewInput) -> NoReturn:
+                decided.end = ("continued", call.args[0] if call.args else None)
+                super().continue_as_new(call)
+
+        class Inbound(WorkflowInboundInterceptor):
+            def init(self, outbound: WorkflowOutboundInterceptor) -> None:
+                super().init(Outbound(outbound))
+
+            async def execute_workflow(self, call: ExecuteWorkflowInput) -> Any:
+                try:
+                    result = await super().execute_workflow(call)
+                except ApplicationError as error:
+                    decided.end = ("failed", error.details[0] if error.details else None)
+                    raise
+                decided.end = ("completed", result)
+                return result
+
+        return Inbound
+
+
+def _as_json(value: Any) -> Any:
+    """The value as it would stand in the history."""
+    payload: Payload = pydantic_data_converter.payload_converter.to_payloads([value])[0]
+    return json.loads(payload.data or b"null")
+
+
+# -------------------------------------------------------------------------------------------- comparing
+
+
+def _on_calls(recorded: Sequence[Call], today: Sequence[_Asked], *, ended: bool) -> Iterator[Difference]:
+    """The first activity that is another one, or is asked something else."""
+    for then, now in zip(recorded, today, strict=False):
+        if (then.activity_type, then.activity_id) != (now.activity_type, now.activity_id):
+            yield Difference(then.activity_id, _other_activity(then, now))
+            return
+        if (told := _difference(then.given, now.given)) is not None:
+            yield Difference(then.activity_id, f"{_named(then)} would be asked something else: {told}")
+            return
+    if len(today) > len(recorded) and ended:
+        now = today[len(recorded)]
+        yield Difference(now.activity_id, f"recorded: the end; today: {_named(now)}")
+    elif len(today) < len(recorded):
+        then = recorded[len(today)]
+        yield Difference(then.activity_id, f"recorded: {_named(then)}; today: it is not asked for")
+
+
+def _other_activity(then: Call, now: _Asked) -> str:
+    what = f"recorded: {_named(then)} ({then.activity_id}); today: {_named(now)} ({now.activity_id})"
+    asked = _request(then)
+    if asked and isinstance(now.given, ActionRequest) and asked.fingerprint != now.given.fingerprint:
+        same = then.activity_type == now.activity_type
+        return f"another {'fingerprint' if same else 'activity'}: {what}"
+    return f"another activity: {what}"
+
+
+def _named(call: Call | _Asked) -> str:
+    request = call.given if isinstance(call, _Asked) else _request(call)
+    if not isinstance(request, ActionRequest):
+        return call.activity_type
+    return f"{call.activity_type} {step_title(request.step)!r}"
+
+
+def _request(call: Call) -> ActionRequest | None:
+    """Read the request of a browser activity; None for another one, or when it cannot be read."""
+    if not call.activity_type.startswith("browser."):
+        return None
+    try:
+        return ActionRequest.model_validate(call.given)
+    except ValidationError:
+        return None
+
+
+def _on_end(recorded: End | None, today: tuple[How, Any] | None) -> Iterator[Difference]:
+    """Read how the execution ends. One that was ended from outside says nothing."""
+    if recorded is None or recorded.how in ("cancelled", "timed_out", "terminated"):
+        return
+    how, value = today or ("going on", None)
+    if how != recorded.how:
+        yield Difference("the end", f"recorded: {recorded.how}; today: {how}")
+    elif (told := _difference(recorded.value, value)) is not None:
+        yield Difference("the end", f"{recorded.how} with another value: {told}")
+
+
+def _difference(recorded: Any, today: Any) -> str | None:
+    """Compare what was recorded with today's value; None also when it could not be read.
+
+    Fields that either version of the models does not know are no decision, and left out.
+    """
+    if recorded is None:
+        return None
+    if not isinstance(today, BaseModel):
+        return _first_difference(recorded, _as_json(today))
+    try:
+        known = type(today).model_validate(recorded)
+    except ValidationError:
+        return f"today's {type(today).__name__} does not read what was recorded"
+    return _first_difference(_common(recorded, _as_json(known)), _as_json(today))
+
+
+def _common(recorded: Any, known: Any) -> Any:
+    """Return what was recorded without the fields that today's models drop."""
+    if isinstance(recorded, Mapping) and isinstance(known, Mapping):
+        return {name: _common(value, known[name]) for name, value in recorded.items() if name in known}
+    if isinstance(recorded, list) and isinstance(known, list) and len(recorded) == len(known):
+        return [_common(then, now) for then, now in zip(recorded, known, strict=True)]
+    return known
+
+
+def _first_difference(then: Any, now: Any, path: str = "") -> str | None:
+    """List where two JSON values differ; what only today's has was added since, and is none."""
+    if isinstance(then, Mapping) and isinstance(now, Mapping):
+        for name, value in then.items():
+            where = f"{path}.{name}".lstrip(".")
+            if name not in now:
+                return f"{where}: recorded {_short(value)}, today nothing"
+            if (told := _first_difference(value, now[name], where)) is not None:
+                return told
+        return None
+    if isinstance(then, list) and isinstance(now, list) and len(then) == len(now):
+        pairs = enumerate(zip(then, now, strict=True))
+        return next((told for at, (a, b) in pairs if (told := _first_difference(a, b, f"{path}[{at}]"))), None)
+    if isinstance(then, str) and isinstance(now, str):  # where values stand in a text was not marked before
+        then, now = unmarked(then), unmarked(now)
+    return None if then == now else f"{path or 'value'}: recorded {_short(then)}, today {_short(now)}"
+
+
+def _short(value: Any) -> str:
+    text = json.dumps(value)
+    return text if len(text) <= SHOWN else f"{text[:SHOWN]}…"
+
+
+# ---------------------------------------------------------------------------------------------- judging
+
+
+def _on_outcome(call: Call) -> Iterator[Difference]:
+    """Say whether the rules of today judge the evidence of a step as those did that recorded it."""
+    request = _request(call)
+    if request is None or call.answer is None:
+        return
+    try:
+        outcome = StepOutcome.model_validate(call.answer)
+    except ValidationError:
+        yield Difference(call.activity_id, f"{_named(call)}: its recorded outcome cannot be read any more")
+        return
+    said = [said for said in (_other_status(request, outcome), _other_effect(request, outcome)) if said]
+    for what in said:
+        yield Difference(call.activity_id, f"{_named(call)}: {what}")
+
+
+def _other_status(request: ActionRequest, outcome: StepOutcome) -> str:
+    """Only what can be judged by what is kept: verdicts, evidence and proof."""
+    judged = outcome.status is Status.DONE or outcome.reason in (UNPROVEN, SERVER_ERROR)
+    if not judged or outcome.from_ledger or outcome.reason in ("person", "resolved"):
+        return ""
+    report = Report(
+        lookup=outcome.lookup,
+        acted=not outcome.already_done,
+        proof=outcome.proof,
+        after=outcome.predicates,
+        evidence=outcome.evidence,
+        url=outcome.url,
+    )
+    known = request.step.effect is not None and not outcome.effect.repeatable
+    judge = Judge(filled_step(request.step, request.values), (), known or outcome.reason == UNPROVEN)
+    fault = judge.fault(report)
+    if outcome.status is Status.DONE and fault is not None:
+        return f"another outcome: recorded done; today: {fault[0]} ({fault[1]})"
+    if outcome.status is not Status.DONE and fault is None:
+        return f"another outcome: recorded {outcome.status} ({outcome.reason}); today: done"
+    return ""
+
+
+def _other_effect(request: ActionRequest, outcome: StepOutcome) -> str:
+    """A step that changed something, and that was taken for one that may be repeated."""
+    sent = effect_seen(request.step, outcome.evidence) is Effect.COMMIT
+    if outcome.status is not Status.DONE or outcome.from_ledger or not sent:
+        return ""
+    today = effect_of(action_of(request.step), request.step.effect, Effect.COMMIT)
+    if outcome.effect.repeatable and not today.repeatable:
+        return f"another effect: recorded {outcome.effect}; today: {today}, which is never repeated"
+    return ""
+
+
+def _on_policy(call: Call, policing: Policing) -> Iterator[Difference]:
+    """Say whether the policy of today lets a step be performed that was, or that a rule blocked."""
+    request = _request(call)
+    if request is None or call.answer is None:
+        return
+    try:
+        outcome = StepOutcome.model_validate(call.answer)
+    except ValidationError:  # told already
+        return
+    if outcome.from_ledger or outcome.reason in LEFT_OUT:
+        return
+    refusal = policing.on_request(request)
+    if refusal is not None and outcome.status is not Status.BLOCKED:
+        what = f"recorded {outcome.status}; today blocked by {refusal.message}"
+        yield Difference(call.activity_id, f"{_named(call)}: {what}")
+    elif refusal is None and outcome.status is Status.BLOCKED and _is_of_a_step(outcome.rule):
+        yield Difference(call.activity_id, f"{_named(call)}: recorded blocked by {outcome.rule}; today: allowed")
+
+
+def _is_of_a_step(rule: str) -> bool:
+    """Say whether the step alone decides a rule: of others, only the browser knew what they were about."""
+    return rule.partition(": ")[2].startswith(("actions.", "amounts."))

@@ -1,0 +1,78 @@
+"""`replaywright report`: a run as one HTML file."""
+
+import asyncio
+import re
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from replaywright.artifacts.store import ArtifactStore
+from replaywright.cli import output
+from replaywright.cli.app import app
+from replaywright.cli.evidence.artifacts import viewer
+from replaywright.cli.evidence.run_facts import view_of
+from replaywright.cli.evidence.trace import write_whole
+from replaywright.cli.options import Json, Run
+from replaywright.cli.runs.finding import find_run
+from replaywright.cli.servers.connect import place
+from replaywright.errors import InputInvalid
+from replaywright.reports import load, rendered
+from replaywright.settings import load_settings
+from replaywright.stack.keyring import artifact_keys_of
+
+
+@app.command()
+def report(
+    *,
+    run: Run,
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", metavar="FILE", help="Where to; else a file here, named as the run.")
+    ] = None,
+    opened: Annotated[bool, typer.Option("--open", help="Open it with this machine's browser.")] = False,
+    max_mb: Annotated[
+        float, typer.Option("--max-mb", metavar="MB", min=0, help="Room for pictures; what tells most comes first.")
+    ] = 25.0,
+    json: Json = False,
+) -> None:
+    """Write a run as one HTML file: its timeline with pictures, what was expected and found, models, earlier runs.
+
+    The file needs nothing else and sends nothing. Secrets are in it by name only; what pages showed is in it: keep it
+    as you keep that. A run that still goes on is shown as it is now.
+
+    Example: `replaywright report latest --open`
+    """
+    asyncio.run(_report(run, out, max_mb, opened=opened, json=json))
+
+
+async def _report(run: str, out: Path | None, max_mb: float, *, opened: bool, json: bool) -> None:
+    async with place(load_settings(), tell=output.say_on_standard_error) as here:
+        view = await view_of(here, await find_run(here, run))
+        store = ArtifactStore(here.settings.artifacts, artifact_keys_of(here.settings))
+    loaded = await load(view, store, budget_mb=max_mb)
+    path = Path(file_name(view.facts.run_id)) if out is None else out
+    write_whole(path, await asyncio.to_thread(rendered, view, loaded))
+    if json:
+        told = view.model_dump(mode="json", by_alias=True)
+        output.print_json(
+            {"runId": view.facts.run_id, "file": str(path), "picturesLeftOut": loaded.left_out, "view": told}
+        )
+    else:
+        output.print_line_as_is(str(path))
+    if opened:
+        await _open(path)
+
+
+def file_name(run_id: str) -> str:
+    """Name a report so that every file system takes it."""
+    return f"report-{re.sub(r'[^A-Za-z0-9._~-]+', '-', run_id)[-120:].strip('.-') or 'run'}.html"
+
+
+async def _open(path: Path) -> None:
+    command = viewer()
+    if command is None:
+        raise InputInvalid(f"nothing here opens files: open {path} in a browser")
+    null = asyncio.subprocess.DEVNULL
+    status = await (await asyncio.create_subprocess_exec(*command, str(path.resolve()), stdin=null, stdout=null)).wait()
+    if status:
+        raise InputInvalid(f"{command[0]} could not open {path} (status {status}): open it yourself")

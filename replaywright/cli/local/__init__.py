@@ -1,0 +1,1 @@
+"""What runs on this machine: the stack, its doctor, the demonstration and the dashboard."""

@@ -1,0 +1,111 @@
+"""`replaywright dashboard`: runs, inbox, skills and cache as pages in a browser."""
+
+import asyncio
+import contextlib
+import logging
+import os
+import socket
+import tempfile
+from collections.abc import AsyncIterator, Iterator
+from html import escape
+from pathlib import Path
+from typing import Annotated
+
+import typer
+import uvicorn
+
+from replaywright.cli import output
+from replaywright.cli.app import app
+from replaywright.cli.local.dashboard_source import RunningSource
+from replaywright.dashboard.app import Dashboard
+from replaywright.dashboard.guard import Guard
+from replaywright.errors import InputInvalid
+from replaywright.keeper.own_processes import entered
+from replaywright.settings import Settings, load_settings
+
+_HOST = "127.0.0.1"
+_LEAVING_S = 2
+"""How long an answer under way is waited for on Ctrl-C."""
+
+
+@app.command()
+def dashboard(
+    *,
+    port: Annotated[
+        int, typer.Option(min=0, max=65535, help="Where it listens, on loopback only; 0 takes a free port.")
+    ] = 0,
+    opened: Annotated[bool, typer.Option("--open", help="Open it in the browser.")] = False,
+) -> None:
+    """Show runs, inbox, skills and cache as pages in a browser; they change as the runs go on.
+
+    It reads, and changes nothing. It listens on loopback only, and its address holds a token: whoever has the address
+    sees the runs of this tenant. Ctrl-C ends it.
+
+    Example: `replaywright dashboard --open`
+    """
+    settings = load_settings()
+    with _listening(port) as listener, entered(settings.home):
+        asyncio.run(_serve(settings, listener, opened=opened))
+
+
+async def _serve(settings: Settings, listener: socket.socket, *, opened: bool) -> None:
+    port = listener.getsockname()[1]
+    names = [f"{name}:{port}" for name in (_HOST, "localhost")]
+    logging.basicConfig(level="WARNING", format="%(asctime)s %(levelname)s %(name)s: %(message)s")
+    async with _source(settings) as source:
+        pages = Dashboard(source, tenant=settings.tenant).app()
+        guard = Guard(pages, hosts=names, origins=[f"http://{name}" for name in names])
+        address = f"http://{_HOST}:{port}{guard.entrance}"
+        server = uvicorn.Server(
+            uvicorn.Config(
+                guard,
+                log_level="warning",
+                access_log=False,
+                server_header=False,
+                timeout_graceful_shutdown=_LEAVING_S,
+            )
+        )
+        output.print_line_as_is(f"dashboard: {address}")
+        output.print_line("whoever has this address sees the runs; Ctrl-C ends it", style="dim")
+        with _opened(address) if opened else contextlib.nullcontext():
+            await server.serve([listener])
+
+
+@contextlib.contextmanager
+def _listening(port: int) -> Iterator[socket.socket]:
+    """A socket on loopback.
+
+    Raises:
+        InputInvalid: the port is taken, or may not be used.
+    """
+    with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as listener:
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            listener.bind((_HOST, port))
+        except OSError as exc:
+            why = exc.strerror or str(exc)
+            raise InputInvalid(f"--port {port}: {why}; without --port a free one is taken") from exc
+        yield listener
+
+
+@contextlib.asynccontextmanager
+async def _source(settings: Settings) -> AsyncIterator[RunningSource]:
+    source = RunningSource(settings)
+    try:
+        yield source
+    finally:
+        await source.close()
+
+
+@contextlib.contextmanager
+def _opened(address: str) -> Iterator[None]:
+    """Show the address in the browser, by way of a file: arguments of programs are seen by all users of a machine."""
+    descriptor, name = tempfile.mkstemp(prefix="replaywright-dashboard-", suffix=".html")
+    shown = escape(address, quote=True)
+    with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+        file.write(f'<!doctype html><meta charset="utf-8"><meta http-equiv="refresh" content="0;url={shown}">\n')
+    try:
+        typer.launch(Path(name).as_uri())
+        yield
+    finally:
+        Path(name).unlink(missing_ok=True)

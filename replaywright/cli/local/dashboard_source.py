@@ -1,0 +1,363 @@
+"""What the dashboard shows, read as the commands read it: runs from Temporal, steps, skills and cache from Redis."""
+
+import asyncio
+import base64
+import binascii
+import contextlib
+from collections.abc import AsyncIterator, Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Any, Final
+from urllib.parse import urlsplit
+
+from temporalio.client import WorkflowExecution, WorkflowExecutionDescription, WorkflowExecutionStatus
+from temporalio.common import SearchAttributeKey
+
+from cache.alerts import counted
+from cache.connection import open_redis
+from replaywright.artifacts.store import ArtifactStore
+from replaywright.cli.admin.cache import held_among
+from replaywright.cli.evidence.run_facts import view_of
+from replaywright.cli.people.inbox import question_of, waiting_in
+from replaywright.cli.runs.finding import QUICK, ending_of_run, is_ours, is_wanted, memo_of, standing_of, trace_of
+from replaywright.cli.runs.follow import WORKFLOW, Ending, handle_of, progress_of
+from replaywright.cli.runs.searchable import Filter, Wanted, refuse_unknown
+from replaywright.cli.runs.watching import failure_lines
+from replaywright.cli.servers.connect import Place, is_somewhere, place, redis_url_of, temporal_errors
+from replaywright.cli.servers.store import opened_store
+from replaywright.cli.skills.skill_store import KnowledgeBase, knowledge_base_at
+from replaywright.cli.skills.skills import differences
+from replaywright.dashboard.views import CacheView, Report, RunDetail, RunFilter, RunPage, RunRow, StepRow, WaitingRun
+from replaywright.domain.cache_statistics import cache_statistics, is_held
+from replaywright.domain.outcomes import Status
+from replaywright.domain.questions import WAITS, Question
+from replaywright.domain.remedies import remedy_of
+from replaywright.domain.run_reading import run_view
+from replaywright.domain.run_view import RunFacts, StepView
+from replaywright.domain.runs import Progress, StepLine, Totals
+from replaywright.domain.saying import how_found
+from replaywright.domain.search_attributes import (
+    HEALS,
+    MODE,
+    MODEL_CALLS,
+    NOTHING,
+    SITE,
+    SKILL,
+    SearchAttribute,
+)
+from replaywright.domain.skills import Skill, SkillRecord, SkillStatistics
+from replaywright.domain.standing import RunStatus
+from replaywright.errors import ArtifactMissing, InputInvalid, StackFailed, StoreUnavailable
+from replaywright.reports import load, policy, rendered
+from replaywright.settings import Settings
+from replaywright.stack import read_running
+from replaywright.stack.keyring import artifact_keys_of, signer_of
+
+PAGE: Final = 25
+"""Runs of one page of the list; where many are not the tenant's, a page may have up to twice as many."""
+_SCANNED: Final = 1000
+"""Runs that are looked at for one page; the next page goes on behind them."""
+_ASKED_AT_ONCE: Final = 10
+_REPORT_MB: Final = 25.0
+"""Room for the pictures of a report."""
+_PNG: Final = b"\x89PNG\r\n\x1a\n"
+
+
+class RunningSource:
+    """Reads from the configured servers, or from those of the stack that runs on this machine.
+
+    What is not there when a page is asked for is looked for again with the next one: the dashboard may be started
+    before the stack, and outlives it.
+    """
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        self._place: Place | None = None
+        self._of: str = ""
+        """Address of the Temporal that the place is of."""
+        self._exits = contextlib.AsyncExitStack()
+        self._connecting = asyncio.Lock()
+
+    async def close(self) -> None:
+        """Let go of what was joined."""
+        await self._exits.aclose()
+
+    # --- runs -----------------------------------------------------------------------------------------------------
+
+    async def runs(self, wanted: RunFilter) -> RunPage:
+        """A page of the runs that pass the filter."""
+        here = await self._here()
+        condition, token = _condition(wanted), _token_of(wanted.page)
+        found: list[WorkflowExecution] = []
+        scanned = 0
+        with temporal_errors(here.settings):
+            await refuse_unknown(here, condition)
+            while True:
+                query = condition.as_query(datetime.now(UTC))
+                listed = here.client.list_workflows(query, page_size=PAGE, next_page_token=token)
+                await listed.fetch_next_page(page_size=PAGE)
+                page = listed.current_page or ()
+                found += [one for one in page if await is_ours(here, one) and await is_wanted(one, condition)]
+                scanned, token = scanned + len(page), listed.next_page_token
+                if not token or len(found) >= PAGE or scanned >= _SCANNED:
+                    break
+        limit = asyncio.Semaphore(_ASKED_AT_ONCE)
+        rows = await asyncio.gather(*(_row(here, execution, limit) for execution in found))
+        return RunPage(rows, base64.urlsafe_b64encode(token).decode() if token else "")
+
+    async def run(self, run_id: str) -> RunDetail:
+        """One run."""
+        here = await self._here()
+        execution = await _described(here, run_id)
+        (status, progress), (lines, missing) = await asyncio.gather(
+            standing_of(here, execution), _trace_or_why(here, execution)
+        )
+        ending = None if execution.status is WorkflowExecutionStatus.RUNNING else await ending_of_run(here, execution)
+        if ending is not None and (ending.result.totals == Totals() or missing):
+            progress = await progress_of(handle_of(here.client, run_id), QUICK)
+        totals = _totals(ending, progress)
+        row = await _read_row(here, execution, status, progress, totals)
+        question = (progress.question if progress is not None else None) or await _question(execution)
+        result = None if ending is None or ending.result.succeeded else ending.result
+        steps = _recorded(execution, status, lines)
+        return RunDetail(
+            row=row,
+            steps=steps or [_told(line) for line in ([] if progress is None else progress.lines)],
+            totals=totals,
+            question=question if ending is None else None,
+            waiting_for="" if progress is None or ending is not None else progress.waiting_for,
+            failure=() if result is None else tuple(failure_lines(result)),
+            remedy="" if result is None else remedy_of(result.reason, run_id),
+            missing=missing,
+        )
+
+    async def report(self, run_id: str) -> Report:
+        """The report of a run."""
+        here = await self._here()
+        view = await view_of(here, await _described(here, run_id))
+        store = ArtifactStore(here.settings.artifacts, artifact_keys_of(here.settings))
+        loaded = await load(view, store, budget_mb=_REPORT_MB)
+        return Report(await asyncio.to_thread(rendered, view, loaded), policy())
+
+    async def picture(self, run_id: str) -> bytes:
+        """Read what the screen showed when the run began to wait."""
+        here = await self._here()
+        execution = await _described(here, run_id)
+        question = await _question(execution)
+        if question is None and execution.status is WorkflowExecutionStatus.RUNNING:
+            progress = await progress_of(handle_of(here.client, run_id), QUICK)
+            question = None if progress is None else progress.question
+        if question is None or not question.picture:
+            raise ArtifactMissing(f"run {run_id!r} waits with no picture")
+        data = await ArtifactStore(here.settings.artifacts, artifact_keys_of(here.settings)).get(question.picture)
+        if not data.startswith(_PNG):
+            raise ArtifactMissing(f"what is kept for run {run_id!r} is no picture")
+        return data
+
+    async def inbox(self) -> Sequence[WaitingRun]:
+        """The runs that wait for a person."""
+        waiting = await waiting_in(await self._here())
+        return [WaitingRun(one.run_id, one.task, one.question) for one in waiting]
+
+    # --- skills and cache -----------------------------------------------------------------------------------------
+
+    async def skills(self) -> Sequence[tuple[Skill, SkillStatistics]]:
+        """All skills, as they would be run."""
+        async with self._base() as base:
+            skills = await base.skills.all(base.tenant)
+            statistics = await base.skills.statistics(base.tenant, skills)
+        return [(skill, statistics[skill.name]) for skill in skills]
+
+    async def skill(self, name: str, version: int | None = None) -> SkillRecord:
+        """All that is known of a skill."""
+        async with self._base() as base:
+            return await base.shown(name, version)
+
+    async def changes(self, name: str, old: int, new: int) -> Sequence[str]:
+        """Compare two versions of a skill."""
+        async with self._base() as base:
+            return list(differences(await base.skill(name, old), await base.skill(name, new)))
+
+    async def cache(self) -> CacheView:
+        """The statistics of the action cache."""
+        settings = self._settings
+        url = redis_url_of(settings)
+        async with opened_store(url, settings) as store:
+            entries = await store.entries(tenant=settings.tenant)
+            # One that has a single version shows it already.
+            held = await held_among(store, settings.tenant, [info for info in entries if info.versions > 1])
+        held += [info for info in entries if info.versions == 1 and is_held(info.entry)]
+        client = open_redis(url, client_name="replaywright-dashboard")
+        try:
+            refused = await counted(client, settings.tenant)
+        finally:
+            await client.aclose()
+        last = refused.pop("last", "")
+        keys = signer_of(settings).key_ids
+        numbers = {kind: int(number) for kind, number in refused.items() if number.isdecimal()}
+        return CacheView(cache_statistics(entries, held), keys[0] if keys else "", numbers, last)
+
+    @contextlib.asynccontextmanager
+    async def _base(self) -> AsyncIterator[KnowledgeBase]:
+        async with knowledge_base_at(redis_url_of(self._settings), self._settings) as base:
+            yield base
+
+    # --- where the runs are ---------------------------------------------------------------------------------------
+
+    async def _here(self) -> Place:
+        """Find the servers that runs are on at the moment.
+
+        Raises:
+            StackFailed: nowhere, or nobody answers there.
+        """
+        async with self._connecting:
+            now = self._address()
+            if self._place is None or now != self._of:
+                await self._exits.aclose()
+                self._place = None
+                self._place = await self._exits.enter_async_context(place(self._settings, tell=lambda _text: None))
+                self._of = now
+            return self._place
+
+    def _address(self) -> str:
+        """Connect to the Temporal that is there now."""
+        if self._settings.temporal_address is not None:
+            return self._settings.temporal_address
+        running = read_running(self._settings.home)
+        if running is None or not is_somewhere(self._settings):
+            raise StackFailed(
+                "no Temporal is configured and no stack is running: start `replaywright up` in another terminal, or "
+                "set REPLAYWRIGHT_TEMPORAL_ADDRESS and start the dashboard again"
+            )
+        return running.temporal_address
+
+
+def _condition(wanted: RunFilter) -> Filter:
+    """The filter as commands have it."""
+    host = urlsplit(wanted.site).netloc if "://" in wanted.site else wanted.site
+    status = None if wanted.status is None else Wanted(wanted.status.replace("_", "-"))
+    return Filter(status=status, site=host.lower(), skill=wanted.skill, healed=wanted.healed)
+
+
+def _token_of(page: str) -> bytes | None:
+    try:
+        return base64.b64decode(page, b"-_", validate=True) if page else None
+    except (ValueError, binascii.Error) as exc:
+        raise InputInvalid("page: that is no page of the list; begin with the first one") from exc
+
+
+async def _described(here: Place, run_id: str) -> WorkflowExecutionDescription:
+    """The run with exactly this id.
+
+    Raises:
+        InputInvalid: there is none, or it is another tenant's.
+    """
+    with temporal_errors(here.settings, run_id):
+        execution = await here.client.get_workflow_handle(run_id).describe()
+    if execution.workflow_type != WORKFLOW or not await is_ours(here, execution):
+        raise InputInvalid(f"there is no run {run_id!r}; `replaywright runs` lists them")
+    return execution
+
+
+async def _row(here: Place, execution: WorkflowExecution, limit: asyncio.Semaphore) -> RunRow:
+    async with limit:
+        status, progress = await standing_of(here, execution)
+    return await _read_row(here, execution, status, progress, None if progress is None else progress.totals)
+
+
+async def _read_row(
+    here: Place, execution: WorkflowExecution, status: RunStatus, progress: Progress | None, totals: Totals | None
+) -> RunRow:
+    return RunRow(
+        run_id=execution.id,
+        task=await memo_of(execution, "task") or execution.id.split("/")[0],
+        status=status,
+        started=execution.start_time.astimezone(),
+        ended=None if execution.close_time is None else execution.close_time.astimezone(),
+        site=_keyword(execution, SITE),
+        skill=_keyword(execution, SKILL),
+        mode=_keyword(execution, MODE),
+        heals=totals.heals if totals is not None else _number(execution, HEALS),
+        model_calls=totals.usage.calls if totals is not None else _number(execution, MODEL_CALLS),
+        step=0 if progress is None else progress.step,
+        steps=0 if progress is None else progress.steps,
+        doing="" if progress is None else progress.doing,
+        temporal_url=here.run_url(execution.id),
+    )
+
+
+def _keyword(execution: WorkflowExecution, attribute: SearchAttribute) -> str:
+    value = execution.typed_search_attributes.get(SearchAttributeKey.for_keyword(attribute.name)) or ""
+    return "" if value == NOTHING else value
+
+
+def _number(execution: WorkflowExecution, attribute: SearchAttribute) -> int | None:
+    return execution.typed_search_attributes.get(SearchAttributeKey.for_int(attribute.name))
+
+
+def _totals(ending: Ending | None, progress: Progress | None) -> Totals | None:
+    if ending is not None and ending.result.totals != Totals():
+        return ending.result.totals
+    return None if progress is None else progress.totals
+
+
+async def _question(execution: WorkflowExecution) -> Question | None:
+    """Read from a run's memo what it waits with."""
+    return question_of((await execution.memo()).get(WAITS))
+
+
+async def _trace_or_why(here: Place, execution: WorkflowExecutionDescription) -> tuple[list[dict[str, Any]], str]:
+    """The trace; where it cannot be read, why."""
+    try:
+        return await trace_of(here, execution), ""
+    except StoreUnavailable as exc:
+        return [], f"the trace cannot be read: {exc}"
+
+
+def _recorded(execution: WorkflowExecution, status: RunStatus, lines: Sequence[Mapping[str, Any]]) -> list[StepRow]:
+    """The steps of the run, as its trace tells of them."""
+    facts = RunFacts(
+        run_id=execution.id,
+        task="",
+        status="running" if status == "silent" else status,
+        started=execution.start_time.timestamp(),
+    )
+    return [_step(step) for step in run_view(facts, lines).steps]
+
+
+def _step(step: StepView) -> StepRow:
+    last = step.last
+    return StepRow(
+        number=step.number,
+        title=step.title,
+        status=last.status,
+        found=last.found,
+        attention=last.lookup.healed or last.lookup.from_model,
+        score=last.lookup.score,
+        runner_up=last.lookup.runner_up,
+        seconds=step.seconds,
+        calls=step.usage.calls,
+        attempts=len(step.attempts),
+        notes=_notes(step.override, last.overruled, (last.message or last.reason, last.status), last.warnings),
+    )
+
+
+def _notes(override: str, overruled: str, message: tuple[str, Status], warnings: Sequence[str]) -> tuple[str, ...]:
+    said, status = message
+    rule = f"override {override}" if override else ""
+    told = (f"warning: {warning}" for warning in warnings)
+    return tuple(filter(None, (rule, overruled, said if status is not Status.DONE else "", *told)))
+
+
+def _told(line: StepLine) -> StepRow:
+    """A step as the run itself tells of it, where the trace cannot be read."""
+    return StepRow(
+        number=0 if line.kind == "note" else line.sequence + 1,
+        title=line.title,
+        status=line.status,
+        found=how_found(line.lookup, from_ledger=line.from_ledger, already_done=line.already_done),
+        attention=line.lookup.healed or line.lookup.from_model,
+        score=line.lookup.score,
+        runner_up=line.lookup.runner_up,
+        notes=_notes(line.override, line.overruled, (line.message, line.status), line.warnings),
+        left_out=bool(line.left_out),
+    )

@@ -1,0 +1,51 @@
+"""`replaywright doctor`: is everything there that a run needs?"""
+
+import asyncio
+
+import typer
+from rich.text import Text
+
+from replaywright.cli import output
+from replaywright.cli.app import app
+from replaywright.cli.command import Exit
+from replaywright.cli.options import Json
+from replaywright.settings import load_settings
+from replaywright.stack.doctor import Finding, Health, diagnose
+from replaywright.stack.starting import wait_for_start
+
+_STYLES = {Health.OK: "green", Health.WARNING: "yellow", Health.FAILED: "red"}
+
+
+@app.command()
+def doctor(
+    json: Json = False,
+) -> None:
+    """Look at every part that a run needs, and say what to do about what is missing.
+
+    Nothing is started, installed or changed. Exit status 1 when something is missing that runs need.
+
+    Example: `replaywright doctor`
+    """
+    settings = load_settings()
+    wait_for_start(settings.home, output.say_on_standard_error)
+    findings = asyncio.run(diagnose(settings))
+    healthy = all(finding.health is not Health.FAILED for finding in findings)
+    if json:
+        output.print_json({"healthy": healthy, "findings": [finding.model_dump(mode="json") for finding in findings]})
+    else:
+        _print(findings)
+    raise typer.Exit(Exit.DONE if healthy else Exit.FAILED)
+
+
+def _print(findings: tuple[Finding, ...]) -> None:
+    rows = output.table("part", "health", "version", "found", "answers")
+    for finding in findings:
+        answers = {True: "yes", False: "no", None: ""}[finding.reachable]
+        health = Text(finding.health.value, style=_STYLES[finding.health])
+        rows.add_row(*output.cells(finding.component, health, finding.version, finding.found, answers))
+    output.print_table(rows)
+    for finding in findings:
+        if finding.advice:
+            output.print_line(f"{finding.component}: {finding.advice}", style=_STYLES[finding.health])
+            for attempt in finding.attempts:
+                output.print_line(f"  tried {attempt.strip()}", style="dim")

@@ -1,0 +1,243 @@
+"""`replaywright answer`: show what a run waits for, and answer it."""
+
+import asyncio
+import sys
+from dataclasses import dataclass
+from typing import Annotated, Any, get_args
+
+import typer
+
+from replaywright.cli import output
+from replaywright.cli.app import app
+from replaywright.cli.options import Once, Run, Why
+from replaywright.cli.people.asking_here import lines_of
+from replaywright.cli.people.changed_step import ChangeOptions, changed
+from replaywright.cli.people.updates import (
+    decide,
+    nothing_asked,
+    progress_or_fail,
+    said_by_user,
+    under_way,
+    updated,
+    verdict_on,
+    who_asks,
+)
+from replaywright.cli.runs.follow import handle_of
+from replaywright.cli.servers.connect import Place
+from replaywright.domain.questions import VALUE_LIMIT, Question, QuestionKind, Verdict, answering
+from replaywright.domain.runs import Progress
+from replaywright.domain.steering import EditStep, SkipStep
+from replaywright.errors import InputInvalid
+from replaywright.yaml_files import read_text
+
+_MEANS = {
+    "done": "the step took effect, the run goes on after it",
+    "not_done": "the step took no effect, the run performs it again",
+    "retry": "the run performs the step again",
+    "skip": "the step is left out",
+    "redo": "the run does it once more",
+    "keep": "the run takes it as done",
+    "abandon": "the run ends here, as failed",
+    "approve": "the run goes on, and does it",
+    "refuse": "the run ends here, and nothing of it is done",
+    "answer": "the run goes on with the value (--value, --value-file, or asked for)",
+    "solved": "it is solved, the run goes on",
+    "continue": "the run goes on",
+}
+"""What becomes of the run, by answer."""
+
+
+@dataclass(frozen=True)
+class AnswerOptions:
+    """Options that give a value, where the question wants one."""
+
+    value: Annotated[
+        str, typer.Option("--value", metavar="TEXT", help="Of `answer`: what you say, where words are wanted.")
+    ] = ""
+    value_file: Annotated[
+        str,
+        typer.Option(
+            "--value-file", metavar="FILE", help="Of `answer`: read that from a file, or from standard input with `-`."
+        ),
+    ] = ""
+
+
+@dataclass(frozen=True)
+class StepOptions:
+    """Options that say which step is meant."""
+
+    step: Annotated[
+        int | None,
+        typer.Option(
+            "--step",
+            metavar="N",
+            min=1,
+            help="The step that is meant: another one is not answered. Of `skip`, also one that has not begun.",
+        ),
+    ] = None
+    consequences: Annotated[
+        bool,
+        typer.Option("--consequences", help="Of `skip`: the step has consequences, and these are to be missing."),
+    ] = False
+
+
+@app.command()
+def answer(
+    *,
+    run: Run,
+    answer: Annotated[
+        str, typer.Argument(metavar="ANSWER", help="One that the run takes; without it, what the run waits for.")
+    ] = "",
+    given: AnswerOptions,
+    change: ChangeOptions,
+    which: StepOptions,
+    why: Why = "",
+    once: Once = "",
+) -> None:
+    """Answer what a run waits for; without ANSWER, show what that is and which answers it takes.
+
+    Of a step in doubt: done, not_done, retry, abandon; look at the site first, as a mail that was sent and is said not
+    to be is sent again. Of a step that failed: retry, done, skip, abandon. Of what needs consent: approve, refuse. Of a
+    run that is paused: continue. `skip --step N` leaves out a later step. Who answered, and why, is kept.
+
+    A changed step (`retry` with --edit, --file or --set) is checked as in a task file; the task stays as it is. A code
+    is never given on the command line, where the shell and other users see it: it is asked for, or read with
+    `--value-file`, and leaves this command sealed, so that neither Temporal nor Redis has it.
+
+    Example: `replaywright answer latest done --step 10 --why "it is in the Sent folder"`
+
+    Example: `replaywright answer latest retry --set instruction="the button Place order"`
+    """
+    if given.value and given.value_file:
+        raise InputInvalid("say --value or --value-file, not both")
+    change.check()
+    wanted = answer.replace("-", "_") or ("answer" if given.value or given.value_file else "")
+    if change.is_wanted and wanted != "retry":
+        raise InputInvalid("--edit, --file and --set belong to the answer `retry`")
+    asyncio.run(_answer(run, _Wish(wanted, given, change, which, why, once)))
+
+
+@dataclass(frozen=True)
+class _Wish:
+    """Answer that the caller wants a run to be told."""
+
+    answer: str
+    given: AnswerOptions
+    change: ChangeOptions
+    which: StepOptions
+    why: str
+    once: str
+
+
+async def _answer(run: str, wish: _Wish) -> None:
+    async with under_way(run, "answer") as (here, run_id):
+        progress = await progress_or_fail(here, run_id)
+        question = progress.question
+        is_of_question = question is not None and wish.which.step in (None, question.sequence + 1)
+        if not wish.answer:
+            _show(run_id, progress)
+        elif wish.answer == "continue":
+            await updated(here, run_id, "go_on", said_by_user(wish.why), type(None), once=wish.once)
+            output.print_line(_MEANS["continue"], style="green")
+        elif wish.answer == "skip" and not is_of_question:
+            await _skip(here, run_id, progress, wish)
+        elif question is None:
+            raise nothing_asked(run_id, progress)
+        elif not is_of_question:
+            raise InputInvalid(f"--step {wish.which.step}: {run_id} waits at step {question.sequence + 1}")
+        elif wish.change.is_wanted:
+            await _change(here, run_id, question, wish)
+        else:
+            await _decide(here, run_id, question, wish)
+
+
+def _show(run_id: str, progress: Progress) -> None:
+    """Say what the run waits for, and which answers it takes."""
+    question = progress.question
+    answers: tuple[str, ...]
+    if question is not None:
+        lines, answers = lines_of(question), question.answers
+    elif progress.status == "paused":
+        lines, answers = [progress.waiting_for], ("continue", "skip")
+    else:
+        raise nothing_asked(run_id, progress)
+    for line in lines:
+        output.print_line(line)
+    for each in answers:
+        output.print_line(f"  {each:<9} {_MEANS[each]}")
+    output.print_line(answering(run_id, answers), style="dim")
+
+
+async def _decide(here: Place, run_id: str, question: Question, wish: _Wish) -> None:
+    verdict = _chosen(question, wish.answer)
+    text = _text(question, verdict, wish.given)
+    await decide(here, run_id, verdict_on(run_id, question, verdict, text, who=who_asks(), why=wish.why))
+    output.print_line(f"step {question.sequence + 1} answered: {_MEANS[verdict]}", style="green")
+
+
+async def _skip(here: Place, run_id: str, progress: Progress, wish: _Wish) -> None:
+    """Leave out a step that has not begun."""
+    next_one = progress.step if progress.status == "paused" else progress.step + 1
+    sequence = next_one if wish.which.step is None else wish.which.step - 1
+    asked = SkipStep(sequence=sequence, consequences=wish.which.consequences, **said_by_user(wish.why).model_dump())
+    await updated(here, run_id, "skip_step", asked, type(None), once=wish.once)
+    output.print_line(f"step {sequence + 1} will be left out", style="green")
+
+
+async def _change(here: Place, run_id: str, question: Question, wish: _Wish) -> None:
+    """Have the step that failed done otherwise."""
+    _chosen(question, "retry")
+    number = question.sequence + 1
+    if question.kind is not QuestionKind.FAILED:
+        raise InputInvalid(f"{run_id}: step {number} may have taken effect: only a step that failed can be changed")
+    said = said_by_user(wish.why).model_dump()
+    now = await handle_of(here.client, run_id).query("step_written", question.sequence, result_type=dict[str, Any])
+
+    async def take(step: dict[str, Any]) -> None:
+        asked = EditStep(sequence=question.sequence, step=step, question=question.id, **said)
+        await updated(here, run_id, "edit_step", asked, type(None), once=wish.once)
+
+    await changed(now, question, wish.change, take)
+    output.print_line(f"step {number} is performed as you have changed it", style="green")
+
+
+def _chosen(question: Question, wanted: str) -> Verdict:
+    """The answer that was named, if the question takes it."""
+    found: Verdict | None = next((one for one in get_args(Verdict) if one == wanted), None)
+    if found is None or found not in question.answers:
+        asked = "\n".join(lines_of(question))
+        raise InputInvalid(f"{wanted!r}: the question takes {', '.join(question.answers)}: {asked}")
+    return found
+
+
+def _text(question: Question, verdict: Verdict, given: AnswerOptions) -> str:
+    if verdict != "answer":
+        if given.value or given.value_file:
+            raise InputInvalid(f"a value belongs to the answer `answer`, not to {verdict}")
+        return ""
+    is_code = question.wants == "code"
+    if given.value and is_code:
+        raise InputInvalid(
+            "--value: a code on the command line is seen by the shell's history and by other users; leave it out to be "
+            "asked for it, or give it with --value-file"
+        )
+    text = given.value or (_read(given.value_file) if given.value_file else _prompted(question, is_code=is_code))
+    if not text.strip():
+        raise InputInvalid("the value is empty: nothing was sent")
+    if len(text) > VALUE_LIMIT:
+        raise InputInvalid(f"the value has {len(text)} characters, and may have {VALUE_LIMIT}: nothing was sent")
+    return text
+
+
+def _read(name: str) -> str:
+    """The text of the file without the line break at its end."""
+    text = read_text(name, f"--value-file {name!r}")
+    return text.removesuffix("\n").removesuffix("\r")
+
+
+def _prompted(question: Question, *, is_code: bool) -> str:
+    if not sys.stdin.isatty():
+        raise InputInvalid("there is no terminal to ask for the value: give it with --value-file")
+    for line in lines_of(question):
+        output.print_line(line)
+    return str(typer.prompt("code" if is_code else "answer", hide_input=is_code))

@@ -1,0 +1,74 @@
+"""`replaywright cancel`: end a run."""
+
+import asyncio
+from typing import Annotated
+
+import typer
+from temporalio.client import WorkflowExecutionStatus
+
+from replaywright.cli import output
+from replaywright.cli.app import app
+from replaywright.cli.options import Run, Why
+from replaywright.cli.people.updates import over_said, said_by_user, servers_of_runs, updated
+from replaywright.cli.runs.finding import find_run
+from replaywright.cli.runs.follow import Ending, ended, handle_of
+from replaywright.cli.servers.connect import Place, temporal_errors
+from replaywright.domain.commit_lines import commits_said
+
+_END_LIMIT_S = 30
+_END_POLL_S = 0.2
+
+
+@app.command()
+def cancel(
+    *,
+    run: Run,
+    fail: Annotated[
+        bool, typer.Option("--fail", help="End it as failed, with the reason `aborted`, who did so, and why.")
+    ] = False,
+    why: Why = "",
+) -> None:
+    """End a run: the step under way is cancelled, the browser is closed, nothing further is done.
+
+    What was done on the site stays done; `replaywright resume` goes on after it. A request that is held at the gate is
+    thrown away first; one that has left is given 5 s to be answered. The answer names the steps that were sent, those
+    that were not, and those in doubt. For a run that is over already it says how that ended and what it has done.
+
+    Example: `replaywright cancel latest --why "the order was withdrawn"`
+    """
+    asyncio.run(_cancel(run, why, fail=fail))
+
+
+async def _cancel(run: str, why: str, *, fail: bool) -> None:
+    async with servers_of_runs() as here:
+        run_id = (await find_run(here, run)).id
+        if said := await over_said(here, run_id, "cancel"):
+            output.print_line(said)
+            return
+        handle = handle_of(here.client, run_id)
+        with temporal_errors(here.settings, run_id):
+            if fail:
+                await updated(here, run_id, "abort", said_by_user(why), type(None))
+            else:
+                await handle.cancel(reason=why)
+        ending = await _ended_soon(here, run_id)
+    if ending is None:
+        output.print_line(f"{run_id}: asked to end; it ends as soon as a worker is there", style="yellow")
+    else:
+        output.print_line(f"{run_id}: {ended_said(ending)}", style="green")
+
+
+async def _ended_soon(here: Place, run_id: str) -> Ending | None:
+    """Wait for the end; None if it does not come in time."""
+    handle = handle_of(here.client, run_id)
+    with temporal_errors(here.settings, run_id):
+        for _ in range(int(_END_LIMIT_S / _END_POLL_S)):
+            if (await handle.describe()).status is not WorkflowExecutionStatus.RUNNING:
+                return await ended(handle)
+            await asyncio.sleep(_END_POLL_S)
+    return None
+
+
+def ended_said(ending: Ending) -> str:
+    """Say how a run ended, and which of its steps with consequences were done or are in doubt."""
+    return "; ".join(filter(None, (ending.status.replace("_", " "), commits_said(ending.result.commits))))

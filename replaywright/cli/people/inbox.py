@@ -1,0 +1,198 @@
+"""`replaywright inbox`: every run that waits for a person, with what it asks, since when, why, and with a picture."""
+
+import asyncio
+import contextlib
+import re
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from pydantic import ValidationError
+from temporalio.client import WorkflowExecution
+
+from replaywright.artifacts.store import ArtifactStore
+from replaywright.cli import output
+from replaywright.cli.app import app
+from replaywright.cli.options import Json
+from replaywright.cli.people.asking_here import lines_of
+from replaywright.cli.runs.follow import WORKFLOW, ServerGone, handle_of, progress_of
+from replaywright.cli.servers.connect import Place, place, require_somewhere, temporal_errors
+from replaywright.domain.questions import WAITS, Question, answering
+from replaywright.errors import ArtifactMissing, ArtifactsUnavailable, InputInvalid
+from replaywright.settings import DEFAULT_TENANT, load_settings
+from replaywright.stack.keyring import artifact_keys_of
+
+_QUICK = timedelta(seconds=2)
+_AT_ONCE = 20
+"""Runs that are asked at the same time, where a run has to be asked."""
+_EVERY_S = 2.0
+"""Between two looks with `--watch`."""
+_ACTIVE = f'WorkflowType = "{WORKFLOW}" AND ExecutionStatus = "Running"'
+
+
+@dataclass(frozen=True)
+class Waiting:
+    """A run that waits for a person."""
+
+    run_id: str
+    task: str
+    question: Question
+    picture: Path | None = None
+    """Where its picture was written to."""
+    picture_missing: str = ""
+
+    @property
+    def key(self) -> tuple[str, str]:
+        """Identify the question."""
+        return self.run_id, self.question.id
+
+    def as_json(self) -> dict[str, Any]:
+        """Without what only machines need."""
+        question = self.question.model_dump(mode="json", by_alias=True, exclude={"key", "within_s", "remind_every_s"})
+        shown = {"pictureFile": None if self.picture is None else str(self.picture)}
+        return {"runId": self.run_id, "task": self.task, "question": question | shown}
+
+
+@app.command()
+def inbox(
+    *,
+    pictures: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Write what each page shows into this folder, as PNG.")
+    ] = None,
+    opened: Annotated[bool, typer.Option("--open", help="Open the pictures.")] = False,
+    watch: Annotated[bool, typer.Option("--watch", help="Go on, and tell each new question as it comes.")] = False,
+    json: Json = False,
+) -> None:
+    """List the runs that wait for a person: what each asks, since when, until when, and how to answer.
+
+    What the site says is quoted as its words: a page may say anything to whoever decides.
+
+    Example: `replaywright inbox --pictures /tmp/inbox`
+    """
+    folder = pictures
+    if opened and folder is None:
+        folder = Path(tempfile.mkdtemp(prefix="replaywright-inbox-"))
+    with contextlib.suppress(KeyboardInterrupt):
+        asyncio.run(_inbox(folder, opened=opened, watch=watch, json=json))
+
+
+async def _inbox(folder: Path | None, *, opened: bool, watch: bool, json: bool) -> None:
+    settings = load_settings()
+    require_somewhere(settings)
+    told: set[tuple[str, str]] = set()
+    async with place(settings, tell=output.say_on_standard_error) as here:
+        while True:
+            now = await waiting_in(here)
+            new = [one for one in now if one.key not in told]
+            told = {one.key for one in now}
+            shown = new if folder is None else [await _with_picture(here, one, folder) for one in new]
+            _print(shown, watch=watch, json=json)
+            if opened:
+                for one in shown:
+                    if one.picture is not None:
+                        typer.launch(str(one.picture))
+            if not watch:
+                return
+            await asyncio.sleep(_EVERY_S)
+
+
+async def waiting_in(here: Place) -> list[Waiting]:
+    """All runs of the tenant that wait, those that wait longest first.
+
+    Each run says in its memo what it waits with, so that one listing is enough, with or without a worker; only one that
+    was started by something else, or before that was so, is asked.
+
+    Raises:
+        StackFailed: Temporal cannot be reached.
+    """
+    told: list[Waiting] = []
+    silent: list[tuple[WorkflowExecution, str]] = []
+    with temporal_errors(here.settings):
+        async for execution in here.client.list_workflows(_ACTIVE):
+            memo = await execution.memo()
+            if memo.get("tenant", DEFAULT_TENANT) != here.settings.tenant:
+                continue
+            task = str(memo.get("task") or execution.id.split("/")[0])
+            if WAITS not in memo:
+                silent.append((execution, task))
+            elif (question := question_of(memo[WAITS])) is not None:
+                told.append(Waiting(execution.id, task, question))
+    limit = asyncio.Semaphore(_AT_ONCE)
+    asked = await asyncio.gather(*(_asked(here, execution.id, task, limit) for execution, task in silent))
+    return sorted((*told, *filter(None, asked)), key=lambda one: one.question.since)
+
+
+def question_of(told: Any) -> Question | None:
+    """The question in a run's memo; None where it waits with none."""
+    try:
+        return Question.model_validate(told) if told else None
+    except ValidationError:  # of another version
+        return None
+
+
+async def _asked(here: Place, run_id: str, task: str, limit: asyncio.Semaphore) -> Waiting | None:
+    async with limit:
+        try:
+            progress = await progress_of(handle_of(here.client, run_id), _QUICK)
+        except (ServerGone, InputInvalid):
+            return None
+    if progress is None or progress.question is None:
+        return None
+    return Waiting(run_id, task, progress.question)
+
+
+async def _with_picture(here: Place, one: Waiting, folder: Path) -> Waiting:
+    """The same, with its picture in `folder`."""
+    question = one.question
+    if not question.picture:
+        return Waiting(one.run_id, one.task, question, picture_missing=question.picture_missing or "none was taken")
+    try:
+        data = await ArtifactStore(here.settings.artifacts, artifact_keys_of(here.settings)).get(question.picture)
+    except (ArtifactMissing, ArtifactsUnavailable) as exc:
+        return Waiting(one.run_id, one.task, question, picture_missing=str(exc))
+    path = folder / f"{re.sub(r'[^A-Za-z0-9_-]+', '_', one.run_id)}-{question.id}.png"
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        path.touch(mode=0o600)
+        path.write_bytes(data)
+    except OSError as exc:
+        raise InputInvalid(f"--pictures {str(folder)!r}: {path.name} cannot be written: {exc.strerror or exc}") from exc
+    return Waiting(one.run_id, one.task, question, picture=path)
+
+
+def _print(shown: Sequence[Waiting], *, watch: bool, json: bool) -> None:
+    if json and watch:
+        for one in shown:
+            output.print_json(one.as_json())
+    elif json:
+        output.print_json({"waiting": [one.as_json() for one in shown]})
+    elif not shown and not watch:
+        output.print_line("nothing waits for a person")
+    else:
+        for one in shown:
+            _print_one(one)
+
+
+def _print_one(one: Waiting) -> None:
+    question = one.question
+    kind = question.kind.value.replace("_", " ")
+    since = output.duration(datetime.now(UTC) - question.since)
+    until = "" if question.deadline is None else f", until {question.deadline.astimezone():%Y-%m-%d %H:%M}"
+    then = "" if question.deadline is None else f", then {_after(question)}"
+    output.print_line(f"{one.run_id}  {kind}", style="bold")
+    output.print_line(f"  waits since {since}{until}{then}")
+    for line in lines_of(question):
+        output.print_line(f"  {line}")
+    if one.picture is not None:
+        output.print_line(f"  picture: {one.picture}")
+    elif one.picture_missing:
+        output.print_line(f"  no picture: {one.picture_missing}", style="dim")
+    output.print_line(f"  answer: {answering(one.run_id, question.answers)}", style="dim")
+
+
+def _after(question: Question) -> str:
+    return "the step is left out" if question.on_timeout == "skip" else "the run fails"

@@ -1,0 +1,75 @@
+"""`replaywright takeover`: driving the live browser of a run that waits."""
+
+import asyncio
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from replaywright.cli import output
+from replaywright.cli.app import app
+from replaywright.cli.options import Once, Run, Why
+from replaywright.cli.people.updates import progress_or_fail, under_way, updated, who_asks
+from replaywright.domain.runs import Progress
+from replaywright.domain.steering import LEND_S, Lent, TakeOverRequest
+from replaywright.errors import InputInvalid
+from replaywright.keeper.identity import boot_id, host_name
+
+_WAKING_LIMIT = timedelta(seconds=150)
+"""A browser that was given back is opened again first, and brought to where the run is."""
+
+
+@app.command()
+def takeover(
+    *,
+    run: Run,
+    minutes: Annotated[float, typer.Option(min=0.1, max=1440, help="So long at most.")] = LEND_S / 60,
+    why: Why = "",
+    once: Once = "",
+) -> None:
+    """Drive the browser of a run that waits, or is paused, yourself: prints an address that opens in a browser.
+
+    It is Chromium's own DevTools, on loopback of the worker's host, with a secret in its path: whoever has it has the
+    browser. The policy for the network stays in force. What leaves the browser meanwhile is recorded as yours.
+
+    Example: `replaywright takeover latest`
+    """
+    asyncio.run(_takeover(run, TakeOverRequest(lasts_s=minutes * 60, who=who_asks(), why=why), once))
+
+
+async def _takeover(run: str, asked: TakeOverRequest, once: str) -> None:
+    async with under_way(run, "take over") as (here, run_id):
+        lent = await updated(here, run_id, "take_over", asked, Lent, once=once, limit=_WAKING_LIMIT)
+        progress = await progress_or_fail(here, run_id)
+    output.print_line_as_is(address_of(lent))
+    until = datetime.fromtimestamp(lent.until).astimezone().strftime("%H:%M:%S")
+    output.print_line(f"open it in a browser on this host, until {until}; then {handing_back(progress, run_id)}")
+
+
+def address_of(lent: Lent) -> str:
+    """Read the address to open in a browser.
+
+    Raises:
+        InputInvalid: only another host, or another user, can read it.
+    """
+    here = (host_name(), boot_id())
+    if (lent.host, lent.boot_id) != here:
+        raise InputInvalid(
+            f"the browser lives on {lent.host}, not on {here[0]}: do this there, or read {lent.file} there and forward "
+            "the port in it to this host (ssh -L)"
+        )
+    try:
+        return Path(lent.file).read_text("ascii").strip()
+    except OSError as exc:
+        raise InputInvalid(
+            f"{lent.file} cannot be read ({exc.strerror}): it is for the user of the worker only; do this as that user"
+        ) from exc
+
+
+def handing_back(progress: Progress, run_id: str) -> str:
+    """Say how the person says that they are done."""
+    if progress.question is None:
+        return f"`replaywright answer {run_id} continue` hands it back"
+    answers = ", ".join(progress.question.answers)
+    return f"`replaywright answer {run_id} ANSWER` hands it back; it takes: {answers}"

@@ -1,0 +1,209 @@
+"""Telling a run something: its updates, as commands and the client send them."""
+
+import contextlib
+import getpass
+import uuid
+from collections.abc import AsyncIterator
+from datetime import timedelta
+from typing import TypeVar
+
+from pydantic import ValidationError
+from temporalio.client import (
+    WorkflowExecutionStatus,
+    WorkflowUpdateFailedError,
+    WorkflowUpdateRPCTimeoutOrCancelledError,
+)
+
+from replaywright.cli import output
+from replaywright.cli.runs.finding import find_run
+from replaywright.cli.runs.follow import ended, handle_of, progress_of
+from replaywright.cli.servers.connect import Place, place, require_somewhere, temporal_errors
+from replaywright.cli.servers.macs import update_arguments
+from replaywright.domain.base import Record
+from replaywright.domain.commit_lines import commits_said
+from replaywright.domain.questions import Question, Verdict
+from replaywright.domain.runs import PersonVerdict, Progress
+from replaywright.domain.steering import Said
+from replaywright.errors import InputInvalid, StackFailed
+from replaywright.sealing.envelope import NotSealed, sealed
+from replaywright.settings import load_settings
+
+ANSWER_LIMIT = timedelta(seconds=15)
+
+_Answer = TypeVar("_Answer")
+
+
+@contextlib.asynccontextmanager
+async def servers_of_runs() -> AsyncIterator[Place]:
+    """Connect to the servers that runs are on; none are started: they would know no run.
+
+    Raises:
+        InputInvalid: nothing is configured and nothing runs.
+        StackFailed: Temporal does not answer.
+    """
+    settings = load_settings()
+    require_somewhere(settings)
+    async with place(settings, tell=output.say_on_standard_error) as here:
+        yield here
+
+
+@contextlib.asynccontextmanager
+async def under_way(run: str, what: str) -> AsyncIterator[tuple[Place, str]]:
+    """Find a run that somebody wants to `what`, which is not over; with the servers that it is on.
+
+    Raises:
+        InputInvalid: there is no such run, or it is over.
+        StackFailed: Temporal does not answer.
+    """
+    async with servers_of_runs() as here:
+        run_id = (await find_run(here, run)).id
+        await require_going(here, run_id, what)
+        yield here, run_id
+
+
+async def over_said(here: Place, run_id: str, what: str) -> str:
+    """Say how a run ended, what it has done, and that there is nothing to `what`; empty for one that goes on.
+
+    Raises:
+        InputInvalid: there is no such run.
+        StackFailed: Temporal cannot be reached.
+    """
+    handle = handle_of(here.client, run_id)
+    with temporal_errors(here.settings, run_id):
+        execution = await handle.describe()
+        if execution.status is WorkflowExecutionStatus.RUNNING:
+            return ""
+        ending = await ended(handle)
+    at = "" if execution.close_time is None else f" at {execution.close_time.astimezone():%Y-%m-%d %H:%M:%S}"
+    told = f"run {run_id} ended as {ending.status.replace('_', ' ')}{at}: nothing to {what}"
+    return "; ".join(filter(None, (told, commits_said(ending.result.commits))))
+
+
+async def require_going(here: Place, run_id: str, what: str) -> None:
+    """See that a run is not over: nobody can `what` it any more then.
+
+    Raises:
+        InputInvalid: it is over; the message says how it ended and what it has done.
+        StackFailed: Temporal cannot be reached.
+    """
+    if said := await over_said(here, run_id, what):
+        raise InputInvalid(said)
+
+
+async def updated(
+    here: Place,
+    run_id: str,
+    update: str,
+    asked: Record,
+    answer: type[_Answer],
+    *,
+    once: str = "",
+    limit: timedelta = ANSWER_LIMIT,
+) -> _Answer:
+    """What the run answers to an update; under the same id once more, it answers the same and does nothing.
+
+    Raises:
+        InputInvalid: the run does not take it; says what is possible.
+        StackFailed: no worker is there to take it.
+    """
+    try:
+        with temporal_errors(here.settings, run_id):
+            once = once or uuid.uuid4().hex
+            told: _Answer = await handle_of(here.client, run_id).execute_update(
+                update,
+                args=update_arguments(here, run_id, update=update, once=once, asked=asked),
+                id=once,
+                result_type=answer,
+                rpc_timeout=limit,
+            )
+    except WorkflowUpdateFailedError as exc:
+        raise InputInvalid(f"{run_id}: {exc.cause}") from exc
+    except WorkflowUpdateRPCTimeoutOrCancelledError as exc:
+        raise StackFailed(
+            f"no worker took it in {limit.total_seconds():g} s: start `replaywright up`, then repeat this"
+        ) from exc
+    return told
+
+
+async def decide(here: Place, run_id: str, verdict: PersonVerdict) -> None:
+    """Tell a run what a person says.
+
+    Raises:
+        InputInvalid: the run does not take it.
+        StackFailed: no worker is there to take it.
+    """
+    await updated(here, run_id, "resolve_step", verdict, type(None))
+
+
+async def progress_or_fail(here: Place, run_id: str) -> Progress:
+    """Ask the run where it is.
+
+    Raises:
+        StackFailed: no worker answers.
+    """
+    progress = await progress_of(handle_of(here.client, run_id))
+    if progress is None:
+        raise StackFailed(f"{run_id}: no worker answers for it: start `replaywright up`, then repeat this")
+    return progress
+
+
+async def question_of(here: Place, run_id: str) -> Question:
+    """Read what the run asks.
+
+    Raises:
+        InputInvalid: it asks nothing.
+        StackFailed: no worker answers.
+    """
+    await require_going(here, run_id, "answer")
+    progress = await progress_or_fail(here, run_id)
+    if progress.question is None:
+        raise nothing_asked(run_id, progress)
+    return progress.question
+
+
+def nothing_asked(run_id: str, progress: Progress) -> InputInvalid:
+    """Say that the run waits for no answer, and how it stands."""
+    return InputInvalid(f"{run_id} asks nothing: it is {progress.status}; `replaywright inbox` lists what waits")
+
+
+def verdict_on(run_id: str, question: Question, verdict: Verdict, text: str, *, who: str, why: str) -> PersonVerdict:
+    """An answer to the question as the run is told it; a code is sealed, so that only its activity can read it.
+
+    Raises:
+        StackFailed: the question has no key to seal a code with.
+    """
+    plain, box = text, ""
+    if verdict == "answer" and question.wants == "code":
+        try:
+            plain, box = "", sealed(text, question.key, f"{run_id}/{question.id}")
+        except NotSealed as exc:
+            raise StackFailed(f"{run_id}: the question has no key to seal the code with: {exc}") from exc
+    return PersonVerdict(
+        sequence=question.sequence,
+        verdict=verdict,
+        who=who,
+        why=why,
+        question=question.id,
+        value=plain,
+        sealed=box,
+    )
+
+
+def who_asks() -> str:
+    """Name the user of this command: the one whose decision it is."""
+    try:
+        return getpass.getuser()
+    except (KeyError, OSError):  # no name for this user id, as in some containers
+        return "command line"
+
+
+def said_by_user(why: str) -> Said:
+    """Name the user of this command, and their reason.
+
+    Raises:
+        InputInvalid: the reason is too long.
+    """
+    try:
+        return Said(who=who_asks(), why=why)
+    except ValidationError as exc:
+        raise InputInvalid(f"--why has {len(why)} characters, and may have 1000") from exc

@@ -1,0 +1,150 @@
+"""`replaywright runs`: list runs."""
+
+import asyncio
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Annotated, Any
+
+import typer
+from rich.text import Text
+from temporalio.client import WorkflowExecution
+
+from replaywright.cli import output
+from replaywright.cli.app import app
+from replaywright.cli.completion import skills
+from replaywright.cli.options import Json, Limit, Site
+from replaywright.cli.runs.finding import executions, memo_of, standing_of
+from replaywright.cli.runs.searchable import SCHEDULED_BY, Filter, Wanted, refuse_unknown, schedule_id
+from replaywright.cli.servers.connect import Place, place, temporal_errors
+from replaywright.domain.runs import Mode
+from replaywright.domain.standing import STATUS_WORDS, RunStatus
+from replaywright.settings import Settings, load_settings
+
+STYLES: Mapping[RunStatus, str] = {
+    "running": "cyan",
+    "waiting": "yellow",
+    "paused": "yellow",
+    "silent": "yellow",
+    "done": "green",
+    "failed": "red",
+    "blocked": "magenta",
+    "cancelled": "yellow",
+    "terminated": "red",
+    "timed_out": "red",
+}
+
+
+@dataclass(frozen=True)
+class RunLine:
+    """One run of the list."""
+
+    run_id: str
+    task: str
+    status: str
+    style: str
+    start: datetime
+    seconds: float
+    url: str
+    schedule: str
+    """Name of the schedule that started it; empty for none."""
+
+
+@dataclass(frozen=True)
+class FilterOptions:
+    """Options that say which runs are wanted."""
+
+    healed: Annotated[bool, typer.Option("--healed", help="Only those that healed an element.")] = False
+    status: Annotated[
+        Wanted | None, typer.Option("--status", help="Only those with this status; `running`: all under way.")
+    ] = None
+    site: Site = ""
+    skill: Annotated[
+        str, typer.Option("--skill", metavar="NAME", help="Only those of this skill.", autocompletion=skills)
+    ] = ""
+    mode: Annotated[Mode | None, typer.Option("--mode", help="Only those in this mode.")] = None
+    schedule: Annotated[
+        str, typer.Option("--schedule", metavar="NAME", help="Only those that this schedule started.")
+    ] = ""
+    since: Annotated[
+        str, typer.Option("--since", metavar="AGE", help="Only those that began then: `7d`, `12h`, or a date.")
+    ] = ""
+    query: Annotated[
+        str, typer.Option("--query", metavar="CONDITION", help="Only those of which this holds, in Temporal's words.")
+    ] = ""
+
+    def as_filter(self, settings: Settings) -> Filter:
+        """Make the filter that finds them in Temporal."""
+        return Filter(
+            healed=self.healed,
+            status=self.status,
+            site=self.site,
+            skill=self.skill,
+            mode="" if self.mode is None else self.mode.value,
+            schedule=schedule_id(settings.tenant, self.schedule) if self.schedule else "",
+            since=self.since,
+            query=self.query,
+        )
+
+
+@app.command()
+def runs(*, filtering: FilterOptions, limit: Limit = 20, json: Json = False) -> None:
+    """List runs, the newest first: all, or those that were healed, wait, were on a site, and so on.
+
+    Example: `replaywright runs --healed --since 7d`
+    """
+    wanted = filtering.as_filter(load_settings())
+    lines = asyncio.run(_runs(limit, wanted))
+    if json:
+        output.print_json({"runs": [as_json(line) for line in lines]})
+        return
+    if not lines:
+        said = "no runs yet: `replaywright run TASK` starts one" if wanted == Filter() else "no such runs"
+        output.print_line(said)
+        return
+    rows = output.table("status", "run", "task", "started", "took", "Temporal UI", right=["took"])
+    for line in lines:
+        started = line.start.astimezone().strftime("%Y-%m-%d %H:%M:%S")
+        took = output.duration(line.seconds)
+        rows.add_row(*output.cells(Text(line.status, line.style), line.run_id, line.task, started, took, line.url))
+    output.print_table(rows)
+
+
+async def _runs(limit: int, wanted: Filter) -> list[RunLine]:
+    async with place(load_settings(), tell=output.say_on_standard_error) as here:
+        with temporal_errors(here.settings):
+            await refuse_unknown(here, wanted)
+        found = await executions(here, limit, wanted)
+        return list(await asyncio.gather(*(line_of(here, execution) for execution in found)))
+
+
+async def line_of(here: Place, execution: WorkflowExecution) -> RunLine:
+    """Describe a run in one line of the list."""
+    standing, _ = await standing_of(here, execution)
+    status, style = STATUS_WORDS[standing], STYLES[standing]
+    end = execution.close_time or datetime.now(UTC)
+    return RunLine(
+        run_id=execution.id,
+        task=await memo_of(execution, "task") or execution.id.split("/")[0],
+        status=status,
+        style=style,
+        start=execution.start_time,
+        seconds=(end - execution.start_time).total_seconds(),
+        url=here.run_url(execution.id),
+        schedule=(execution.typed_search_attributes.get(SCHEDULED_BY) or "").removeprefix(
+            schedule_id(here.settings.tenant, "")
+        ),
+    )
+
+
+def as_json(line: RunLine) -> dict[str, Any]:
+    """The line for a program."""
+    return {
+        "runId": line.run_id,
+        "task": line.task,
+        "status": line.status,
+        "started": line.start.isoformat(),
+        "seconds": round(line.seconds, 3),
+        "url": line.url,
+        "schedule": line.schedule,
+    }

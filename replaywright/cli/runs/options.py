@@ -1,0 +1,58 @@
+"""Options of commands that start runs."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Annotated
+
+import typer
+
+from replaywright.cli.options import Json
+from replaywright.domain.pictures import Pictures
+from replaywright.domain.runs import Heal, Mode
+
+
+class OnFailure(StrEnum):
+    """Reactions to a step that failed and that nothing mends."""
+
+    FAIL = "fail"
+    ASK = "ask"
+
+
+@dataclass(frozen=True)
+class RunOptions:
+    """Options that say how a run works; what is not said is as the command usually has it."""
+
+    mode: Annotated[
+        Mode | None,
+        typer.Option(
+            help="`auto`: cache, then heal, then model. `learn`: model only. `replay`: never the model. "
+            "(default: `auto`, of a skill `replay`, of what goes on as before)"
+        ),
+    ] = None
+    heal: Annotated[
+        Heal | None,
+        typer.Option(
+            help="A changed page: fail (`off`), heal this run only (`propose`), or for good (`auto`). "
+            "(default: `auto`, of what goes on as before)"
+        ),
+    ] = None
+    on_failure: Annotated[
+        OnFailure | None,
+        typer.Option(help="When nothing mends a failed step: end the run (`fail`), or wait for a person (`ask`)."),
+    ] = None
+    pictures: Annotated[
+        Pictures | None,
+        typer.Option(
+            help="Of which steps to keep one: `failures`, also what is learned or healed (`auto`), all `steps`."
+        ),
+    ] = None
+
+
+@dataclass(frozen=True)
+class FollowOptions:
+    """Options that say how long a command stays with the run that it starts, and how it ends."""
+
+    fail_on_heal: Annotated[bool, typer.Option("--fail-on-heal", help="Exit with 3 when the run healed.")] = False
+    detach: Annotated[bool, typer.Option("--detach", help="Start the run and return at once.")] = False
+    wait: Annotated[bool, typer.Option("--wait", help="Wait on when the run waits for a person.")] = False
+    json: Json = False

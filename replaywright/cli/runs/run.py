@@ -1,0 +1,199 @@
+"""`replaywright run`: start a run, show it, and end with a status that a script can act on."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from typing import Annotated
+
+import typer
+
+from replaywright.cli.app import app
+from replaywright.cli.command import Exit
+from replaywright.cli.completion import tasks
+from replaywright.cli.options import NewId, ValueOptions, limit
+from replaywright.cli.runs.follow import ServerGone
+from replaywright.cli.runs.options import FollowOptions, RunOptions
+from replaywright.cli.runs.starting import Order, refuse_what_is_blocked, start
+from replaywright.cli.servers.connect import Place, is_somewhere, require_somewhere, working_place
+from replaywright.cli.tasks import goal, taskfile
+from replaywright.domain.budgets import Budget
+from replaywright.domain.runs import Heal, Mode
+from replaywright.domain.tasks import Task, bind_parameters
+from replaywright.domain.text import plain
+from replaywright.errors import InputInvalid
+from replaywright.settings import Settings, load_settings
+from replaywright.stack.redis import ask_redis
+
+_ID_BYTES = 200
+_RESTARTS = 3
+"""How often a stack that ended under a run is replaced."""
+
+
+Begin = Callable[["Place"], Awaitable[Order | None]]
+"""Finds out what is to be run, where the runs are; None when that is nothing."""
+
+
+@dataclass(frozen=True)
+class SpendingOptions:
+    """Options that limit what a run may spend."""
+
+    max_calls: Annotated[int | None, limit("--max-calls", "N", "Model calls of the run.")] = None
+    max_tokens: Annotated[int | None, limit("--max-tokens", "N", "Tokens of the run, in and out together.")] = None
+    max_money: Annotated[
+        float | None, limit("--max-money", "USD", "US dollars that the run's model calls may cost.")
+    ] = None
+    max_seconds: Annotated[
+        float | None, limit("--max-seconds", "S", "Seconds of the run, after which no model is asked any more.")
+    ] = None
+    max_plans: Annotated[
+        int | None, limit("--max-plans", "N", "How often the planner may revise the rest of the plan.")
+    ] = None
+
+    @property
+    def budget(self) -> Budget:
+        """Make the budget that the caller allows."""
+        return Budget(
+            calls=self.max_calls,
+            tokens=self.max_tokens,
+            money=self.max_money,
+            seconds=self.max_seconds,
+            plans=self.max_plans,
+        )
+
+
+@dataclass(frozen=True)
+class SentenceOptions:
+    """Options of a task that is a sentence."""
+
+    url: Annotated[
+        str | None, typer.Option("--url", metavar="URL", help="Of a sentence: the page that the task starts on.")
+    ] = None
+    secret: Annotated[
+        list[str] | None,
+        typer.Option("--secret", metavar="NAME", help="Of a sentence: a secret that may be entered; repeatable."),
+    ] = None
+    fresh: Annotated[bool, typer.Option("--fresh", help="Of a sentence: learn it, whatever skill there is.")] = False
+    no_wait: Annotated[
+        bool, typer.Option("--no-wait", help="Of a sentence: do not wait for another run that learns the same.")
+    ] = False
+
+
+@app.command()
+def run(
+    *,
+    task: Annotated[
+        str,
+        typer.Argument(
+            metavar="TASK",
+            help="Task file, YAML or JSON; `-` is standard input. Or a sentence that says what to do.",
+            autocompletion=tasks,
+        ),
+    ],
+    sentence: SentenceOptions,
+    given: ValueOptions,
+    manner: RunOptions,
+    spending: SpendingOptions,
+    following: FollowOptions,
+    run_id: NewId = None,
+) -> None:
+    """Run a task and show its progress. A sentence is recalled if a skill does what it says, else learned.
+
+    Exit status: 0 done, 1 the task failed, 2 bad input, 3 done but healed (`--fail-on-heal`), 4 waits for a person,
+    5 blocked by the policy.
+
+    Example: `replaywright run demo/send_mail.yaml -p base_url=http://127.0.0.1:8025 -p to=ada@example.com
+    -p subject=Minutes -p body=Hello`
+
+    Example: `replaywright run --url http://127.0.0.1:8025 --secret PASSWORD "Send ada@example.com a mail with the
+    subject 'Minutes' and the text 'Hello'"`
+    """
+    settings = load_settings()
+    wanted = goal.task_or_goal(task, url=sentence.url, secrets=sentence.secret or [])
+    goal.refuse_for_steps(wanted, fresh=sentence.fresh, no_wait=sentence.no_wait)
+    values = bind_parameters(wanted, taskfile.read_parameters(given.param or [], given.params))
+    refuse_what_is_blocked(settings, wanted, values)
+    order = Order(
+        wanted,
+        values,
+        checked_id(run_id) or taskfile.new_run_id(wanted, values),
+        manner.mode or Mode.AUTO,
+        manner.heal or Heal.AUTO,
+        spending.budget,
+        manner.on_failure,
+        fresh=sentence.fresh,
+        wait_for_others=not sentence.no_wait,
+        pictures=manner.pictures,
+    )
+    if following.detach:
+        require_somewhere(settings)
+    if not is_somewhere(settings):
+        taskfile.require_secrets(wanted, values, settings.home)
+
+    async def as_said(_here: Place) -> Order:
+        return order
+
+    status = asyncio.run(carry_out(as_said, settings, following))
+    raise typer.Exit(status)
+
+
+async def carry_out(begin: Begin, settings: Settings, following: FollowOptions) -> Exit:
+    """Start what `begin` finds out, show it to its end, and return the exit status."""
+
+    def tell(text: str) -> None:
+        from replaywright.cli import output  # noqa: PLC0415 - as below; mostly nothing is told before
+
+        output.print_line(text, style="dim", console=output.for_people(json=following.json))
+
+    if settings.redis_url is not None:
+        await ask_redis(settings.redis_url, ("PING",))
+    order: Order | None = None
+    for restart in range(_RESTARTS + 1):
+        try:
+            async with working_place(settings, tell=tell) as here:
+                is_new = order is None
+                if order is None:
+                    wanted = await begin(here)
+                    if wanted is None:
+                        return Exit.DONE
+                    mention_secrets(wanted.task, wanted.values, here, tell)
+                    await start(here, wanted)
+                    order = wanted
+                from replaywright.cli.runs import watching  # noqa: PLC0415 - what draws is loaded while the run begins
+
+                if is_new:
+                    watching.announce(order, here, following)
+                if following.detach:
+                    return Exit.DONE
+                return await watching.watched(here, order, following)
+        except ServerGone:
+            if restart == _RESTARTS:
+                raise
+            tell("the stack that this run used has ended: going on with another")
+    raise AssertionError("the last attempt returns or raises")
+
+
+def mention_secrets(task: Task, values: Mapping[str, str], here: Place, tell: Callable[[str], None]) -> None:
+    """Refuse secrets that our own worker will not enter; of another worker, say what is not known of it here.
+
+    Raises:
+        InputInvalid: a worker that this command starts has no value or no binding of a secret.
+    """
+    try:
+        taskfile.require_secrets(task, values, here.settings.home)
+    except InputInvalid as exc:
+        if here.how == "started":
+            raise
+        tell(f"from here, secrets of the worker cannot be seen; if it has no more than this: {exc}")
+
+
+def checked_id(run_id: str | None) -> str:
+    """The caller's id, if it is one that Temporal and a path of its UI can hold.
+
+    Raises:
+        InputInvalid: empty, too long, or with spaces or control characters.
+    """
+    if run_id is None:
+        return ""
+    if not run_id or len(run_id.encode(errors="replace")) > _ID_BYTES or plain(run_id) != run_id or " " in run_id:
+        raise InputInvalid(f"--id {run_id!r}: expected 1 to {_ID_BYTES} bytes without spaces or control characters")
+    return run_id

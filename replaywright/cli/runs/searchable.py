@@ -1,0 +1,187 @@
+"""Search attributes as commands use them: what a run is started with, and the query that finds runs by them."""
+
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from enum import StrEnum
+
+from temporalio.common import SearchAttributeKey, SearchAttributePair, TypedSearchAttributes
+
+from replaywright.cli.runs.follow import WORKFLOW
+from replaywright.cli.servers.connect import Place
+from replaywright.domain.durations import duration_of
+from replaywright.domain.runs import Totals
+from replaywright.domain.search_attributes import (
+    HEALS,
+    MODE,
+    MODEL_CALLS,
+    NOTHING,
+    SEARCH_ATTRIBUTES,
+    SITE,
+    SKILL,
+    STATUS,
+    TASK,
+    TENANT,
+    SearchAttribute,
+    lacking,
+    said,
+)
+from replaywright.errors import InputInvalid
+from replaywright.stack.temporal_client import known_attributes
+
+VALUE_LIMIT = 255
+"""Characters of a Keyword that every server's database takes."""
+
+
+SCHEDULED_BY = SearchAttributeKey.for_keyword("TemporalScheduledById")
+"""What Temporal itself writes at a run that a schedule has started."""
+
+
+def schedule_id(tenant: str, name: str) -> str:
+    """The id of a schedule in Temporal, and the beginning of its runs' ids. No other tenant's can be the same."""
+    return f"{tenant}/{name}"
+
+
+class Wanted(StrEnum):
+    """Statuses that runs are listed by."""
+
+    RUNNING = "running"
+    WAITING = "waiting"
+    PAUSED = "paused"
+    DONE = "done"
+    FAILED = "failed"
+    BLOCKED = "blocked"
+    CANCELLED = "cancelled"
+    TERMINATED = "terminated"
+    TIMED_OUT = "timed-out"
+
+
+_OF_EXECUTION = {
+    Wanted.DONE: "Completed",
+    Wanted.FAILED: "Failed",
+    Wanted.BLOCKED: "Failed",
+    Wanted.CANCELLED: "Canceled",
+    Wanted.TERMINATED: "Terminated",
+    Wanted.TIMED_OUT: "TimedOut",
+}
+"""What Temporal itself says of a run; "Running" where nothing is said here."""
+_BY_ATTRIBUTE = frozenset({Wanted.WAITING, Wanted.PAUSED})
+"""Those that only our own attribute tells from others."""
+
+
+async def start_attributes(
+    here: Place, *, task: str, site: str, skill: str, mode: str, totals: Totals
+) -> TypedSearchAttributes:
+    """What a run is started with: all attributes of ours that the namespace knows. It may change no others."""
+    known = await known_attributes(here.client)
+    if known is None:  # a hosted server may not let everybody ask; a run without them is only harder to find
+        return TypedSearchAttributes.empty
+    values: dict[SearchAttribute, str | int] = {
+        SITE: site or NOTHING,
+        TASK: task,
+        SKILL: skill or NOTHING,
+        MODE: mode,
+        STATUS: "running",
+        HEALS: totals.heals,
+        MODEL_CALLS: totals.usage.calls,
+        TENANT: here.settings.tenant,
+    }
+    return TypedSearchAttributes(
+        [_pair(each, value) for each, value in values.items() if known.get(each.name) == each.kind]
+    )
+
+
+def _pair(attribute: SearchAttribute, value: str | int) -> SearchAttributePair[str] | SearchAttributePair[int]:
+    if isinstance(value, int):
+        return SearchAttributePair(SearchAttributeKey.for_int(attribute.name), value)
+    return SearchAttributePair(SearchAttributeKey.for_keyword(attribute.name), value[:VALUE_LIMIT])
+
+
+@dataclass(frozen=True)
+class Filter:
+    """Conditions that listed runs meet; an empty one counts for nothing."""
+
+    healed: bool = False
+    status: Wanted | None = None
+    """`failed` and `blocked` are the same to Temporal: its answer has both."""
+    site: str = ""
+    skill: str = ""
+    mode: str = ""
+    schedule: str = ""
+    """Id of a schedule in Temporal."""
+    since: str = ""
+    """An age such as `7d`, or a date or time (ISO 8601)."""
+    query: str = ""
+    """A condition in Temporal's own query language."""
+
+    @property
+    def options(self) -> dict[str, SearchAttribute]:
+        """The options that ask for an attribute of ours, with that attribute."""
+        told = {
+            "--healed": (self.healed, HEALS),
+            "--status": (self.status in _BY_ATTRIBUTE, STATUS),
+            "--site": (self.site, SITE),
+            "--skill": (self.skill, SKILL),
+            "--mode": (self.mode, MODE),
+        }
+        named = {f"--query ({each.name})": (each.name in self.query, each) for each in SEARCH_ATTRIBUTES}
+        return {option: attribute for option, (is_given, attribute) in (told | named).items() if is_given}
+
+    def as_query(self, now: datetime) -> str:
+        """The same in Temporal's query language.
+
+        Raises:
+            InputInvalid: `since` cannot be read.
+        """
+        parts = [f'WorkflowType = "{WORKFLOW}"', 'ExecutionStatus != "ContinuedAsNew"']
+        if self.status is not None:
+            parts.append(f'ExecutionStatus = "{_OF_EXECUTION.get(self.status, "Running")}"')
+        if self.status in _BY_ATTRIBUTE:
+            parts.append(f"{STATUS.name} = {_literal(self.status)}")
+        named = {SITE: self.site, SKILL: self.skill, MODE: self.mode}
+        parts += [f"{each.name} = {_literal(value)}" for each, value in named.items() if value]
+        parts += [f"{SCHEDULED_BY.name} = {_literal(self.schedule)}"] if self.schedule else []
+        parts += [f"{HEALS.name} > 0"] if self.healed else []
+        parts += [f'StartTime >= "{_moment(self.since, now)}"'] if self.since else []
+        if self.query:
+            parts.append(f"({self.query})")
+        return " AND ".join(parts)
+
+
+async def refuse_unknown(here: Place, wanted: Filter) -> None:
+    """See that the namespace knows what the query asks for.
+
+    Raises:
+        InputInvalid: it does not; the message has the command that makes it.
+    """
+    options = wanted.options
+    known = await known_attributes(here.client) if options else None
+    if known is None:
+        return
+    settings = here.settings
+    for option, attribute in options.items():
+        if known.get(attribute.name) != attribute.kind:
+            told = said(lacking(known), namespace=settings.temporal_namespace, address=settings.temporal_address or "")
+            raise InputInvalid(f"{option}: {told}")
+
+
+def _moment(since: str, now: datetime) -> str:
+    """When that was, as Temporal reads it.
+
+    Raises:
+        InputInvalid: it is neither an age nor a date.
+    """
+    if (age := duration_of(since)) is not None:
+        at = now - age
+    else:
+        try:
+            at = datetime.fromisoformat(since.strip())
+        except ValueError:
+            raise InputInvalid(
+                f"--since {since!r}: expected an age such as 30min, 12h, 7d or 2w, or a date such as 2026-11-22"
+            ) from None
+    return at.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def _literal(text: str) -> str:
+    """`text` in Temporal's query language."""
+    return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'

@@ -1,0 +1,144 @@
+"""`replaywright show`: show a run."""
+
+import asyncio
+from typing import Annotated
+
+import typer
+from temporalio.client import WorkflowExecutionDescription, WorkflowExecutionStatus
+
+from replaywright.artifacts.store import ArtifactStore
+from replaywright.cli import output
+from replaywright.cli.app import app
+from replaywright.cli.evidence.evidence import print_report, report_of
+from replaywright.cli.options import Json, Run
+from replaywright.cli.runs.finding import QUICK, ending_of_run, find_run, records_of
+from replaywright.cli.runs.follow import Ending, handle_of, progress_of
+from replaywright.cli.runs.listing import RunLine, as_json, line_of
+from replaywright.cli.runs.watching import failure_lines, say_what_it_waits_for
+from replaywright.cli.servers.connect import Place, place
+from replaywright.cli.servers.store import StepRecord
+from replaywright.domain.runs import Progress, RunResult
+from replaywright.errors import StoreUnavailable
+from replaywright.settings import load_settings
+from replaywright.stack.keyring import artifact_keys_of
+
+
+@app.command()
+def show(
+    run: Run,
+    step: Annotated[
+        int | None, typer.Option(min=1, help="Only this step: what was expected of it and what was there.")
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Show a run: its steps, how each element was found, what it costs, and what it waits for.
+
+    With `--step`, one step in full: what was expected and what was there, what is different from the last good run, and
+    where the evidence of a failure is kept.
+
+    Example: `replaywright show latest`
+    """
+    asyncio.run(_show(run, json=json) if step is None else _show_step(run, step, json=json))
+
+
+async def _show(run: str, *, json: bool) -> None:
+    async with place(load_settings(), tell=output.say_on_standard_error) as here:
+        execution = await find_run(here, run)
+        line = await line_of(here, execution)
+        handle = handle_of(here.client, execution.id)
+        progress = None if line.status.endswith("no worker answers") else await progress_of(handle, QUICK)
+        is_running = execution.status is WorkflowExecutionStatus.RUNNING
+        ending = None if is_running else await ending_of_run(here, execution)
+        records, missing = await _records_or_why(here, execution)
+    if json:
+        shown = as_json(line) | {
+            "progress": progress.model_dump(mode="json", by_alias=True) if progress is not None else None,
+            "result": ending.result.model_dump(mode="json", by_alias=True) if ending is not None else None,
+            "steps": [record.line for record in records],
+        }
+        output.print_json(shown)
+        return
+    _print_run(line, progress, ending, records, missing)
+
+
+async def _show_step(run: str, step: int, *, json: bool) -> None:
+    async with place(load_settings(), tell=output.say_on_standard_error) as here:
+        execution = await find_run(here, run)
+        records = await records_of(here, execution)
+        report = await report_of(
+            execution.id, step, records, ArtifactStore(here.settings.artifacts, artifact_keys_of(here.settings))
+        )
+    if json:
+        output.print_json(report.as_json())
+        return
+    print_report(report)
+
+
+async def _records_or_why(here: Place, execution: WorkflowExecutionDescription) -> tuple[list[StepRecord], str]:
+    try:
+        return await records_of(here, execution), ""
+    except StoreUnavailable as exc:
+        return [], f"the trace cannot be read: {exc}"
+
+
+def _print_run(
+    line: RunLine, progress: Progress | None, ending: Ending | None, records: list[StepRecord], missing: str
+) -> None:
+    console = output.standard_output()
+    output.print_line(f"run {line.run_id}", style="bold")
+    started = line.start.astimezone().strftime("%Y-%m-%d %H:%M:%S")
+    output.print_line_as_is(f"  {line.status}, started {started}, {output.duration(line.seconds)}")
+    if line.url:
+        output.print_line_as_is(f"  {line.url}")
+    if records:
+        _print_steps(records)
+    elif progress is not None:
+        output.print_lines(progress.lines, console)
+    if missing:
+        output.print_line(missing, style="yellow")
+    if progress is not None and ending is None:
+        now = progress.waiting_for if progress.status == "paused" else progress.doing or progress.status
+        output.print_line(f"now: step {progress.step + 1} of {progress.steps}: {now}")
+        if progress.status == "waiting":
+            say_what_it_waits_for(progress, line.run_id, console)
+    result = ending.result if ending is not None else RunResult(succeeded=True)
+    if not result.succeeded:
+        for words in failure_lines(result):
+            output.print_line(words, style="red")
+        if result.artifacts and result.failed_step is not None:
+            shown = f"replaywright show {line.run_id} --step {result.failed_step + 1}"
+            output.print_line(f"what was expected and what was there: {shown}", style="dim")
+    totals = result.totals if ending is not None else progress.totals if progress is not None else None
+    if totals is not None:
+        output.print_line(output.totals_line(totals), style="dim")
+    output.print_line(f"all of it, with pictures: replaywright report {line.run_id}", style="dim")
+
+
+def _print_steps(records: list[StepRecord]) -> None:
+    rows = output.table("step", "", "what", "found by", "score", "took", "model calls", right=["step", "score", "took"])
+    console = output.standard_output()
+    for record in records:
+        score = f"{record.lookup.score:.2f}" if record.lookup.score else ""
+        calls = output.count(record.usage.calls, "call") if record.usage.calls else ""
+        found = output.how_found(
+            record.lookup, from_ledger=record.from_ledger, already_done=record.outcome.already_done
+        )
+        rows.add_row(
+            *output.cells(
+                f"{record.sequence + 1:04d}",
+                output.mark(record.status, console),
+                _what(record),
+                found,
+                score,
+                output.duration(record.seconds),
+                calls,
+            )
+        )
+    output.print_table(rows, console)
+
+
+def _what(record: StepRecord) -> str:
+    rule = f"override {record.override}: " if record.override else ""
+    warnings = (f"warning: {warning}" for warning in record.outcome.warnings)
+    beside = (record.overruled, record.message, *warnings)
+    return " – ".join((f"{rule}{record.title}", *filter(None, beside)))

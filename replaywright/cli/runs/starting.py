@@ -1,0 +1,187 @@
+"""Starting a run: what the caller wants, and the workflow's input that is made of it."""
+
+import asyncio
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import timedelta
+from typing import Any
+
+from temporalio.client import WorkflowHandle
+from temporalio.common import TypedSearchAttributes, WorkflowIDConflictPolicy, WorkflowIDReusePolicy
+from temporalio.exceptions import WorkflowAlreadyStartedError
+
+from replaywright.cli.runs.follow import WORKFLOW
+from replaywright.cli.runs.options import OnFailure
+from replaywright.cli.runs.searchable import start_attributes
+from replaywright.cli.servers.connect import Place, temporal_errors
+from replaywright.cli.servers.macs import start_memo
+from replaywright.cli.tasks import taskfile
+from replaywright.domain.budgets import Budget, Limits
+from replaywright.domain.effective import before_start, effective
+from replaywright.domain.pictures import Pictures
+from replaywright.domain.policy_hosts import named
+from replaywright.domain.questions import REMIND_EVERY_S, WAITS
+from replaywright.domain.runs import Asking, Heal, Mode, Resume, RunInput, RunResult, RunState, step_title
+from replaywright.domain.skills import SkillRef
+from replaywright.domain.tasks import Task
+from replaywright.errors import PolicyBlocked, RunExists
+from replaywright.grants import granted_hosts
+from replaywright.policy_files import operators_policy
+from replaywright.settings import Settings
+
+TASK_TIMEOUT = timedelta(seconds=5)
+"""A workflow task that was lost with its worker is given out again after this; Temporal's default is 10 s. Replaying
+the hundred steps that a history holds at most takes 0.3 s of it."""
+
+
+@dataclass(frozen=True)
+class Order:
+    """Run that the caller wants."""
+
+    task: Task
+    values: dict[str, str]
+    run_id: str
+    """Empty where whatever starts the run names it."""
+    mode: Mode = Mode.AUTO
+    heal: Heal = Heal.AUTO
+    budget: Budget = field(default_factory=Budget)
+    """What the caller allows beside what the task says."""
+    on_failure: OnFailure | None = None
+    """None: what the task says."""
+    limits: Limits | None = None
+    """What the run may spend, when that is known already: then `budget` is not looked at."""
+    lineage: str = ""
+    """Of a run that goes on after another; empty for one that begins a lineage."""
+    resume: Resume | None = None
+    state: RunState = field(default_factory=RunState.model_construct)
+    """With `resume`: what the run before has left."""
+    skill: SkillRef | None = None
+    """The skill whose task it is."""
+    fresh: bool = False
+    """Of a goal: learn it, whatever skill there is."""
+    wait_for_others: bool = True
+    """Of a goal: while another run learns the same, wait for what it learns."""
+    pictures: Pictures | None = None
+    """Of which steps pictures are kept. None: those that are learned, healed or fail."""
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """All that Temporal is told of a run but its id: by whatever starts it, now or later."""
+
+    input: RunInput
+    summary: str
+    details: str
+    memo: dict[str, str]
+    attributes: TypedSearchAttributes
+
+
+def refuse_what_is_blocked(settings: Settings, task: Task, values: Mapping[str, str]) -> None:
+    """Refuse a task before a run of it is started, by the policy of this process. The worker decides again, by its own.
+
+    Raises:
+        PolicyBlocked: names the rule.
+    """
+    holds = effective(operators_policy(settings.policy), task.policy)
+    found = before_start(holds, task.steps, values)
+    if found is not None:
+        index, refusal = found
+        title = step_title(task.steps[index])
+        raise PolicyBlocked(f"steps[{index}] ({title}) is blocked: {refusal.message}", rule=refusal.rule)
+    for address in named(holds, task, task.steps, values, granted_hosts(settings.home)):
+        if address.refusal is not None:
+            where = f"{address.place} ({address.host or address.url})" if address.url else address.place
+            message = f"{where} is blocked: {address.refusal.message}"
+            raise PolicyBlocked(message, rule=address.refusal.rule)
+
+
+async def start(here: Place, order: Order) -> WorkflowHandle[Any, RunResult]:
+    """Start a run of `order` and return at once.
+
+    Raises:
+        RunExists: there is a run with this id.
+        StackFailed: Temporal refuses it.
+    """
+    try:
+        with temporal_errors(here.settings):
+            told = await prepared(here, order)
+            handle: WorkflowHandle[Any, RunResult] = await here.client.start_workflow(
+                WORKFLOW,
+                told.input,
+                id=order.run_id,
+                task_queue=here.queue,
+                result_type=RunResult,
+                task_timeout=TASK_TIMEOUT,
+                # The ledger belongs to the id: what was done under it is not done again, so a new run needs a new one.
+                id_conflict_policy=WorkflowIDConflictPolicy.FAIL,
+                id_reuse_policy=WorkflowIDReusePolicy.REJECT_DUPLICATE,
+                static_summary=told.summary,
+                static_details=told.details,
+                memo=told.memo | start_memo(here, WORKFLOW, order.run_id, told.input),
+                search_attributes=told.attributes,
+            )
+    except WorkflowAlreadyStartedError as exc:
+        begun = f"`replaywright show {order.run_id}` shows it"
+        if order.resume is not None:  # the id of the next run of a lineage is no choice of the caller's
+            raise RunExists(f"{order.resume.of} was resumed just now: {begun}") from exc
+        raise RunExists(f"--id {order.run_id!r}: there is a run with this id; {begun}") from exc
+    return handle
+
+
+async def prepared(here: Place, order: Order) -> Prepared:
+    """Prepare what Temporal is told of a run of `order`; without an id where that is not known yet."""
+    site, skill = taskfile.site_of(order.task, order.values), "" if order.skill is None else order.skill.name
+    lineage = order.lineage or order.run_id
+    memo = {"task": order.task.task, "tenant": here.settings.tenant, WAITS: ""}
+    asked = start_attributes(
+        here,
+        task=order.task.task,
+        site=site,
+        skill=skill,
+        mode=order.mode.value,
+        totals=order.state.totals,
+    )
+
+    async def made() -> RunInput:
+        return run_input(here.settings, order)
+
+    # The server answers while the input is made: that builds schemas.
+    attributes, given = await asyncio.gather(asked, made())
+    return Prepared(
+        input=given,
+        summary=taskfile.summary_of(order.task),
+        details=taskfile.plan_of(order.task, order.mode, order.heal, run_id=order.run_id, site=site, skill=skill),
+        memo=memo | ({"lineage": lineage} if lineage else {}),
+        attributes=attributes,
+    )
+
+
+def run_input(settings: Settings, order: Order) -> RunInput:
+    """The workflow's input for a run of `order`."""
+    return RunInput(
+        task=order.task,
+        values=order.values,
+        tenant=settings.tenant,
+        mode=order.mode,
+        heal=order.heal,
+        lineage=order.lineage,
+        budget=order.limits or _limits(settings, order),
+        on_failure=None if order.on_failure is None else order.on_failure.value,
+        propose_probes=settings.planner_model is not None,
+        resume=order.resume,
+        skill=order.skill,
+        relearns=order.skill is not None and order.resume is None,
+        fresh=order.fresh,
+        wait_for_others=order.wait_for_others,
+        state=order.state,
+        pictures=order.pictures or Pictures.AUTO,
+        asking=Asking(within_s=settings.ask_within_s, remind_every_s=REMIND_EVERY_S),
+    )
+
+
+def _limits(settings: Settings, order: Order) -> Limits:
+    """Decide the limits: the caller's, else the task's, else the usual ones; never more than the policy's."""
+    caps = effective(operators_policy(settings.policy), order.task.policy).caps
+    budget = caps.over(order.budget.over(order.task.budget))
+    planner = settings.planner_model is not None or not order.task.steps
+    return caps.over(Limits.of(budget, steps=len(order.task.steps), planner=planner))

@@ -1,0 +1,412 @@
+"""`replaywright schedule create | list | show | pause | unpause | trigger | delete`: runs that a clock starts."""
+
+import asyncio
+import re
+import time
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
+from typing import Annotated, Any
+
+import typer
+from temporalio.client import ScheduleHandle
+
+from replaywright.cli import output
+from replaywright.cli.app import app
+from replaywright.cli.completion import tasks
+from replaywright.cli.options import Json, ValueOptions, Why, Yes
+from replaywright.cli.people.updates import servers_of_runs, who_asks
+from replaywright.cli.runs.options import RunOptions
+from replaywright.cli.runs.run import mention_secrets
+from replaywright.cli.runs.starting import Order, Prepared, prepared, refuse_what_is_blocked
+from replaywright.cli.schedule.schedule_view import Fired, as_json, fired_by, print_list, print_schedule
+from replaywright.cli.schedule.scheduled import (
+    Known,
+    Overlap,
+    Rules,
+    all_of,
+    create,
+    found,
+    id_of,
+    schedule_of,
+    started_by,
+)
+from replaywright.cli.servers.connect import (
+    Place,
+    place,
+    redis_url_of,
+    temporal_errors,
+    why_unserved,
+)
+from replaywright.cli.skills.skill_run import runnable
+from replaywright.cli.skills.skill_store import knowledge_base_at
+from replaywright.cli.tasks import goal, taskfile
+from replaywright.domain.runs import Heal, Mode
+from replaywright.domain.skills import Skill, SkillRef
+from replaywright.domain.tasks import Task, bind_parameters
+from replaywright.domain.timetable import Timetable, catch_up_of, timetable
+from replaywright.errors import InputInvalid
+from replaywright.settings import load_settings
+
+SKILL = "skill:"
+"""Stands before the name of a skill, where a task file may be named too."""
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,62}")
+_FIRED_S = 10.0
+"""What a schedule is given to act on a trigger before it is told that nobody knows yet what came of it."""
+_POLL_S = 0.1
+_APART = timedelta(seconds=1)
+"""Temporal names runs by the second: of two within one, the second may be lost."""
+
+schedule_app = app.group(
+    "schedule",
+    "Have runs started by a clock: every morning, every quarter of an hour.",
+    "replaywright schedule list",
+)
+
+Name = Annotated[str, typer.Argument(metavar="NAME", help="Name of the schedule.")]
+
+
+@dataclass(frozen=True)
+class TimeOptions:
+    """Options that say when runs are started."""
+
+    cron: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--cron", metavar="EXPR", help="Minute, hour, day, month, day of the week: `0 9 * * MON-FRI`. Repeatable."
+        ),
+    ] = None
+    every: Annotated[
+        str | None, typer.Option("--every", metavar="TIME", help="So often: `15min`, `6h`, `1d`; counted in UTC.")
+    ] = None
+    offset: Annotated[
+        str | None, typer.Option("--offset", metavar="TIME", help="Of `--every`: so much later each time.")
+    ] = None
+    time_zone: Annotated[
+        str, typer.Option("--time-zone", metavar="ZONE", help="Of `--cron`, `--from`, `--until`: `Europe/Berlin`.")
+    ] = "UTC"
+    jitter: Annotated[
+        str | None, typer.Option("--jitter", metavar="TIME", help="Each firing comes later by a random part of this.")
+    ] = None
+    begins: Annotated[str | None, typer.Option("--from", metavar="WHEN", help="Not before this date or time.")] = None
+    ends: Annotated[str | None, typer.Option("--until", metavar="WHEN", help="Not after this date or time.")] = None
+
+    def as_timetable(self) -> Timetable:
+        """Make the timetable of it."""
+        return timetable(
+            crons=self.cron or (),
+            every=self.every,
+            offset=self.offset,
+            zone=self.time_zone,
+            jitter=self.jitter,
+            begins=self.begins,
+            ends=self.ends,
+            now=datetime.now(UTC),
+        )
+
+
+@dataclass(frozen=True)
+class FiringOptions:
+    """Options that say what becomes of a time at which a run is to be started."""
+
+    overlap: Annotated[
+        Overlap, typer.Option("--overlap", help="When the run before is still going; see docs/how-to/schedules.md.")
+    ] = Overlap.SKIP
+    catch_up: Annotated[
+        str,
+        typer.Option(
+            "--catch-up", metavar="TIME", help="Firings that were missed while Temporal was down, up to this late."
+        ),
+    ] = "1h"
+    pause_on_failure: Annotated[
+        bool, typer.Option("--pause-on-failure", help="A run that fails pauses the schedule.")
+    ] = False
+    paused: Annotated[bool, typer.Option("--paused", help="Begin paused.")] = False
+    why: Why = ""
+
+
+@schedule_app.command("create")
+def create_schedule(
+    *,
+    name: Annotated[
+        str, typer.Argument(metavar="NAME", help="Of the schedule: letters, digits, dot, hyphen, underscore.")
+    ],
+    task: Annotated[str, typer.Argument(metavar="TASK", help="Task file, or `skill:NAME`.", autocompletion=tasks)],
+    times: TimeOptions,
+    firing: FiringOptions,
+    given: ValueOptions,
+    manner: RunOptions,
+    json: Json = False,
+) -> None:
+    """Start runs of a task file or a skill by a clock, from now on, whatever happens to this terminal.
+
+    The task is kept as its file is now, with the values given. Of a skill, the version is run that `skills run` would
+    run at that moment. The workers need the task's secrets. `list` shows the reason (`--why`).
+
+    Example: `replaywright schedule create minutes demo/send_mail.yaml --cron "0 9 * * MON-FRI" --time-zone
+    Europe/Berlin -p base_url=http://127.0.0.1:8025 -p to=ada@example.com -p subject=Minutes -p body=Hello`
+
+    Example: `replaywright schedule create orders skill:fetch-orders --every 15min --jitter 2min --overlap skip`
+    """
+    if not _NAME.fullmatch(name):
+        raise InputInvalid(
+            f"NAME {name!r}: expected 1 to 63 letters, digits, dots, hyphens and underscores, a letter or digit first"
+        )
+    when = times.as_timetable()
+    rules = Rules(firing.overlap, catch_up_of(firing.catch_up), firing.pause_on_failure)
+    wish = _Wish(task, taskfile.read_parameters(given.param or [], given.params), manner)
+    from_file = None if task.startswith(SKILL) else _task_of(task)
+
+    async def created() -> Known:
+        async with servers_of_runs() as here:
+            told, wanted, values = await _prepared(here, name, wish, from_file)
+            schedule = schedule_of(here, name, told, when, rules, paused=firing.paused, note=firing.why)
+            await create(here, name, schedule)
+            _, known = await found(here, name)
+            await _say_what_is_missing(here, wanted, values)
+        return known
+
+    known = asyncio.run(created())
+    for doubt in when.doubtful:
+        _warn(doubt)
+    if json:
+        output.print_json(as_json(known, ()))
+    else:
+        print_schedule(known, ())
+
+
+@dataclass(frozen=True)
+class _Wish:
+    """Run that the caller wants."""
+
+    task: str
+    values: Mapping[str, str]
+    manner: RunOptions
+
+
+async def _prepared(
+    here: Place, name: str, wish: _Wish, from_file: Task | None
+) -> tuple[Prepared, Task, dict[str, str]]:
+    """What Temporal is told of each run, with the task and its values."""
+    skill = None if from_file is not None else await _skill(here, wish.task.removeprefix(SKILL))
+    task = from_file if skill is None else skill.task
+    assert task is not None, "a file, or a skill"
+    values = bind_parameters(task, wish.values)
+    refuse_what_is_blocked(here.settings, task, values)
+    order = Order(
+        task,
+        values,
+        "",
+        wish.manner.mode or (Mode.AUTO if skill is None else Mode.REPLAY),
+        wish.manner.heal or Heal.AUTO,
+        on_failure=wish.manner.on_failure,
+        skill=None if skill is None else SkillRef(name=skill.name, version=skill.version),
+        pictures=wish.manner.pictures,
+    )
+    return _by_clock(await prepared(here, order), order, wish.values, id_of(here, name)), task, values
+
+
+@schedule_app.command("pause")
+def pause_schedule(name: Name, why: Why = "", json: Json = False) -> None:
+    """Have a schedule start nothing until it is unpaused. A run that is under way goes on.
+
+    Example: `replaywright schedule pause minutes --why "the site is being moved"`
+    """
+    said = why or f"paused by {who_asks()}"
+    asyncio.run(_with(name, lambda handle: handle.pause(note=said)))
+    _say(f"{name} paused", {"schedule": name, "paused": True, "note": said}, json=json)
+
+
+@schedule_app.command("unpause")
+def unpause_schedule(name: Name, why: Why = "", json: Json = False) -> None:
+    """Have a paused schedule start runs again. What fell into the pause is not made up for.
+
+    Example: `replaywright schedule unpause minutes`
+    """
+    said = why or f"unpaused by {who_asks()}"
+    asyncio.run(_with(name, lambda handle: handle.unpause(note=said)))
+    _say(f"{name} goes on", {"schedule": name, "paused": False, "note": said}, json=json)
+
+
+@schedule_app.command("trigger")
+def trigger_schedule(
+    name: Name,
+    overlap: Annotated[
+        Overlap | None, typer.Option("--overlap", help="When a run is still going; else as the schedule says.")
+    ] = None,
+    json: Json = False,
+) -> None:
+    """Start a run of a schedule now, also while it is paused, and say which. Its other times stay as they are.
+
+    Example: `replaywright schedule trigger minutes`
+    """
+    run_id, what = asyncio.run(_triggered(name, overlap))
+    said = {
+        "started": f"run {run_id} started: `replaywright show {run_id}`",
+        "skipped": f"nothing started: a run of {name} is still going, and its overlap policy is to skip",
+        "waits": f"a run of {name} is still going: the new one waits for its end",
+        "unknown": f"{name} was triggered, and has not acted on it yet: `replaywright schedule show {name}`",
+    }[what]
+    _say(said, {"schedule": name, "outcome": what, "runId": run_id}, json=json)
+
+
+@schedule_app.command("delete")
+def delete_schedule(
+    name: Name,
+    yes: Yes = False,
+    json: Json = False,
+) -> None:
+    """Delete a schedule. Its runs stay, and one that is under way goes on.
+
+    Example: `replaywright schedule delete minutes`
+    """
+    asyncio.run(_with(name, _left_alone))
+    if not yes and not typer.confirm(f"Delete the schedule {name}?", err=True):
+        _say("nothing was changed", {"schedule": name, "deleted": False}, json=json)
+        return
+    asyncio.run(_with(name, lambda handle: handle.delete()))
+    _say(f"{name} deleted; its runs are kept: `replaywright runs`", {"schedule": name, "deleted": True}, json=json)
+
+
+@schedule_app.command("list")
+def list_schedules(json: Json = False) -> None:
+    """List the schedules: what they start and when, the next time, and how the last run ended.
+
+    Example: `replaywright schedule list`
+    """
+
+    async def looked() -> list[tuple[Known, tuple[Fired, ...]]]:
+        async with place(load_settings(), tell=output.say_on_standard_error) as here:
+            known = await all_of(here)
+            return list(zip(known, [await fired_by(here, one, 1) for one in known], strict=True))
+
+    shown = asyncio.run(looked())
+    if json:
+        output.print_json({"schedules": [as_json(known, fired) for known, fired in shown]})
+    elif not shown:
+        output.print_line("no schedules yet: `replaywright schedule create` makes one")
+    else:
+        print_list(shown)
+
+
+@schedule_app.command("show")
+def show_schedule(
+    name: Name,
+    json: Json = False,
+) -> None:
+    """Show a schedule: what it starts and how, its next times in its time zone, its last ten runs.
+
+    Example: `replaywright schedule show minutes`
+    """
+
+    async def looked() -> tuple[Known, tuple[Fired, ...]]:
+        async with place(load_settings(), tell=output.say_on_standard_error) as here:
+            _, known = await found(here, name)
+            return known, await fired_by(here, known)
+
+    known, fired = asyncio.run(looked())
+    if json:
+        output.print_json(as_json(known, fired))
+    else:
+        print_schedule(known, fired)
+
+
+# ------------------------------------------------------------------------------------------- what is started
+
+
+def _task_of(path: str) -> Task:
+    """The task of a file.
+
+    Raises:
+        InputInvalid: it cannot be read, or is no file.
+    """
+    if not goal.is_file(path):
+        raise InputInvalid(
+            f"there is no file {path[:80]!r}; a schedule starts a task file, or a skill by its name: {SKILL}NAME"
+        )
+    return taskfile.read_task(path)
+
+
+async def _skill(here: Place, name: str) -> Skill:
+    async with knowledge_base_at(redis_url_of(here.settings), here.settings) as base:
+        return await runnable(base, name, None)
+
+
+def _by_clock(told: Prepared, order: Order, given: Mapping[str, str], schedule_id: str) -> Prepared:
+    """The same for a run that a schedule starts; one of a skill finds out itself which version it is of."""
+    if order.skill is None:
+        return replace(told, input=told.input.model_copy(update={"schedule": schedule_id}))
+    name, version = order.skill.name, order.skill.version
+    changes = {
+        "schedule": schedule_id,
+        "named": name,
+        "skill": None,
+        "relearns": False,
+        "values": {each: order.values[each] for each in given},
+    }
+    said = f"It runs the version of `{name}` that is the newest then. When the schedule was made, that was {version}:"
+    details = taskfile.cut(f"{said}\n\n{told.details}", taskfile.DETAILS_BYTES)
+    return replace(told, input=told.input.model_copy(update=changes), details=details)
+
+
+# ---------------------------------------------------------------------------------------------- what is changed
+
+
+async def _with(name: str, change: Callable[[ScheduleHandle], Awaitable[None]]) -> None:
+    """Change a schedule of this tenant."""
+    async with servers_of_runs() as here:
+        handle, _ = await found(here, name)
+        with temporal_errors(here.settings):
+            await change(handle)
+
+
+async def _left_alone(_handle: ScheduleHandle) -> None:
+    """For seeing that it is there."""
+
+
+async def _triggered(name: str, overlap: Overlap | None) -> tuple[str, str]:
+    """The run that was started, or an empty id and what became of the trigger."""
+    async with servers_of_runs() as here:
+        handle, before = await found(here, name)
+        info = before.description.info
+        if any(datetime.now(UTC) - start.due < _APART for start in started_by(before)):
+            await asyncio.sleep(_APART.total_seconds())
+        old = {start.execution for start in started_by(before)}
+        waiting = before.description.raw_description.info.buffer_size
+        if why := await why_unserved(here):
+            _warn(why)
+        with temporal_errors(here.settings):
+            await handle.trigger(overlap=None if overlap is None else overlap.policy)
+        deadline = time.monotonic() + _FIRED_S
+        while time.monotonic() < deadline:
+            _, now = await found(here, name)
+            new = [start.run_id for start in started_by(now) if start.execution not in old]
+            if new:
+                return new[-1], "started"
+            if now.description.info.num_actions_skipped_overlap > info.num_actions_skipped_overlap:
+                return "", "skipped"
+            if now.description.raw_description.info.buffer_size > waiting:
+                return "", "waits"
+            await asyncio.sleep(_POLL_S)
+    return "", "unknown"
+
+
+# ------------------------------------------------------------------------------------------------ what is said
+
+
+async def _say_what_is_missing(here: Place, task: Task, values: Mapping[str, str]) -> None:
+    """Warn of what a run would lack, as far as it is known from here."""
+    mention_secrets(task, values, here, _warn)
+    if why := await why_unserved(here):
+        _warn(why)
+
+
+def _warn(text: str) -> None:
+    output.print_line(text, style="yellow", console=output.standard_error())
+
+
+def _say(text: str, data: dict[str, Any], *, json: bool) -> None:
+    if json:
+        output.print_json(data)
+    else:
+        output.print_line(text)

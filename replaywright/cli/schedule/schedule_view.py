@@ -1,0 +1,185 @@
+"""How schedules are shown: what they start and when, and what became of the runs that they started."""
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta, tzinfo
+from typing import Any
+
+from rich.text import Text
+from temporalio.client import ScheduleOverlapPolicy
+from temporalio.service import RPCError, RPCStatusCode
+
+from replaywright.cli import output
+from replaywright.cli.runs.finding import standing_of
+from replaywright.cli.runs.listing import STYLES
+from replaywright.cli.schedule.scheduled import Known, Start, said_of_spec, started_by
+from replaywright.cli.servers.connect import Place, temporal_errors
+from replaywright.domain.durations import written_duration
+from replaywright.domain.standing import STATUS_WORDS
+from replaywright.domain.timetable import zone_of
+from replaywright.errors import InputInvalid
+
+_NEXT = 5
+"""Times to come that are shown of a schedule."""
+_FORGOTTEN = "not kept any more"
+
+
+@dataclass(frozen=True)
+class Fired:
+    """A run that a schedule has started, and how it stands."""
+
+    start: Start
+    status: str
+    style: str
+
+
+async def fired_by(here: Place, known: Known, limit: int = 10) -> tuple[Fired, ...]:
+    """The last runs that it started, the newest first, at most ten."""
+    newest = started_by(known)[::-1][:limit]
+    return tuple(await asyncio.gather(*(_fired(here, start) for start in newest)))
+
+
+async def _fired(here: Place, start: Start) -> Fired:
+    with temporal_errors(here.settings):
+        try:
+            standing, _ = await standing_of(here, await here.client.get_workflow_handle(start.run_id).describe())
+        except RPCError as exc:
+            if exc.status is not RPCStatusCode.NOT_FOUND:
+                raise
+            return Fired(start, _FORGOTTEN, "dim")
+    return Fired(start, STATUS_WORDS[standing], STYLES[standing])
+
+
+def print_list(shown: Sequence[tuple[Known, tuple[Fired, ...]]]) -> None:
+    """One line for each."""
+    rows = output.table("schedule", "starts", "when", "next", "last run", "ended", "state")
+    for known, fired in shown:
+        last = fired[0] if fired else None
+        coming = "" if is_paused(known) else next(iter(_next(known)), "never again")
+        rows.add_row(
+            *output.cells(
+                known.name,
+                known.task,
+                _when(known),
+                coming,
+                "" if last is None else last.start.run_id,
+                "" if last is None else Text(last.status, style=last.style),
+                _state(known),
+            )
+        )
+    output.print_table(rows)
+
+
+def print_schedule(known: Known, fired: Sequence[Fired]) -> None:
+    """All of one."""
+    schedule, info = known.description.schedule, known.description.info
+    output.print_line(f"schedule {known.name}", style="bold")
+    values = ", ".join(f"{name}={value}" for name, value in known.input.values.items())
+    jitter, spec = schedule.spec.jitter, schedule.spec
+    told = {
+        "starts": f"{known.task}, mode {known.input.mode.value}",
+        "with": values,
+        "when": _when(known),
+        "jitter": "" if not jitter else f"up to {written_duration(jitter)} later",
+        "from": "" if spec.start_at is None else _local(spec.start_at, _zone(known)),
+        "until": "" if spec.end_at is None else _local(spec.end_at, _zone(known)),
+        "overlap": _overlap(known) + ("; a run that fails pauses it" if schedule.policy.pause_on_failure else ""),
+        "catch-up": _catch_up(schedule.policy.catchup_window),
+        "state": _state(known).plain,
+        "next": "" if is_paused(known) else ", ".join(_next(known)[:_NEXT]) or "never again",
+        "so far": _counted(info.num_actions, info.num_actions_skipped_overlap, info.num_actions_missed_catchup_window),
+    }
+    for name, text in told.items():
+        if text:
+            output.print_line_as_is(f"  {name:<9} {output.plain(text)}")
+    if fired:
+        rows = output.table("run", "due", "started", "ended")
+        for one in fired:
+            times = (_local(one.start.due, _zone(known)), _local(one.start.started, _zone(known)))
+            rows.add_row(*output.cells(one.start.run_id, *times, Text(one.status, style=one.style)))
+        output.print_table(rows)
+
+
+def _catch_up(window: timedelta | None) -> str:
+    """A schedule that was not made here may leave it to the server."""
+    return "as the server has it" if window is None else f"firings missed by no more than {written_duration(window)}"
+
+
+def as_json(known: Known, fired: Sequence[Fired]) -> dict[str, Any]:
+    """All of one, for a program."""
+    schedule, info = known.description.schedule, known.description.info
+    spec, policy, zone = schedule.spec, schedule.policy, _zone(known)
+    return {
+        "schedule": known.name,
+        "id": known.description.id,
+        "starts": known.task,
+        "values": known.input.values,
+        "mode": known.input.mode.value,
+        "heal": known.input.heal.value,
+        "when": list(said_of_spec(spec)),
+        "timeZone": spec.time_zone_name or "UTC",
+        "jitterSeconds": 0.0 if spec.jitter is None else spec.jitter.total_seconds(),
+        "from": None if spec.start_at is None else spec.start_at.astimezone(zone).isoformat(),
+        "until": None if spec.end_at is None else spec.end_at.astimezone(zone).isoformat(),
+        "overlap": _overlap(known),
+        "catchUpSeconds": None if policy.catchup_window is None else policy.catchup_window.total_seconds(),
+        "pauseOnFailure": policy.pause_on_failure,
+        "paused": is_paused(known),
+        "note": schedule.state.note or "",
+        "next": [at.astimezone(zone).isoformat() for at in info.next_action_times],
+        "fired": info.num_actions,
+        "skipped": info.num_actions_skipped_overlap,
+        "missed": info.num_actions_missed_catchup_window,
+        "runs": [
+            {
+                "runId": one.start.run_id,
+                "due": one.start.due.astimezone(zone).isoformat(),
+                "started": one.start.started.astimezone(zone).isoformat(),
+                "status": one.status,
+            }
+            for one in fired
+        ],
+    }
+
+
+def is_paused(known: Known) -> bool:
+    """Say whether it starts nothing by itself."""
+    return known.description.schedule.state.paused
+
+
+def _state(known: Known) -> Text:
+    note = known.description.schedule.state.note or ""
+    said = "paused" if is_paused(known) else "active"
+    return Text(f"{said}: {note}" if note else said, style="yellow" if is_paused(known) else "green")
+
+
+def _when(known: Known) -> str:
+    spec = known.description.schedule.spec
+    zone = f" ({spec.time_zone_name or 'UTC'})" if spec.calendars else ""
+    return " and ".join(said_of_spec(spec)) + zone
+
+
+def _overlap(known: Known) -> str:
+    return ScheduleOverlapPolicy(known.description.schedule.policy.overlap).name.lower()
+
+
+def _counted(fired: int, skipped: int, missed: int) -> str:
+    beside = [f"{skipped} skipped"] * bool(skipped) + [f"{missed} missed"] * bool(missed)
+    return ", ".join([output.count(fired, "run"), *beside])
+
+
+def _next(known: Known) -> list[str]:
+    return [_local(at, _zone(known)) for at in known.description.info.next_action_times]
+
+
+def _zone(known: Known) -> tzinfo:
+    """The schedule's; UTC where this machine does not know that."""
+    try:
+        return zone_of(known.description.schedule.spec.time_zone_name or "UTC")
+    except InputInvalid:
+        return UTC
+
+
+def _local(at: datetime, zone: tzinfo) -> str:
+    return at.astimezone(zone).strftime("%a %Y-%m-%d %H:%M:%S %Z")

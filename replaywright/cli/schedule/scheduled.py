@@ -1,0 +1,232 @@
+"""Schedules of one tenant as Temporal keeps them: their ids, what they start, how they are found and described."""
+
+import asyncio
+import difflib
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from enum import StrEnum
+
+from temporalio.client import (
+    Schedule,
+    ScheduleActionExecutionStartWorkflow,
+    ScheduleActionStartWorkflow,
+    ScheduleAlreadyRunningError,
+    ScheduleDescription,
+    ScheduleHandle,
+    ScheduleIntervalSpec,
+    ScheduleOverlapPolicy,
+    SchedulePolicy,
+    ScheduleSpec,
+    ScheduleState,
+)
+from temporalio.service import RPCError, RPCStatusCode
+
+from replaywright.cli.runs.follow import WORKFLOW
+from replaywright.cli.runs.searchable import schedule_id
+from replaywright.cli.runs.starting import TASK_TIMEOUT, Prepared
+from replaywright.cli.servers.connect import Place, temporal_errors
+from replaywright.cli.servers.macs import start_memo
+from replaywright.domain.durations import written_duration
+from replaywright.domain.runs import RunInput
+from replaywright.domain.starts import FIRED
+from replaywright.domain.timetable import Timetable
+from replaywright.errors import InputInvalid
+
+_AT_ONCE = 8
+"""Schedules that are asked about at the same time."""
+_NEAR = 0.5
+"""How alike a name has to be to be offered, 0 to 1."""
+
+
+class Overlap(StrEnum):
+    """Rules for a firing while the run of an earlier one is still going."""
+
+    SKIP = "skip"
+    BUFFER_ONE = "buffer_one"
+    BUFFER_ALL = "buffer_all"
+    CANCEL_OTHER = "cancel_other"
+    TERMINATE_OTHER = "terminate_other"
+    ALLOW_ALL = "allow_all"
+
+    @property
+    def policy(self) -> ScheduleOverlapPolicy:
+        """The same in Temporal's words."""
+        return ScheduleOverlapPolicy[self.name]
+
+
+@dataclass(frozen=True)
+class Rules:
+    """Rules for the firings of a schedule."""
+
+    overlap: Overlap = Overlap.SKIP
+    catch_up: timedelta = timedelta(hours=1)
+    """A firing that was missed because Temporal was down is made up for if it is no later than this."""
+    pause_on_failure: bool = False
+
+
+@dataclass(frozen=True)
+class Known:
+    """A schedule of this tenant."""
+
+    name: str
+    description: ScheduleDescription
+    input: RunInput
+
+    @property
+    def task(self) -> str:
+        """Name what it starts, as `schedule create` takes it."""
+        return f"skill:{self.input.named}" if self.input.named else self.input.task.task
+
+
+@dataclass(frozen=True)
+class Start:
+    """A run that a schedule has started."""
+
+    run_id: str
+    execution: str
+    """Its first."""
+    due: datetime
+    started: datetime
+
+
+def id_of(here: Place, name: str) -> str:
+    """The id of this tenant's schedule in Temporal."""
+    return schedule_id(here.settings.tenant, name)
+
+
+def schedule_of(
+    here: Place, name: str, told: Prepared, times: Timetable, rules: Rules, *, paused: bool, note: str
+) -> Schedule:
+    """What Temporal is told of a schedule."""
+    action = ScheduleActionStartWorkflow(
+        WORKFLOW,
+        told.input,
+        id=id_of(here, name),
+        task_queue=here.queue,
+        task_timeout=TASK_TIMEOUT,
+        memo=told.memo | start_memo(here, WORKFLOW, id_of(here, name) + FIRED, told.input),
+        typed_search_attributes=told.attributes,
+        static_summary=told.summary,
+        static_details=told.details,
+    )
+    policy = SchedulePolicy(
+        overlap=rules.overlap.policy, catchup_window=rules.catch_up, pause_on_failure=rules.pause_on_failure
+    )
+    state = ScheduleState(paused=paused, note=note)
+    return Schedule(action=action, spec=_spec(times), policy=policy, state=state)
+
+
+def _spec(times: Timetable) -> ScheduleSpec:
+    every = [] if times.every is None else [ScheduleIntervalSpec(every=times.every, offset=times.offset or None)]
+    return ScheduleSpec(
+        # The server keeps what a cron expression means, not its words; these it keeps as the comment behind it.
+        cron_expressions=[f"{cron} # {cron}" for cron in times.crons],
+        intervals=every,
+        start_at=times.begins,
+        end_at=times.ends,
+        jitter=times.jitter or None,
+        time_zone_name=times.zone,
+    )
+
+
+def said_of_spec(spec: ScheduleSpec) -> tuple[str, ...]:
+    """When a schedule fires, in the words of `schedule create` where they are known."""
+    crons = [calendar.comment or "a calendar" for calendar in spec.calendars]
+    intervals = []
+    for interval in spec.intervals:
+        offset = f", {written_duration(interval.offset)} later" if interval.offset else ""
+        intervals.append(f"every {written_duration(interval.every)}{offset}")
+    return (*crons, *intervals)
+
+
+def started_by(known: Known) -> list[Start]:
+    """The last runs that it started, at most ten, the oldest first."""
+    found = []
+    for result in known.description.info.recent_actions:
+        if isinstance(run := result.action, ScheduleActionExecutionStartWorkflow):
+            start = Start(run.workflow_id, run.first_execution_run_id, result.scheduled_at, result.started_at)
+            found.append(start)
+    return sorted(found, key=lambda start: start.started)
+
+
+async def create(here: Place, name: str, schedule: Schedule) -> ScheduleDescription:
+    """Create it; one that never fires is not kept.
+
+    Raises:
+        InputInvalid: there is one of this name, or it never fires.
+    """
+    schedule_id = id_of(here, name)
+    try:
+        with temporal_errors(here.settings):
+            handle = await here.client.create_schedule(
+                schedule_id, schedule, memo={"tenant": here.settings.tenant, "name": name}
+            )
+            description = await handle.describe()
+            if description.info.next_action_times:
+                return description
+            await handle.delete()
+    except ScheduleAlreadyRunningError as exc:
+        raise InputInvalid(
+            f"there is a schedule {name!r} already: `replaywright schedule show {name}` shows it, "
+            f"`replaywright schedule delete {name}` makes room for another"
+        ) from exc
+    times = " or ".join(said_of_spec(schedule.spec)) or " or ".join(schedule.spec.cron_expressions)
+    raise InputInvalid(f"{times.partition(' # ')[0]!r} never comes: there is no such day, or none before --until")
+
+
+async def found(here: Place, name: str) -> tuple[ScheduleHandle, Known]:
+    """The schedule of this name.
+
+    Raises:
+        InputInvalid: this tenant has none; says which names are near.
+    """
+    handle = here.client.get_schedule_handle(id_of(here, name))
+    known = await _described(here, handle)
+    if known is not None:
+        return handle, known
+    names = [one async for one in _names(here)]
+    near = difflib.get_close_matches(name, names, n=3, cutoff=_NEAR)
+    hint = f"near: {', '.join(near)}" if near else "none has a name like it" if names else "there are none yet"
+    raise InputInvalid(f"there is no schedule {name!r}; {hint} (`replaywright schedule list` lists them)")
+
+
+async def all_of(here: Place) -> list[Known]:
+    """All schedules of this tenant, by name."""
+    slots = asyncio.Semaphore(_AT_ONCE)
+
+    async def one(name: str) -> Known | None:
+        async with slots:
+            return await _described(here, here.client.get_schedule_handle(id_of(here, name)))
+
+    names = sorted([name async for name in _names(here)])
+    return [known for known in await asyncio.gather(*map(one, names)) if known is not None]
+
+
+async def _names(here: Place) -> AsyncIterator[str]:
+    """The names of this tenant's schedules. Those of other tenants, and of other programs, are passed over."""
+    begins = id_of(here, "")
+    with temporal_errors(here.settings):
+        async for listed in await here.client.list_schedules():
+            memo = await listed.memo()
+            if listed.id.startswith(begins) and memo.get("tenant") == here.settings.tenant:
+                yield listed.id.removeprefix(begins)
+
+
+async def _described(here: Place, handle: ScheduleHandle) -> Known | None:
+    """All that is known of a schedule; None where there is none, or it is nobody's of this tenant."""
+    with temporal_errors(here.settings):
+        try:
+            description = await handle.describe()
+        except RPCError as exc:
+            if exc.status is RPCStatusCode.NOT_FOUND and "amespace" not in exc.message:
+                return None
+            raise
+        memo = await description.memo()
+        action = description.schedule.action
+        if memo.get("tenant") != here.settings.tenant or not isinstance(action, ScheduleActionStartWorkflow):
+            return None
+        if action.workflow != WORKFLOW:
+            return None
+        [given] = await here.client.data_converter.decode(list(action.args), [RunInput])
+    return Known(handle.id.removeprefix(id_of(here, "")), description, given)

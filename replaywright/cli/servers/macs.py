@@ -1,0 +1,38 @@
+"""MACs of what commands and the Python client send: starts, schedules, batches and updates."""
+
+import json
+from typing import Any
+
+from temporalio.api.common.v1 import Payload
+
+from replaywright.cli.servers.connect import Place
+from replaywright.domain.base import Record
+from replaywright.domain.starts import MAC, sign_start, sign_update
+from replaywright.stack.keyring import known_signer
+
+
+def start_memo(here: Place, kind: str, run_id: str, given: object) -> dict[str, str]:
+    """Memo that signs the start of a workflow with the keys of this process; empty without keys.
+
+    Raises:
+        SettingsInvalid: keys are configured and cannot be read.
+    """
+    mac = sign_start(known_signer(here.settings), kind=kind, run_id=run_id, given=_sent(here, given))
+    return {MAC: mac} if mac else {}
+
+
+def update_arguments(here: Place, run_id: str, *, update: str, once: str, asked: Record) -> list[Any]:
+    """Arguments of an update with the id `once`, its MAC last.
+
+    Raises:
+        SettingsInvalid: keys are configured and cannot be read.
+    """
+    signer, tenant = known_signer(here.settings), here.settings.tenant
+    mac = sign_update(signer, tenant, kind=update, run_id=run_id, update=once, given=_sent(here, asked))
+    return [asked, mac]
+
+
+def _sent(here: Place, value: object) -> Any:
+    """The JSON that Temporal is sent for `value`."""
+    payload: Payload = here.client.data_converter.payload_converter.to_payload(value)
+    return json.loads(payload.data)

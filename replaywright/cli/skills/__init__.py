@@ -1,0 +1,1 @@
+"""Skills: listing, running, changing, exporting and importing them."""

@@ -1,0 +1,92 @@
+"""`replaywright skills recall`: which skill a sentence would be, and why not the others."""
+
+import asyncio
+from typing import Annotated
+
+import typer
+
+from cache.connection import open_redis
+from cache.recalls import RedisRecalls
+from cache.skills import RedisSkills
+from replaywright.cli import output
+from replaywright.cli.options import Json
+from replaywright.cli.servers.store import some_redis
+from replaywright.cli.skills.skills import skills_app
+from replaywright.domain.recall import Recalled, RecallRequest
+from replaywright.domain.skills import SkillContext
+from replaywright.errors import InputInvalid
+from replaywright.settings import load_settings
+from replaywright.stack.keyring import signer_of
+
+
+@skills_app.command("recall")
+def recall(
+    sentence: Annotated[str, typer.Argument(metavar="SENTENCE", help="The task, in Chinese or English.")],
+    url: Annotated[str, typer.Option("--url", metavar="URL", help="Where the run would start.")],
+    secret: Annotated[
+        list[str] | None, typer.Option("--secret", metavar="NAME", help="A secret that the run may use.")
+    ] = None,
+    explain: Annotated[bool, typer.Option("--explain", help="List the skills that were considered, with why.")] = False,
+    json: Json = False,
+) -> None:
+    """Show which skill a sentence would be replayed with and its values, or why none. Nothing is run or recorded.
+
+    No model is asked: where a run would ask one for the values, this says that it abstains.
+
+    Example: `replaywright skills recall "Delete the file a.txt" --url https://files.example.com --explain`
+    """
+    if not sentence.strip():
+        raise InputInvalid("SENTENCE is empty: say what is to be done, in quotes")
+    if "://" not in url:
+        raise InputInvalid(f"--url {url!r} is no address: give it with its scheme, such as https://files.example.com")
+    found = asyncio.run(_recalled(sentence, url, tuple(secret or ())))
+    if json:
+        skill = found.skill
+        output.print_json(
+            {
+                "decision": found.decision,
+                "reason": found.reason,
+                "skill": None if skill is None else {"name": skill.name, "version": skill.version},
+                "values": found.values,
+                "pattern": found.pattern,
+                "considered": [one.model_dump(mode="json", by_alias=True) for one in found.considered],
+            }
+        )
+        return
+    if found.skill is None:
+        output.print_line(f"no skill is recalled: {_said(found.reason)}", style="yellow")
+    else:
+        output.print_line(f"{found.skill.name}, version {found.skill.version}", style="green")
+        for name, value in found.values.items():
+            output.print_line(f"  {name} = {value}")
+    if explain:
+        _explain(found)
+
+
+def _explain(found: Recalled) -> None:
+    rows = output.table("skill", "version", "alike", "reason", "details", right=("version", "alike"))
+    for one in found.considered:
+        rows.add_row(*output.cells(one.name, one.version, f"{one.score:.2f}", _said(one.reason), one.details))
+    output.print_table(rows)
+
+
+def _said(reason: str) -> str:
+    return reason.replace("_", " ")
+
+
+async def _recalled(sentence: str, url: str, secrets: tuple[str, ...]) -> Recalled:
+    # Ranking takes numpy, which the other commands need not wait for.
+    from activities.recall import RecallActivities  # noqa: PLC0415
+
+    settings = load_settings()
+    signer = signer_of(settings)
+    async with some_redis(settings) as redis_url:
+        client = open_redis(redis_url)
+        try:
+            recalling = RecallActivities(RedisSkills(client, signer=signer), RedisRecalls(client))
+            request = RecallRequest(
+                tenant=settings.tenant, goal=sentence, url=url, secrets=secrets, context=SkillContext(device="")
+            )
+            return await recalling.explain(request)
+        finally:
+            await client.aclose()

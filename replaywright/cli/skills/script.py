@@ -1,0 +1,138 @@
+"""`replaywright skills script`: a skill as a script that runs without Replaywright."""
+
+import asyncio
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from cache.connection import open_redis
+from cache.skills import RedisSkills
+from cache.steps import RedisStepStore
+from replaywright.cli import output
+from replaywright.cli.completion import tasks_or_skills
+from replaywright.cli.options import Force, Json, ValueOptions, Version
+from replaywright.cli.servers.store import some_redis
+from replaywright.cli.skills.elements import read_skills
+from replaywright.cli.skills.skill_store import KnowledgeBase, require_no_secrets
+from replaywright.cli.skills.skills import skills_app
+from replaywright.cli.tasks.taskfile import read_parameters
+from replaywright.domain.entries import EntryInfo
+from replaywright.domain.recorded import RecordedElement, entries_of
+from replaywright.domain.skills import Skill
+from replaywright.domain.tasks import bind_parameters
+from replaywright.errors import InputInvalid
+from replaywright.export import Exported, Format, Recordings, exported
+from replaywright.settings import load_settings
+from replaywright.stack.keyring import signer_of
+from replaywright.vault.environment import EnvironmentSecrets
+
+
+@skills_app.command("script")
+def write_script(
+    *,
+    name: Annotated[
+        str,
+        typer.Argument(metavar="SKILL", help="Name of the skill, or a file with one.", autocompletion=tasks_or_skills),
+    ],
+    form: Annotated[Format, typer.Option("--format", help="What to write.")],
+    out: Annotated[str, typer.Option("--out", "-o", metavar="FILE", help="`-` is standard output.")] = "-",
+    force: Force = False,
+    version: Version = None,
+    given: ValueOptions,
+    json: Json = False,
+) -> None:
+    """Write a skill as a script that needs Playwright only, or as a recording for DevTools (`devtools`).
+
+    Parameters become arguments (of tests: environment variables), secrets are taken from the environment by name,
+    conditions become assertions. What cannot be said is told, here and in the script; what cannot be done is refused.
+
+    Example: `replaywright skills script send-mail --format python --out send_mail.py`
+    """
+    if json and out == "-":
+        raise InputInvalid("--json and --out - both want standard output; name a file for the script")
+    given_values = read_parameters(given.param or [], given.params)
+    if given_values and form is not Format.DEVTOOLS:
+        raise InputInvalid(f"--param: a script of --format {form.value} takes its parameters when it is run")
+    if version is not None and _is_file(name):
+        raise InputInvalid("--version: a task file has no versions; leave it out")
+    skill, recordings = asyncio.run(_found(name, version))
+    require_no_secrets([skill])
+    values = bind_parameters(skill.task, given_values) if form is Format.DEVTOOLS else {}
+    script = exported(skill, recordings, form, values)
+    _require_no_secrets(script.text, skill.name)
+    if out == "-":
+        output.print_file(script.text)
+    else:
+        _write(Path(out), script.text, force=force)
+    _tell(skill, script, form, out, json=json)
+
+
+def _is_file(name: str) -> bool:
+    return Path(name).suffix.lower() in (".yaml", ".yml", ".json") or Path(name).is_file()
+
+
+async def _found(name: str, version: int | None) -> tuple[Skill, Recordings]:
+    """The skill and what is recorded of its steps."""
+    settings = load_settings()
+    signer, tenant = signer_of(settings), settings.tenant
+    written, elements = _written(name) if _is_file(name) else (None, ())
+    async with some_redis(settings) as redis_url:
+        client = open_redis(redis_url, client_name="replaywright-cli")
+        try:
+            base = KnowledgeBase(RedisSkills(client, signer=signer), tenant)
+            skill = written or await base.skill(name, version)
+            entries = await RedisStepStore(client, signer=signer).entries(tenant=tenant)
+        finally:
+            await client.aclose()
+    carried = entries_of(skill.task, elements, tenant, "")
+    entries += [EntryInfo(content_key=entry.content_key, entry=entry, versions=1) for entry in carried]
+    return skill, Recordings(tenant, entries, skill.site, skill.context.device)
+
+
+def _written(path: str) -> tuple[Skill, Sequence[RecordedElement]]:
+    """The skill of a task file, or of a file with one skill, and the elements that the file has of it."""
+    found = read_skills([path])
+    if len(found) > 1:
+        raise InputInvalid(f"{path}: it holds {len(found)} skills, and one is exported: import them, and name one")
+    return found[0].skill, found[0].elements
+
+
+def _require_no_secrets(text: str, name: str) -> None:
+    """See that no value of a secret that is set here stands in the script."""
+    redacted = EnvironmentSecrets(os.environ).redact(text)
+    if redacted != text:
+        pairs = zip(text.splitlines(), redacted.splitlines(), strict=False)
+        line = next((new for old, new in pairs if old != new), "")
+        raise InputInvalid(
+            f"the script of {name!r} would hold the value of a secret: {line.strip()!r}; take it for a parameter, or "
+            "write its name there, as {{secret:NAME}}"
+        )
+
+
+def _write(path: Path, text: str, *, force: bool) -> None:
+    try:
+        with path.open("w" if force else "x", encoding="utf-8", newline="\n") as file:
+            file.write(text)
+    except FileExistsError as exc:
+        raise InputInvalid(f"{path}: there is a file already; give another --out, or --force to overwrite it") from exc
+    except OSError as exc:
+        raise InputInvalid(f"{path}: cannot be written: {exc.strerror}") from exc
+
+
+def _tell(skill: Skill, script: Exported, form: Format, out: str, *, json: bool) -> None:
+    console = output.standard_error() if out == "-" else output.standard_output()
+    if json:
+        told = {"skill": skill.name, "version": skill.version, "format": form.value, "file": out}
+        output.print_json({**told, "secrets": list(skill.task.secrets), "warnings": list(script.warnings)})
+        return
+    for warning in script.warnings:
+        output.print_line(f"warning: {warning}", style="yellow", console=output.standard_error())
+    if out != "-":
+        output.print_line(f"{out}: {output.count(len(skill.task.steps), 'step')} of {skill.name}", style="green")
+    if form is Format.DEVTOOLS and skill.task.secrets:
+        names = ", ".join("{{secret:" + name + "}}" for name in skill.task.secrets)
+        said = f"the format has no secrets: {names} stands where one belongs; put it in when you run it"
+        output.print_line(said, console=console)

@@ -1,0 +1,255 @@
+"""`replaywright skills edit | invalidate | restore | import | delete`: what a person decides about skills."""
+
+import asyncio
+from collections.abc import Sequence
+from typing import Annotated, Any
+
+import typer
+
+from replaywright.cli import output
+from replaywright.cli.command import Exit
+from replaywright.cli.options import Json, SkillName, Version, Why, Yes
+from replaywright.cli.people.editor import edited
+from replaywright.cli.people.updates import who_asks
+from replaywright.cli.servers.store import opened_store, some_redis
+from replaywright.cli.skills.elements import FromFile, read_skills, take_over
+from replaywright.cli.skills.skill_store import (
+    KnowledgeBase,
+    add_candidates,
+    as_yaml,
+    lasting_knowledge_base,
+    require_no_secrets,
+    said_of_candidate,
+)
+from replaywright.cli.skills.skills import differences, print_diff, skills_app
+from replaywright.cli.tasks import taskfile
+from replaywright.domain.recorded import entries_of
+from replaywright.domain.skill_files import edited_skill, written
+from replaywright.domain.skills import Skill, SkillRecord, SkillStatus
+from replaywright.errors import InputInvalid
+from replaywright.settings import load_settings
+from replaywright.yaml_files import parse_yaml
+
+
+@skills_app.command("edit")
+def edit_skill(
+    *,
+    name: SkillName,
+    file: Annotated[
+        str | None, typer.Option("--file", "-f", metavar="FILE", help="Take this instead of opening an editor.")
+    ] = None,
+    version: Annotated[int | None, typer.Option("--version", metavar="N", help="Begin with this version.")] = None,
+    why: Why = "",
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Make it active without asking.")] = False,
+    candidate: Annotated[
+        bool, typer.Option("--candidate", help="Do not ask: it becomes active when a run has verified it.")
+    ] = False,
+    json: Json = False,
+) -> None:
+    """Write a new version of a skill, in $VISUAL or $EDITOR or from a file.
+
+    It is checked first. With consent it is active at once; else it stays a candidate until a run has verified it:
+    `replaywright skills run NAME --version N`.
+
+    Example: `replaywright skills edit send-mail --why "the field has another name"`
+    """
+    if yes and candidate:
+        raise InputInvalid("--yes and --candidate: say one of them")
+    old = asyncio.run(_one(name, version))
+    new = _read(file, old) if file is not None else _typed(old, may_ask=not json)
+    if new is None or written(new) == written(old):
+        _say("nothing was changed", {"changed": False}, json=json)
+        return
+    if not json:
+        print_diff(list(differences(old, new.model_copy(update={"version": old.version + 1}))))
+    active = yes or (not candidate and typer.confirm("Make this version active at once?", err=True))
+    status = SkillStatus.ACTIVE if active else SkillStatus.CANDIDATE
+    saved = asyncio.run(_save(new.model_copy(update={"status": status}), why))
+    _say_saved(saved, json=json)
+
+
+@skills_app.command("invalidate")
+def invalidate_skill(name: SkillName, why: Why, version: Version = None, json: Json = False) -> None:
+    """Retire a skill, or one of its versions: it is not recalled any more, and runs by name only with --version.
+
+    Example: `replaywright skills invalidate send-mail --why "it sends to the wrong folder"`
+    """
+    if not why.strip():
+        raise InputInvalid("--why is empty: say why, for those who look at the history")
+    retired = asyncio.run(_invalidate(name, version, why))
+    which = f"version {', '.join(map(str, retired))} retired" if retired else "all versions were retired before"
+    _say(f"{name}: {which}", {"name": name, "retired": retired}, json=json)
+
+
+@skills_app.command("restore")
+def restore_skill(name: SkillName, why: Why = "", version: Version = None, json: Json = False) -> None:
+    """Make a version active that was suspect or retired: without --version the newest of these, suspect ones first.
+
+    Any other active version is retired.
+
+    Example: `replaywright skills restore send-mail --why "the site was down"`
+    """
+    number = asyncio.run(_restore(name, version, why))
+    _say(f"{name}: version {number} is active", {"name": name, "version": number, "status": "active"}, json=json)
+
+
+@skills_app.command("import")
+def import_skills(
+    files: Annotated[
+        list[str],
+        typer.Argument(metavar="FILE...", help="Exported skills, or task files; YAML or JSON, `-` is standard input."),
+    ],
+    json: Json = False,
+) -> None:
+    """Take skills over from files, as candidates: each becomes active when a run has verified it.
+
+    Nothing is written when anything in the files is wrong. What is there already in the same words is left alone.
+    Elements that a file holds (`skills export --elements`) are used at once, where nothing is known of their steps.
+
+    Example: `replaywright skills import send-mail.yaml`
+    """
+    found = read_skills(files)
+    imported = asyncio.run(add_candidates([each.skill for each in found]))
+    taken = asyncio.run(_take_over_elements(found))
+    if json:
+        told = [{"name": skill.name, "version": skill.version, "imported": new} for skill, _, new in imported]
+        output.print_json({"skills": told, "elements": taken})
+        return
+    for skill, before, new in imported:
+        output.print_line(said_of_candidate(skill, before, new=new))
+    if taken:
+        output.print_line(f"{output.count(taken, 'element')} of their steps: taken over")
+
+
+@skills_app.command("delete")
+def delete_skill(name: SkillName, yes: Yes = False, json: Json = False) -> None:
+    """Delete all versions of a skill, and how it went. `invalidate` keeps them.
+
+    Example: `replaywright skills delete send-mail`
+    """
+    record = asyncio.run(_known(name))
+    count = output.count(len(record.versions), "version")
+    if not yes and not typer.confirm(f"Delete {name} with {count}? It cannot be restored.", err=True):
+        _say("nothing was changed", {"deleted": False}, json=json)
+        return
+    asyncio.run(_delete(name))
+    _say(f"{name} deleted", {"name": name, "deleted": True}, json=json)
+
+
+# --------------------------------------------------------------------------------------------- editing
+
+
+def _read(file: str, old: Skill) -> Skill:
+    data, source = taskfile.read_data(file)
+    return _checked(data, source, old)
+
+
+def _typed(old: Skill, *, may_ask: bool) -> Skill | None:
+    """Read what a person made of it in an editor; None if nothing. What is wrong may be mended, with `may_ask`."""
+    text = as_yaml(old)
+    while True:
+        changed = edited(text, suffix=".yaml")
+        if changed is None:
+            return None
+        text = changed
+        try:
+            return _checked(parse_yaml(text, "the edited text"), "the edited text", old)
+        except InputInvalid as exc:
+            if not may_ask:
+                raise
+            output.say_error(str(exc))
+            if not typer.confirm("Edit it again?", err=True):
+                raise typer.Exit(Exit.BAD_INPUT) from exc
+
+
+def _checked(data: Any, source: str, old: Skill) -> Skill:
+    if isinstance(data, dict) and isinstance(listed := data.get("skills"), list) and len(listed) == 1:
+        data = listed[0]  # as it was exported
+    skill = edited_skill(data, source, old)
+    require_no_secrets([skill])
+    return skill
+
+
+# ------------------------------------------------------------------------------------------- the store
+
+
+async def _take_over_elements(found: Sequence[FromFile]) -> int:
+    """Take over elements for the site that a skill names, else for the one they were recorded on."""
+    settings = load_settings()
+    entries = [
+        entry
+        for each in found
+        for entry in entries_of(each.skill.task, each.elements, settings.tenant, each.skill.site)
+    ]
+    if not entries:
+        return 0
+    async with some_redis(settings) as redis_url, opened_store(redis_url, settings) as store:
+        return await take_over(store, settings.tenant, entries)
+
+
+async def _one(name: str, version: int | None) -> Skill:
+    async with lasting_knowledge_base() as base:
+        return await base.skill(name, version)
+
+
+async def _known(name: str) -> SkillRecord:
+    async with lasting_knowledge_base() as base:
+        return await base.record(name)
+
+
+async def _save(skill: Skill, reason: str) -> Skill:
+    async with lasting_knowledge_base() as base:
+        return await base.skills.save(base.tenant, skill, who=who_asks(), reason=reason)
+
+
+async def _delete(name: str) -> None:
+    async with lasting_knowledge_base() as base:
+        await base.skills.delete(base.tenant, name, who=who_asks())
+
+
+async def _invalidate(name: str, version: int | None, reason: str) -> list[int]:
+    """The versions that were retired now."""
+    async with lasting_knowledge_base() as base:
+        wanted = await _of_status(base, name, set(SkillStatus) - {SkillStatus.RETIRED})
+        if version is not None:
+            await base.skill(name, version)
+            wanted = [version] if version in wanted else []
+        for number in wanted:
+            await base.skills.set_status(base.tenant, name, number, SkillStatus.RETIRED, who=who_asks(), reason=reason)
+        return wanted
+
+
+async def _restore(name: str, version: int | None, reason: str) -> int:
+    async with lasting_knowledge_base() as base:
+        if version is None:
+            suspect = await _of_status(base, name, {SkillStatus.SUSPECT})
+            gone = suspect or await _of_status(base, name, {SkillStatus.RETIRED})
+            if not gone:
+                raise InputInvalid(
+                    f"skill {name!r} has no version that is suspect or retired; --version N makes another one active"
+                )
+            version = gone[-1]
+        await base.skill(name, version)
+        await base.skills.set_status(base.tenant, name, version, SkillStatus.ACTIVE, who=who_asks(), reason=reason)
+        return version
+
+
+async def _of_status(base: KnowledgeBase, name: str, statuses: set[SkillStatus]) -> list[int]:
+    versions = (await base.record(name)).versions
+    found = [await base.skills.get(base.tenant, name, version) for version in versions]
+    return [skill.version for skill in found if skill is not None and skill.status in statuses]
+
+
+def _say_saved(saved: Skill, *, json: bool) -> None:
+    told = {"changed": True, "name": saved.name, "version": saved.version, "status": saved.status.value}
+    later = ""
+    if saved.status is SkillStatus.CANDIDATE:
+        later = f": `replaywright skills run {saved.name} --version {saved.version}` verifies it"
+    _say(f"{saved.name}: version {saved.version} written, {saved.status.value}{later}", told, json=json)
+
+
+def _say(text: str, data: dict[str, Any], *, json: bool) -> None:
+    if json:
+        output.print_json(data)
+    else:
+        output.print_line(text)

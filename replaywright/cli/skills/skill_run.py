@@ -1,0 +1,87 @@
+"""`replaywright skills run`: a skill by its name, with parameters, without a model."""
+
+import asyncio
+from typing import Annotated
+
+import typer
+
+from replaywright.cli import output
+from replaywright.cli.options import NewId, SkillName, ValueOptions
+from replaywright.cli.runs.options import FollowOptions, RunOptions
+from replaywright.cli.runs.run import carry_out, checked_id
+from replaywright.cli.runs.starting import Order
+from replaywright.cli.servers.connect import Place, redis_url_of, require_somewhere
+from replaywright.cli.skills.skill_store import KnowledgeBase, knowledge_base_at
+from replaywright.cli.skills.skills import skills_app
+from replaywright.cli.tasks import taskfile
+from replaywright.domain.runs import Heal, Mode
+from replaywright.domain.skills import Skill, SkillRef, SkillStatus, why_retired
+from replaywright.domain.tasks import bind_parameters
+from replaywright.errors import InputInvalid
+from replaywright.settings import load_settings
+
+
+@skills_app.command("run")
+def run_skill(
+    *,
+    name: SkillName,
+    version: Annotated[
+        int | None, typer.Option("--version", metavar="N", help="This version, whatever its status.")
+    ] = None,
+    given: ValueOptions,
+    manner: RunOptions,
+    following: FollowOptions,
+    run_id: NewId = None,
+) -> None:
+    """Run a skill and show its progress; how it went is counted.
+
+    A candidate whose final verification held becomes active, an active one that failed becomes suspect.
+
+    Exit status: as for `run`.
+
+    Example: `replaywright skills run send-mail --param to=ada@example.com`
+    """
+    if manner.mode is Mode.LEARN:
+        raise InputInvalid("--mode learn: a skill is replayed, or mended (`auto`); `replaywright run` learns a task")
+    given_values = taskfile.read_parameters(given.param or [], given.params)
+    wanted_id = checked_id(run_id)
+    settings = load_settings()
+    if following.detach:
+        require_somewhere(settings)
+    console = output.for_people(json=following.json)
+
+    async def begin(here: Place) -> Order:
+        skill = await _found(here, name, version)
+        if skill.status is SkillStatus.SUSPECT:
+            said = f"version {skill.version} of {name} is suspect, a run failed: `replaywright skills show {name}`"
+            output.print_line(said, style="yellow", console=console)
+        values = bind_parameters(skill.task, given_values)
+        return Order(
+            skill.task,
+            values,
+            wanted_id or taskfile.new_run_id(skill.task, values),
+            manner.mode or Mode.REPLAY,
+            manner.heal or Heal.AUTO,
+            on_failure=manner.on_failure,
+            pictures=manner.pictures,
+            skill=SkillRef(name=skill.name, version=skill.version),
+        )
+
+    raise typer.Exit(asyncio.run(carry_out(begin, settings, following)))
+
+
+async def _found(here: Place, name: str, version: int | None) -> Skill:
+    async with knowledge_base_at(redis_url_of(here.settings), here.settings) as base:
+        return await runnable(base, name, version)
+
+
+async def runnable(base: KnowledgeBase, name: str, version: int | None) -> Skill:
+    """The skill to run.
+
+    Raises:
+        InputInvalid: there is none, or nobody asked for the version, and it was retired.
+    """
+    skill = await base.skill(name, version)
+    if version is None and skill.status is SkillStatus.RETIRED:
+        raise InputInvalid(why_retired(await base.record(name)))
+    return skill

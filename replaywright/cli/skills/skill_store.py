@@ -1,0 +1,179 @@
+"""The knowledge base as commands use it: opened for one look, its skills by name."""
+
+import contextlib
+import difflib
+import os
+from collections.abc import AsyncIterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import yaml
+
+from cache.connection import check_store, open_redis
+from cache.skills import RedisSkills
+from replaywright.cli import output
+from replaywright.cli.people.updates import who_asks
+from replaywright.cli.servers.store import some_redis
+from replaywright.domain.recorded import RecordedElement
+from replaywright.domain.skill_files import written, written_file
+from replaywright.domain.skills import Skill, SkillRecord, SkillStatus
+from replaywright.errors import InputInvalid
+from replaywright.settings import Settings, load_settings
+from replaywright.stack.keyring import signer_of
+from replaywright.vault.environment import EnvironmentSecrets
+
+_NEAR = 0.5
+"""How alike a name has to be to be offered, 0 to 1."""
+_WIDTH = 110
+
+
+@dataclass(frozen=True)
+class KnowledgeBase:
+    """One tenant's skills."""
+
+    skills: RedisSkills
+    tenant: str
+
+    async def skill(self, name: str, version: int | None = None) -> Skill:
+        """The version that would be run, or this one.
+
+        Raises:
+            InputInvalid: there is none; says which names are near, or which versions there are.
+        """
+        found = await self.skills.get(self.tenant, name, version)
+        if found is not None:
+            return found
+        record = await self.record(name)
+        known = ", ".join(map(str, record.versions))
+        raise InputInvalid(f"--version {version}: skill {name!r} has no such version that can be read; it has: {known}")
+
+    async def record(self, name: str) -> SkillRecord:
+        """All that is known of a skill.
+
+        Raises:
+            InputInvalid: there is none of this name; says which are near.
+        """
+        found = await self.skills.record(self.tenant, name)
+        if found is None:
+            raise no_such_skill(name, [skill.name for skill in await self.skills.all(self.tenant)])
+        return found
+
+    async def shown(self, name: str, version: int | None) -> SkillRecord:
+        """All that is known of a skill; with `version`, the steps and how they went are those of this one.
+
+        Raises:
+            InputInvalid: there is none of this name, or no such version.
+        """
+        record = await self.record(name)
+        if version is None:
+            return record
+        skill = await self.skill(name, version)
+        statistics = await self.skills.statistics(self.tenant, [skill])
+        return record.model_copy(update={"skill": skill, "statistics": statistics[name]})
+
+
+def no_such_skill(name: str, names: Sequence[str]) -> InputInvalid:
+    """Say that there is no such skill, and which names are near."""
+    alike = difflib.get_close_matches(name.lower(), names, n=3, cutoff=_NEAR)
+    holding = [other for other in names if name and (name.lower() in other or other in name.lower())]
+    near = list(dict.fromkeys((*alike, *holding)))[:5]
+    hint = f"near: {', '.join(near)}" if near else "none has a name like it" if names else "there are none yet"
+    return InputInvalid(f"there is no skill {name!r}; {hint} (`replaywright skills list` lists them)")
+
+
+@contextlib.asynccontextmanager
+async def knowledge_base(settings: Settings | None = None) -> AsyncIterator[KnowledgeBase]:
+    """The skills in the configured Redis, in that of the running stack, or of one that is started for the block."""
+    settings = settings or load_settings()
+    async with some_redis(settings) as redis_url, knowledge_base_at(redis_url, settings) as found:
+        yield found
+
+
+@contextlib.asynccontextmanager
+async def knowledge_base_at(redis_url: str, settings: Settings) -> AsyncIterator[KnowledgeBase]:
+    """The skills in this Redis."""
+    signer = signer_of(settings)
+    client = open_redis(redis_url, client_name="replaywright-cli")
+    try:
+        yield KnowledgeBase(RedisSkills(client, signer=signer), settings.tenant)
+    finally:
+        await client.aclose()
+
+
+@contextlib.asynccontextmanager
+async def lasting_knowledge_base() -> AsyncIterator[KnowledgeBase]:
+    """Like `knowledge_base`, for what is to be kept: warns of a Redis that drops it when its memory is full."""
+    settings = load_settings()
+    signer = signer_of(settings)
+    async with some_redis(settings) as redis_url:
+        client = open_redis(redis_url, client_name="replaywright-cli")
+        try:
+            for finding in (await check_store(client)).findings:
+                if finding.forbids_commits:
+                    said = f"warning: {finding.message}: {finding.remedy}"
+                    output.print_line(said, style="yellow", console=output.standard_error())
+            yield KnowledgeBase(RedisSkills(client, signer=signer), settings.tenant)
+        finally:
+            await client.aclose()
+
+
+def as_yaml(skill: Skill) -> str:
+    """A skill as people read and edit it."""
+    return yaml_of(written(skill))
+
+
+def yaml_of(data: Any) -> str:
+    """Plain data as YAML, in the order that it has."""
+    return yaml.safe_dump(data, sort_keys=False, allow_unicode=True, width=_WIDTH)
+
+
+def require_no_secrets(
+    skills: Sequence[Skill], elements: Mapping[str, Sequence[RecordedElement]] | None = None
+) -> None:
+    """See that no value of a secret that is set here stands in a skill or its elements, where its name belongs.
+
+    Raises:
+        InputInvalid: names skill and secret.
+    """
+    secrets = EnvironmentSecrets(os.environ)
+    for skill in skills:
+        data = written_file([skill], elements)
+        text, without = yaml_of(data), yaml_of(secrets.redact_data(data))
+        if text != without:
+            pairs = zip(text.splitlines(), without.splitlines(), strict=False)
+            line = next((new for old, new in pairs if old != new), "")
+            raise InputInvalid(
+                f"skill {skill.name!r} holds the value of a secret: {line.strip()!r}; write its name there, as "
+                "{{secret:NAME}}, or take it for a parameter"
+            )
+
+
+async def add_candidates(skills: list[Skill]) -> list[tuple[Skill, int, bool]]:
+    """Write those that are not there in the same words.
+
+    Returns:
+        Each skill as it is now, the version that is run meanwhile (0: itself), and whether it was written.
+    """
+    done = []
+    async with lasting_knowledge_base() as base:
+        for skill in skills:
+            chosen = await base.skills.get(base.tenant, skill.name)
+            record = await base.skills.record(base.tenant, skill.name)
+            newest = None if record is None else await base.skills.get(base.tenant, skill.name, record.versions[-1])
+            same = next((old for old in (newest, chosen) if old is not None and written(old) == written(skill)), None)
+            if same is not None:
+                done.append((same, 0, False))
+                continue
+            saved = await base.skills.save(base.tenant, skill, who=who_asks(), reason=skill.note)
+            before = chosen.version if chosen is not None and chosen.status is SkillStatus.ACTIVE else 0
+            done.append((saved, before, True))
+    return done
+
+
+def said_of_candidate(skill: Skill, before: int, *, new: bool) -> str:
+    """Say what became of a skill that was added, and what to do next; `before` is the version that is run meanwhile."""
+    if not new:
+        return f"{skill.name}: version {skill.version} says the same: left alone"
+    run = f"`replaywright skills run {skill.name}" + (f" --version {skill.version}`" if before else "`")
+    also = f"; until then version {before} is run" if before else ""
+    return f"{skill.name}: imported as version {skill.version}, a candidate: {run} verifies it{also}"

@@ -1,0 +1,334 @@
+"""`replaywright skills`: looking at what was learned, and taking it elsewhere."""
+
+import asyncio
+import difflib
+from collections.abc import Iterator, Sequence
+from datetime import datetime
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.text import Text
+
+from replaywright.cli import output
+from replaywright.cli.app import app
+from replaywright.cli.completion import skills
+from replaywright.cli.options import Json, SkillName, Version
+from replaywright.cli.servers.store import opened_store, some_redis
+from replaywright.cli.skills.elements import elements_of, unknown_steps
+from replaywright.cli.skills.skill_store import (
+    as_yaml,
+    knowledge_base,
+    knowledge_base_at,
+    require_no_secrets,
+    yaml_of,
+)
+from replaywright.domain.recorded import RecordedElement
+from replaywright.domain.runs import step_title
+from replaywright.domain.skill_files import written_file
+from replaywright.domain.skills import Rate, Skill, SkillRecord, SkillStatistics, SkillStatus
+from replaywright.domain.tasks import Parameter
+from replaywright.domain.weak_steps import StepRate
+from replaywright.errors import InputInvalid
+from replaywright.settings import load_settings
+
+_STYLES = {
+    SkillStatus.ACTIVE: "green",
+    SkillStatus.CANDIDATE: "cyan",
+    SkillStatus.SUSPECT: "yellow",
+    SkillStatus.RETIRED: "dim",
+}
+
+skills_app = app.group(
+    "skills",
+    "Look at what was learned, run it by name, mend it, forget it, or take it elsewhere.",
+    "replaywright skills list",
+)
+
+
+class Format(StrEnum):
+    """Formats of a file of skills."""
+
+    YAML = "yaml"
+    JSON = "json"
+
+
+@skills_app.command("list")
+def list_skills(
+    site: Annotated[
+        str | None, typer.Option("--site", metavar="TEXT", help="Only of sites whose address holds this.")
+    ] = None,
+    status: Annotated[SkillStatus | None, typer.Option("--status", help="Only of this status.")] = None,
+    json: Json = False,
+) -> None:
+    """List the skills: status, site, version, how often the last runs succeeded, last success.
+
+    Example: `replaywright skills list`
+    """
+    found = asyncio.run(_all())
+    shown = [
+        (skill, statistics)
+        for skill, statistics in found
+        if (site is None or site.lower() in skill.site) and status in (None, skill.status)
+    ]
+    if json:
+        output.print_json({"skills": [_listed(skill, statistics) for skill, statistics in shown]})
+        return
+    if not shown:
+        nothing = "there are no skills yet: `replaywright skills import FILE` takes one over"
+        output.print_line(nothing if not found else "no skill is like that")
+        return
+    numbers = ("version", "succeeded")
+    rows = output.table("name", "status", "site", *numbers, "last success", "what", right=numbers)
+    for skill, statistics in shown:
+        rows.add_row(
+            *output.cells(
+                skill.name,
+                Text(skill.status.value, style=_STYLES[skill.status]),
+                skill.site or "anywhere",
+                skill.version,
+                _percent(statistics.runs),
+                time_said(statistics.last_success),
+                skill.label,
+            )
+        )
+    output.print_table(rows)
+
+
+@skills_app.command("show")
+def show_skill(
+    name: SkillName,
+    version: Version = None,
+    json: Json = False,
+) -> None:
+    """Show a skill: steps with how they went, parameters, sentences that mean it, history.
+
+    Example: `replaywright skills show send-mail`
+    """
+    record = asyncio.run(_record(name, version))
+    if json:
+        output.print_json(record.model_dump(mode="json", by_alias=True))
+        return
+    for line in _shown(record):
+        output.print_line(line)
+
+
+@skills_app.command("diff")
+def diff_versions(
+    name: SkillName,
+    old: Annotated[int | None, typer.Argument(metavar="OLD", help="Version; without it, the one before NEW.")] = None,
+    new: Annotated[int | None, typer.Argument(metavar="NEW", help="Version; without it, the newest.")] = None,
+    json: Json = False,
+) -> None:
+    """Show how two versions of a skill differ.
+
+    Example: `replaywright skills diff send-mail 1 2`
+    """
+    first, second = asyncio.run(_two(name, old, new))
+    lines = list(differences(first, second))
+    if json:
+        output.print_json({"old": first.version, "new": second.version, "diff": lines})
+        return
+    if not lines:
+        output.print_line(f"versions {first.version} and {second.version} say the same")
+    print_diff(lines)
+
+
+@skills_app.command("export")
+def export_skills(
+    names: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[NAME]...", help="Skills; without one, all that are not retired.", autocompletion=skills
+        ),
+    ] = None,
+    to: Annotated[str, typer.Option("--output", "-o", metavar="FILE", help="`-`: standard output.")] = "-",
+    form: Annotated[
+        Format | None, typer.Option("--format", help="Without it: by the file's ending, else YAML.")
+    ] = None,
+    elements: Annotated[
+        bool,
+        typer.Option(
+            "--elements",
+            help="Also what was learned of how steps find their elements, so that the file can be replayed elsewhere.",
+        ),
+    ] = False,
+) -> None:
+    """Write skills to a file that `skills import` reads: steps, parameters, sentences; secrets by name only.
+
+    The same skills always make the same file. With `--elements` it is all that `replaywright check` needs.
+
+    Example: `replaywright skills export send-mail -o send-mail.yaml`
+
+    Example: `replaywright skills export send-mail --elements -o checks/send-mail.yaml`
+    """
+    skills, found = asyncio.run(_exported(names or [], elements=elements))
+    require_no_secrets(skills, found)
+    data = written_file(skills, found)
+    as_json = form is Format.JSON or (form is None and Path(to).suffix.lower() == ".json")
+    text = output.json_text(data) if as_json else yaml_of(data)
+    if to == "-":
+        output.print_file(text)
+        return
+    try:
+        Path(to).write_text(text, encoding="utf-8")
+    except OSError as exc:
+        raise InputInvalid(f"--output {to!r}: cannot be written: {exc.strerror}") from exc
+    output.print_line(f"{output.count(len(skills), 'skill')} written to {to}", style="green")
+    for skill in skills if elements else ():
+        for title in unknown_steps(skill, found.get(skill.name, ())):
+            said = (
+                f"{skill.name}: nothing that a run has verified is recorded for `{title}`: run it once with a model, "
+                "with conditions under `verify`, then export it again"
+            )
+            output.print_line(said, style="yellow", console=output.standard_error())
+
+
+# --------------------------------------------------------------------------------------------- reading
+
+
+async def _all() -> list[tuple[Skill, SkillStatistics]]:
+    async with knowledge_base() as base:
+        skills = await base.skills.all(base.tenant)
+        statistics = await base.skills.statistics(base.tenant, skills)
+    return [(skill, statistics[skill.name]) for skill in skills]
+
+
+async def _record(name: str, version: int | None) -> SkillRecord:
+    async with knowledge_base() as base:
+        return await base.shown(name, version)
+
+
+async def _two(name: str, old: int | None, new: int | None) -> tuple[Skill, Skill]:
+    async with knowledge_base() as base:
+        versions = (await base.record(name)).versions
+        newer = versions[-1] if new is None else new
+        before = [version for version in versions if version < newer]
+        if old is None and not before:
+            raise InputInvalid(f"skill {name!r} has no version before {newer}: there is nothing to compare it with")
+        return await base.skill(name, before[-1] if old is None else old), await base.skill(name, newer)
+
+
+async def _exported(
+    names: Sequence[str], *, elements: bool
+) -> tuple[list[Skill], dict[str, Sequence[RecordedElement]]]:
+    settings = load_settings()
+    async with some_redis(settings) as redis_url:
+        async with knowledge_base_at(redis_url, settings) as base:
+            if names:
+                found = [await base.skill(name) for name in dict.fromkeys(names)]
+            else:
+                every = await base.skills.all(base.tenant)
+                found = [skill for skill in every if skill.status is not SkillStatus.RETIRED]
+        if not found:
+            raise InputInvalid("there is no skill to export; `replaywright skills list` lists them")
+        if not elements:
+            return found, {}
+        async with opened_store(redis_url, settings) as store:
+            return found, await elements_of(store, settings.tenant, found)
+
+
+# --------------------------------------------------------------------------------------------- showing
+
+
+def differences(old: Skill, new: Skill) -> Iterator[str]:
+    """Compare two versions, as a unified diff of what a file would hold."""
+    return difflib.unified_diff(
+        as_yaml(old).splitlines(),
+        as_yaml(new).splitlines(),
+        f"{old.name} version {old.version} ({old.status.value})",
+        f"{new.name} version {new.version} ({new.status.value})",
+        lineterm="",
+    )
+
+
+def print_diff(lines: Sequence[str]) -> None:
+    """A unified diff, its indentation kept."""
+    for line in lines:
+        sign, rest = line[:1], line[1:]
+        indent = " " * (len(rest) - len(rest.lstrip(" ")))
+        output.print_line_as_is(sign + indent + output.plain(rest))
+
+
+def time_said(unix: float) -> str:
+    """A time of the store's clock as people read it; empty for none."""
+    return datetime.fromtimestamp(unix).astimezone().strftime("%Y-%m-%d %H:%M") if unix else ""
+
+
+def _listed(skill: Skill, statistics: SkillStatistics) -> dict[str, Any]:
+    return {
+        "name": skill.name,
+        "label": skill.label,
+        "status": skill.status.value,
+        "site": skill.site,
+        "version": skill.version,
+        "origin": skill.origin,
+        "successRate": statistics.runs.rolling,
+        "runs": statistics.runs.model_dump(mode="json", by_alias=True),
+        "lastSuccess": statistics.last_success or None,
+        "lastFailure": statistics.last_failure or None,
+    }
+
+
+def _shown(record: SkillRecord) -> Iterator[str]:
+    skill, statistics = record.skill, record.statistics
+    task = skill.task
+    yield f"{skill.name}: {skill.label or skill.description or 'no label'}"
+    others = [version for version in record.versions if version != skill.version]
+    more = f", others: {', '.join(map(str, others))}" if others else ""
+    yield f"  version {skill.version} is {skill.status.value} ({skill.origin}, {time_said(skill.created)}{more})"
+    if skill.description and skill.description != skill.label:
+        yield f"  {skill.description}"
+    yield f"  site: {skill.site or 'anywhere'}"
+    if task.url:
+        yield f"  begins at: {task.url}"
+    yield f"  runs: {_runs_said(statistics)}"
+    if skill.patterns:
+        yield "  sentences:"
+        yield from (f"    {pattern}" for pattern in skill.patterns)
+    if task.parameters:
+        yield "  parameters:"
+        yield from (f"    {name}: {_parameter(parameter)}" for name, parameter in task.parameters.items())
+    if task.secrets:
+        yield f"  secrets: {', '.join(task.secrets)}"
+    yield "  steps:"
+    for index, step in enumerate(task.steps):
+        rate = statistics.steps.get(index)
+        went = "" if rate is None else f" ({_percent(rate)} of the last {len(rate.recent)}{_weak(rate)})"
+        yield f"    {index + 1}. {step_title(step)}{went}"
+    yield f"  verified at the end: {output.count(len(task.verify), 'condition')}"
+    if skill.note:
+        yield f"  note: {skill.note}"
+    yield "  history:"
+    for change in record.history:
+        why = f": {change.reason}" if change.reason else ""
+        yield f"    {time_said(change.at)} version {change.version} {change.what} by {change.who or 'unknown'}{why}"
+
+
+def _runs_said(statistics: SkillStatistics) -> str:
+    runs = statistics.runs
+    if not runs.recent:
+        return "none yet"
+    total = runs.succeeded + runs.failed
+    told = f"{runs.succeeded} of {total} succeeded, {_percent(runs)} of the last {len(runs.recent)}"
+    told += f"; last success {time_said(statistics.last_success)}" if statistics.last_success else ""
+    return told + (f"; last failure {time_said(statistics.last_failure)}" if statistics.last_failure else "")
+
+
+def _parameter(parameter: Parameter) -> str:
+    told = [parameter.type, *([f"one of {', '.join(parameter.choices)}"] if parameter.choices else [])]
+    told += [parameter.description] if parameter.description else []
+    told += [f"for example {parameter.example!r}"] if parameter.example else []
+    told += [f"default {parameter.default!r}"] if parameter.default is not None else []
+    return ", ".join(told)
+
+
+def _weak(rate: Rate) -> str:
+    """Say what a run would say of a step that goes so."""
+    weak = StepRate(done=sum(rate.recent), of=len(rate.recent))
+    return ": fails too often" if weak.asks else ": fails often" if weak.warns else ""
+
+
+def _percent(rate: Rate) -> str:
+    return "" if rate.rolling is None else f"{100 * rate.rolling:.0f} %"

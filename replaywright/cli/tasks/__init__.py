@@ -1,0 +1,1 @@
+"""Tasks as people write them: files, sentences and recordings."""

@@ -1,0 +1,208 @@
+"""`replaywright import`: a recording of another tool as a task file."""
+
+import asyncio
+import re
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Annotated, Any, Final
+
+import typer
+import yaml
+
+from replaywright.cli import output
+from replaywright.cli.app import app
+from replaywright.cli.options import Force, Json
+from replaywright.cli.skills.skill_store import add_candidates, require_no_secrets, said_of_candidate
+from replaywright.domain.elsewhere import RECORDING_LIMIT
+from replaywright.domain.runs import SECRET_PREFIX
+from replaywright.domain.skill_files import imported_skill
+from replaywright.domain.tasks import Task
+from replaywright.domain.text import shorten
+from replaywright.errors import InputInvalid
+from replaywright.imports import Imported, Note, read_recording, task_name
+from replaywright.yaml_files import read_text
+
+_MEANS: Final = {"left_out": "left out", "changed": "changed", "check": "to check"}
+_MANY: Final = 12
+"""Places that one row names."""
+_NOTE_LIMIT: Final = 500
+"""Characters of what a skill's history says of the recording."""
+_NOT_IN_YAML: Final = re.compile("[^\\t\\x20-\\x7e\\xa0-\\ud7ff\\ue000-\\ufffd\\U00010000-\\U0010ffff]")
+"""Characters that YAML allows nowhere, not even in a comment."""
+
+Recording = Annotated[str, typer.Argument(metavar="FILE", help="The recording; `-` is standard input.")]
+Kind = Annotated[
+    str | None,
+    typer.Option(
+        "--kind", metavar="KIND", help="`devtools`, `hyperagent`, `browser-use` or `codegen`. (default: seen)"
+    ),
+]
+Name = Annotated[str | None, typer.Option("--name", help="Name of the task. (default: that of the file)")]
+Out = Annotated[
+    str | None,
+    typer.Option("--out", metavar="TASK", help="Where to write it; `-` is standard output. (default: NAME.yaml)"),
+]
+AsSkill = Annotated[
+    bool,
+    typer.Option("--skill", help="Write no file: keep it as a candidate skill until a run verifies it."),
+]
+
+
+@app.command("import")
+def import_recording(  # noqa: PLR0917 - a command line
+    file: Recording,
+    kind: Kind = None,
+    name: Name = None,
+    out: Out = None,
+    force: Force = False,
+    skill: AsSkill = False,
+    json: Json = False,
+) -> None:
+    """Make a task file of a recording: Chrome DevTools Recorder, HyperAgent, browser-use, Playwright codegen (Python).
+
+    What was typed becomes parameters, passwords become secrets. Lists what could not be taken over, and what to do.
+
+    Example: `replaywright import recording.json --name send-mail --out send-mail.yaml`
+    """
+    source = "standard input" if file == "-" else file
+    if json and out == "-":
+        raise InputInvalid("--json and --out - both want standard output; name a file for the task")
+    if skill and (out or force):
+        raise InputInvalid("--skill writes no file: leave out --out and --force")
+    text = read_text(file, source, RECORDING_LIMIT)
+    try:
+        imported = read_recording(text, name or task_name("imported" if file == "-" else _stem(file)), kind)
+    except InputInvalid as exc:
+        raise InputInvalid(f"{source}: {exc}") from exc
+    if skill:
+        _keep(imported, source, json=json)
+        return
+    written = out or f"{imported.task.task}.yaml"
+    content = task_file(imported, source)
+    if written == "-":
+        output.print_file(content)
+    else:
+        _write(Path(written), content, force=force)
+    if json:
+        output.print_json(_report(imported, written))
+    else:
+        _tell(imported, written)
+
+
+def _keep(imported: Imported, source: str, *, json: bool) -> None:
+    """As a candidate skill; what was not taken over stands in its history."""
+    left_out = ", ".join(note.what for note in imported.notes if note.kind == "left_out")
+    note = f"recorded by {imported.kind}, in {Path(source).name}" + (f"; left out: {left_out}" if left_out else "")
+    candidate = imported_skill(imported.task, note=shorten(note, _NOTE_LIMIT))
+    require_no_secrets([candidate])
+    [(kept, before, new)] = asyncio.run(add_candidates([candidate]))
+    if json:
+        output.print_json({**_report(imported, ""), "skill": {"name": kept.name, "version": kept.version, "new": new}})
+        return
+    _tell(imported, "")
+    output.print_line(said_of_candidate(kept, before, new=new))
+
+
+def task_file(imported: Imported, source: str) -> str:
+    """The task as YAML that `run` takes, with the notes as comments above it."""
+    lines = [f"Imported from {source} ({imported.kind})."]
+    lines += [": ".join(row) for row in _told(imported.notes)]
+    comments = "".join(f"# {_NOT_IN_YAML.sub('�', output.plain(line))}\n" for line in lines)
+    return comments + yaml.safe_dump(_written(imported.task), sort_keys=False, allow_unicode=True, width=110)
+
+
+def _written(task: Task) -> dict[str, Any]:
+    """Write a task as people do: nothing that goes without saying, the action first."""
+    data: dict[str, Any] = task.model_dump(mode="json", exclude_none=True, exclude_defaults=True)
+    data["steps"] = [_in_order(step) for step in data["steps"]]
+    return data
+
+
+def _in_order(step: Mapping[str, Any]) -> dict[str, Any]:
+    first = ("action", "instruction", "target")
+    rest = [key for key in step if key not in (*first, "expect")]
+    return {key: step[key] for key in (*first, *rest, "expect") if key in step}
+
+
+def _stem(file: str) -> str:
+    """The file's name without what tells its format."""
+    return Path(file).name.partition(".")[0]
+
+
+def _write(path: Path, content: str, *, force: bool) -> None:
+    try:
+        with path.open("w" if force else "x", encoding="utf-8") as target:
+            target.write(content)
+    except FileExistsError as exc:
+        raise InputInvalid(f"{path}: there is a file already; give another --out, or --force to overwrite it") from exc
+    except OSError as exc:
+        raise InputInvalid(f"{path}: cannot be written: {exc.strerror}") from exc
+
+
+def _report(imported: Imported, written: str) -> dict[str, Any]:
+    task = imported.task
+    return {
+        "kind": imported.kind,
+        "file": written,
+        "task": task.task,
+        "steps": len(task.steps),
+        "parameters": {
+            name: parameter.model_dump(mode="json", exclude_none=True, exclude_defaults=True)
+            for name, parameter in task.parameters.items()
+        },
+        "secrets": list(task.secrets),
+        "notes": [note.model_dump(mode="json") for note in imported.notes],
+    }
+
+
+def _tell(imported: Imported, written: str) -> None:
+    """The parameters, the notes, and how to run a file; beside the task itself when that has standard output."""
+    console = output.standard_error() if written == "-" else output.standard_output()
+    task = imported.task
+    if task.parameters or task.secrets:
+        rows = output.table("parameter", "type", "recorded value")
+        for name, parameter in task.parameters.items():
+            shown = parameter.default if parameter.default is not None else parameter.example
+            rows.add_row(*output.cells(name, parameter.type, shown + (" (default)" if parameter.default else "")))
+        for secret in task.secrets:
+            rows.add_row(
+                *output.cells(
+                    secret,
+                    "secret",
+                    f"not kept: set {SECRET_PREFIX}{secret}, and bind it: "
+                    f"`replaywright admin secrets bind {secret} HOST`",
+                )
+            )
+        output.print_table(rows, console)
+    if imported.notes:
+        rows = output.table("", "where", "what", "why, and what to do")
+        for row in _told(imported.notes):
+            rows.add_row(*output.cells(*row))
+        output.print_table(rows, console)
+    counts = ", ".join(f"{_count(imported.notes, kind)} {said}" for kind, said in _MEANS.items())
+    told = written or task.task
+    output.print_line(f"{told}: {output.count(len(task.steps), 'step')}; {counts}", console=console)
+    needed = " ".join(f"-p {name}=…" for name, parameter in task.parameters.items() if parameter.default is None)
+    if written not in ("-", ""):
+        given = " ".join(filter(None, (str(written), needed)))
+        output.print_line(f"replaywright run {given}", style="dim", console=console)
+
+
+def _told(notes: tuple[Note, ...]) -> list[tuple[str, str, str, str]]:
+    """The notes as rows; those of one advice are one."""
+    alike: dict[tuple[str, str], list[Note]] = {}
+    for note in notes:
+        alike.setdefault((_MEANS[note.kind], note.advice), []).append(note)
+    return [
+        (kind, _listed(note.where for note in same), _listed(note.what for note in same), advice)
+        for (kind, advice), same in alike.items()
+    ]
+
+
+def _listed(words: Iterable[str]) -> str:
+    each = list(dict.fromkeys(words))
+    return ", ".join(each[:_MANY]) + (f" and {len(each) - _MANY} more" if len(each) > _MANY else "")
+
+
+def _count(notes: tuple[Note, ...], kind: str) -> int:
+    return sum(note.kind == kind for note in notes)
