@@ -8,6 +8,7 @@ in the file that its variable with `_FILE` behind it names.
 
 import difflib
 import os
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from ipaddress import ip_network
@@ -18,6 +19,7 @@ from urllib.parse import urlsplit
 from pydantic import AfterValidator, AliasChoices, Field, StringConstraints, ValidationError, model_validator
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
+from replaywright.domain.actions import Effect
 from replaywright.domain.budgets import Price
 from replaywright.domain.pictures import Pictures
 from replaywright.domain.starts import UnsignedStarts
@@ -64,6 +66,13 @@ def _collector(address: str) -> str:
 
 def _networks(text: str) -> str:
     return ",".join(str(ip_network(each.strip())) for each in text.split(",") if each.strip())
+
+
+def _languages(text: str) -> str:
+    tags = [each.strip() for each in text.split(",") if each.strip()]
+    if wrong := next((tag for tag in tags if not re.fullmatch(r"[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8})*", tag)), None):
+        raise ValueError(f"expected tags of languages joined by commas, such as en,de,zh-Hant, got {wrong!r}")
+    return ",".join(tags)
 
 
 DEFAULT_TENANT = "default"
@@ -222,11 +231,10 @@ class Settings(BaseSettings):
     propose_probes: bool = True
     """Ask the planner, once for a commit step that is learned, how the site can be asked whether it took effect. False:
     only what tasks declare (`reconcile`) is asked."""
-    embedding_model: str | None = None
-    """Model that helps to rank skills by meaning, as `text-embedding-3-small`. None: words alone rank."""
 
-    embedding_model_base_url: str | None = None
-    """Where `/embeddings` in OpenAI's dialect is. None: OpenAI."""
+    recall_languages: Annotated[str, AfterValidator(_languages)] = "en"
+    """Languages that the labeller writes phrases of a skill in, beside that of the goal: tags joined by commas, such as
+    `en,de,zh`."""
 
     labeller_model: str | None = None
     """`provider:name` of the model that says what a goal is about and what its values are. None: the model."""
@@ -305,6 +313,9 @@ class Settings(BaseSettings):
 
     hibernate_after_s: Annotated[float, Field(ge=0)] = 120
     """A run that has waited for a person for so many seconds gives its browser back until it goes on. 0: never."""
+
+    approve_recalled: Effect | Literal["never"] = Effect.COMMIT
+    """Effect of a skill from which on a person confirms it when a model chose it for a sentence, and no pattern did."""
 
     ask_within_s: Annotated[float, Field(ge=0, allow_inf_nan=False)] = 0
     """A question to a person that nobody answered for so many seconds ends the run. 0: it waits for ever."""
@@ -476,6 +487,11 @@ class Settings(BaseSettings):
     def upload_folders(self) -> tuple[Path, ...]:
         """Folders that files may be uploaded from."""
         return tuple(Path(root).expanduser() for root in (self.upload_roots or "").split(os.pathsep) if root)
+
+    @property
+    def phrase_languages(self) -> tuple[str, ...]:
+        """Languages that the labeller writes phrases in."""
+        return tuple(filter(None, self.recall_languages.split(",")))
 
     @property
     def networks_of_own(self) -> tuple[str, ...]:

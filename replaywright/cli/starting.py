@@ -189,6 +189,7 @@ def run_input(settings: Settings, order: Order) -> RunInput:
             within_s=settings.ask_within_s,
             approve_within_s=settings.approve_within_s,
             remind_every_s=settings.remind_every_s,
+            approve_recalled=settings.approve_recalled,
         ),
         recycle_after_s=settings.recycle_after_s,
         recycle_above_mb=settings.recycle_above_mb,

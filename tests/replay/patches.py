@@ -139,7 +139,11 @@ def recalled_for_nobody() -> Script:
     task = {"task": "send", "goal": "Send it", "parameters": {"to": {}}, "steps": [GOTO, FILL]}
     field = Exists(exists=ElementQuery(name="{{to}}"))
     skill = Skill(name="send", status=SkillStatus.ACTIVE, task=parse_task(task, "skill"), precondition=(field,))
-    return Script(recall=lambda _: Recalled(decision="accept", reason="accepted", skill=skill, values={"to": ""}))
+    return Script(
+        recall=lambda _: Recalled(
+            decision="accept", reason="accepted", skill=skill, pattern="Send it", values={"to": ""}
+        )
+    )
 
 
 RUNS: dict[str, tuple[Callable[[], Script], RunInput]] = {
