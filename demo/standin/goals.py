@@ -65,7 +65,9 @@ def labels_for(goal: str, languages: Sequence[str] = ()) -> Answer:
     for number, found in enumerate(_QUOTED.finditer(goal), 1):
         value = next(part for part in found.groups() if part)
         before = goal[max(0, found.start() - _BEFORE) : found.start()]
-        said = {match.start(): name for name, words in _NAMED.items() for match in re.finditer(words, before)}
+        said = {
+            match.start(): name for name, words in _NAMED.items() for match in re.finditer(words, before, re.IGNORECASE)
+        }
         name = said[max(said)] if said else f"text_{number}"
         if all(name != each["name"] for each in parameters):
             parameters.append({"name": name, "type": "text", "value": value})
