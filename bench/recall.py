@@ -179,7 +179,8 @@ def in_the_first_three(recaller: Recaller, sentences: Iterable[Sentence]) -> flo
 
 def attacked(recaller: Recaller, sentences: Sequence[Sentence]) -> dict[str, int]:
     """Count what stand-ins reach that answer as wrongly as they can."""
-    print(f"\n{STAND_IN} that answers {'':23} tried  taken: wrong skill  invented value  wrong values  not confirmed")
+    print(f"\n{'':36}   tried | {'taken':^43} | {'and not confirmed':^18}")
+    print(f"{STAND_IN + ' that answers':36} {'':7} | wrong skill  invented value  wrong values  | that commit  reads")
     sums: Counter[str] = Counter()
     for name, attack in ADVERSARIES.items():
         found: Counter[str] = Counter()
@@ -195,15 +196,14 @@ def attacked(recaller: Recaller, sentences: Sequence[Sentence]) -> dict[str, int
                 found["wrong skill"] += not one.is_right_skill
                 found["invented"] += one.is_invented
                 found["values"] += one.is_right_skill
-                found["unconfirmed"] += not one.is_confirmed
-                sums["wrong_skills_run_unconfirmed"] += (
-                    not one.is_right_skill and one.has_consequences and not one.is_confirmed
-                )
-                sums["wrong_reads_run"] += not one.is_right_skill and not one.has_consequences
+                if not one.is_confirmed:
+                    found["commits" if one.has_consequences else "reads"] += 1
+                    kind = "wrong_skills_run_unconfirmed" if one.has_consequences else "wrong_reads_run"
+                    sums[kind] += not one.is_right_skill
         sums["invented_values_accepted"] += found["invented"]
         print(
-            f"  {name:35} {found['tried']:6} {found['wrong skill']:19} {found['invented']:15} {found['values']:13}"
-            f" {found['unconfirmed']:14}"
+            f"  {name:34} {found['tried']:7} | {found['wrong skill']:11} {found['invented']:15} {found['values']:13}  |"
+            f" {found['commits']:11} {found['reads']:6}"
         )
     names = ("invented_values_accepted", "wrong_skills_run_unconfirmed", "wrong_reads_run")
     return {name: sums[name] for name in names}
