@@ -20,7 +20,7 @@ from replaywright.ports import ChosenSkill, Recalls, SkillChooser, SkillOffer, S
 _log = logging.getLogger("replaywright.recall")
 
 INDEXES_KEPT = 16
-"""Of sites, over all tenants."""
+"""Indexes of sites that are kept, over all tenants."""
 PHRASES_SHOWN = 5
 """Sentences of a skill that a model is shown, and as many near misses."""
 

@@ -130,7 +130,7 @@ class Figures:
     right_accepts: float
     """Share of those that mean a skill for which just that skill was accepted."""
     parameters_exact: float
-    """Of those, the share with exactly the right values."""
+    """Share of the right accepts with exactly the right values."""
     asked: int
     """Sentences about which a model was asked."""
 

@@ -70,6 +70,8 @@ def _may_align(parts: Sentence, sentence: Sentence) -> bool:
     """Reject at once what cannot align: most sentences with most patterns."""
     if sentence.asks and not parts.asks:
         return False
+    if not any(part.kind is Kind.WORD for part in parts.tokens):  # it would stand for every sentence of its form
+        return False
     wanted = {part.plain for part in parts.tokens if part.kind is not Kind.SLOT}
     return wanted <= {token.plain for token in sentence.tokens}
 

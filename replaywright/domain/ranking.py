@@ -17,11 +17,11 @@ from replaywright.domain.sentences import VALUES, Kind, sentence_of
 from replaywright.domain.skills import Skill, patterns_of
 
 _VALUE_WEIGHT = 0.3
-"""Of a value's form, beside a word."""
+"""Weight of a value's form, where a word has 1."""
 _PART_WEIGHT = 0.3
-"""Of a part of a word."""
+"""Weight of a part of a word."""
 _UNSEEN_WEIGHT = 0.3
-"""Of a word that no skill has: it may be part of a value without quotes."""
+"""Weight of a word that no skill has: it may be part of a value without quotes."""
 _PART = 3
 
 Vector = npt.NDArray[np.float32]

@@ -19,7 +19,7 @@ class RecallRequest(Record):
     goal: str
     """The sentence."""
     url: str
-    """Where the run would start."""
+    """Start page of the run."""
     run_id: str = ""
     lineage: str = ""
     """Whose trace gets a line; empty for none."""
@@ -55,7 +55,7 @@ class Recalled(Recall):
     """Output of `skill.recall`."""
 
     usage: Usage = Usage()
-    """Of the model that chose, if one was asked."""
+    """Usage of the model that chose, if one was asked."""
     stand_in: bool = False
 
 

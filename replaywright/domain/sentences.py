@@ -72,7 +72,7 @@ class Token:
     text: str
     """As it stands in the sentence; of a quotation what is between the quotes; of a slot the parameter's name."""
     start: int
-    """Of the text, without quotes."""
+    """Place of the text, without quotes."""
     end: int
     plain: str
     """For comparing: compatibility forms and letter case put aside."""

@@ -10,6 +10,7 @@ from bench.recall import Answer as BenchAnswer
 from bench.recall import attacked, considered, figures
 from bench.recall_set import load
 from replaywright.domain.alignment import aligned
+from replaywright.domain.choices import choice_of
 from replaywright.domain.choosing import SkillChoice
 from replaywright.domain.patterns import pattern_of
 from replaywright.domain.ranking import SkillIndex
@@ -158,6 +159,30 @@ def test_a_choice_is_one_of_its_choices() -> None:
     assert recalled("Export as csv", export).values == {"format": "CSV"}
     assert recalled("export as excel Sheet", export).values == {"format": "Excel sheet"}
     assert recalled("export as pdf", export).decision == "abstain"
+
+
+@pytest.mark.parametrize(
+    ("text", "choice"),
+    [
+        ("ECONOMY  class", "Economy class"),
+        ("economy", "Economy class"),
+        ("class", None),
+        ("first", None),
+        ("储蓄账户", "储蓄账户"),
+        ("储蓄", "储蓄账户"),
+        ("账户", None),
+        ("储", None),
+        ("", None),
+    ],
+)
+def test_a_choice_is_told_in_full_or_by_words_that_only_it_has(text: str, choice: str | None) -> None:
+    assert choice_of(text, ("Economy class", "Business class", "储蓄账户", "活期账户")) == choice
+
+
+def test_a_pattern_without_a_word_of_its_own_recalls_nothing() -> None:
+    odd = skill("{{file}}", "'{{file}}'!", name="odd", parameters={"file": Parameter()})
+
+    assert recalled("a.txt", odd).decision == "abstain"
 
 
 def test_a_list_takes_the_values_side_by_side_and_those_of_each_of_its_slots() -> None:

@@ -77,7 +77,7 @@ STEPS = (TO, SUBJECT, SEND)
 def recalls(one: Skill, *, pattern: str = "a pattern") -> Callable[..., Recalled]:
     """Recall a skill by a pattern; without one, a model chose it."""
     return lambda _request: Recalled(
-        decision="accept", reason="accepted", skill=one, values=VALUES, pattern=pattern, usage=Usage(calls=1)
+        decision="accept", reason="accepted", skill=one, values=VALUES, pattern=pattern, usage=Usage(calls=not pattern)
     )
 
 
