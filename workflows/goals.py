@@ -116,7 +116,7 @@ class Goals:
         may_recall = not run.fresh and run.mode is not Mode.LEARN and len(notes) < _RECALLS
         if may_recall:
             show("recalling")
-            recalled = await self._recalled(goal, notes)
+            recalled = await self._recalled(goal, notes, may_ask=run.mode is not Mode.REPLAY)
         if recalled is not None:
             return recalled
         may_recall = may_recall and not self._is_rejected
@@ -125,15 +125,16 @@ class Goals:
         key = claim_key(fill(task.url, run.values), goal)
         await self._claimed(key, show, notes)
         if may_recall:
-            # Again: another run may have learned it since, and have given its claim up.
-            recalled = await self._recalled(goal, notes)
+            # Again: another run may have learned it since, from a sentence that differs in values only, and have given
+            # its claim up. A model has answered already.
+            recalled = await self._recalled(goal, notes, may_ask=False)
             if recalled is not None:
                 await self._released(key)
                 return recalled
         show("asking the labeller")
         return await self._to_learn(goal, key, notes)
 
-    async def _recalled(self, goal: str, notes: list[str]) -> RunInput | None:
+    async def _recalled(self, goal: str, notes: list[str], *, may_ask: bool) -> RunInput | None:
         run = self._run
         request = RecallRequest(
             run_id=self._run_id,
@@ -144,7 +145,7 @@ class Goals:
             secrets=run.task.secrets,
             context=SkillContext(signed_in=run.state.signed_in),
             passed_over=run.state.passed_over,
-            may_ask=run.mode is not Mode.REPLAY,
+            may_ask=may_ask,
         )
         what = f"recall {masked(goal)!r}"
         recall = await self._remembering("skill.recall", request, Recalled, f"recall{len(notes)}", what)

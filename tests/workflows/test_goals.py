@@ -115,6 +115,7 @@ async def test_what_is_not_known_is_labelled_planned_part_by_part_verified_and_w
         history = await handle.fetch_history()
 
     assert script.of_goal == ["recall", "claim", "recall", "label", "plan", "plan", "learn", "release"]
+    assert [request.may_ask for request in script.recalled] == [True, False]
     assert [request.step.action for request in script.performed] == ["goto", "click", "fill", "fill", "click"]
     assert script.performed[2].values == VALUES
     assert [len(request.plan) for request in script.planned] == [1, 2]
