@@ -1,8 +1,9 @@
 """Recall: which skill a sentence means, with which values, or none.
 
-`python -m bench.recall [--failures] [--files NAMES] [--sizes 100,10000,100000] [--model PROVIDER:NAME]`, or
-`make bench-recall`. First patterns alone decide. Then a stand-in for the model answers rightly, then stand-ins answer
-as wrongly as they can. With `--model` a real model takes the place of the one that answers rightly.
+`python -m bench.recall [--failures] [--files NAMES] [--sizes 100,10000,100000]
+[--model PROVIDER:NAME [--base-url URL]]`, or `make bench-recall`. First patterns alone decide. Then a stand-in for the
+model answers rightly, then stand-ins answer as wrongly as they can. With `--model` a real model takes the place of the
+one that answers rightly.
 """
 
 import argparse
@@ -26,9 +27,12 @@ from replaywright.domain.ranking import Ranked, SkillIndex
 from replaywright.domain.recall import RecallRequest
 from replaywright.domain.recalling import SEVERAL, Candidate, Recaller, decided, decided_by_choice, offered
 from replaywright.domain.skills import Recall, Skill
+from replaywright.errors import ModelFailed
 from replaywright.llm.chooser import ModelSkillChooser
 
 STAND_IN = "stand-in"
+AT_A_TIME = 8
+"""Calls of a real model that are under way at once."""
 Chooser = Callable[[Sentence, Sequence[Ranked]], Awaitable[SkillChoice]]
 
 
@@ -106,11 +110,18 @@ async def right_stand_in(sentence: Sentence, offers: Sequence[Ranked]) -> SkillC
 
 
 def real(model: ModelSkillChooser) -> Chooser:
-    """Ask a real model."""
+    """Ask a real model, about a few sentences at a time. One that does not answer chooses none, and is told."""
     from activities.recall import offer_of  # noqa: PLC0415 - the workers' code is not needed without a model
 
+    places = asyncio.Semaphore(AT_A_TIME)
+
     async def choose(sentence: Sentence, offers: Sequence[Ranked]) -> SkillChoice:
-        return await model.choose(goal=sentence.text, offers=tuple(map(offer_of, offers)))
+        async with places:
+            try:
+                return await model.choose(goal=sentence.text, offers=tuple(map(offer_of, offers)))
+            except ModelFailed as exc:
+                print(f"the model did not answer: {exc}")
+                return SkillChoice()
 
     return choose
 
@@ -149,8 +160,10 @@ def figures(answers: Sequence[Answer]) -> Figures:
     )
 
 
-def report(title: str, patterns: Sequence[Answer], small: Sequence[Answer], key: Callable[[Sentence], str]) -> None:
-    print(f"\n{'':26} | {'patterns alone':^21} | {'with the small call':^29}")
+def report(
+    title: str, patterns: Sequence[Answer], small: Sequence[Answer], who: str, key: Callable[[Sentence], str]
+) -> None:
+    print(f"\n{'':26} | {'patterns alone':^21} | {f'small call by {who}':^29}")
     print(f"{title:14} {'count':>5} {'meant':>5} | {_HEADS} | {'asked':>7} {_HEADS}")
     groups = sorted({key(one.sentence) for one in patterns})
     for group in (*(each for each in groups if each != "all"), "all"):
@@ -284,33 +297,36 @@ def main() -> None:
     parser.add_argument("--files", default="", help="only the sentences of these, by commas")
     parser.add_argument("--sizes", default="100,10000,100000", help="numbers of skills to time recall at")
     parser.add_argument("--model", default="", help="ask this model, PROVIDER:NAME, instead of the stand-in")
+    parser.add_argument("--base-url", help="another server that speaks the provider's dialect")
     given = parser.parse_args()
     files = given.files.split(",") if given.files else FILES
     if unknown := sorted(set(files) - set(FILES)):
         parser.error(f"--files: {unknown[0]} is none of {', '.join(FILES)}")
-    asyncio.run(
-        _bench(files, given.model, failures=given.failures, sizes=[int(n) for n in given.sizes.split(",") if n])
-    )
+    sizes = [int(size) for size in given.sizes.split(",") if size]
+    asyncio.run(_bench(files, given.model, given.base_url, failures=given.failures, sizes=sizes))
 
 
-async def _bench(files: Sequence[str], model: str, *, failures: bool, sizes: Sequence[int]) -> None:
+async def _bench(
+    files: Sequence[str], model: str, base_url: str | None, *, failures: bool, sizes: Sequence[int]
+) -> None:
     skills, sentences = load(files)
     recaller = Recaller(SkillIndex(skills))
     who = model or STAND_IN
     print(f"{len(skills)} skills, {len(sentences)} sentences; the small call is answered by: {who}")
     patterns = [Answer(sentence, considered(recaller, sentence)[2]) for sentence in sentences]
     if model:
-        chooser = ModelSkillChooser(model)
+        chooser = ModelSkillChooser(model, base_url=base_url)
         try:
-            small = [await answered(recaller, sentence, real(chooser)) for sentence in sentences]
+            choose = real(chooser)
+            small = list(await asyncio.gather(*(answered(recaller, sentence, choose) for sentence in sentences)))
         finally:
             await chooser.close()
     else:
         small = [await answered(recaller, sentence, right_stand_in) for sentence in sentences]
     if failures:
         list_failures(small)
-    report("part", patterns, small, lambda sentence: sentence.part)
-    report("category", patterns, small, lambda sentence: sentence.category)
+    report("part", patterns, small, who, lambda sentence: sentence.part)
+    report("category", patterns, small, who, lambda sentence: sentence.category)
     first_three = in_the_first_three(recaller, sentences)
     print(f"\nthe skill that is meant is among the three most similar ones: {first_three:.1%}")
     found = attacked(recaller, sentences)
