@@ -93,7 +93,7 @@ bench-widgets: setup ## work widgets of component frameworks (Quasar, Streamlit,
 bench-miniwob: setup ## record and replay tasks of MiniWoB++, judged by their own rewards
 	$(BIN)/python -m bench.miniwob $(ARGS)
 
-bench-recall: setup ## put 2,915 sentences to 38 skills: right, wrong and missed recalls, exact parameters, and the time it takes
+bench-recall: setup ## put 2,915 sentences to 38 skills: by patterns alone, with the small call, against stand-ins that answer wrongly; and the time it takes
 	$(BIN)/python -m bench.recall $(ARGS)
 
 bench-recovery: setup ## measure the seconds from a killed worker, or worker and browser, to the next step

@@ -72,12 +72,11 @@ from replaywright.keeper.local import LocalKeepers
 from replaywright.keeper.own_processes import entered
 from replaywright.keeper.places import most_places
 from replaywright.keeper.protocol import KeeperOptions, RemoteBrowser
-from replaywright.llm.embedder import HttpEmbedder
+from replaywright.llm.chooser import ModelSkillChooser
 from replaywright.llm.executor import ModelExecutor
 from replaywright.llm.labeller import ModelLabeller
 from replaywright.llm.planner import ModelPlanner
 from replaywright.llm.prober import ModelProber
-from replaywright.llm.reader import ModelParameterReader
 from replaywright.notices import CommandNotices
 from replaywright.overrides import rules_in, shipped_rules
 from replaywright.policy_files import operators_policy
@@ -306,29 +305,27 @@ def _model_worker(
         price=settings.planner_model_price,
     )
     exits.push_async_callback(prober.close)
-    reader = None
+    chooser = None
     if settings.model:
-        reader = ModelParameterReader(
+        chooser = ModelSkillChooser(
             settings.model,
             base_url=settings.model_base_url,
             timeout_s=settings.model_timeout_s,
             price=settings.model_price,
         )
-        exits.push_async_callback(reader.close)
-    embedder = None
-    if settings.embedding_model:
-        embedder = HttpEmbedder(settings.embedding_model, base_url=settings.embedding_model_base_url)
-        exits.push_async_callback(embedder.close)
+        exits.push_async_callback(chooser.close)
     labeller = ModelLabeller(labels.model, base_url=labels.base_url, timeout_s=labels.timeout_s, price=labels.price)
     exits.push_async_callback(labeller.close)
     redis = open_redis(_redis_url(settings), client_name="replaywright-model")
     exits.push_async_callback(redis.aclose)
     signer = signer_of(settings)
     store = RedisStepStore(redis, signer=signer)
-    goals = GoalActivities(labeller, planner, artifacts, secrets, store, policing=policing)
+    goals = GoalActivities(
+        labeller, planner, artifacts, secrets, store, policing=policing, languages=settings.phrase_languages
+    )
     kept = RedisSkills(redis, signer=signer)
     skills = SkillActivities(kept, secrets, RedisRecalls(redis), _context())
-    recalling = RecallActivities(kept, RedisRecalls(redis), store, reader, embedder, context=_context())
+    recalling = RecallActivities(kept, RedisRecalls(redis), store, chooser, redact=secrets.redact, context=_context())
     return Worker(
         client,
         task_queue=model_queue(queue),

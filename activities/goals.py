@@ -34,8 +34,10 @@ class GoalActivities:
         store: StepStore | None = None,
         *,
         policing: Policing | None = None,
+        languages: Sequence[str] = ("en",),
     ) -> None:
-        """Without a `store` nothing is traced."""
+        """Without a `store` nothing is traced. The labeller writes phrases in the `languages` and that of the goal."""
+        self._languages = tuple(languages)
         self._policing = policing or Policing()
         self._labeller = labeller
         self._planner = planner
@@ -59,12 +61,14 @@ class GoalActivities:
             return checked_labels(answer, goal, secrets=request.secrets, is_secret=is_secret)
 
         async with heartbeats("asking the labeller"), passing_on():
-            labelled = await self._labeller.label(goal, check)
+            labelled = await self._labeller.label(goal, check, languages=self._languages)
         line = {
             "kind": "label",
             "sequence": 0,
             "label": labelled.labels.label,
             "parameters": [parameter.name for parameter in labelled.labels.parameters],
+            "patterns": len(labelled.labels.patterns),
+            "nearMisses": len(labelled.labels.near_misses),
             "refused": list(labelled.labels.refused),
             "standIn": labelled.stand_in,
             "usage": labelled.usage.model_dump(mode="json", by_alias=True),

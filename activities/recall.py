@@ -1,36 +1,28 @@
-"""Finding the skill that a sentence means, as an activity: it reads the knowledge base, and seldom asks a model."""
+"""Finding the skill that a sentence means, as an activity: patterns first, then one small call of a model."""
 
 import logging
 import time
 from collections import OrderedDict
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
 
 from temporalio import activity
 
 from activities.heartbeats import heartbeats
 from activities.model import passing_on
-from replaywright.domain.recall import Recalled, RecallRecord, RecallRequest, masked, site_of
-from replaywright.domain.recalling import Candidate, Recaller, decided
-from replaywright.domain.similarity import SkillIndex, patterns_of
-from replaywright.domain.skills import Considered, Recall, Skill, SkillContext, SkillStatus
+from replaywright.domain.ranking import Ranked, SkillIndex
+from replaywright.domain.recall import Recalled, RecallRecord, RecallRequest, site_of
+from replaywright.domain.recalling import SEVERAL, Candidate, Recaller, decided, decided_by_choice, offered
+from replaywright.domain.sentences import masked
+from replaywright.domain.skills import Considered, Recall, SkillContext, SkillStatus, patterns_of
 from replaywright.errors import ModelFailed, StoreUnavailable, ValueTooLarge
-from replaywright.ports import Embedder, ParameterReader, ReadValues, Recalls, Skills, StepStore
+from replaywright.ports import ChosenSkill, Recalls, SkillChooser, SkillOffer, Skills, StepStore
 
 _log = logging.getLogger("replaywright.recall")
 
 INDEXES_KEPT = 16
-"""Of sites, over all tenants."""
-EMBEDDINGS_KEPT = 50_000
-
-
-@dataclass(frozen=True)
-class _Kept:
-    """Skills as they were read, ready to be looked up."""
-
-    skills: tuple[Skill, ...]
-    recaller: Recaller
-    is_embedded: bool
+"""Indexes of sites that are kept, over all tenants."""
+PHRASES_SHOWN = 5
+"""Sentences of a skill that a model is shown, and as many near misses."""
 
 
 class RecallActivities:
@@ -41,30 +33,30 @@ class RecallActivities:
         skills: Skills,
         recalls: Recalls,
         store: StepStore | None = None,
-        reader: ParameterReader | None = None,
-        embedder: Embedder | None = None,
+        chooser: SkillChooser | None = None,
         *,
+        redact: Callable[[str], str] = str,
         context: SkillContext | None = None,
     ) -> None:
-        """Without a `store` nothing is traced; without a `reader` no model is asked; an `embedder` helps to rank.
+        """Without a `store` nothing is traced; without a `chooser` only patterns recall.
 
-        `context` is how browsers are opened here; a request adds whether the run is signed in.
+        `redact` masks secrets in what a model is asked. `context` is how browsers are opened here; a request adds
+        whether the run is signed in.
         """
         self._context = context
         self._skills = skills
         self._recalls = recalls
         self._store = store
-        self._reader = reader
-        self._embedder = embedder
-        self._recallers: OrderedDict[tuple[str, str], _Kept] = OrderedDict()
-        self._embedded: OrderedDict[str, list[float]] = OrderedDict()
+        self._chooser = chooser
+        self._redact = redact
+        self._recallers: OrderedDict[tuple[str, str], Recaller] = OrderedDict()
 
     @activity.defn(name="skill.recall")
     async def recall(self, request: RecallRequest) -> Recalled:
         """Find the skill that the goal means and the values of its parameters, or abstain; either is recorded.
 
-        A model is asked only where nothing speaks against a skill but that the values could not be read, and what it
-        answers is checked against the sentence. That it cannot be asked is a reason to abstain, no error.
+        A model is asked only about a goal that aligns with no pattern, and code checks its answer against the sentence.
+        That it cannot be asked is a reason to abstain, no error.
 
         Raises:
             StoreUnavailable: the knowledge base cannot be read.
@@ -80,7 +72,7 @@ class RecallActivities:
             return recalled
 
     async def explain(self, request: RecallRequest) -> Recalled:
-        """What would be recalled, skills of other sites considered as well; no model is asked, nothing is recorded."""
+        """Recall by patterns alone, skills of other sites considered as well. Nothing is recorded."""
         skills = tuple(await self._skills.all(request.tenant))
         recaller = Recaller(SkillIndex(skills))
         records = await self._recalls.recent(request.tenant)
@@ -103,63 +95,40 @@ class RecallActivities:
         )
 
     async def _recalled(self, request: RecallRequest) -> tuple[Recalled, list[Candidate]]:
-        recaller, embedding = await self._recaller(request)
-        records = await self._records(request.tenant)
-        candidates = recaller.consider(request, records=records, embedding=embedding)
+        recaller = await self._recaller(request)
+        candidates = recaller.consider(request, records=await self._records(request.tenant))
         recall = decided(candidates, has_skills=bool(recaller.index.skills))
-        best = next((one for one in candidates if one.is_readable), None)
-        if recall.decision == "accept" or best is None or self._reader is None or not request.may_ask:
+        offers = offered(candidates)
+        is_open = recall.decision == "abstain" and recall.reason != SEVERAL
+        if not is_open or not offers or self._chooser is None or not request.may_ask:
             return _answer(recall), candidates
-        answer = await self._read(self._reader, request, best)
-        if answer is None:
+        chosen = await self._chosen(self._chooser, request, offers)
+        if chosen is None:
             return _answer(recall), candidates
-        checked = recaller.with_values(request, best, answer.values)
-        candidates = [checked if one is best else one for one in candidates]
-        recall = decided(candidates)
-        if recall.decision == "accept":
-            recall = recall.model_copy(update={"pattern": ""})
-        return _answer(recall, answer), candidates
+        return _answer(decided_by_choice(request, candidates, chosen), chosen), candidates
 
-    async def _recaller(self, request: RecallRequest) -> tuple[Recaller, list[float] | None]:
-        """For the skills of the site and those of none, and where the sentence lies if there is an embedding."""
+    async def _recaller(self, request: RecallRequest) -> Recaller:
+        """Return one for the skills of the site and those of none."""
         site = site_of(request.url)
         skills = (*await self._skills.all(request.tenant, site), *await self._skills.all(request.tenant, ""))
         key = request.tenant, site
         kept = self._recallers.get(key)
-        vectors = await self._vectors([request.goal, *(pattern for each in skills for pattern in patterns_of(each))])
-        if kept is None or kept.skills != skills or kept.is_embedded != bool(vectors):
-            kept = _Kept(skills, Recaller(SkillIndex(skills, vectors)), bool(vectors))
+        if kept is None or kept.index.skills != skills:
+            kept = Recaller(SkillIndex(skills))
             self._recallers[key] = kept
         self._recallers.move_to_end(key)
         while len(self._recallers) > INDEXES_KEPT:
             self._recallers.popitem(last=False)
-        return kept.recaller, vectors.get(request.goal)
+        return kept
 
-    async def _vectors(self, texts: Sequence[str]) -> dict[str, list[float]]:
-        """Embeddings by text; none where there is no model for them, or it does not answer: then words alone rank."""
-        if self._embedder is None:
-            return {}
-        unknown = sorted({text for text in texts if text not in self._embedded})
-        try:
-            vectors = await self._embedder.embed(unknown) if unknown else []
-        except ModelFailed as exc:
-            _log.warning("skills are ranked without embeddings: %s", exc)
-            return {}
-        self._embedded.update(zip(unknown, vectors, strict=True))
-        found = {text: self._embedded[text] for text in texts}
-        while len(self._embedded) > EMBEDDINGS_KEPT:
-            self._embedded.popitem(last=False)
-        return found
-
-    async def _read(self, reader: ParameterReader, request: RecallRequest, one: Candidate) -> ReadValues | None:
-        skill = one.ranked.skill
+    async def _chosen(
+        self, chooser: SkillChooser, request: RecallRequest, offers: Sequence[Ranked]
+    ) -> ChosenSkill | None:
         try:
             async with passing_on():
-                return await reader.read(
-                    goal=request.goal, pattern=one.ranked.pattern, parameters=skill.task.parameters
-                )
+                return await chooser.choose(goal=self._redact(request.goal), offers=tuple(map(offer_of, offers)))
         except ModelFailed as exc:
-            _log.warning("the values of skill %s were not read: %s", skill.name, exc)
+            _log.warning("no skill was chosen: %s", exc)
             return None
 
     async def _records(self, tenant: str) -> Sequence[RecallRecord]:
@@ -191,6 +160,7 @@ class RecallActivities:
             "reason": recalled.reason,
             "skill": recalled.skill.name if recalled.skill else "",
             "version": recalled.skill.version if recalled.skill else 0,
+            "byModel": recalled.by_model,
             "considered": [_line(one) for one in recalled.considered],
             "standIn": recalled.stand_in,
             "usage": recalled.usage.model_dump(mode="json", by_alias=True),
@@ -203,11 +173,24 @@ class RecallActivities:
             _log.warning("what was recalled for run %s is not recorded: %s", request.run_id, exc)
 
 
-def _answer(recall: Recall, read: ReadValues | None = None) -> Recalled:
-    read = read or ReadValues()
+def offer_of(ranked: Ranked) -> SkillOffer:
+    """Show a model a skill, with a few of its phrases: the most similar one first."""
+    skill = ranked.skill
+    return SkillOffer(
+        name=skill.name,
+        label=skill.label,
+        description=skill.description,
+        parameters=skill.task.parameters,
+        patterns=tuple(dict.fromkeys((ranked.pattern, *patterns_of(skill))))[:PHRASES_SHOWN],
+        near_misses=skill.near_misses[:PHRASES_SHOWN],
+    )
+
+
+def _answer(recall: Recall, chosen: ChosenSkill | None = None) -> Recalled:
+    chosen = chosen or ChosenSkill()
     # Not through a dump: the skill's task is a union of steps that is already checked.
     fields = {name: getattr(recall, name) for name in Recall.model_fields}
-    return Recalled(**fields, usage=read.usage, stand_in=read.stand_in)
+    return Recalled(**fields, usage=chosen.usage, stand_in=chosen.stand_in)
 
 
 def _line(one: Considered) -> dict[str, object]:

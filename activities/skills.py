@@ -5,6 +5,7 @@ from temporalio import activity
 from activities.heartbeats import heartbeats
 from replaywright.domain.goal_runs import CLAIM_S, ClaimRequest, JudgeRequest, Learned, LearnRequest, SkillUse
 from replaywright.domain.personalising import refusal, settled
+from replaywright.domain.phrases import phrases_for
 from replaywright.domain.predicates import Exists, Predicate
 from replaywright.domain.recall import site_of
 from replaywright.domain.recalling import other_context
@@ -94,15 +95,23 @@ class SkillActivities:
         name = old.name if old is not None else await self._free_name(request, task, context)
         known = await self._skills.get(request.tenant, name) if old is None else old
         labels = request.labels
+        gone = {each: value for each, value in request.values.items() if each not in task.parameters}
+        patterns = (
+            *phrases_for(labels.patterns, task, gone, whole=True),
+            *(() if known is None else known.patterns),
+        )
+        near_misses = (
+            *phrases_for(labels.near_misses, task, gone, whole=False),
+            *(() if known is None else known.near_misses),
+        )
         skill = Skill(
             name=name,
             label=labels.label if known is None else known.label,
             description=labels.description if known is None else known.description,
             site=site_of(fill(task.url, request.values)),
-            verbs=labels.verbs if known is None else known.verbs,
-            objects=labels.objects if known is None else known.objects,
             task=task.model_copy(update={"task": name}),
-            patterns=tuple(dict.fromkeys((task.goal, *(() if known is None else known.patterns)))),
+            patterns=tuple(dict.fromkeys((task.goal, *patterns))),
+            near_misses=tuple(dict.fromkeys(near_misses)),
             precondition=old.precondition
             if old is not None and request.keeps_start
             else _precondition(request.first, task, request.values),

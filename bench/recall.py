@@ -1,94 +1,232 @@
 """Recall: which skill a sentence means, with which values, or none.
 
-`python -m bench.recall [--failures] [--files NAMES] [--sizes 100,10000,100000]`, or `make bench-recall`. No model is
-asked: what only a model could read counts as abstained.
+`python -m bench.recall [--failures] [--files NAMES] [--sizes 100,10000,100000]
+[--model PROVIDER:NAME [--base-url URL]]`, or `make bench-recall`. First patterns alone decide. Then a stand-in for the
+model answers rightly, then stand-ins answer as wrongly as they can. With `--model` a real model takes the place of the
+one that answers rightly.
 """
 
 import argparse
+import asyncio
 import json
 import random
 import statistics
 import time
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from bench.recall_set import BLIND, FILES, JUDGED, LOOKED_AT, Sentence, load
+from bench.recall_adversary import ADVERSARIES
+from bench.recall_set import FILES, Sentence, load
+from replaywright.domain.actions import Effect
+from replaywright.domain.approvals import is_confirmed
+from replaywright.domain.choosing import SkillChoice
+from replaywright.domain.lists import list_of
+from replaywright.domain.patterns import places_of
+from replaywright.domain.ranking import Ranked, SkillIndex
 from replaywright.domain.recall import RecallRequest
-from replaywright.domain.recalling import Recaller, decided
-from replaywright.domain.similarity import SkillIndex
+from replaywright.domain.recalling import SEVERAL, Candidate, Recaller, decided, decided_by_choice, offered
 from replaywright.domain.skills import Recall, Skill
+from replaywright.errors import ModelFailed
+from replaywright.llm.chooser import ModelSkillChooser
 
-THRESHOLDS = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
+STAND_IN = "stand-in"
+AT_A_TIME = 8
+"""Calls of a real model that are under way at once."""
+Chooser = Callable[[Sentence, Sequence[Ranked]], Awaitable[SkillChoice]]
 
 
 @dataclass(frozen=True)
 class Answer:
-    """What was recalled for one sentence."""
+    """A sentence, and the recall that was decided on for it."""
 
     sentence: Sentence
     recall: Recall
-    needs_model: bool
-    """It abstained, and a model could have read the values."""
+    asked: bool = False
+    """A model was asked."""
 
     @property
     def is_accepted(self) -> bool:
-        """Whether a skill was taken."""
-        return self.recall.decision == "accept"
+        """A skill was taken."""
+        return self.recall.skill is not None
 
     @property
     def is_right_skill(self) -> bool:
-        """Whether it is the one that was meant."""
+        """It is the one that was meant."""
         return self.recall.skill is not None and self.recall.skill.name == self.sentence.skill
 
     @property
     def is_exact(self) -> bool:
-        """Whether its values are right as well."""
+        """Its values are right as well."""
         return self.is_right_skill and tuple(sorted(self.recall.values.items())) == self.sentence.values
 
     @property
-    def score(self) -> float:
-        """Similarity of the skill that was taken."""
-        name = self.recall.skill.name if self.recall.skill else ""
-        return next((one.score for one in self.recall.considered if one.name == name), 0.0)
+    def is_confirmed(self) -> bool:
+        """A person is asked before it is run, as by default."""
+        skill = self.recall.skill
+        return skill is not None and self.recall.by_model and is_confirmed(skill, Effect.COMMIT)
+
+    @property
+    def has_consequences(self) -> bool:
+        """The skill that was taken commits something."""
+        return self.recall.skill is not None and is_confirmed(self.recall.skill, Effect.COMMIT)
+
+    @property
+    def is_invented(self) -> bool:
+        """A value does not stand in the sentence."""
+        skill = self.recall.skill
+        if skill is None:
+            return False
+        kinds = {name: each.type for name, each in skill.task.parameters.items()}
+        texts = {
+            f"{name} {number}": text
+            for name, value in self.recall.values.items()
+            if kinds[name] != "choice"  # a choice may be told by a word of it
+            for number, text in enumerate(list_of(value) if kinds[name] == "list" else (value,))
+        }
+        return len(places_of(self.sentence.text, texts)) < len(texts)
 
 
-def answer(recaller: Recaller, sentence: Sentence) -> Answer:
+def considered(recaller: Recaller, sentence: Sentence) -> tuple[RecallRequest, list[Candidate], Recall]:
     request = RecallRequest(tenant="bench", goal=sentence.text, url=sentence.site + "/")
     candidates = recaller.consider(request)
-    recall = decided(candidates)
-    return Answer(sentence, recall, recall.decision == "abstain" and any(one.is_readable for one in candidates))
+    return request, candidates, decided(candidates)
+
+
+async def answered(recaller: Recaller, sentence: Sentence, choose: Chooser) -> Answer:
+    """Decide as `skill.recall` does, with a model that answers so."""
+    request, candidates, recall = considered(recaller, sentence)
+    offers = offered(candidates)
+    if recall.skill is not None or recall.reason == SEVERAL or not offers:
+        return Answer(sentence, recall)
+    return Answer(sentence, decided_by_choice(request, candidates, await choose(sentence, offers)), asked=True)
+
+
+async def right_stand_in(sentence: Sentence, offers: Sequence[Ranked]) -> SkillChoice:
+    """Choose the skill that is meant, if it is offered, with the values that the sentence gives it."""
+    if any(one.skill.name == sentence.skill for one in offers):
+        return SkillChoice(skill=sentence.skill, values=dict(sentence.said))
+    return SkillChoice()
+
+
+def real(model: ModelSkillChooser) -> Chooser:
+    """Ask a real model, about a few sentences at a time. One that does not answer chooses none, and is told."""
+    from activities.recall import offer_of  # noqa: PLC0415 - the workers' code is not needed without a model
+
+    places = asyncio.Semaphore(AT_A_TIME)
+
+    async def choose(sentence: Sentence, offers: Sequence[Ranked]) -> SkillChoice:
+        async with places:
+            try:
+                return await model.choose(goal=sentence.text, offers=tuple(map(offer_of, offers)))
+            except ModelFailed as exc:
+                print(f"the model did not answer: {exc}")
+                return SkillChoice()
+
+    return choose
+
+
+# ------------------------------------------------------------------------------------------------------ figures
 
 
 @dataclass(frozen=True)
 class Figures:
-    """Of one set of sentences."""
+    """Counts and shares of one set of sentences."""
 
     sentences: int
+    meant: int
+    """Sentences that mean a skill."""
     wrong_accepts: int
     """Accepted where the right answer was to abstain, or another skill."""
     right_accepts: float
-    """Share of the sentences that mean a skill for which just that skill was accepted."""
+    """Share of those that mean a skill for which just that skill was accepted."""
     parameters_exact: float
-    """Of those, the share with exactly the right values."""
-    needs_model: int
+    """Share of the right accepts with exactly the right values."""
+    asked: int
+    """Sentences about which a model was asked."""
 
 
-def figures(answers: Sequence[Answer], threshold: float = 0.0) -> Figures:
-    taken = [one for one in answers if one.is_accepted and one.score >= threshold]
+def figures(answers: Sequence[Answer]) -> Figures:
+    taken = [one for one in answers if one.is_accepted]
     right = [one for one in taken if one.is_right_skill]
-    meant = [one for one in answers if one.sentence.skill]
+    meant = sum(bool(one.sentence.skill) for one in answers)
     return Figures(
         len(answers),
+        meant,
         len(taken) - len(right),
-        len(right) / len(meant) if meant else 1.0,
+        len(right) / meant if meant else 1.0,
         sum(one.is_exact for one in right) / len(right) if right else 1.0,
-        sum(one.needs_model for one in answers),
+        sum(one.asked for one in answers),
     )
 
 
+def report(
+    title: str, patterns: Sequence[Answer], small: Sequence[Answer], who: str, key: Callable[[Sentence], str]
+) -> None:
+    print(f"\n{'':26} | {'patterns alone':^21} | {f'small call by {who}':^29}")
+    print(f"{title:14} {'count':>5} {'meant':>5} | {_HEADS} | {'asked':>7} {_HEADS}")
+    groups = sorted({key(one.sentence) for one in patterns})
+    for group in (*(each for each in groups if each != "all"), "all"):
+        alone = figures([one for one in patterns if group in (key(one.sentence), "all")])
+        helped = figures([one for one in small if group in (key(one.sentence), "all")])
+        begin = f"{group:14} {alone.sentences:5} {alone.meant:5}"
+        print(f"{begin} | {_cells(alone)} | {helped.asked:7} {_cells(helped)}")
+
+
+_HEADS = "wrong   right   exact"
+
+
+def _cells(found: Figures) -> str:
+    shares = (f"{share:7.1%}" if found.meant else "      -" for share in (found.right_accepts, found.parameters_exact))
+    return " ".join((f"{found.wrong_accepts:5}", *shares))
+
+
+def in_the_first_three(recaller: Recaller, sentences: Iterable[Sentence]) -> float:
+    """Return the share of sentences that mean a skill which is among the three most similar ones."""
+    meant = [one for one in sentences if one.skill]
+    found = sum(
+        any(each.skill.name == one.skill for each in recaller.index.rank(one.text, one.site, 3)) for one in meant
+    )
+    return found / len(meant) if meant else 1.0
+
+
+def attacked(recaller: Recaller, sentences: Sequence[Sentence]) -> dict[str, int]:
+    """Count what stand-ins reach that answer as wrongly as they can."""
+    print(f"\n{'':36}   tried | {'taken':^43} | {'and not confirmed':^18}")
+    print(f"{STAND_IN + ' that answers':36} {'':7} | wrong skill  invented value  wrong values  | that commit  reads")
+    sums: Counter[str] = Counter()
+    for name, attack in ADVERSARIES.items():
+        found: Counter[str] = Counter()
+        for sentence in sentences:
+            request, candidates, recall = considered(recaller, sentence)
+            if recall.skill is not None or recall.reason == SEVERAL:
+                continue
+            for choice in attack(sentence, offered(candidates)):
+                one = Answer(sentence, decided_by_choice(request, candidates, choice), asked=True)
+                found["tried"] += 1
+                if not one.is_accepted or one.is_exact:
+                    continue
+                found["wrong skill"] += not one.is_right_skill
+                found["invented"] += one.is_invented
+                found["values"] += one.is_right_skill
+                if not one.is_confirmed:
+                    found["commits" if one.has_consequences else "reads"] += 1
+                    kind = "wrong_skills_run_unconfirmed" if one.has_consequences else "wrong_reads_run"
+                    sums[kind] += not one.is_right_skill
+        sums["invented_values_accepted"] += found["invented"]
+        print(
+            f"  {name:34} {found['tried']:7} | {found['wrong skill']:11} {found['invented']:15} {found['values']:13}  |"
+            f" {found['commits']:11} {found['reads']:6}"
+        )
+    names = ("invented_values_accepted", "wrong_skills_run_unconfirmed", "wrong_reads_run")
+    return {name: sums[name] for name in names}
+
+
+# ------------------------------------------------------------------------------------------------------- timing
+
+
 def synthetic(count: int, seed: int = 7) -> list[Skill]:
-    """`count` skills on one site: acts, objects and qualifiers of all kinds around the set's own sentences."""
+    """Make `count` skills on one site: the set's own, and others that differ from these by two words."""
     rng = random.Random(seed)
     own, _ = load()
     words = [f"{first}{second}" for first in _SYLLABLES for second in _SYLLABLES]
@@ -123,7 +261,7 @@ _SYLLABLES = (
 
 
 def timing(sizes: Iterable[int]) -> dict[int, tuple[float, float]]:
-    """For each size: milliseconds of one recall (median), and seconds to build the index."""
+    """Measure for each size: milliseconds of one recall (median), and seconds to build the index."""
     _, sentences = load()
     found = {}
     for size in sizes:
@@ -131,9 +269,8 @@ def timing(sizes: Iterable[int]) -> dict[int, tuple[float, float]]:
         begun = time.perf_counter()
         recaller = Recaller(SkillIndex(skills))
         built = time.perf_counter() - begun
-        asked = sentences[: 2 * 60 : 2]
         times = []
-        for sentence in asked:
+        for sentence in sentences[: 2 * 60 : 2]:
             request = RecallRequest(tenant="bench", goal=sentence.text, url=skills[0].site)
             begun = time.perf_counter()
             decided(recaller.consider(request))
@@ -142,94 +279,82 @@ def timing(sizes: Iterable[int]) -> dict[int, tuple[float, float]]:
     return found
 
 
-def report(name: str, answers: Sequence[Answer]) -> None:
-    print(
-        f"\n{name}: {len(answers)} sentences, {sum(bool(one.sentence.skill) for one in answers)} of them mean a skill"
-    )
-    print(
-        f"  {'category':12} {'count':>5} {'wrong accepts':>14} {'right accepts':>14} {'exact':>7} {'for a model':>12}"
-    )
-    categories = Counter(one.sentence.category for one in answers)
-    for category in (*sorted(categories), "all"):
-        of_it = [one for one in answers if category in (one.sentence.category, "all")]
-        found = figures(of_it)
-        meant = sum(bool(one.sentence.skill) for one in of_it)
-        share = f"{found.right_accepts:.1%}" if meant else "-"
-        exact = f"{found.parameters_exact:.1%}" if meant else "-"
-        print(f"  {category:12} {len(of_it):5} {found.wrong_accepts:14} {share:>14} {exact:>7} {found.needs_model:12}")
-
-
 def list_failures(answers: Sequence[Answer]) -> None:
-    """What is not as it should be."""
+    """Print what is not as it should be."""
     for one in answers:
         if one.is_accepted != bool(one.sentence.skill) or (one.is_accepted and not one.is_exact):
-            best = next((each for each in one.recall.considered if each.name == one.sentence.skill), None)
             taken = f"{one.recall.skill.name} {one.recall.values}" if one.recall.skill else one.recall.reason
             print(f"{one.sentence.category}: {one.sentence.text}")
-            print(f"    wanted {one.sentence.skill or 'to abstain'} {dict(one.sentence.values)}")
-            print(f"    got {taken}" + (f"; {best.reason} ({best.details}) {best.score}" if best else ""))
+            print(f"    wanted {one.sentence.skill or 'to abstain'} {dict(one.sentence.values)}; got {taken}")
+
+
+# --------------------------------------------------------------------------------------------------------- main
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
-    parser.add_argument("--failures", action="store_true", help="list what went wrong in the parts that were looked at")
-    parser.add_argument("--files", default="", help="only the sentences of these, by commas; they count as looked at")
+    parser.add_argument("--failures", action="store_true", help="list what went wrong; whoever reads it has read them")
+    parser.add_argument("--files", default="", help="only the sentences of these, by commas")
     parser.add_argument("--sizes", default="100,10000,100000", help="numbers of skills to time recall at")
+    parser.add_argument("--model", default="", help="ask this model, PROVIDER:NAME, instead of the stand-in")
+    parser.add_argument("--base-url", help="another server that speaks the provider's dialect")
     given = parser.parse_args()
     files = given.files.split(",") if given.files else FILES
     if unknown := sorted(set(files) - set(FILES)):
         parser.error(f"--files: {unknown[0]} is none of {', '.join(FILES)}")
+    sizes = [int(size) for size in given.sizes.split(",") if size]
+    asyncio.run(_bench(files, given.model, given.base_url, failures=given.failures, sizes=sizes))
+
+
+async def _bench(
+    files: Sequence[str], model: str, base_url: str | None, *, failures: bool, sizes: Sequence[int]
+) -> None:
     skills, sentences = load(files)
     recaller = Recaller(SkillIndex(skills))
-    parts: dict[str, list[Answer]] = {}
-    for sentence in sentences:
-        if given.files or not given.failures or sentence.part in LOOKED_AT:
-            parts.setdefault(sentence.part, []).append(answer(recaller, sentence))
-    if not given.failures:
-        print(f"{len(skills)} skills, {len(sentences)} sentences; no model: what only one could read is abstained from")
-    for name, of_it in parts.items():
-        if given.failures:
-            list_failures(of_it)
-        report(name, of_it)
-    if given.failures or given.files:
-        return
-    judged = tuple(_PREFIXES)
-    print(f"\nleast score   wrong accepts, right accepts of {', '.join(judged)}")
-    for threshold in THRESHOLDS:
-        found = [figures(parts[name], threshold) for name in judged]
-        print(f"  {threshold:9.1f}", *(f"{one.wrong_accepts:7} {one.right_accepts:6.1%}" for one in found))
-    times = timing(int(size) for size in given.sizes.split(",") if size)
+    who = model or STAND_IN
+    print(f"{len(skills)} skills, {len(sentences)} sentences; the small call is answered by: {who}")
+    patterns = [Answer(sentence, considered(recaller, sentence)[2]) for sentence in sentences]
+    if model:
+        chooser = ModelSkillChooser(model, base_url=base_url)
+        try:
+            choose = real(chooser)
+            small = list(await asyncio.gather(*(answered(recaller, sentence, choose) for sentence in sentences)))
+        finally:
+            await chooser.close()
+    else:
+        small = [await answered(recaller, sentence, right_stand_in) for sentence in sentences]
+    if failures:
+        list_failures(small)
+    report("part", patterns, small, who, lambda sentence: sentence.part)
+    report("category", patterns, small, who, lambda sentence: sentence.category)
+    first_three = in_the_first_three(recaller, sentences)
+    print(f"\nthe skill that is meant is among the three most similar ones: {first_three:.1%}")
+    found = attacked(recaller, sentences)
+    times = timing(sizes)
     if times:
         print("\nskills on one site   recall (median)   index built in")
     for size, (spent, built) in times.items():
         print(f"  {size:17,} {spent:13.1f} ms {built:13.1f} s")
-    print(
-        json.dumps(summary(parts) | {"recall_ms": {str(size): round(spent, 2) for size, (spent, _) in times.items()}})
-    )
+    print(json.dumps(summary(patterns, small, found) | {"small_call_by": who} | _told(times)))
 
 
-_PREFIXES = {
-    JUDGED: "",
-    **{part: part.lower().replace(" ", "_") + "_" for part in reversed(BLIND) if part != JUDGED},
-    "held-out": "held_out_",
-    "calibration": "calibration_",
-}
-"""Parts, and what the names of their figures begin with."""
+def _told(times: Mapping[int, tuple[float, float]]) -> dict[str, object]:
+    return {"recall_ms": {str(size): round(spent, 2) for size, (spent, _) in times.items()}}
 
 
-def summary(parts: Mapping[str, Sequence[Answer]]) -> dict[str, float]:
-    """The figures of the newest part without a prefix, those of the other parts with their name."""
-    found: dict[str, float] = {}
-    for part, prefix in _PREFIXES.items():
-        of_it = figures(parts[part])
-        found |= {
-            f"{prefix}wrong_accepts": of_it.wrong_accepts,
-            f"{prefix}right_accepts": round(of_it.right_accepts, 4),
-            f"{prefix}parameters_exact": round(of_it.parameters_exact, 4),
-            f"{prefix}sentences": of_it.sentences,
-            f"{prefix}needs_model": of_it.needs_model,
-        }
-    return found
+def summary(patterns: Sequence[Answer], small: Sequence[Answer], attacks: Mapping[str, int]) -> dict[str, object]:
+    """Join the figures that count."""
+    alone, helped = figures(patterns), figures(small)
+    return {
+        "sentences": alone.sentences,
+        "wrong_accepts": alone.wrong_accepts,
+        "right_accepts": round(alone.right_accepts, 4),
+        "wrong_accepts_with_model": helped.wrong_accepts,
+        "right_accepts_with_model": round(helped.right_accepts, 4),
+        "parameters_exact": round(helped.parameters_exact, 4),
+        "small_calls": helped.asked,
+        **attacks,
+    }
 
 
 if __name__ == "__main__":

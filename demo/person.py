@@ -1,4 +1,4 @@
-"""The person at the demo: lets go what a press may send that a model chose, in view of whoever watches."""
+"""The person at the demo: approves what a model chose, a press or a skill, in view of whoever watches."""
 
 from collections.abc import Callable
 
@@ -8,6 +8,7 @@ from replaywright.cli.servers.connect import Place
 from replaywright.domain.questions import Question, QuestionKind
 
 NAME = "the person at the demo"
+_ANSWERED = (QuestionKind.CONSEQUENCE, QuestionKind.RECALLED)
 
 
 async def followed(place: Place, run_id: str, tell: Callable[[str], None]) -> tuple[Ending, list[Question]]:
@@ -16,7 +17,7 @@ async def followed(place: Place, run_id: str, tell: Callable[[str], None]) -> tu
     while True:
         ending = await follow(handle_of(place.client, run_id), show=lambda _progress, _note: None, until_waiting=True)
         question = None if ending.progress is None else ending.progress.question
-        if ending.status != "waiting" or question is None or question.kind is not QuestionKind.CONSEQUENCE:
+        if ending.status != "waiting" or question is None or question.kind not in _ANSWERED:
             return ending, list(answered.values())
         if question.id not in answered:
             answered[question.id] = question

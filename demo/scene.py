@@ -14,7 +14,7 @@ from replaywright.cli.runs.follow import Ending
 from replaywright.cli.runs.starting import Order, start
 from replaywright.cli.servers.connect import Place
 from replaywright.cli.tasks.goal import told
-from replaywright.domain.questions import Question
+from replaywright.domain.questions import Question, QuestionKind
 from replaywright.errors import StackFailed
 
 _RUN_LIMIT_S = 180
@@ -56,6 +56,8 @@ class Row(BaseModel):
     """That the site really received during the run."""
     skill: str = ""
     """What the run had to do with which version of a skill; empty for a task of its own steps."""
+    small_calls: int = 0
+    """Model calls that chose among a few skills, and saw no page."""
 
 
 class Figures(BaseModel):
@@ -94,7 +96,7 @@ class Scene:
     rows: list[Row] = field(default_factory=list)
     claims: list[Claim] = field(default_factory=list)
     asked: list[Question] = field(default_factory=list)
-    """About what a press may send."""
+    """About what a press may send, and about skills that a model chose."""
 
     def __post_init__(self) -> None:
         self.place: Place = self.stage.place
@@ -112,6 +114,7 @@ class Scene:
         received, asked = len(self.stage.sent()), await self.stage.stand_in_calls()
         begun = time.monotonic()
         await start(self.place, order)
+        before = len(self.asked)
         ending = await self._end(order.run_id, meanwhile)
         seconds = time.monotonic() - begun
         mails = self.stage.sent()[received:]
@@ -132,6 +135,7 @@ class Scene:
             recoveries=totals.recoveries,
             mails=len(mails),
             skill="" if ending.result.skill is None else told(ending.result.skill),
+            small_calls=sum(each.kind is QuestionKind.RECALLED for each in self.asked[before:]),
         )
         self.rows.append(row)
         self.claim(number, IS_DONE, ending.status == "done", f"{ending.status}: {ending.result.message}")

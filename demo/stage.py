@@ -86,7 +86,14 @@ class Stage:
         present = read_grants(self._given.home).hosts
         change_grants(self.home, lambda grants: grants.allowed(present))
         settings = self._given.model_copy(
-            update={"home": self.home, "artifacts_url": None, "tenant": name, "task_queue": name, **model}
+            update={
+                "home": self.home,
+                "artifacts_url": None,
+                "tenant": name,
+                "task_queue": name,
+                "recall_languages": "en,de",
+                **model,
+            }
         )
         self.stack = await self._exits.enter_async_context(
             Stack(settings, persistent=self._persistent, tell=self._tell)

@@ -47,7 +47,7 @@ _WORKER = frozenset({"NO_PROXY", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "REQU
 _WORKER_PREFIXES = ("REPLAYWRIGHT_", "TEMPORAL_", "OTEL_", "XDG_", "PLAYWRIGHT_")
 _SECRET_ROLES = ("all", "browser")
 _MODEL_ROLES = ("all", "model")
-_MODEL_VARIABLES = tuple(f"REPLAYWRIGHT_{kind}MODEL" for kind in ("", "PLANNER_", "LABELLER_", "EMBEDDING_"))
+_MODEL_VARIABLES = tuple(f"REPLAYWRIGHT_{kind}MODEL" for kind in ("", "PLANNER_", "LABELLER_"))
 _PROVIDERS: Mapping[str, tuple[str, ...]] = {
     "bedrock": ("AWS_",),
     "azure": ("AZURE_", "OPENAI_API_VERSION"),
@@ -115,7 +115,7 @@ def _provider_prefixes(environ: Mapping[str, str]) -> Iterator[str]:
     for variable in _MODEL_VARIABLES:
         if not (model := environ.get(variable, "")):
             continue
-        if variable.startswith("REPLAYWRIGHT_EMBEDDING") or environ.get(f"{variable}_BASE_URL"):
+        if environ.get(f"{variable}_BASE_URL"):
             yield "OPENAI_"
         provider = model.partition(":")[0] if ":" in model else ""
         family = provider.partition("-")[0].partition("/")[0]

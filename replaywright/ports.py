@@ -12,6 +12,7 @@ from replaywright.domain.actions import Cause
 from replaywright.domain.base import Record
 from replaywright.domain.batches import RowEnd
 from replaywright.domain.checkpoints import PageState
+from replaywright.domain.choosing import SkillChoice
 from replaywright.domain.deriving import Seen
 from replaywright.domain.entries import ActionCacheEntry, EntryInfo
 from replaywright.domain.goal_plans import GoalPlan
@@ -944,33 +945,33 @@ class PlanQuestion(Record):
     """PNG of the page with numbered marks, for a model that takes pictures."""
 
 
-class ReadValues(Record):
-    """What the text-only model read out of a sentence."""
+class SkillOffer(Record):
+    """A skill as a model that chooses one sees it."""
 
-    values: dict[str, str] = Field(default_factory=dict)
-    """By parameter; without those that it did not find."""
+    name: str
+    label: str = ""
+    description: str = ""
+    parameters: dict[str, Parameter] = Field(default_factory=dict)
+    patterns: tuple[str, ...] = ()
+    """A few sentences that mean it."""
+    near_misses: tuple[str, ...] = ()
+    """A few that do not."""
+
+
+class ChosenSkill(SkillChoice):
+    """Answer of the text-only model: the skill that a sentence means, and its values."""
+
     usage: Usage = Usage()
     stand_in: bool = False
 
 
-class ParameterReader(Protocol):
-    """The text-only model: a sentence and a skill's parameters in, their values out."""
+class SkillChooser(Protocol):
+    """The text-only model: a sentence and a few skills in, one of them with its values or none out."""
 
-    async def read(self, *, goal: str, pattern: str, parameters: Mapping[str, Parameter]) -> ReadValues:
-        """The values as they stand in `goal`; `pattern` is a sentence of the skill with its parameters in braces.
+    async def choose(self, *, goal: str, offers: Sequence[SkillOffer]) -> ChosenSkill:
+        """Ask which of the offered skills the sentence means, if any.
 
-        Whether they do stand there, and have their types, is for the caller to check.
-
-        Raises:
-            ModelFailed: one of its kinds; only `ModelRateLimited` and `ModelUnavailable` are worth a retry.
-        """
-
-
-class Embedder(Protocol):
-    """A model that places sentences by their meaning."""
-
-    async def embed(self, texts: Sequence[str]) -> list[list[float]]:
-        """One vector for each text, all of the same length.
+        Whether the values stand in the sentence, and have their types, is for the caller to check.
 
         Raises:
             ModelFailed: one of its kinds; only `ModelRateLimited` and `ModelUnavailable` are worth a retry.
@@ -1047,8 +1048,10 @@ class Labelled(Record):
 class Labeller(Protocol):
     """The labeller model: a goal in, what it is about and which of its words are values out."""
 
-    async def label(self, goal: str, check: Callable[[Mapping[str, Any]], Labels]) -> Labelled:
-        """The labels that `check` makes of what the model wrote.
+    async def label(
+        self, goal: str, check: Callable[[Mapping[str, Any]], Labels], *, languages: Sequence[str]
+    ) -> Labelled:
+        """Ask for the labels, with phrases in the languages and in that of the goal; `check` makes them of the answer.
 
         Raises:
             ModelFailed: one of its kinds; only `ModelRateLimited` and `ModelUnavailable` are worth a retry.

@@ -9,6 +9,7 @@ in the file that its variable with `_FILE` behind it names.
 import difflib
 import math
 import os
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from ipaddress import ip_network
@@ -28,6 +29,7 @@ from pydantic import (
 )
 from pydantic_settings import BaseSettings, NoDecode, PydanticBaseSettingsSource, SettingsConfigDict
 
+from replaywright.domain.actions import Effect
 from replaywright.domain.budgets import Price
 from replaywright.domain.starts import UnsignedStarts
 from replaywright.errors import SettingsInvalid
@@ -52,8 +54,7 @@ REASONS: Final[Mapping[str, tuple[str, tuple[str, ...]]]] = {
             *("model", "model_base_url", "model_timeout_s", "model_price"),
             *("planner_model", "planner_model_base_url", "planner_model_price", "planner_pictures"),
             *("labeller_model", "labeller_model_base_url", "labeller_model_timeout_s"),
-            *("labeller_model_input_price", "labeller_model_output_price"),
-            *("embedding_model", "embedding_model_base_url"),
+            *("labeller_model_price", "recall_languages"),
         ),
     ),
     "The host": (
@@ -74,7 +75,7 @@ REASONS: Final[Mapping[str, tuple[str, tuple[str, ...]]]] = {
     ),
     "People": (
         "Who is told, and how long a run waits, differs with the people.",
-        ("ask_within_s", "notify_command"),
+        ("ask_within_s", "approve_recalled", "notify_command"),
     ),
     "Logs and metrics": (
         "They go where the operator looks.",
@@ -145,6 +146,13 @@ def _price_text(price: Price | None) -> str | None:
 
 def _networks(text: str) -> str:
     return ",".join(str(ip_network(each.strip())) for each in text.split(",") if each.strip())
+
+
+def _languages(text: str) -> str:
+    tags = [each.strip() for each in text.split(",") if each.strip()]
+    if wrong := next((tag for tag in tags if not re.fullmatch(r"[A-Za-z]{2,3}(-[A-Za-z0-9]{2,8})*", tag)), None):
+        raise ValueError(f"expected tags of languages joined by commas, such as en,de,zh-Hant, got {wrong!r}")
+    return ",".join(tags)
 
 
 DEFAULT_TENANT = "default"
@@ -276,11 +284,9 @@ class Settings(BaseSettings):
     planner_pictures: bool = False
     """Show the planner a picture of the page as well, with numbered marks; its model must take pictures."""
 
-    embedding_model: str | None = None
-    """Model that helps to rank skills by meaning, as `text-embedding-3-small`. None: words alone rank."""
-
-    embedding_model_base_url: str | None = None
-    """Where `/embeddings` in OpenAI's dialect is. None: OpenAI."""
+    recall_languages: Annotated[str, AfterValidator(_languages)] = "en"
+    """Languages that the labeller writes phrases of a skill in, beside that of the goal: tags joined by commas, such as
+    `en,de,zh`."""
 
     labeller_model: str | None = None
     """`provider:name` of the model that says what a goal is about and what its values are. None: the model."""
@@ -291,11 +297,8 @@ class Settings(BaseSettings):
     labeller_model_timeout_s: Seconds = 60
     """Limit of one request to the labeller."""
 
-    labeller_model_input_price: Dollars | None = None
-    """US dollars for a million tokens that the labeller reads."""
-
-    labeller_model_output_price: Dollars | None = None
-    """US dollars for a million tokens that the labeller writes."""
+    labeller_model_price: Prices = None
+    """The same of the labeller."""
 
     chromium: Path | None = None
     """The browser to use. None: the first that is found, see `replaywright.stack.chromium`."""
@@ -332,6 +335,9 @@ class Settings(BaseSettings):
     spare_browsers: Annotated[int, Field(ge=0, le=16)] | None = None
     """Browsers that a worker keeps started before a run asks for one, which begins most of a second sooner then. Each
     takes a place and about 200 MiB. None: one for a worker of `replaywright up`, none for others."""
+
+    approve_recalled: Effect | Literal["never"] = Effect.COMMIT
+    """Effect of a skill from which on a person confirms it when a model chose it for a sentence, and no pattern did."""
 
     ask_within_s: Annotated[float, Field(ge=0, allow_inf_nan=False)] = 0
     """A question to a person that nobody answered for so many seconds ends the run. 0: it waits for ever."""
@@ -380,7 +386,6 @@ class Settings(BaseSettings):
             # The address may hold a password: it is not repeated.
             raise ValueError(f"redis_url: expected an address that begins with one of {', '.join(_REDIS_SCHEMES)}")
         self._require_a_browser_that_can_be_had()
-        self._require_both_prices_of_the_labeller()
         for root in self.upload_folders:
             if not root.is_absolute() or not root.is_dir():
                 raise ValueError(
@@ -391,13 +396,6 @@ class Settings(BaseSettings):
             if value is not None and not all(value.partition(":")):
                 raise ValueError(f"{name}: expected provider:name, for example openai:gpt-5-mini, got {value!r}")
         return self
-
-    def _require_both_prices_of_the_labeller(self) -> None:
-        prices = {"input": self.labeller_model_input_price, "output": self.labeller_model_output_price}
-        for given, missing in (("input", "output"), ("output", "input")):
-            if prices[given] is not None and prices[missing] is None:
-                variable = f"{PREFIX}LABELLER_MODEL_{missing.upper()}_PRICE"
-                raise ValueError(f"labeller_model_{given}_price: set {variable} too, or neither")
 
     def _require_a_browser_that_can_be_had(self) -> None:
         endpoint = self.browser_endpoint  # it may hold a token: it is not repeated
@@ -465,9 +463,8 @@ class Settings(BaseSettings):
         """The model that labels goals; the executor's where no other is named."""
         if self.labeller_model is None:
             return ModelSettings(self.model, self.model_base_url, self.labeller_model_timeout_s, self.model_price)
-        read, written = self.labeller_model_input_price, self.labeller_model_output_price
-        price = None if read is None or written is None else Price(input_usd=read, output_usd=written)
-        return ModelSettings(self.labeller_model, self.labeller_model_base_url, self.labeller_model_timeout_s, price)
+        timeout_s = self.labeller_model_timeout_s
+        return ModelSettings(self.labeller_model, self.labeller_model_base_url, timeout_s, self.labeller_model_price)
 
     @property
     def overrides_folder(self) -> Path:
@@ -478,6 +475,11 @@ class Settings(BaseSettings):
     def upload_folders(self) -> tuple[Path, ...]:
         """Folders that files may be uploaded from."""
         return tuple(Path(root).expanduser() for root in (self.upload_roots or "").split(os.pathsep) if root)
+
+    @property
+    def phrase_languages(self) -> tuple[str, ...]:
+        """Languages that the labeller writes phrases in."""
+        return tuple(filter(None, self.recall_languages.split(",")))
 
     @property
     def networks_of_own(self) -> tuple[str, ...]:

@@ -13,9 +13,11 @@ from workflows.board import Board
 from workflows.browser import Browser
 from workflows.failures import TaskBlocked, TaskFailed
 from workflows.fitting import fit_of, missed, passing_over
+from workflows.person import Person
 from workflows.planning import Planning, seen_of
 
 with workflow.unsafe.imports_passed_through():
+    from replaywright.domain.approvals import is_confirmed, recalled_question
     from replaywright.domain.base import Record
     from replaywright.domain.details import said_of
     from replaywright.domain.fitting import Fit, RecalledFor
@@ -36,7 +38,6 @@ with workflow.unsafe.imports_passed_through():
         PlanRequest,
         SkillUse,
         claim_key,
-        without_values,
     )
     from replaywright.domain.loops import Course
     from replaywright.domain.outcomes import StepOutcome
@@ -44,6 +45,7 @@ with workflow.unsafe.imports_passed_through():
     from replaywright.domain.predicates import Predicate
     from replaywright.domain.recall import Recalled, RecallRequest
     from replaywright.domain.runs import Mode, Proposal, Revision, RunInput, RunResult, Usage
+    from replaywright.domain.sentences import masked
     from replaywright.domain.skill_runs import NoteSkillRun, change_of
     from replaywright.domain.skills import SkillContext, SkillRef, SkillRun
     from replaywright.domain.spending import BUDGET_SPENT
@@ -64,8 +66,11 @@ _SAID = 500
 class Goals:
     """What a run from a goal knows and decides; of a run of a task's own steps, nothing."""
 
-    def __init__(self, run: RunInput, lineage: str, browser: Browser, planning: Planning, board: Board) -> None:
+    def __init__(
+        self, run: RunInput, lineage: str, browser: Browser, planning: Planning, *, board: Board, person: Person
+    ) -> None:
         self._run = run
+        self._person = person
         self._lineage = lineage
         self._browser = browser
         self._planning = planning
@@ -73,6 +78,8 @@ class Goals:
         self._run_id = workflow.info().workflow_id
         self._usage = Usage()
         """Of what was asked before it was decided how the run goes on."""
+        self._is_rejected = False
+        """A person said that the skill which was chosen is not the one that is meant."""
         self.state, self.mended = run.state.goal, run.state.mended
         for note in self.state.notes if self.state is not None else ():
             board.note_text(note)
@@ -109,23 +116,25 @@ class Goals:
         may_recall = not run.fresh and run.mode is not Mode.LEARN and len(notes) < _RECALLS
         if may_recall:
             show("recalling")
-            recalled = await self._recalled(goal, notes)
+            recalled = await self._recalled(goal, notes, may_ask=run.mode is not Mode.REPLAY)
         if recalled is not None:
             return recalled
+        may_recall = may_recall and not self._is_rejected
         if run.mode is Mode.REPLAY:
             raise TaskFailed("not_recalled", f"{'; '.join(notes)}; in mode replay nothing is learned")
         key = claim_key(fill(task.url, run.values), goal)
         await self._claimed(key, show, notes)
         if may_recall:
-            # Again: another run may have learned it since, and have given its claim up.
-            recalled = await self._recalled(goal, notes)
+            # Again: another run may have learned it since, from a sentence that differs in values only, and have given
+            # its claim up. A model has answered already.
+            recalled = await self._recalled(goal, notes, may_ask=False)
             if recalled is not None:
                 await self._released(key)
                 return recalled
         show("asking the labeller")
         return await self._to_learn(goal, key, notes)
 
-    async def _recalled(self, goal: str, notes: list[str]) -> RunInput | None:
+    async def _recalled(self, goal: str, notes: list[str], *, may_ask: bool) -> RunInput | None:
         run = self._run
         request = RecallRequest(
             run_id=self._run_id,
@@ -136,9 +145,9 @@ class Goals:
             secrets=run.task.secrets,
             context=SkillContext(signed_in=run.state.signed_in),
             passed_over=run.state.passed_over,
-            may_ask=run.mode is not Mode.REPLAY,
+            may_ask=may_ask,
         )
-        what = f"recall {without_values(goal)!r}"
+        what = f"recall {masked(goal)!r}"
         recall = await self._remembering("skill.recall", request, Recalled, f"recall{len(notes)}", what)
         self._usage = self._usage.plus(recall.usage)
         skill = recall.skill
@@ -155,8 +164,12 @@ class Goals:
             notes.append(f"skill {skill.name} is not run: {exc}")
             return None
         ref = SkillRef(name=skill.name, version=skill.version)
-        notes.append(f"recalled skill {skill.name}, version {skill.version}")
-        labels = Labels(name=skill.name, label=skill.label, verbs=skill.verbs, objects=skill.objects)
+        if refused := await self._rejected(recall, goal, values):
+            notes.append(f"skill {skill.name} is not run: {refused}")
+            return None
+        chosen = ", which a model chose" if recall.by_model else ""
+        notes.append(f"recalled skill {skill.name}, version {skill.version}{chosen}")
+        labels = Labels(name=skill.name, label=skill.label)
         begins = RecalledFor(
             precondition=skill.precondition,
             context=skill.context,
@@ -166,6 +179,25 @@ class Goals:
         )
         state = GoalState(sentence=goal, labels=labels, notes=tuple(notes), begins=begins)
         return self._as(skill.task, values, state).model_copy(update={"skill": ref})
+
+    async def _rejected(self, recall: Recalled, goal: str, values: dict[str, str]) -> str:
+        """Have a person confirm a skill that a model chose, where it has consequences; who refuses it, and why.
+
+        Raises:
+            TaskFailed: nobody answers in time.
+        """
+        skill, asking = recall.skill, self._run.asking
+        if skill is None or not recall.by_model or not is_confirmed(skill, asking.approve_recalled):
+            return ""
+        ask = recalled_question(skill, values, goal, within_s=asking.approve_within_s)
+        # There is no browser to be given back, unless another skill was begun and did not fit.
+        verdict = await self._person.asked(ask, stays_awake=True)
+        if verdict.verdict == "approve":
+            return ""
+        self._is_rejected = True
+        judged = JudgeRequest(run_id=self._run_id, tenant=self._run.tenant, outcome="rejected")
+        await self._remembering("skill.judge", judged, type(None), "rejected", "a person rejected the recall")
+        return f"{verdict.who or 'a person'} says that it is not meant: {verdict.why}".removesuffix(": ")
 
     async def _claimed(self, key: str, show: Callable[[str], None], notes: list[str]) -> None:
         """Wait until nobody else learns the same."""
@@ -230,6 +262,7 @@ class Goals:
         state = self._run.state
         totals = state.totals.model_copy(update={"usage": state.totals.usage.plus(self._usage)})
         told = {"goal": goal, "totals": totals, "begun": self._planning.begun, "passed_over": ()}
+        told["questions"] = self._person.asked_so_far
         wishes = self._run.task.policy
         if wishes is not None:  # who starts a run sets its limits, whatever the skill's task says
             task = task.model_copy(update={"policy": wishes})

@@ -189,7 +189,6 @@ class BrowserTask(SteeringUpdates, Views):
             lineage=self._lineage,
             show=self._show,
         )
-        self._goals = Goals(run, self._lineage, self._browser, self._planning, self._board)
         self._person = Person(
             run,
             self._browser,
@@ -199,6 +198,7 @@ class BrowserTask(SteeringUpdates, Views):
             wait=lambda answered: self._lending.wait(answered, self._place),
             wake=lambda verdict: self._recovery.wake(verdict, self._place),
         )
+        self._goals = Goals(run, self._lineage, self._browser, self._planning, board=self._board, person=self._person)
         self._consents = Consents(run, self._person, self._leave_epoch, self._leave)
         self._human = HumanSteps(run, self._lists, self._person, self._planning)
         self._weak = WeakSteps(run, self._lists, self._person)
@@ -236,7 +236,9 @@ class BrowserTask(SteeringUpdates, Views):
             await self._named()
             await self._policed()
             if self._goals.is_undecided:
-                self._continue(await self._goals.decided(self._show_doing))
+                decided = await self._goals.decided(self._show_doing)
+                await workflow.wait_condition(workflow.all_handlers_finished)  # of a person who was asked
+                self._continue(decided)
             if self._resuming.is_due:
                 await self._resume()
             await self._browser.open()

@@ -8,10 +8,12 @@ from typing import Any
 
 import yaml
 
+from replaywright.domain.actions import Effect
 from replaywright.domain.choices import choice_of
 from replaywright.domain.lists import list_value
+from replaywright.domain.phrases import Phrases
 from replaywright.domain.skills import Skill, SkillStatus
-from replaywright.domain.steps import Goto
+from replaywright.domain.steps import Click, Goto
 from replaywright.domain.tasks import Parameter, Task
 
 _FOLDER = Path(__file__).parent
@@ -37,10 +39,8 @@ _WHOLE = {
 }
 """Files that belong to one part; the others are split in two by a hash of the sentence."""
 BLIND = tuple(f"blind {letter}" for letter in _BLIND)
-JUDGED = BLIND[-1]
-"""The part whose figures count: the newest one."""
-LOOKED_AT = ("calibration", "held-out", "blind A", "blind B", "blind C", "blind D")
-"""Parts whose failures were read while the mechanism was changed."""
+_READS = frozenset({"search-product", "track-order", "download-statement", "export-customers", "search-flight"})
+"""Skills without consequences; all others commit something."""
 
 
 @dataclass(frozen=True)
@@ -54,6 +54,9 @@ class Sentence:
     skill: str = ""
     """The one that it means; empty where the right answer is to abstain."""
     values: tuple[tuple[str, str], ...] = ()
+    """As the skill takes them."""
+    said: tuple[tuple[str, str | tuple[str, ...]], ...] = ()
+    """The same as they stand in the sentence; of a list each text."""
     file: str = ""
 
     @property
@@ -64,10 +67,10 @@ class Sentence:
 
 
 def load(files: Sequence[str] = FILES) -> tuple[list[Skill], list[Sentence]]:
-    """All skills, as they would be after they were verified, and the sentences of the files."""
-    given = _yaml("skills.yaml")
+    """Load all skills, as they are when they have been learned and labelled, and the sentences of the files."""
+    given, phrases = _yaml("skills.yaml"), _yaml("phrases.yaml")
     sites: dict[str, str] = given["sites"]
-    skills = [_skill(name, sites[data["site"]], data) for name, data in given["skills"].items()]
+    skills = [_skill(name, sites[data["site"]], data, phrases[name]) for name, data in given["skills"].items()]
     parameters = {skill.name: skill.task.parameters for skill in skills}
     sentences = [
         Sentence(sites[site], entry[0], entry[1], *_answer(entry, parameters), file=name)
@@ -85,13 +88,14 @@ def _yaml(name: str) -> Any:
 
 def _answer(
     entry: list[Any], parameters: Mapping[str, Mapping[str, Parameter]]
-) -> tuple[str, tuple[tuple[str, str], ...]]:
-    """The skill and its values: several of one parameter may be a list, a choice is as in the sentence."""
+) -> tuple[str, tuple[tuple[str, str], ...], tuple[tuple[str, str | tuple[str, ...]], ...]]:
+    """Return the skill and its values: as the skill takes them, and as the sentence has them."""
     if len(entry) < 3:
-        return "", ()
+        return "", (), ()
     known = parameters[entry[2]]
-    given = {name: _value(value, known[name]) for name, value in entry[3].items()}
-    return entry[2], tuple(sorted(given.items()))
+    taken = {name: _value(value, known[name]) for name, value in entry[3].items()}
+    said = {name: tuple(value) if isinstance(value, list) else value for name, value in entry[3].items()}
+    return entry[2], tuple(sorted(taken.items())), tuple(sorted(said.items()))
 
 
 def _value(value: str | list[str], parameter: Parameter) -> str:
@@ -100,19 +104,26 @@ def _value(value: str | list[str], parameter: Parameter) -> str:
     return choice_of(value, parameter.choices) or value
 
 
-def _skill(name: str, site: str, data: dict[str, Any]) -> Skill:
+def _skill(name: str, site: str, data: dict[str, Any], phrases: dict[str, list[str]]) -> Skill:
     parameters = {
         key: Parameter(type="choice", choices=tuple(kind)) if isinstance(kind, list) else Parameter(type=kind)
         for key, kind in data["parameters"].items()
     }
+    goal = data["patterns"][0]
+    checked = Phrases(goal, parameters, {}, lambda _text: False)
+    patterns = checked.patterns(phrases["patterns"])
+    near_misses = checked.near_misses(phrases["near_misses"], patterns)
+    if checked.refused:
+        raise ValueError(f"phrases.yaml: {name}: {checked.refused[0]}")
+    effect = Effect.READ if name in _READS else Effect.COMMIT
+    steps = (Goto(action="goto", url=site), Click(action="click", instruction="the button", effect=effect))
     return Skill(
         name=name,
         version=1,
         status=SkillStatus.ACTIVE,
         label=data["label"],
         site=site,
-        verbs=tuple(data["verbs"]),
-        objects=tuple(data["objects"]),
-        patterns=tuple(data["patterns"]),
-        task=Task(task=name, url=site, parameters=parameters, steps=(Goto(action="goto", url=site),)),
+        patterns=(*data["patterns"], *patterns),
+        near_misses=near_misses,
+        task=Task(task=name, url=site, parameters=parameters, steps=steps),
     )

@@ -71,17 +71,18 @@ def asks_for(request: Json, field: str) -> bool:
     )
 
 
-def goal_in(request: Json) -> str:
-    """The goal of a labeller's message.
+def sections_in(request: Json, *names: str) -> dict[str, str]:
+    """Return the sections of the user's message; empty ones are left out.
 
     Raises:
-        NotUnderstoodError: there is none.
+        NotUnderstoodError: the first of them is not there.
     """
     for message in reversed(_messages(request)):
-        found = re.search(r"<goal>\n(.*)\n</goal>", _text(message.get("content")), re.DOTALL)
-        if message.get("role") == "user" and found is not None:
-            return found[1]
-    raise NotUnderstoodError("the user message has no <goal>…</goal>")
+        text = _text(message.get("content"))
+        found = {name: re.search(rf"<{name}>\n(.*)\n</{name}>", text, re.DOTALL) for name in names}
+        if message.get("role") == "user" and found[names[0]] is not None:
+            return {name: match[1] for name, match in found.items() if match is not None}
+    raise NotUnderstoodError(f"the user message has no <{names[0]}>…</{names[0]}>")
 
 
 def told_message(request: Json, answer: Json, field: str) -> dict[str, Any]:

@@ -23,11 +23,11 @@ from demo.standin.answers import (
     choice_for,
     completion,
     garbled,
-    goal_in,
     plan_sections,
+    sections_in,
     told_message,
 )
-from demo.standin.goals import goal_plan_for, labels_for
+from demo.standin.goals import choice_of_skill, goal_plan_for, labels_for
 from demo.standin.plans import plan_for
 from demo.standin.reading import Choice
 
@@ -147,9 +147,9 @@ def _message(request: Mapping[str, Any], failure: Failure | None) -> dict[str, A
             return {"role": "assistant", "content": None, "refusal": "I can't help with that."}
         case _ if asks_for_a_probe(request):
             return told_message(request, {"shows": [], "gave_up": "stand-in: it knows no such page"}, "shows")
-        case kind if asks_for(request, "verbs"):
-            labels = told_message(request, labels_for(goal_in(request)), "verbs")
-            return garbled(labels) if kind == "malformed" else labels
+        case kind if (of_sentence := _of_sentence(request)) is not None:
+            told = told_message(request, *of_sentence)
+            return garbled(told) if kind == "malformed" else told
         case kind if (sections := plan_sections(request)) is not None:
             return _plan_message(request, sections, kind)
         case "null":
@@ -160,6 +160,16 @@ def _message(request: Mapping[str, Any], failure: Failure | None) -> dict[str, A
             return garbled(answer_message(request, choice_for(request)))
         case _:
             return answer_message(request, choice_for(request))
+
+
+def _of_sentence(request: Mapping[str, Any]) -> tuple[dict[str, Any], str] | None:
+    """Answer the labeller's question, or which skill a sentence means, with a field of the answer; None for others."""
+    if asks_for(request, "near_misses"):
+        said = sections_in(request, "goal", "languages")
+        return labels_for(said["goal"], said.get("languages", "").replace(",", " ").split()), "near_misses"
+    if asks_for(request, "skill"):
+        return choice_of_skill(sections_in(request, "goal", "skills")), "skill"
+    return None
 
 
 def _plan_message(request: Mapping[str, Any], sections: Mapping[str, str], kind: str | None) -> dict[str, Any]:

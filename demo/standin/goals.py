@@ -18,8 +18,8 @@ _BEFORE: Final = 24
 """Letters before a quotation that say what it is."""
 
 _NAMED: Final[Mapping[str, str]] = {
-    "subject": r"subject|title|topic|主题|标题",
-    "body": r"body|content|message|text|saying|内容|正文",
+    "subject": r"subject|title|topic|主题|标题|betreff",
+    "body": r"body|content|message|text|saying|内容|正文|inhalt",
 }
 _VERBS: Final[Mapping[str, str]] = {
     "send": r"\bsend\b|\bmail\b|\bwrite\b|发送|发",
@@ -27,6 +27,25 @@ _VERBS: Final[Mapping[str, str]] = {
     "read": r"\bread\b|\bopen\b|打开|阅读",
 }
 _OBJECTS: Final[Mapping[str, str]] = {"mail": r"\be?-?mails?\b|\bmessage\b|邮件", "draft": r"\bdrafts?\b|草稿"}
+_PHRASES: Final[Mapping[str, tuple[Sequence[str], Mapping[str, str], Sequence[str]]]] = {
+    "en": (
+        ("send an email to {{to}}", "send {{to}} a mail"),
+        {"subject": "with the subject {{subject}}", "body": "and the body {{body}}"},
+        ("do not send an email to {{to}}", "how do I send an email to {{to}}"),
+    ),
+    "de": (
+        ("sende eine E-Mail an {{to}}", "schick {{to}} eine E-Mail"),
+        {"subject": "mit dem Betreff {{subject}}", "body": "und dem Text {{body}}"},
+        ("sende keine E-Mail an {{to}}", "wie sende ich eine E-Mail an {{to}}"),
+    ),
+    "zh": (
+        ("给 {{to}} 发送邮件", "给 {{to}} 发一封邮件"),
+        {"subject": "主题是 {{subject}}", "body": "内容是 {{body}}"},
+        ("不要给 {{to}} 发送邮件", "怎么给 {{to}} 发送邮件"),
+    ),
+}
+"""How the sending of a mail is said in each language, and how what sounds like it."""
+_HAN: Final = re.compile("[\u4e00-\u9fff]")
 _FIELDS: Final = frozenset({"textbox", "searchbox", "textarea", "combobox"})
 _FIELD_OF: Final[Mapping[str, str]] = {"to": 'the "To" field', "body": "the message body field"}
 _USER: Final = re.compile(r"log in as (\w+)", re.IGNORECASE)
@@ -34,8 +53,8 @@ _USER: Final = re.compile(r"log in as (\w+)", re.IGNORECASE)
 Answer = dict[str, Any]
 
 
-def labels_for(goal: str) -> Answer:
-    """What the sentence is about, and which of its words are values."""
+def labels_for(goal: str, languages: Sequence[str] = ()) -> Answer:
+    """Say what the sentence is about, which of its words are values, and how the same is said in the languages."""
     verbs = [verb for verb, words in _VERBS.items() if re.search(words, goal, re.IGNORECASE)]
     things = [thing for thing, words in _OBJECTS.items() if re.search(words, goal, re.IGNORECASE)]
     verb, thing = (verbs or ["do"])[0], (things or ["task"])[0]
@@ -46,18 +65,45 @@ def labels_for(goal: str) -> Answer:
     for number, found in enumerate(_QUOTED.finditer(goal), 1):
         value = next(part for part in found.groups() if part)
         before = goal[max(0, found.start() - _BEFORE) : found.start()]
-        said = {match.start(): name for name, words in _NAMED.items() for match in re.finditer(words, before)}
+        said = {
+            match.start(): name for name, words in _NAMED.items() for match in re.finditer(words, before, re.IGNORECASE)
+        }
         name = said[max(said)] if said else f"text_{number}"
         if all(name != each["name"] for each in parameters):
             parameters.append({"name": name, "type": "text", "value": value})
+    names = [each["name"] for each in parameters]
+    patterns, near_misses = (
+        _phrases(names, {*languages, "zh" if _HAN.search(goal) else "en"}) if thing == "mail" else ([], [])
+    )
     return {
         "label": f"{verb.capitalize()} a {thing}",
         "name": f"{verb}-{thing}",
         "description": f"The stand-in takes this for: {verb} a {thing}.",
-        "verbs": verbs[:1] + [word for word in ("发送", "删除") if word in goal],
-        "objects": things[:1] + [word for word in ("邮件", "草稿") if word in goal],
         "parameters": parameters,
+        "patterns": patterns,
+        "near_misses": near_misses,
     }
+
+
+def _phrases(names: Sequence[str], languages: set[str]) -> tuple[list[str], list[str]]:
+    """Say how a mail is sent with these values, and what only sounds like it."""
+    known = [_PHRASES[each] for each in sorted(languages & _PHRASES.keys())]
+    if "to" not in names or not set(names) <= {"to", "subject", "body"}:
+        return [], []
+    said = [name for name in ("subject", "body") if name in names]
+    patterns = [", ".join((begin, *(more[name] for name in said))) for begins, more, _ in known for begin in begins]
+    return patterns, [near for _, _, nears in known for near in nears]
+
+
+def choice_of_skill(sections: Mapping[str, str]) -> Answer:
+    """Choose the first of the skills whose parameters are just the values that the sentence shows."""
+    found = labels_for(sections["goal"])
+    values = [{"name": each["name"], "value": each["value"]} for each in found["parameters"]]
+    for offered in sections["skills"].split("\n\n"):
+        needed = set(re.findall(r"^parameter (\w+):", offered, re.MULTILINE))
+        if needed and needed == {each["name"] for each in values}:
+            return {"skill": offered.partition(":")[0].strip(), "values": values}
+    return {"skill": None, "values": []}
 
 
 def goal_plan_for(sections: Mapping[str, str]) -> Answer:

@@ -1,9 +1,14 @@
 """What a person is shown who is asked whether something may be done, and what that covers."""
 
-from replaywright.domain.actions import Effect, effect_of
+from collections.abc import Mapping
+from functools import reduce
+from typing import Literal
+
+from replaywright.domain.actions import Effect, effect_of, stronger
 from replaywright.domain.loops import Course
-from replaywright.domain.questions import SAID_LIMIT, Ask, QuestionKind
+from replaywright.domain.questions import SAID_LIMIT, Ask, QuestionKind, quoted
 from replaywright.domain.runs import step_title
+from replaywright.domain.skills import Skill
 from replaywright.domain.steps import Approve, ForEach, Step, action_of
 from replaywright.domain.templates import fill, parameters_in
 from replaywright.domain.text import shorten
@@ -44,6 +49,35 @@ def approval_of(course: Course, at: int, *, title: str) -> Ask:
         title=title,
         answers=("approve", "refuse"),
         shows=(_line(course, at),),
+    )
+
+
+def is_confirmed(skill: Skill, least: Effect | Literal["never"]) -> bool:
+    """Check if a person confirms a skill that a model chose: its strongest effect is the `least` one or above.
+
+    A step whose effect nobody declared counts as its action does: a click as `commit`.
+    """
+    return least != "never" and effect_of_skill(skill).rank >= least.rank
+
+
+def effect_of_skill(skill: Skill) -> Effect:
+    """Return the strongest effect of the steps of a skill."""
+    steps = [each for step in skill.task.steps for each in (step, *(step.steps if isinstance(step, ForEach) else ()))]
+    return reduce(stronger, (effect_of(action_of(step), step.effect, None) for step in steps))
+
+
+def recalled_question(skill: Skill, values: Mapping[str, str], sentence: str, *, within_s: float) -> Ask:
+    """Ask if a skill is the one that a sentence means, with these values."""
+    given = (f"{name} = {value}" for name, value in values.items())
+    title = f" ({skill.label})" if skill.label else ""
+    return Ask(
+        kind=QuestionKind.RECALLED,
+        text=f"a model took the sentence for the skill {skill.name}{title} with the effect "
+        f"{effect_of_skill(skill).value}: is it meant, with these values?",
+        sequence=0,
+        answers=("approve", "refuse"),
+        shows=quoted(f"sentence: {sentence}", f"skill: {skill.name}, version {skill.version}", *given),
+        within_s=within_s,
     )
 
 

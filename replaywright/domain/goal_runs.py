@@ -1,6 +1,5 @@
 """A run that begins from a goal in words: what it decides on the way, and what crosses to its activities."""
 
-import re
 from typing import Literal, TypeAlias
 
 from pydantic import Field
@@ -10,6 +9,7 @@ from replaywright.domain.fingerprints import digest
 from replaywright.domain.fitting import RecalledFor
 from replaywright.domain.predicates import Predicate
 from replaywright.domain.questions import UserAnswer
+from replaywright.domain.sentences import masked
 from replaywright.domain.sessions import SessionRef
 from replaywright.domain.skills import SkillContext, SkillRef
 from replaywright.domain.steps import Step
@@ -62,9 +62,11 @@ class Labels(Record):
     """Short, lower case with dashes; empty when there are no labels, and then nothing is learned from the run."""
     label: str = ""
     description: str = ""
-    verbs: tuple[str, ...] = ()
-    objects: tuple[str, ...] = ()
     parameters: tuple[GoalParameter, ...] = ()
+    patterns: tuple[str, ...] = ()
+    """Other sentences that mean the same, with `{{parameter}}` for each value."""
+    near_misses: tuple[str, ...] = ()
+    """Sentences that sound like it and do not mean it."""
     refused: tuple[str, ...] = ()
     """What the labeller said and code did not accept, and why."""
 
@@ -184,8 +186,8 @@ class JudgeRequest(Record):
 
     run_id: str
     tenant: str
-    outcome: Literal["succeeded", "failed", "refused"]
-    """`refused`: the skill was not begun."""
+    outcome: Literal["succeeded", "failed", "refused", "rejected"]
+    """`refused`: the skill was not begun. `rejected`: a person said that it is not the one that was meant."""
     reason: str = ""
     """Why it was refused; takes the place of `accepted` in the recall's record."""
 
@@ -217,18 +219,6 @@ class Learned(Record):
     """Why it is no skill."""
 
 
-_VALUES = re.compile(
-    r"\"[^\"]*\"|“[^”]*”|„[^“”]*[“”]|«[^»]*»|『[^』]*』|「[^」]*」|(?<![A-Za-z0-9])'[^']*'(?![A-Za-z0-9])|‘[^’]*’"
-    r"|https?://\S+|[^\s@,;，；]+@[^\s@,;，；]+|\d+(?:[.,:/-]\d+)*"
-)
-"""What differs between two sentences of one meaning: quoted text, addresses, numbers and dates."""
-
-
 def claim_key(url: str, goal: str) -> str:
-    """Digest of the site and of the goal without its values: what two runs learn that must not be learned twice."""
-    return digest({"site": origin_of(url), "goal": normalise(without_values(goal)).casefold()})
-
-
-def without_values(goal: str) -> str:
-    """The goal with a sign for each quotation, address, number and date."""
-    return _VALUES.sub("…", goal)
+    """Digest the site and the goal without its values: two runs must not learn the same twice."""
+    return digest({"site": origin_of(url), "goal": normalise(masked(goal)).casefold()})

@@ -7,12 +7,13 @@ from typing import Any, Literal, cast
 from replaywright.domain.goal_runs import GoalParameter, Labels
 from replaywright.domain.lists import list_value
 from replaywright.domain.patterns import span_of
+from replaywright.domain.phrases import Phrases
 from replaywright.domain.tasks import Parameter, checked_value
 from replaywright.domain.text import shorten
 from replaywright.errors import InputInvalid
 
 PARAMETERS_LIMIT = 20
-WORDS_LIMIT = 12
+REFUSED_LIMIT = 20
 _TEXT_LIMIT = 200
 _TYPES = ("text", "email", "number", "date")
 
@@ -41,14 +42,18 @@ def checked_labels(
             found[name] = GoalParameter(name=name, type="list", value=list_value(texts), said=value)
         else:
             found[name] = GoalParameter(name=name, type=_type(str(item.get("type", "")), value), value=value)
+    types = {name: Parameter(type=one.type) for name, one in found.items()}
+    phrases = Phrases(goal, types, {name: one.words for name, one in found.items()}, is_secret)
+    patterns = phrases.patterns(answer.get("patterns", ()))
+    near_misses = phrases.near_misses(answer.get("near_misses", ()), patterns)
     return Labels(
         name=_slug(str(answer.get("name", "")) or str(answer.get("label", ""))),
         label=shorten(str(answer.get("label", "")), _TEXT_LIMIT),
         description=shorten(str(answer.get("description", "")), _TEXT_LIMIT),
-        verbs=_words(answer.get("verbs", ())),
-        objects=_words(answer.get("objects", ())),
         parameters=tuple(found.values()),
-        refused=tuple(refused[:PARAMETERS_LIMIT]),
+        patterns=patterns,
+        near_misses=near_misses,
+        refused=tuple((refused + phrases.refused)[:REFUSED_LIMIT]),
     )
 
 
@@ -78,7 +83,3 @@ def _type(said: str, value: str) -> Literal["text", "email", "number", "date"]:
 
 def _slug(text: str) -> str:
     return re.sub(r"[^a-z0-9]+", "-", text.casefold()).strip("-")[:50].strip("-") or "task"
-
-
-def _words(given: Sequence[Any]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(shorten(str(word), 60) for word in given if str(word).strip()))[:WORDS_LIMIT]

@@ -1,26 +1,27 @@
 """Sentence patterns: where values stand in a sentence, and the sentence with their parameters' names instead."""
 
 import re
+import unicodedata
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 
 from replaywright.domain.lists import list_of
-from replaywright.domain.words import folded
+from replaywright.domain.sentences import QUOTES, SLOT, stands_alone
 
-_MARKS = r"[\"'“”‘’„«»「」『』\s]*"
-_BETWEEN = rf"{_MARKS}[,;，；、]?\s*(?:(?:and|und|et|y)\s|&|和|与|以及|及)?{_MARKS}"
-"""What may stand between two texts of a list."""
+_BETWEEN = r"(\W*(?:[^\W\d_]{1,5}\W*)?)"
+"""Text between two texts of a list: signs, and a word as short as "and"."""
 
 
 def span_of(texts: Sequence[str], sentence: str) -> str:
-    """The part of a sentence that lists just these texts, one after the other; empty if there is none."""
+    """Return the part of a sentence that lists just these texts, one after the other; empty if there is none."""
     if not texts or not all(text.strip() for text in texts):
         return ""
-    listed = re.search(f"({_BETWEEN})".join(map(re.escape, texts)), sentence)
+    listed = re.search(_BETWEEN.join(map(re.escape, texts)), sentence)
     return listed[0] if listed is not None and all(between.strip() for between in listed.groups()) else ""
 
 
 def _words_of(value: str, sentence: str) -> str:
-    """The words of a sentence that are a value: of a parameter of type list those that its texts stand in."""
+    """Return the words of a sentence that are a value: of a parameter of type list those that its texts stand in."""
     try:
         texts = list_of(value) if value.startswith('["') else ()
     except ValueError:
@@ -29,23 +30,23 @@ def _words_of(value: str, sentence: str) -> str:
 
 
 def places_of(sentence: str, values: Mapping[str, str]) -> dict[str, tuple[int, int]]:
-    """Where the values stand in a sentence, the longest first; equal ones in the order of their names' mention.
+    """Find where the values stand in a sentence, the longest first; equal ones in the order of their names' mention.
 
     A value that does not stand there (but for letter case and width) has no place. Quotes around it belong to it.
     """
-    plain = folded(sentence)
+    plain = _folded(sentence)
     taken: list[tuple[int, int]] = []
     found: dict[str, tuple[int, int]] = {}
     told = {name: _words_of(value, sentence) for name, value in values.items()}
     for name, value in sorted(told.items(), key=lambda item: -len(item[1])):
-        wanted = folded(value)
+        wanted = _folded(value)
         candidates = [
             (match.start(), match.end())
             for match in re.finditer(re.escape(wanted), plain)
-            if wanted and _stands_alone(plain, match.start(), match.end())
+            if wanted.strip() and stands_alone(sentence, match.start(), match.end())
         ]
         free = [place for place in candidates if all(place[1] <= start or end <= place[0] for start, end in taken)]
-        quoted = [(start, end) for start, end in free if is_quoted(plain, start, end)]
+        quoted = [(start, end) for start, end in free if _is_quoted(plain, start, end)]
         if free:
             place = (quoted or free)[0]
             taken.append(place)
@@ -53,25 +54,13 @@ def places_of(sentence: str, values: Mapping[str, str]) -> dict[str, tuple[int, 
     return found
 
 
-def _stands_alone(text: str, start: int, end: int) -> bool:
-    """Whether no letter or digit of the same word goes on beside it; signs of scripts without spaces may."""
-    before = text[start - 1] if start else " "
-    after = text[end] if end < len(text) else " "
-    left = before.isascii() and before.isalnum() and text[start].isascii() and text[start].isalnum()
-    right = after.isascii() and after.isalnum() and text[end - 1].isascii() and text[end - 1].isalnum()
-    return not (left or right)
-
-
-_QUOTES = {'"': '"', "'": "'", "“": "”", "‘": "'", "「": "」", "『": "』", "《": "》", "«": "»", "„": "“"}
-
-
-def is_quoted(text: str, start: int, end: int) -> bool:
-    """Whether quotes of one pair stand right around a place."""
-    return 0 < start < end < len(text) and _QUOTES.get(text[start - 1]) == text[end]
+def _is_quoted(text: str, start: int, end: int) -> bool:
+    """Check that quotes stand right around a place."""
+    return 0 < start < end < len(text) and text[start - 1] in QUOTES and text[end] in QUOTES
 
 
 def pattern_of(goal: str, values: Mapping[str, str]) -> str:
-    """The sentence pattern of a goal: each value replaced by its parameter's name in double braces.
+    """Return the sentence pattern of a goal: each value replaced by its parameter's name in double braces.
 
     Longest values first, and each once, where it stands as a word of its own; in quotes rather than without. Parameters
     of the same value take its occurrences in their own order; one whose value does not stand in the goal (or no more)
@@ -87,3 +76,19 @@ def pattern_of(goal: str, values: Mapping[str, str]) -> str:
     for name, (start, end) in sorted(places.items(), key=lambda item: -item[1][0]):
         text = text[:start] + "{{" + name + "}}" + text[end:]
     return text
+
+
+def filled(pattern: str, values: Mapping[str, str]) -> str:
+    """Return a pattern with values in place of the slots that it has values for."""
+    return SLOT.sub(lambda slot: values.get(slot["name"], slot[0]), pattern)
+
+
+def _folded(text: str) -> str:
+    """Fold letter case and width character by character: positions stay."""
+    return "".join(map(_folded_character, text))
+
+
+@lru_cache(maxsize=4096)
+def _folded_character(character: str) -> str:
+    small = unicodedata.normalize("NFKC", character).lower()
+    return {"’": "'", "‑": "-", "–": "-"}.get(small, small) if len(small) == 1 else character

@@ -73,6 +73,8 @@ class QuestionKind(StrEnum):
     """Whether something may be done."""
     CONSEQUENCE = "consequence"
     """Whether a press that a model chose may send what it would send."""
+    RECALLED = "recalled"
+    """Whether the skill that a model chose for a sentence is the one that is meant."""
     VERIFICATION_CODE = "verification_code"
     """A code that only the person has."""
     SOLVE_CAPTCHA = "solve_captcha"
@@ -205,7 +207,7 @@ def stated(ask: Ask, *, number: int, now: datetime, seen: SeenByPerson, key: str
 
 
 def quoted(*texts: str) -> tuple[str, ...]:
-    """The site's words as they are shown: in one line each, and not too long."""
+    """Put each text in one line that is not too long."""
     return tuple(shorten(" ".join(text.split()), SAID_LIMIT) for text in texts if text.strip())
 
 

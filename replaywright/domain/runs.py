@@ -6,6 +6,7 @@ from typing import Any, Literal, TypeAlias
 
 from pydantic import Field
 
+from replaywright.domain.actions import Effect
 from replaywright.domain.base import Record
 from replaywright.domain.budgets import Limits
 from replaywright.domain.checkpoints import Checkpoint
@@ -689,6 +690,8 @@ class Asking(Record):
     """The same for an approval, which always has an end."""
     remind_every_s: float = Field(0.0, ge=0)
     """Seconds between two reminders; 0: none."""
+    approve_recalled: Effect | Literal["never"] = Effect.COMMIT
+    """Effect of a skill from which on a person confirms it when a model chose it for the sentence."""
 
 
 class RunInput(Record):

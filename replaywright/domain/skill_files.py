@@ -35,9 +35,8 @@ class WrittenSkill(Authored):
     description: str = ""
     site: str = ""
     """As in `https://mail.example`; without it, it runs wherever its parameters say."""
-    verbs: tuple[str, ...] = ()
-    objects: tuple[str, ...] = ()
     patterns: tuple[str, ...] = ()
+    near_misses: tuple[str, ...] = ()
     precondition: tuple[Predicate, ...] = ()
     context: WrittenContext = WrittenContext()
     note: str = ""
@@ -58,6 +57,7 @@ class WrittenSkill(Authored):
         if self.task.task != self.name:
             raise ValueError(f"task.task is {self.task.task!r} and name is {self.name!r}: write the same name in both")
         places: list[tuple[str, Any]] = [(f"patterns[{index}]", text) for index, text in enumerate(self.patterns)]
+        places += [(f"near_misses[{index}]", text) for index, text in enumerate(self.near_misses)]
         places.append(("precondition", [predicate.model_dump(mode="json") for predicate in self.precondition]))
         places.append(("context.start", self.context.start))
         for place, value in places:
@@ -206,10 +206,9 @@ def _skill(given: WrittenSkill, origin: Origin) -> Skill:
         label=given.label,
         description=given.description,
         site=given.site,
-        verbs=given.verbs,
-        objects=given.objects,
         task=given.task,
         patterns=given.patterns,
+        near_misses=given.near_misses,
         precondition=given.precondition,
         context=SkillContext(**given.context.model_dump()),
         origin=origin,

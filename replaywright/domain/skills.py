@@ -63,14 +63,12 @@ class Skill(Record):
     description: str = ""
     site: str = ""
     """Origin: scheme, host and port. Empty for one that runs anywhere its parameters say."""
-    verbs: tuple[str, ...] = ()
-    """What it does, in the words of the goal: "send", "发送"."""
-    objects: tuple[str, ...] = ()
-    """What it does that to: "mail", "邮件"."""
     task: Task
     """Steps, parameters, secrets by name, final verification. Its goal is the first pattern."""
     patterns: tuple[str, ...] = ()
     """Sentences that mean it, with `{{parameter}}` for each value: "send a mail to {{to}}"."""
+    near_misses: tuple[str, ...] = ()
+    """Sentences that sound like it and do not mean it: "do not send {{to}} a mail". One that aligns refuses."""
     precondition: tuple[Predicate, ...] = ()
     """What has to hold on the start page for the first step to make sense; templates."""
     context: SkillContext = SkillContext()
@@ -89,6 +87,12 @@ class Skill(Record):
         if not task.steps:
             raise ValueError("a skill's task needs steps")
         return task
+
+
+def patterns_of(skill: Skill) -> tuple[str, ...]:
+    """List the sentences that mean a skill."""
+    goal = skill.task.goal
+    return skill.patterns or ((goal,) if goal else ())
 
 
 class SkillRef(Record):
@@ -214,12 +218,17 @@ class Recall(Record):
 
     decision: Literal["accept", "abstain"]
     reason: str = ""
-    """Code: `accepted`, `no_skills`, `other_site`, `low_score`, `low_margin`, `missing_parameter`, …"""
+    """Code: `accepted`, `no_skills`, `other_site`, `not_aligned`, `near_miss`, `missing_parameter`, …"""
     skill: Skill | None = None
     """The accepted one."""
     values: dict[str, str] = Field(default_factory=dict)
     """Of all its parameters."""
     pattern: str = ""
-    """The skill's pattern that gave the values; empty when a model read them."""
+    """The skill's pattern that the sentence aligns with; empty when a model chose the skill."""
     considered: tuple[Considered, ...] = ()
     """Best first, a few."""
+
+    @property
+    def by_model(self) -> bool:
+        """A model chose the skill; no pattern did."""
+        return self.skill is not None and not self.pattern

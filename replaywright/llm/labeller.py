@@ -1,6 +1,6 @@
 """The labeller model: a goal in words in, what it is about and which of its words are values out. Text only."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -30,9 +30,9 @@ class LabelAnswer(BaseModel):
     label: str
     name: str
     description: str = ""
-    verbs: list[str] = Field(default_factory=list)
-    objects: list[str] = Field(default_factory=list)
     parameters: list[LabelledParameter] = Field(default_factory=list)
+    patterns: list[str] = Field(default_factory=list)
+    near_misses: list[str] = Field(default_factory=list)
 
 
 class ModelLabeller(Role):
@@ -44,7 +44,9 @@ class ModelLabeller(Role):
     def _prepare(self) -> None:
         self._agent = Agent(output_type=LabelAnswer, instructions=prompts.LABELLER, retries=1, name="labeller")
 
-    async def label(self, goal: str, check: Callable[[Mapping[str, Any]], Labels]) -> Labelled:
+    async def label(
+        self, goal: str, check: Callable[[Mapping[str, Any]], Labels], *, languages: Sequence[str]
+    ) -> Labelled:
         """Ask about one goal; see `Labeller`."""
-        answer, usage = await self._client.ask(self._agent, prompts.labeller_message(goal), None)
+        answer, usage = await self._client.ask(self._agent, prompts.labeller_message(goal, languages), None)
         return Labelled(labels=check(answer.model_dump()), usage=usage, stand_in=usage.model == STAND_IN)

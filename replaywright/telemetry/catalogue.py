@@ -123,7 +123,7 @@ ATTEMPT_STATUS = Label(
     "How the attempt ended; `lost`: its worker, its browser or the ledger was not there.",
     (*(status.value for status in Status), "lost"),
 )
-ROLES = ("executor", "planner", "labeller", "reader", "prober", "embedder")
+ROLES = ("executor", "planner", "labeller", "chooser", "prober")
 ROLE = Label("role", "What the model was asked for.", ROLES)
 MODEL = Label("model", "As it is configured, `provider:name`.")
 MODE = Label("mode", "What the run may use.", tuple(mode.value for mode in Mode))

@@ -59,11 +59,15 @@ class FakeLabeller:
 
     def __init__(self, script: Iterable[Mapping[str, Any] | ReplaywrightError]) -> None:
         self.asked: list[str] = []
+        self.languages: tuple[str, ...] = ()
         self._script = list(script)
 
-    async def label(self, goal: str, check: Callable[[Mapping[str, Any]], Labels]) -> Labelled:
+    async def label(
+        self, goal: str, check: Callable[[Mapping[str, Any]], Labels], *, languages: Sequence[str]
+    ) -> Labelled:
         """The next answer of the script."""
         self.asked.append(goal)
+        self.languages = tuple(languages)
         answer = self._script.pop(0)
         if isinstance(answer, ReplaywrightError):
             raise answer

@@ -1,13 +1,13 @@
 """Fakes of what recall needs from the world."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from replaywright.domain.choosing import SkillChoice
 from replaywright.domain.recall import Outcome, RecallRecord
 from replaywright.domain.runs import Usage
-from replaywright.domain.tasks import Parameter
 from replaywright.errors import ModelFailed
-from replaywright.ports import ReadValues
+from replaywright.ports import ChosenSkill, SkillOffer
 
 
 @dataclass
@@ -35,32 +35,17 @@ class FakeRecalls:
 
 
 @dataclass
-class FakeParameterReader:
-    """Answers with given values; keeps what it was asked."""
+class FakeSkillChooser:
+    """Answers with a given choice; keeps what it was asked."""
 
-    values: dict[str, str] = field(default_factory=dict)
+    answer: SkillChoice = field(default_factory=SkillChoice)
     fail: ModelFailed | None = None
-    asked: list[str] = field(default_factory=list)
+    asked: list[tuple[str, tuple[SkillOffer, ...]]] = field(default_factory=list)
 
-    async def read(self, *, goal: str, pattern: str, parameters: Mapping[str, Parameter]) -> ReadValues:
-        """The values of the parameters; see the port."""
-        del pattern
-        self.asked.append(goal)
+    async def choose(self, *, goal: str, offers: Sequence[SkillOffer]) -> ChosenSkill:
+        """Give the choice; see the port."""
+        self.asked.append((goal, tuple(offers)))
         if self.fail is not None:
             raise self.fail
-        found = {name: self.values[name] for name in parameters if name in self.values}
-        return ReadValues(values=found, usage=Usage(calls=1, input_tokens=100, output_tokens=10, model="fake"))
-
-
-@dataclass
-class FakeEmbedder:
-    """Places each text at a given vector, and those that it does not know at the last axis."""
-
-    vectors: dict[str, list[float]] = field(default_factory=dict)
-    fail: ModelFailed | None = None
-
-    async def embed(self, texts: Sequence[str]) -> list[list[float]]:
-        """One vector for each text; see the port."""
-        if self.fail is not None:
-            raise self.fail
-        return [self.vectors.get(text, [0.0, 0.0, 1.0]) for text in texts]
+        usage = Usage(calls=1, input_tokens=100, output_tokens=10, model="fake")
+        return ChosenSkill(skill=self.answer.skill, values=self.answer.values, usage=usage)

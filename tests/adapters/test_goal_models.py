@@ -39,7 +39,7 @@ TASK = parse_task(
     },
     "test",
 )
-LABELS = {"label": "Send a mail", "name": "send-mail", "verbs": ["send"], "objects": ["mail"]}
+LABELS = {"label": "Send a mail", "name": "send-mail"}
 PARAMETERS = [{"name": "to", "type": "email", "value": "ada@example.com"}, {"name": "subject", "value": "Tea"}]
 
 
@@ -82,7 +82,8 @@ async def label(script: Scripted, goal: str = GOAL, timeout_s: float = 20) -> La
     async with ModelLabeller("openai:m", base_url=script.base_url, api_key="k", timeout_s=timeout_s) as labeller:
         secrets = FakeSecrets({"PASSWORD": "hunter22"})
         return await run_activity(
-            GoalActivities(labeller, FakePlanner([]), FakeArtifacts(), secrets).label_goal, request
+            GoalActivities(labeller, FakePlanner([]), FakeArtifacts(), secrets, languages=("en", "de")).label_goal,
+            request,
         )
 
 
@@ -115,6 +116,20 @@ async def test_labels_hold_what_stands_in_the_goal_and_no_secret() -> None:
     assert [one.name for one in labelled.labels.parameters] == ["to", "subject"]
     assert len(labelled.labels.refused) == 2
     assert "hunter22" not in json.dumps(script.requests)
+
+
+async def test_phrases_are_asked_for_in_the_languages_and_kept_if_they_fit() -> None:
+    patterns = ["Send {{to}} a mail about {{subject}}", "Send {{to}} a mail", "Schick {{to}} etwas über {{subject}}"]
+    near_misses = ["Do not send {{to}} a mail", "发送邮件给 {{to}}"]
+    answer = {**LABELS, "parameters": PARAMETERS, "patterns": patterns, "near_misses": near_misses}
+
+    async with scripted(called(json.dumps(answer))) as script:
+        labelled = await label(script)
+
+    assert labelled.labels.patterns == (patterns[0], patterns[2])
+    assert labelled.labels.near_misses == tuple(near_misses)
+    assert "leaves out a parameter" in labelled.labels.refused[0]
+    assert "<languages>\\nen, de\\n</languages>" in json.dumps(script.requests[0]["messages"])
 
 
 async def test_a_plan_that_is_refused_is_told_to_the_model_once() -> None:

@@ -1,4 +1,4 @@
-"""The two sentences of the README against the demo webmail, judged by what the site stored and the model counted."""
+"""The sentences of the README against the demo webmail, judged by what the site stored and the model counted."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -23,14 +23,17 @@ async def stage(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Stage]:
         yield made
 
 
-async def test_a_sentence_is_learned_and_one_of_its_kind_recalled_without_a_model(stage: Stage) -> None:
+async def test_a_sentence_is_learned_and_others_are_recalled_without_seeing_or_planning(
+    stage: Stage,
+) -> None:
     figures = await GoalScene(stage).perform(redesigned=False)
 
     assert figures.failed == ()
-    assert [row.model_calls > 0 for row in figures.rows] == [True, False]
+    assert [row.model_calls > 0 for row in figures.rows] == [True, False, False, True]
+    assert [(row.model_calls, row.small_calls) for row in figures.rows[1:]] == [(0, 0), (0, 0), (1, 1)]
     assert [row.skill for row in figures.rows] == [
         "learned the skill send-mail, version 1",
-        "replayed the skill send-mail, version 1",
+        *["replayed the skill send-mail, version 1"] * 3,
     ]
 
 
@@ -39,8 +42,8 @@ async def test_a_redesign_that_breaks_the_skill_is_learned_from_the_step_that_fa
     figures = await GoalScene(stage).perform()
 
     assert figures.failed == ()
-    assert [row.run for row in figures.rows] == ["g1", "g2", "g3", "g4"]
-    assert [row.model_calls > 0 for row in figures.rows] == [True, False, True, False]
+    assert [row.run for row in figures.rows] == ["g1", "g2", "g3", "g4", "g5", "g6"]
+    assert [row.model_calls > 0 for row in figures.rows] == [True, False, False, True, True, False]
     assert "password" not in "".join(row.model_dump_json() for row in figures.rows).lower()
     assert all(stage.password not in log.read_text(errors="replace") for log in stage.worker_logs)
 

@@ -120,7 +120,7 @@ def plans_a_list(request: dict[str, Any]) -> dict[str, Any]:
     asked = schema_of(request)["properties"]
     text = "\n".join(said_in(message) for message in request["messages"] if message["role"] == "user")
     if "label" in asked:
-        return {"label": "Download invoices", "name": "download-invoices", "verbs": ["download"], "parameters": []}
+        return {"label": "Download invoices", "name": "download-invoices", "parameters": []}
     if "complete" in asked:
         return {"steps": [PLANNED], "complete": True, "verify": [{"title_contains": "Office"}]}
     if "element_id" in asked:

@@ -3,6 +3,7 @@
 from tests.mutants.browsers import BROWSERS
 from tests.mutants.mutant import Mutant
 from tests.mutants.pages import PAGES
+from tests.mutants.recall import RECALL
 from tests.mutants.stacks import STACKS
 
 _ACTIONS = "tests/unit/test_activities_actions.py::"
@@ -1459,4 +1460,5 @@ MUTANTS = (
     *BROWSERS,
     *PAGES,
     *STACKS,
+    *RECALL,
 )

@@ -108,9 +108,8 @@ class Obedient:
         note = re.search(r"note '([^']+)'", goal)
         parameters = [{"name": "note", "type": "text", "value": note[1]}] if note else []
         if "label" in properties:
-            said = {"label": "Save a note", "name": "save-note", "verbs": ["save"], "objects": ["note"]}
-            return "labeller", {**said, "parameters": parameters}
-        return "reader", {"values": parameters}
+            return "labeller", {"label": "Save a note", "name": "save-note", "parameters": parameters}
+        return "chooser", {"skill": section(text, "skills").partition(":")[0], "values": parameters}
 
     def _chosen(self, key: str, text: str, controls: Sequence[Control], orders: Orders) -> Json:
         """The element that the page names, as long as it was not refused too often; then the one that is meant."""

@@ -6,12 +6,13 @@ import pytest
 from temporalio.exceptions import ApplicationError
 
 from activities.recall import RecallActivities
+from replaywright.domain.choosing import SkillChoice
 from replaywright.domain.recall import Recalled, RecallRequest
 from replaywright.domain.skills import Skill, SkillStatus
 from replaywright.domain.steps import Goto
 from replaywright.domain.tasks import Parameter, Task
 from replaywright.errors import ModelRateLimited, ModelUnavailable
-from replaywright.testing.recall import FakeEmbedder, FakeParameterReader, FakeRecalls
+from replaywright.testing.recall import FakeRecalls, FakeSkillChooser
 from replaywright.testing.skills import FakeSkills
 from replaywright.testing.steps import FakeStepStore
 from tests.unit.staged import run_activity
@@ -21,86 +22,110 @@ SKILL = Skill(
     name="delete-file",
     status=SkillStatus.ACTIVE,
     site=SITE,
-    verbs=("delete",),
-    objects=("file",),
     patterns=("Delete the file {{file}}",),
+    near_misses=("Do not delete the file {{file}}",),
     task=Task(task="delete-file", url=SITE, parameters={"file": Parameter()}, steps=(Goto(action="goto", url=SITE),)),
 )
-CLEAR = "Please delete the file 'a b.txt'"
-UNCLEAR = "Delete the file Äpfel und Birnen"
-"""A value without quotes that begins with a capital and goes on without one: the code does not know where it ends."""
+CLEAR = "Delete the file 'a b.txt'!"
+FREE = "Could you get rid of Äpfel und Birnen for me?"
+
+
+def choosing(value: str = "Äpfel und Birnen", skill: str = "delete-file") -> FakeSkillChooser:
+    return FakeSkillChooser(SkillChoice(skill=skill, values={"file": value}))
 
 
 class Staged:
-    def __init__(self, reader: FakeParameterReader | None = None, embedder: FakeEmbedder | None = None) -> None:
+    def __init__(self, chooser: FakeSkillChooser | None = None) -> None:
         self.skills = FakeSkills(SKILL, tenant="t")
         self.recalls = FakeRecalls()
         self.store = FakeStepStore()
-        self.activities = RecallActivities(self.skills, self.recalls, self.store, reader, embedder)
+        self.activities = RecallActivities(
+            self.skills, self.recalls, self.store, chooser, redact=lambda text: text.replace("hunter2", "***")
+        )
 
     async def recall(self, goal: str, *, may_ask: bool = True) -> Recalled:
         request = RecallRequest(tenant="t", goal=goal, url=f"{SITE}/list", run_id="r1", lineage="l1", may_ask=may_ask)
         return await run_activity(self.activities.recall, request)
 
 
-async def test_what_the_patterns_give_costs_no_model_call() -> None:
-    reader = FakeParameterReader({"file": "x"})
+async def test_a_sentence_that_aligns_with_a_pattern_costs_no_model_call() -> None:
+    chooser = choosing()
 
-    found = await Staged(reader).recall(CLEAR)
+    found = await Staged(chooser).recall(CLEAR)
 
     assert (found.decision, found.values, found.pattern) == ("accept", {"file": "a b.txt"}, SKILL.patterns[0])
-    assert reader.asked == []
+    assert not found.by_model
+    assert chooser.asked == []
     assert found.usage.calls == 0
 
 
-async def test_values_that_the_patterns_do_not_give_are_read_by_the_model_and_its_cost_is_told() -> None:
-    found = await Staged(FakeParameterReader({"file": "Äpfel und Birnen"})).recall(UNCLEAR)
+async def test_another_sentence_is_put_to_the_model_with_the_skills_and_its_cost_is_told() -> None:
+    chooser = choosing()
 
-    assert (found.decision, found.values, found.pattern) == ("accept", {"file": "Äpfel und Birnen"}, "")
+    found = await Staged(chooser).recall(FREE)
+
+    assert (found.decision, found.values, found.by_model) == ("accept", {"file": "Äpfel und Birnen"}, True)
+    assert found.usage.calls == 1
+    [(goal, [offer])] = chooser.asked
+    assert (goal, offer.name, offer.patterns, offer.near_misses) == (
+        FREE,
+        "delete-file",
+        SKILL.patterns,
+        SKILL.near_misses,
+    )
+
+
+@pytest.mark.parametrize(
+    ("chooser", "reason"),
+    [
+        (choosing("everything"), "invented_value"),
+        (choosing(""), "missing_parameter"),
+        (choosing(skill="print-file"), "not_offered"),
+        (choosing(skill=""), "none_chosen"),
+    ],
+)
+async def test_an_answer_that_code_does_not_bear_out_is_not_taken(chooser: FakeSkillChooser, reason: str) -> None:
+    found = await Staged(chooser).recall(FREE)
+
+    assert (found.decision, found.reason, found.skill) == ("abstain", reason, None)
     assert found.usage.calls == 1
 
 
-async def test_a_value_that_does_not_stand_in_the_sentence_is_not_taken_from_a_model() -> None:
-    found = await Staged(FakeParameterReader({"file": "everything"})).recall(UNCLEAR)
+async def test_no_model_is_asked_about_a_near_miss() -> None:
+    chooser = choosing()
 
-    assert (found.decision, found.reason) == ("abstain", "values_refused")
-    assert found.usage.calls == 1
+    found = await Staged(chooser).recall("Do not delete the file Äpfel und Birnen")
 
-
-async def test_a_value_that_leaves_a_part_of_the_sentence_over_is_not_taken_from_a_model() -> None:
-    found = await Staged(FakeParameterReader({"file": "Äpfel"})).recall(UNCLEAR)
-
-    assert (found.decision, found.reason) == ("abstain", "left_over")
+    assert (found.decision, found.reason) == ("abstain", "near_miss")
+    assert chooser.asked == []
 
 
-@pytest.mark.parametrize("sentence", ["Do not delete the file Äpfel und Birnen", "Print the file Äpfel und Birnen"])
-async def test_no_model_is_asked_about_a_skill_that_something_else_speaks_against(sentence: str) -> None:
-    reader = FakeParameterReader({"file": "Äpfel und Birnen"})
+async def test_a_model_is_asked_without_the_values_of_secrets() -> None:
+    chooser = choosing()
 
-    found = await Staged(reader).recall(sentence)
+    await Staged(chooser).recall(f"{FREE} My password is hunter2")
 
-    assert found.decision == "abstain"
-    assert reader.asked == []
+    assert "hunter2" not in chooser.asked[0][0]
 
 
 async def test_a_run_that_may_ask_no_model_abstains_instead() -> None:
-    reader = FakeParameterReader({"file": "Äpfel und Birnen"})
+    chooser = choosing()
 
-    found = await Staged(reader).recall(UNCLEAR, may_ask=False)
+    found = await Staged(chooser).recall(FREE, may_ask=False)
 
-    assert found.decision == "abstain"
-    assert reader.asked == []
+    assert (found.decision, found.reason) == ("abstain", "not_aligned")
+    assert chooser.asked == []
 
 
 async def test_a_model_that_does_not_answer_is_a_reason_to_abstain() -> None:
-    found = await Staged(FakeParameterReader(fail=ModelUnavailable("down"))).recall(UNCLEAR)
+    found = await Staged(FakeSkillChooser(fail=ModelUnavailable("down"))).recall(FREE)
 
     assert found.decision == "abstain"
 
 
 async def test_a_rate_limit_carries_its_wait_to_the_next_try() -> None:
     with pytest.raises(ApplicationError) as caught:
-        await Staged(FakeParameterReader(fail=ModelRateLimited("slow down", retry_after_s=7))).recall(UNCLEAR)
+        await Staged(FakeSkillChooser(fail=ModelRateLimited("slow down", retry_after_s=7))).recall(FREE)
 
     assert caught.value.next_retry_delay == timedelta(seconds=7)
 
@@ -114,30 +139,24 @@ async def test_accepts_and_abstains_are_recorded_without_values() -> None:
     (abstained,) = await staged.recalls.recent("t")
 
     assert (accepted.decision, accepted.skill, accepted.version) == ("accept", "delete-file", 1)
-    assert (abstained.decision, abstained.reason) == ("abstain", "other_act")
+    assert (abstained.decision, abstained.reason) == ("abstain", "not_aligned")
     assert "a b.txt" not in accepted.sentence + abstained.sentence
     lines = await staged.store.trace(tenant="t", lineage="l1")
-    assert [(line["kind"], line["decision"], line["reason"]) for line in lines] == [
-        ("recall", "accept", "accepted"),
-        ("recall", "abstain", "other_act"),
+    assert [(line["kind"], line["decision"], line["reason"], line["byModel"]) for line in lines] == [
+        ("recall", "accept", "accepted", False),
+        ("recall", "abstain", "not_aligned", False),
     ]
     assert "a b.txt" not in str(lines)
 
 
-async def test_a_recall_that_turned_out_wrong_counts_against_the_next() -> None:
-    staged = Staged()
-    said = "Kindly get rid of my document 'a b.txt'"
-    assert (await staged.recall(said)).decision == "accept"
+@pytest.mark.parametrize("outcome", ["failed", "rejected"])
+async def test_a_recall_that_turned_out_wrong_is_not_repeated_and_no_model_is_asked(outcome: str) -> None:
+    staged = Staged(choosing())
+    assert (await staged.recall(CLEAR)).decision == "accept"
 
-    await staged.recalls.note_outcome("t", "r1", "failed")
+    await staged.recalls.note_outcome("t", "r1", "failed" if outcome == "failed" else "rejected")
 
-    assert (await staged.recall(said)).reason == "low_score"
-
-
-async def test_an_embedding_model_that_does_not_answer_leaves_the_words() -> None:
-    found = await Staged(embedder=FakeEmbedder(fail=ModelUnavailable("down"))).recall(CLEAR)
-
-    assert found.decision == "accept"
+    assert (await staged.recall(CLEAR.replace("a b", "c d"))).reason == "wrong_before"
 
 
 async def test_a_skill_that_changed_is_read_anew() -> None:

@@ -65,6 +65,26 @@ async def test_a_value_that_no_step_uses_is_no_parameter() -> None:
     assert list(skill.task.parameters) == ["to"]
 
 
+async def test_phrases_of_the_labeller_are_kept_and_survive_that_the_skill_is_learned_again() -> None:
+    skills = FakeSkills()
+    labels = Labels(
+        name="send-mail",
+        patterns=("Mail {{to}} from {{site}} now", "Mail nobody from {{site}}"),
+        near_misses=("Do not mail {{to}}", "Mail {{cc}}"),
+    )
+
+    await learn(skills, labels=labels)
+    first = await skills.get("default", "send-mail")
+    await learn(skills, run_id="run-2", replaces=SkillRef(name="send-mail", version=1), labels=Labels(name="send-mail"))
+    again = await skills.get("default", "send-mail")
+
+    assert first is not None
+    assert again is not None
+    assert first.patterns == ("Send {{to}} a mail with Harbor", "Mail {{to}} from Harbor now")
+    assert first.near_misses == ("Do not mail {{to}}",)
+    assert (again.version, again.patterns, again.near_misses) == (2, first.patterns, first.near_misses)
+
+
 async def test_a_retry_writes_one_version() -> None:
     skills = FakeSkills()
 

@@ -46,10 +46,12 @@ async def test_an_answer_is_a_word_of_the_question_or_its_beginning(
     assert said[:2] == [ASKED.text, "  control: button 'OK'"]
 
 
-def test_only_what_a_press_may_send_is_asked_here_and_only_of_people(keyboard: int) -> None:
+@pytest.mark.parametrize("kind", [QuestionKind.CONSEQUENCE, QuestionKind.RECALLED])
+def test_only_what_a_model_chose_is_asked_here_and_only_of_people(keyboard: int, kind: QuestionKind) -> None:
     del keyboard
-    waits = Progress(question=ASKED)
+    asked = ASKED.model_copy(update={"kind": kind})
+    waits = Progress(question=asked)
     other = Progress(question=ASKED.model_copy(update={"kind": QuestionKind.FAILED}))
 
-    assert asks_here(waits, json=False) == ASKED
+    assert asks_here(waits, json=False) == asked
     assert [asks_here(waits, json=True), asks_here(other, json=False), asks_here(None, json=False)] == [None] * 3

@@ -25,8 +25,6 @@ def known(name: str, verb: str) -> Skill:
         name=name,
         status=SkillStatus.ACTIVE,
         site=SITE,
-        verbs=(verb,),
-        objects=("file",),
         patterns=(f"{verb} the file {{{{file}}}}",),
         task=Task(task=name, url=SITE, parameters={"file": Parameter()}, steps=(Goto(action="goto", url=SITE),)),
     )
@@ -52,17 +50,17 @@ def recall(*arguments: str) -> Any:
 
 @pytest.mark.usefixtures("base")
 def test_it_names_the_skill_its_values_and_what_spoke_against_the_others() -> None:
-    result = recall("please delete the file 'a b.txt'", "--url", SITE, "--explain")
+    result = recall("Delete the file 'a b.txt'!", "--url", SITE, "--explain")
 
     assert result.exit_code == 0, result.stderr
     assert "delete-file, version 1" in result.stdout
     assert "file = a b.txt" in result.stdout
-    assert "other act" in result.stdout
+    assert "not aligned" in result.stdout
 
 
 @pytest.mark.usefixtures("base")
 def test_it_says_why_nothing_is_recalled() -> None:
-    assert "no skill is recalled: negated" in recall("don't delete the file 'a.txt'", "--url", SITE).stdout
+    assert "no skill is recalled: not aligned" in recall("don't delete the file 'a.txt'", "--url", SITE).stdout
     assert "no skill is recalled: other site" in recall("delete the file 'a.txt'", "--url", "https://x.example").stdout
 
 
@@ -72,7 +70,7 @@ def test_as_json_it_is_one_object() -> None:
 
     answer = json.loads(result.stdout)
     assert (answer["decision"], answer["values"]) == ("accept", {"file": "a.txt"})
-    assert {one["name"]: one["reason"] for one in answer["considered"]}["print-file"] == "other_act"
+    assert {one["name"]: one["reason"] for one in answer["considered"]}["print-file"] == "not_aligned"
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from replaywright.domain.goal_plans import GoalPlan, checked_goal_plan
-from replaywright.domain.goal_runs import STEPS, claim_key, without_values
+from replaywright.domain.goal_runs import STEPS, claim_key
 from replaywright.domain.plans import PlanRules
 from replaywright.domain.steps import Fill, Step
 from replaywright.domain.tasks import parse_task
@@ -152,4 +152,3 @@ def test_two_sentences_of_one_meaning_are_learned_once_and_two_of_different_mean
 
     assert one == same
     assert len({one, delete, claim_key("http://other/", "Send ada@example.com a mail with the subject 'Tea'")}) == 3
-    assert without_values("Pay 12.50 to 'Ada' by 2026-11-22") == "Pay … to … by …"

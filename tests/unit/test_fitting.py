@@ -5,7 +5,7 @@ import pytest
 from activities.skills import SkillActivities
 from replaywright.domain.fitting import PassedOver, place_of, signed_in_of
 from replaywright.domain.goal_runs import JudgeRequest, LearnRequest
-from replaywright.domain.recall import RecallRecord, least_score
+from replaywright.domain.recall import RecallRecord
 from replaywright.domain.skills import SkillContext, SkillRef
 from replaywright.domain.snapshots import Element, Snapshot
 from replaywright.domain.targets import Target
@@ -126,4 +126,4 @@ async def test_a_skill_that_was_refused_is_so_recorded_and_recall_grows_no_stric
 
     [kept] = await recalls.recent("default")
     assert (kept.decision, kept.reason) == ("abstain", "precondition")
-    assert least_score([kept], "send-mail") == least_score([], "send-mail")
+    assert kept.outcome == ""

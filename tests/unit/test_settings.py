@@ -68,6 +68,8 @@ def test_an_empty_variable_counts_as_unset(monkeypatch: pytest.MonkeyPatch) -> N
         ("REPLAYWRIGHT_TENANT", "a b", "pattern"),
         ("REPLAYWRIGHT_LOG_LEVEL", "loud", "'DEBUG'"),
         ("REPLAYWRIGHT_MODEL", "gpt", "provider:name"),
+        ("REPLAYWRIGHT_RECALL_LANGUAGES", "en,klingon!", "tags of languages joined by commas"),
+        ("REPLAYWRIGHT_APPROVE_RECALLED", "sometimes", "'commit'"),
         ("REPLAYWRIGHT_REDIS_URL", "localhost:6379", "redis://"),
         ("REPLAYWRIGHT_TEMPORAL_ADDRESS", "localhost", "host:port"),
     ],

@@ -22,8 +22,6 @@ def whole(**fields: Any) -> Skill:
     return skill(
         site=f"{SITE}:80",
         description="Sends a mail.",
-        verbs=("send", "发送"),
-        objects=("mail",),
         precondition=[{"exists": {"role": "textbox", "name": "To"}}],
         context=SkillContext(viewport="1280x720", signed_in=True),
         note="no: yes",

@@ -84,7 +84,7 @@ async def test_nothing_is_known_of_a_new_name(skills: Skills) -> None:
 
 
 async def test_what_was_saved_is_found_whole(skills: Skills) -> None:
-    given = skill(verbs=("send", "发送"), objects=("mail",), run_id="r1", note="first", origin="learned")
+    given = skill(near_misses=("do not send it",), run_id="r1", note="first", origin="learned")
 
     saved = await skills.save(T, given, who="r1")
 

@@ -121,7 +121,9 @@ async def test_in_mode_replay_a_skill_that_does_not_fit_ends_the_run_with_the_re
 async def test_what_cannot_be_asked_of_an_open_browser_ends_the_run_with_the_reason_and_closes_it(
     client: Client,
 ) -> None:
-    nobody = Recalled(decision="accept", reason="accepted", skill=bare_skill(), values={**VALUES, "subject": ""})
+    nobody = Recalled(
+        decision="accept", reason="accepted", pattern="a pattern", skill=bare_skill(), values={**VALUES, "subject": ""}
+    )
     script = Script(recall=lambda _: nobody)
 
     async with scripted(client, script) as queue:

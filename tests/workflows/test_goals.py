@@ -12,19 +12,22 @@ from temporalio.testing import WorkflowEnvironment
 from temporalio.worker import Replayer
 
 from replaywright.domain.actions import Effect
+from replaywright.domain.approvals import effect_of_skill, is_confirmed
 from replaywright.domain.goal_plans import checked_goal_plan
 from replaywright.domain.goal_runs import ROUNDS, ClaimRequest, GoalParameter, Labels, PlanRequest
 from replaywright.domain.goal_runs import STEPS as STEPS_LIMIT
 from replaywright.domain.outcomes import StepOutcome
 from replaywright.domain.plans import PlanRules
 from replaywright.domain.predicates import TextContains
+from replaywright.domain.questions import UNANSWERED, QuestionKind
 from replaywright.domain.recall import Recalled
-from replaywright.domain.runs import ActionRequest, Mode, Proposal, Revision, RunResult, Usage
+from replaywright.domain.runs import ActionRequest, Asking, Mode, Proposal, Revision, RunResult, Usage
 from replaywright.domain.skills import Skill, SkillStatus
 from replaywright.domain.steps import ForEach, Step
 from replaywright.domain.tasks import parse_task
 from replaywright.ports import Labelled
-from tests.workflows.scripted import Script, after_goto, done, missed, run_from, scripted, start
+from tests.workflows.scripted import Script, after_goto, done, missed, run_from, scripted, start, waiting
+from tests.workflows.test_human_steps import ended, say
 from workflows.plugin import WorkflowPlugin
 from workflows.task import BrowserTask
 
@@ -34,7 +37,6 @@ VALUES = {"to": "ada@example.com", "subject": "Tea"}
 LABELS = Labels(
     name="send-mail",
     label="Send a mail",
-    verbs=("send",),
     parameters=(GoalParameter(name="to", type="email", value=VALUES["to"]), GoalParameter(name="subject", value="Tea")),
 )
 SENT = TextContains(text_contains="Sent to {{to}}")
@@ -64,14 +66,19 @@ def skill(**fields: Any) -> Skill:
         },
         "skill",
     )
-    return Skill(name="send-mail", version=3, status=SkillStatus.ACTIVE, site="http://site", task=task)
+    return Skill(
+        name="send-mail", version=3, status=SkillStatus.ACTIVE, label="the title", site="http://site", task=task
+    )
 
 
 STEPS = (TO, SUBJECT, SEND)
 
 
-def recalls(one: Skill) -> Callable[..., Recalled]:
-    return lambda _request: Recalled(decision="accept", reason="accepted", skill=one, values=VALUES)
+def recalls(one: Skill, *, pattern: str = "a pattern") -> Callable[..., Recalled]:
+    """Recall a skill by a pattern; without one, a model chose it."""
+    return lambda _request: Recalled(
+        decision="accept", reason="accepted", skill=one, values=VALUES, pattern=pattern, usage=Usage(calls=not pattern)
+    )
 
 
 def labelled(_request: object) -> Labelled:
@@ -108,6 +115,7 @@ async def test_what_is_not_known_is_labelled_planned_part_by_part_verified_and_w
         history = await handle.fetch_history()
 
     assert script.of_goal == ["recall", "claim", "recall", "label", "plan", "plan", "learn", "release"]
+    assert [request.may_ask for request in script.recalled] == [True, False]
     assert [request.step.action for request in script.performed] == ["goto", "click", "fill", "fill", "click"]
     assert script.performed[2].values == VALUES
     assert [len(request.plan) for request in script.planned] == [1, 2]
@@ -132,6 +140,87 @@ async def test_a_recalled_skill_is_run_without_planner_or_executor_and_counted(c
     assert (noted.run.succeeded, noted.run.version, judged.outcome) == (True, 3, "succeeded")
     assert result.skill is not None
     assert (result.skill.name, result.skill.version, result.skill.how) == ("send-mail", 3, "recalled")
+
+
+async def test_a_skill_with_consequences_that_a_model_chose_is_run_when_a_person_has_confirmed_it(
+    client: Client,
+) -> None:
+    script = Script(recall=recalls(skill(), pattern=""))
+
+    async with scripted(client, script) as queue:
+        handle = await start(client, queue, run_from(GOAL))
+        question = await waiting(handle)
+        untouched = not script.performed
+        await say(handle, 0, "approve")
+        result = await ended(handle)
+
+    assert (question.kind, question.answers) == (QuestionKind.RECALLED, ("approve", "refuse"))
+    assert question.shows == (
+        f"sentence: {GOAL}",
+        "skill: send-mail, version 3",
+        "to = ada@example.com",
+        "subject = Tea",
+    )
+    assert "send-mail (the title)" in question.text
+    assert "effect commit" in question.text
+    assert question.deadline is not None
+    assert untouched
+    assert (result.succeeded, result.skill and result.skill.how, script.opened != []) == (True, "recalled", True)
+    assert script.of_goal == ["recall", "note"]
+
+
+async def test_a_skill_that_a_person_rejects_is_not_run_and_the_goal_is_learned(client: Client) -> None:
+    script = Script(recall=recalls(skill(), pattern=""), label=labelled, plan=plans(STEPS))
+
+    async with scripted(client, script) as queue:
+        handle = await start(client, queue, run_from(GOAL))
+        await waiting(handle)
+        await say(handle, 0, "refuse", why="another mail")
+        result = await ended(handle)
+
+    assert script.of_goal == ["recall", "claim", "label", "plan", "learn", "release"]
+    assert [judged.outcome for judged in script.judged] == ["rejected"]
+    assert result.skill is not None
+    assert result.skill.how == "learned"
+
+
+async def test_nobody_confirms_a_recall_by_time(client: Client) -> None:
+    script = Script(recall=recalls(skill(), pattern=""))
+
+    async with scripted(client, script) as queue:
+        handle = await start(client, queue, run_from(GOAL, asking=Asking(approve_within_s=0.3)))
+        result = await ended(handle)
+
+    assert (result.reason, script.performed) == (UNANSWERED, [])
+
+
+@pytest.mark.parametrize(
+    ("least", "effect", "asks"),
+    [
+        ("never", "irreversible", False),
+        ("irreversible", "commit", False),
+        ("irreversible", "irreversible", True),
+        ("commit", "idempotent", False),
+        ("read", "read", True),
+    ],
+)
+def test_the_setting_says_from_which_effect_on_a_person_confirms(least: str, effect: str, asks: bool) -> None:
+    known = skill(steps=[{"action": "click", "instruction": "the button", "effect": effect}])
+
+    assert is_confirmed(known, Asking.model_validate({"approve_recalled": least}).approve_recalled) is asks
+
+
+def test_a_press_whose_effect_nobody_declared_counts_as_commit() -> None:
+    listed = {
+        "action": "for_each",
+        "item": "row",
+        "target": {"role": "table"},
+        "steps": [{"action": "click", "instruction": "x"}],
+    }
+
+    assert effect_of_skill(skill(steps=[{"action": "click", "instruction": "the button"}])) is Effect.COMMIT
+    assert effect_of_skill(skill(steps=[{"action": "hover", "instruction": "the menu"}, listed])) is Effect.COMMIT
+    assert effect_of_skill(skill(steps=[{"action": "hover", "instruction": "the menu"}])) is Effect.READ
 
 
 @pytest.mark.long

@@ -139,7 +139,7 @@ async def test_a_failed_and_a_cancelled_run_say_so(client: Client) -> None:
 
 
 async def test_a_run_from_a_sentence_tells_of_the_skill_that_it_recalls(client: Client) -> None:
-    recalled = Recalled(decision="accept", skill=skill(), values={"to": "ada@example.com"})
+    recalled = Recalled(decision="accept", skill=skill(), pattern="a pattern", values={"to": "ada@example.com"})
 
     async with scripted(client, Script(recall=lambda _: recalled)) as queue:
         handle = await started(client, queue, run_from("Send a mail to ada@example.com", secrets=("PASSWORD",)))

@@ -29,10 +29,10 @@ def demo(
     """Learn, replay, heal and resume a task on a demo webmail, and check every claim against the webmail's own store.
 
     Five runs of `demo/send_mail.yaml`: learned with a model; replayed with other values; replayed after a redesign;
-    one control that only the model can find again; the worker killed with SIGKILL in the middle. Then four runs from
-    sentences: planned and learned; recalled with other values; broken by a redesign and learned again from the step
-    that failed; recalled once more. Temporal, Redis and Chromium are real. Without a configured model and its key a
-    stand-in answers over HTTP, and says so.
+    one control that only the model can find again; the worker killed with SIGKILL in the middle. Then six runs from
+    sentences: planned and learned; recalled with other values, in another language, and in other words; broken by a
+    redesign and learned again from the step that failed; recalled once more. Temporal, Redis and Chromium are real.
+    Without a configured model and its key a stand-in answers over HTTP, and says so.
 
     The last line is one JSON object with the figures. Exit status 1 when a claim does not hold.
 
@@ -60,7 +60,7 @@ async def _demo(*, keep_open: bool) -> Exit:
 
 
 def _print(figures: Figures) -> None:
-    numbers = ("seconds", "steps", "model calls", "tokens", "hits", "heals", "fallbacks", "mails")
+    numbers = ("seconds", "steps", "model calls", "small", "tokens", "hits", "heals", "fallbacks", "mails")
     rows = output.table("run", "what", *numbers, right=numbers)
     for row in figures.rows:
         rows.add_row(
@@ -68,7 +68,16 @@ def _print(figures: Figures) -> None:
                 row.run,
                 row.title,
                 f"{row.seconds:.2f}",
-                *(row.steps, row.model_calls, row.tokens, row.hits, row.heals, row.fallbacks, row.mails),
+                *(
+                    row.steps,
+                    row.model_calls,
+                    row.small_calls,
+                    row.tokens,
+                    row.hits,
+                    row.heals,
+                    row.fallbacks,
+                    row.mails,
+                ),
             )
         )
     output.print_table(rows)
@@ -78,7 +87,9 @@ def _print(figures: Figures) -> None:
     for row in figures.rows:
         output.print_line_as_is(f"run {row.run:<3} {row.url or row.run_id}")
     model = output.model_name(figures.model)
-    output.print_line(f"model: {model}; hits, heals and fallbacks count elements, mails what the site itself stored")
+    output.print_line(
+        f"model: {model}; small calls see no page; hits, heals and fallbacks count elements, mails what the site stored"
+    )
     failed = figures.failed
     if not failed:
         output.print_line(f"all {len(figures.claims)} claims hold", style="green")

@@ -1,4 +1,4 @@
-"""Asking on the terminal of a run what its press may send, while the run waits for that."""
+"""Asking on the terminal of a run if a skill is the one that is meant, or what a press may send."""
 
 import asyncio
 import sys
@@ -11,10 +11,13 @@ if TYPE_CHECKING:
     from replaywright.domain.runs import Progress
 
 
+_HERE = (QuestionKind.CONSEQUENCE, QuestionKind.RECALLED)
+
+
 def asks_here(progress: "Progress | None", *, json: bool) -> Question | None:
     """The question that is asked on this terminal; None where there is none, or no terminal."""
     question = None if progress is None else progress.question
-    if question is None or question.kind is not QuestionKind.CONSEQUENCE or json:
+    if question is None or question.kind not in _HERE or json:
         return None
     return question if sys.stdin.isatty() and sys.stdout.isatty() else None
 

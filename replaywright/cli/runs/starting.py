@@ -175,7 +175,11 @@ def run_input(settings: Settings, order: Order) -> RunInput:
         wait_for_others=order.wait_for_others,
         state=order.state,
         pictures=order.pictures or Pictures.AUTO,
-        asking=Asking(within_s=settings.ask_within_s, remind_every_s=REMIND_EVERY_S),
+        asking=Asking(
+            within_s=settings.ask_within_s,
+            remind_every_s=REMIND_EVERY_S,
+            approve_recalled=settings.approve_recalled,
+        ),
     )
 
 

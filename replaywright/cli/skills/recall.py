@@ -21,7 +21,7 @@ from replaywright.stack.keyring import signer_of
 
 @skills_app.command("recall")
 def recall(
-    sentence: Annotated[str, typer.Argument(metavar="SENTENCE", help="The task, in Chinese or English.")],
+    sentence: Annotated[str, typer.Argument(metavar="SENTENCE", help="The task, in any language.")],
     url: Annotated[str, typer.Option("--url", metavar="URL", help="Where the run would start.")],
     secret: Annotated[
         list[str] | None, typer.Option("--secret", metavar="NAME", help="A secret that the run may use.")
@@ -31,7 +31,7 @@ def recall(
 ) -> None:
     """Show which skill a sentence would be replayed with and its values, or why none. Nothing is run or recorded.
 
-    No model is asked: where a run would ask one for the values, this says that it abstains.
+    No model is asked: a sentence that aligns with no pattern is abstained from, where a run would ask one.
 
     Example: `replaywright skills recall "Delete the file a.txt" --url https://files.example.com --explain`
     """

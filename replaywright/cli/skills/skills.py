@@ -287,6 +287,9 @@ def _shown(record: SkillRecord) -> Iterator[str]:
     if skill.patterns:
         yield "  sentences:"
         yield from (f"    {pattern}" for pattern in skill.patterns)
+    if skill.near_misses:
+        yield "  sentences that do not mean it:"
+        yield from (f"    {each}" for each in skill.near_misses)
     if task.parameters:
         yield "  parameters:"
         yield from (f"    {name}: {_parameter(parameter)}" for name, parameter in task.parameters.items())

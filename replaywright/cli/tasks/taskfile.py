@@ -12,9 +12,9 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from replaywright.domain.elsewhere import json_value
-from replaywright.domain.goal_runs import without_values
 from replaywright.domain.runs import SECRET_PREFIX, Heal, Mode, step_title
 from replaywright.domain.secret_sites import unbound
+from replaywright.domain.sentences import masked
 from replaywright.domain.steps import ForEach, Step
 from replaywright.domain.tasks import Several, Task, begins_at, parse_task
 from replaywright.domain.text import code_span, inert, unlinked
@@ -180,7 +180,7 @@ def _told(step: Step) -> str:
 
 def _shown_goal(task: Task) -> str:
     """The goal; of a sentence, without the values that stand in it."""
-    return task.goal if task.steps else without_values(task.goal)
+    return task.goal if task.steps else masked(task.goal)
 
 
 def _is_json(path: str, text: str) -> bool:

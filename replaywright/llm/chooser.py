@@ -1,0 +1,48 @@
+"""The text-only model that chooses which of a few skills a sentence means, and reads their values out of it."""
+
+from collections.abc import Sequence
+
+from pydantic import BaseModel, ConfigDict, Field
+from pydantic_ai import Agent
+
+from replaywright.llm import prompts
+from replaywright.llm.client import STAND_IN, Role
+from replaywright.ports import ChosenSkill, SkillOffer
+
+
+class Value(BaseModel):
+    """One value."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    name: str
+    value: str | list[str] = Field(description="Exactly as it stands in the sentence, without quotes around it.")
+
+
+class ChoiceAnswer(BaseModel):
+    """The skill that the sentence means, and the values that the sentence gives."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    skill: str | None = Field(None, description="Name of one of the skills; null for none of them.")
+    values: list[Value] = Field(default_factory=list)
+
+
+class ModelSkillChooser(Role):
+    """A `SkillChooser` over any provider that pydantic-ai knows; see `ModelClient`."""
+
+    ROLE = "chooser"
+
+    def _prepare(self) -> None:
+        self._agent = Agent(output_type=ChoiceAnswer, instructions=prompts.CHOOSER, retries=1, name="chooser")
+
+    async def choose(self, *, goal: str, offers: Sequence[SkillOffer]) -> ChosenSkill:
+        """Ask which skill it is; see `SkillChooser`."""
+        answer, usage = await self._client.ask(self._agent, prompts.chooser_message(goal, offers), None)
+        given = {one.name: tuple(one.value) if isinstance(one.value, list) else one.value for one in answer.values}
+        return ChosenSkill(
+            skill=answer.skill or "",
+            values={name: value for name, value in given.items() if value},
+            usage=usage,
+            stand_in=usage.model == STAND_IN,
+        )
