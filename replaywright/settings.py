@@ -158,7 +158,6 @@ def _languages(text: str) -> str:
 DEFAULT_TENANT = "default"
 """Whose queue has no tenant in its name."""
 Seconds = Annotated[float, Field(gt=0)]
-Dollars = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 Prices = Annotated[Price | None, NoDecode, BeforeValidator(_price), PlainSerializer(_price_text, when_used="json")]
 """What a model costs, written `0.25,2`."""
 Name = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$")]

@@ -371,14 +371,6 @@ ACTIVITIES = (
         ("tests/workflows/test_people.py::test_a_run_that_is_cancelled_while_it_prepares_to_wait_ends",),
     ),
     Mutant(
-        "a browser waited for where others start",
-        "a run goes to another worker rather than wait for its own",
-        "replaywright/keeper/local.py",
-        "            async with self._places.turn(at_once=at_once):",
-        "            async with self._places.turn():",
-        ("tests/adapters/test_keeper.py::test_a_browser_that_is_wanted_at_once_waits_for_no_turn",),
-    ),
-    Mutant(
         "page believed after the black box",
         "once nothing has left, what the page shows is no success",
         "activities/performance.py",

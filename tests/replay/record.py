@@ -20,12 +20,14 @@ from typing import Any
 from temporalio.client import WorkflowHistory
 
 from demo.stage import Stage
+from replaywright.cli.people.updates import decide
 from replaywright.cli.runs.resume import Wish, planned
 from replaywright.cli.runs.starting import Order
 from replaywright.cli.tasks.taskfile import new_run_id
 from replaywright.domain.runs import Mode, PersonVerdict
 from replaywright.domain.tasks import Task
-from replaywright.settings import load_settings
+from replaywright.settings import default_home, load_settings
+from replaywright.testing.grants import allow_loopback
 from tests.e2e.lab import FREEZE, Lab, runs_with, until
 from tests.replay.bakery import Bakery, pressed
 from tests.replay.small import record_batches, record_searchable
@@ -71,7 +73,7 @@ class Recorder(Lab):
 
     async def answer(self, order: Order, **verdict: Any) -> None:
         """A person's answer, and the run's end."""
-        await self.handle(order).execute_update("resolve_step", PersonVerdict(who="Ada", why="recorded", **verdict))
+        await decide(self.place, order.run_id, PersonVerdict(who="Ada", why="recorded", **verdict))
         await self.follow(order)
 
 
@@ -84,7 +86,8 @@ async def record() -> None:
     """All that is missing: of the demo's task, and of small ones."""
     tell = lambda text: print(text, file=sys.stderr)  # noqa: E731 - one line
     with tempfile.TemporaryDirectory() as folder:
-        os.environ[FREEZE] = str(Path(folder) / "freeze")
+        os.environ |= {FREEZE: str(Path(folder) / "freeze"), "XDG_STATE_HOME": folder, "REPLAYWRIGHT_LISTEN_MS": "300"}
+        allow_loopback(default_home(os.environ))
         cleaned = lambda history: without_places(history, {socket.gethostname(): "host"})  # noqa: E731 - one line
         await record_searchable(FOLDER / "searchable.json", Path(folder), cleaned)
         await record_batches(FOLDER / "batches", Path(folder), cleaned)

@@ -128,25 +128,6 @@ async def test_a_step_that_was_recorded_in_a_browser_that_is_gone_is_done_in_the
     assert replayed.replay_failure is None
 
 
-@pytest.mark.parametrize("adopt", [True, False])
-async def test_steps_that_were_lost_with_their_browser_are_done_again_in_the_new_one(
-    client: Client, *, adopt: bool
-) -> None:
-    def perform(request: ActionRequest, call: int) -> StepOutcome:
-        if request.sequence == 0 and call == 0:
-            raise lost()  # with the workflow task in which this step and the next were done and recorded
-        return done(request, from_ledger=request.sequence < 2 and not request.reapply)
-
-    script = Script(perform=perform, adopt=adopt)
-    async with scripted(client, script) as queue:
-        result = await (await start(client, queue, run_of(GOTO, FILL, FILL, FILL))).result()
-
-    assert result.succeeded
-    assert [request.sequence for request in script.performed if request.reapply] == ([] if adopt else [0, 1])
-    anew = {request.sequence: request.recovered for request in script.performed if not request.reapply}
-    assert anew == {0: True, 1: True, 2: True, 3: False}  # the third may have been begun, the fourth was not
-
-
 @pytest.mark.parametrize("status", [Status.MISSED, Status.UNMET])
 async def test_a_step_that_cannot_be_done_in_the_new_browser_is_not_taken_for_done(
     client: Client, status: Status
