@@ -498,7 +498,7 @@ class Performance:
         if self._refused_event.is_set():
             return await self._ungranted(report)
         if is_cut:
-            return await self._traced(self._ended(Status.IN_DOUBT, GATE_CUT, self._refusal, report))
+            return await self._thrown_away(report)
         if names_element(self._step) and not report.lookup.hit:
             if await self._seen_after_loss():
                 return await self._done(report)
@@ -512,6 +512,11 @@ class Performance:
             self._report, self._held.waiting = report, self
             return self._ended(Status.IN_DOUBT, AWAITED, "nobody but its page has told of it yet", report)
         return await self._judged(report)
+
+    async def _thrown_away(self, report: Report) -> StepOutcome:
+        """Say that the gate did not let the bytes of the step go: whatever the page shows, they did not leave."""
+        outcome = self._ended(Status.IN_DOUBT, GATE_CUT, self._refusal, report)
+        return await self._traced(outcome.model_copy(update={"left": bool(report.left_at)}))
 
     def _is_to_be_awaited(self, report: Report) -> bool:
         """Whether the step has ended before anybody but its page could tell of it, or before it sent what it sends."""
@@ -552,9 +557,10 @@ class Performance:
         )
         try:
             report = await waiting.report(report)
+            is_cut = await self._is_cut()
             if self._refused_event.is_set():
                 return await self._ungranted(report)
-            outcome = await self._judged(report)
+            outcome = await (self._thrown_away(report) if is_cut else self._judged(report))
         except ActionFailed as exc:
             return await self._failed(exc)
         else:
