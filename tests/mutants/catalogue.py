@@ -291,8 +291,8 @@ ACTIVITIES = (
         "cut bytes taken for done",
         "what was cut is not done, whatever the page shows",
         "activities/performance.py",
-        "        is_cut = await self._is_cut()\n",
-        "        is_cut = await self._is_cut() is None\n",
+        "        if is_cut:\n",
+        "        if is_cut is None:\n",
         (_ACTIONS + _NOT_LET_GO,),
     ),
     Mutant(
@@ -495,6 +495,14 @@ RESOLVING = (
         '        if request is not None and response.get("fromServiceWorker"):',
         '        if request is not None and response.get("nobody"):',
         (_AWAITING + "test_what_a_service_worker_answers_is_no_word_of_the_site",),
+    ),
+    Mutant(
+        "a refused late request taken for none",
+        "what the ledger did not let go is in doubt, also when it came late",
+        "activities/performance.py",
+        "(self._thrown_away(report) if is_cut else self._judged(report))",
+        "self._judged(report)",
+        (_AWAITING + "test_what_the_ledger_does_not_let_go_as_the_page_is_left_is_in_doubt_and_not_over",),
     ),
     Mutant(
         "presses not listened to",

@@ -8,6 +8,7 @@ from replaywright.domain.actions import Effect
 from replaywright.domain.outcomes import Status, StepOutcome, UnsafeRequest
 from replaywright.domain.runs import ActionRequest
 from replaywright.domain.witness import Witness, witness_of
+from replaywright.errors import Fenced
 from replaywright.ports import GateSeen, SentRequest
 from replaywright.testing.browser import FakeElement
 from tests.unit.staged import COMPOSE, HELP, POST, Stage, of_run, request, step
@@ -67,6 +68,16 @@ async def test_a_run_that_goes_on_after_its_page_was_left_goes_on_where_it_was(s
 
     assert (outcome.status, outcome.left) == (Status.DONE, True)
     assert stage.browser.url == COMPOSE
+
+
+async def test_what_the_ledger_does_not_let_go_as_the_page_is_left_is_in_doubt_and_not_over(stage: Stage) -> None:
+    stage.site.leaving = [UnsafeRequest(method="POST", url=POST.url, kind="beacon", sent_at=4e9)]
+    stage.store.fails["dispatch"] = [Fenced("the intent is gone")]
+
+    outcome = await stage.perform(asked().model_copy(update={"late_ms": 0}))
+
+    assert (outcome.status, outcome.reason, outcome.left) == (Status.IN_DOUBT, "gate_cut", True)
+    assert "the intent is gone" in outcome.message
 
 
 async def test_late_and_refused_by_the_site_it_was_not_done(stage: Stage) -> None:
