@@ -49,6 +49,12 @@ _BUTTON = '<button type="button" id="send">Send</button>'
 _LINK = '<a id="send" href="#">Send</a>'
 _TO_SERVICE_WORKER = 'navigator.serviceWorker.register("/worker/{page}.js?at=" + at, {scope: location.pathname});'
 
+_TO_KEEPER = """%s
+        const controlled = new Promise((ready) => {
+          if (navigator.serviceWorker.controller) ready();
+          navigator.serviceWorker.addEventListener("controllerchange", ready);
+        });
+        control.onclick = async () => { const data = pressed(); await controlled; await post(data); say(); };"""
 _SCRIPTS = {
     "form": "byForm();",
     "fetch": "control.onclick = () => post(pressed()).then(() => say());",
@@ -61,12 +67,9 @@ _SCRIPTS = {
           const data = pressed().toString(); say();
           (await navigator.serviceWorker.ready).active.postMessage({data, delay});
         };""",
-    "service_worker_retries": """%s
-        const controlled = new Promise((ready) => {
-          if (navigator.serviceWorker.controller) ready();
-          navigator.serviceWorker.addEventListener("controllerchange", ready);
-        });
-        control.onclick = async () => { const data = pressed(); await controlled; await post(data); say(); };""",
+    "service_worker_retries": _TO_KEEPER,
+    "service_worker_answers": _TO_KEEPER,
+    "service_worker_forgets": _TO_KEEPER,
     "retries": """const send = (data) => post(data).then(() => say(), () => setTimeout(() => send(data), 3000));
         control.onclick = () => send(pressed());""",
     "sending": """control.onclick = () => {
@@ -128,21 +131,27 @@ _SCRIPTS = {
         };""",
     "optimistic": "control.onclick = () => { say(); post(pressed()).catch(() => {}); };",
 }
+_ANSWERS = """
+        onactivate = (event) => event.waitUntil(clients.claim());
+        onfetch = (event) => {
+          if (event.request.method !== "POST") return;
+          event.respondWith(event.request.text().then((body) => {
+            %s
+            return new Response("kept", {status: 202});
+          }));
+        };"""
 WORKERS = {
+    "service_worker_answers": _ANSWERS
+    % """event.waitUntil(new Promise((over) => setTimeout(over, 4000))
+              .then(() => fetch(at, {method: "POST", body: new URLSearchParams(body)})));""",
+    "service_worker_forgets": _ANSWERS % "void body;",
     "service_worker_late": """onmessage = (event) => event.waitUntil(
           new Promise((over) => setTimeout(over, event.data.delay))
             .then(() => fetch(at, {method: "POST", body: new URLSearchParams(event.data.data)})));""",
     "service_worker_retries": """
         const send = (body) => fetch(at, {method: "POST", body: new URLSearchParams(body)})
-          .catch(() => new Promise((over) => setTimeout(over, 1000)).then(() => send(body)));
-        onactivate = (event) => event.waitUntil(clients.claim());
-        onfetch = (event) => {
-          if (event.request.method !== "POST") return;
-          event.respondWith(event.request.text().then((body) => {
-            event.waitUntil(send(body));
-            return new Response("kept", {status: 202});
-          }));
-        };""",
+          .catch(() => new Promise((over) => setTimeout(over, 1000)).then(() => send(body)));"""
+    + _ANSWERS % "event.waitUntil(send(body));",
 }
 
 

@@ -146,10 +146,11 @@ class Recorder:
         sent = (number for number, request in self._requests.items() if is_same_site(request.url, url))
         return any(number in traffic.pending for number in sent)
 
-    def sent_by_popup(self, method: str, url: str) -> None:
-        """Note what a new tab sent before it could be spoken to."""
-        number = f"popup {len(self._requests)}"
-        self._requests[number] = UnsafeRequest(method=method, url=without_query(url))
+    def sent_elsewhere(self, method: str, url: str, *, by_worker: bool) -> None:
+        """Note what a new tab sent before it could be spoken to, or a service worker, whose answers the keeper tells."""
+        number = f"elsewhere {len(self._requests)}"
+        kind = "worker" if by_worker else "request"
+        self._requests[number] = UnsafeRequest(method=method, url=without_query(url), kind=kind)
 
     def hear(self, traffic: Traffic, method: str, params: Mapping[str, Any]) -> None:
         """Take what matters out of the protocol's events."""

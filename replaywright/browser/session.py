@@ -289,12 +289,13 @@ class ChromiumSession:
         recorder = self.recorder or self._late
         if recorder is None or request.method.upper() in SAFE_METHODS:
             return
+        by_worker = request.service_worker is not None
         try:
-            page = request.frame.page
+            page = None if by_worker else request.frame.page
         except PlaywrightError:  # of a tab that is not there yet
             page = None
         if not any(tab.page is page for tab in self.tabs):
-            recorder.sent_by_popup(request.method.upper(), request.url)
+            recorder.sent_elsewhere(request.method.upper(), request.url, by_worker=by_worker)
 
     # ----------------------------------------------------------------------------------------- the port
 

@@ -6,6 +6,7 @@ from activities.awaiting import with_unheard
 from replaywright.browser.evidence import Recorder, Traffic
 from replaywright.domain.actions import Effect
 from replaywright.domain.outcomes import Status, StepOutcome, UnsafeRequest
+from replaywright.domain.proof import unanswered
 from replaywright.domain.runs import ActionRequest
 from replaywright.domain.witness import Witness, witness_of
 from replaywright.errors import Fenced
@@ -152,3 +153,14 @@ def test_what_a_service_worker_then_sends_is_told_by_the_keeper() -> None:
 
     assert [request.kind for request in evidence.requests] == ["served", "worker"]
     assert witness_of(evidence, (), (), (), urls=(POST.url,), is_fresh=False) is Witness.ANSWER
+
+
+def test_a_service_worker_s_own_request_has_the_answer_that_the_keeper_saw() -> None:
+    recorder = served_by_its_worker()
+    recorder.sent_elsewhere("POST", POST.url, by_worker=True)
+    sent = SentRequest(method="POST", url=POST.url, sent_at=1.0, answered_at=2.0, status=200)
+
+    evidence = with_unheard(recorder.evidence(), GateSeen("one", 1, "permitted", sent=(sent,)))
+
+    assert [(request.kind, request.status) for request in evidence.requests] == [("served", 202), ("worker", 200)]
+    assert unanswered(evidence, POST.url) == ()
