@@ -147,7 +147,7 @@ class Recorder:
         return any(number in traffic.pending for number in sent)
 
     def sent_elsewhere(self, method: str, url: str, *, by_worker: bool) -> None:
-        """Note what a new tab sent before it could be spoken to, or a service worker, whose answers the keeper tells."""
+        """Note what a new tab sent before it could be spoken to, or what a service worker sent."""
         number = f"elsewhere {len(self._requests)}"
         kind = "worker" if by_worker else "request"
         self._requests[number] = UnsafeRequest(method=method, url=without_query(url), kind=kind)
