@@ -1,11 +1,9 @@
 """Presses without a declared effect whose page sends later: the first run listens for it, a replay waits for it."""
 
 import json
-import threading
 from collections.abc import AsyncIterator, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 import pytest
@@ -17,6 +15,7 @@ from replaywright.domain.outcomes import SENT_LATE
 from replaywright.domain.tasks import bind_parameters, parse_task
 from replaywright.settings import load_settings
 from tests.e2e.lab import FREEZE, Lab
+from tests.e2e.plain_site import Answer, Asked, serving
 
 pytestmark = pytest.mark.slow
 
@@ -45,35 +44,13 @@ def served() -> Iterator[Notes]:
     """The site on a free port of this machine."""
     site = Notes()
 
-    class Handler(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            self.answer(_PAGE)
+    def answer(asked: Asked) -> Answer:
+        if asked.path == "/notes":
+            site.stored.append(json.loads(asked.body)["note"])
+        return Answer(_PAGE if asked.method == "GET" else "")
 
-        def do_POST(self) -> None:
-            told = json.loads(self.rfile.read(int(self.headers["content-length"])))
-            if self.path == "/notes":
-                site.stored.append(told["note"])
-            self.answer("")
-
-        def answer(self, body: str) -> None:
-            content = body.encode()
-            self.send_response(200)
-            self.send_header("content-type", "text/html; charset=utf-8")
-            self.send_header("content-length", str(len(content)))
-            self.end_headers()
-            self.wfile.write(content)
-
-        def log_message(self, *_: object) -> None:
-            """Say nothing."""
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    site.url = f"http://127.0.0.1:{server.server_address[1]}"
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    try:
+    with serving(answer) as site.url:
         yield site
-    finally:
-        server.shutdown()
-        server.server_close()
 
 
 @pytest.fixture(scope="module")
