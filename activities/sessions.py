@@ -276,6 +276,8 @@ class Attachments:
         held = self._held.get(session_id)
         if held is None:
             return
+        if held.picturing is not None:  # of what the last step led to
+            await asyncio.wait({held.picturing})
         try:
             if not await leave_pages(held.browser, held.gate):
                 _log.warning("session %s: no answer was seen to what its pages sent as they were left", session_id)
