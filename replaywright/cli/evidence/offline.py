@@ -25,7 +25,6 @@ from temporalio.worker import (
     Replayer,
     StartActivityInput,
     StartLocalActivityInput,
-    UnsandboxedWorkflowRunner,
     WorkflowInboundInterceptor,
     WorkflowInterceptorClassInput,
     WorkflowOutboundInterceptor,
@@ -43,6 +42,7 @@ from replaywright.domain.steps import action_of
 from replaywright.domain.text import unmarked
 from replaywright.domain.trace_file import History
 from replaywright.ports import Report
+from workflows.admission import AdmittingRunner
 from workflows.plugin import WorkflowPlugin
 
 SHOWN = 80
@@ -98,7 +98,7 @@ async def replay(history: History, policing: Policing | None = None) -> Replayed
         workflows=[],
         plugins=[WorkflowPlugin()],
         interceptors=[_Noting(decided)],
-        workflow_runner=UnsandboxedWorkflowRunner(),
+        workflow_runner=AdmittingRunner(),
         runtime=_quiet(),
     )
     told = WorkflowHistory.from_json(history.workflow_id, json.dumps({"events": list(history.events)}))
