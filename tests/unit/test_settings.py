@@ -60,7 +60,7 @@ def test_an_empty_variable_counts_as_unset(monkeypatch: pytest.MonkeyPatch) -> N
         ("REPLAYWRIGHT_PLANNER_MODEL", "gpt", "expected provider:name"),
         ("REPLAYWRIGHT_MODEL_PRICE", "2", "expected two numbers"),
         ("REPLAYWRIGHT_PLANNER_MODEL_PRICE", "0.5,-1", "expected US dollars"),
-        ("REPLAYWRIGHT_LABELLER_MODEL_PRICE", "2", "expected US dollars"),
+        ("REPLAYWRIGHT_LABELLER_MODEL_PRICE", "2", "expected two numbers"),
         ("REPLAYWRIGHT_TENANT", "a b", "pattern"),
         ("REPLAYWRIGHT_LOG_LEVEL", "loud", "'DEBUG'"),
         ("REPLAYWRIGHT_MODEL", "gpt", "provider:name"),
