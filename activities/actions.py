@@ -60,8 +60,6 @@ RECORD_TRIES = 4
 """Writing an outcome is tried this often; then the outcome goes to Temporal alone."""
 TAKE_OVERS = 3
 """How often an intent is tried anew because another step of the lineage had its act, of which nothing came."""
-UNCLAIMED_S = 60.0
-"""How long what was left to another activity is kept when it is done."""
 ANSWER_S = 5.0
 """How long a step whose request has left is given to hear what came of it when its run is cancelled."""
 RECORD_PAUSE_S = 0.2

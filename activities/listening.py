@@ -64,7 +64,8 @@ class ListenActivities:
         )
         if known.entry is None:
             return ()
-        late = tuple(self._unrecorded(known.entry, pressed, url))
+        until = pressed.given_at + request.late_ms / 1000
+        late = tuple(each for each in self._unrecorded(known.entry, pressed, url) if each.sent_at <= until)
         if not late:
             return ()
         evidence = pressed.evidence.model_copy(update={"requests": late})

@@ -1,8 +1,7 @@
 """What a client, a workflow worker or the Replayer needs to speak Replaywright, as one argument."""
 
 import dataclasses
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Callable
 
 from temporalio.contrib.pydantic import PydanticPayloadConverter
 from temporalio.converter import DataConverter, DefaultPayloadConverter
@@ -46,10 +45,9 @@ class WorkflowPlugin(SimplePlugin):
         self,
         amend: Callable[[DataConverter], DataConverter] = lambda converter: converter,
         *,
-        activities: Sequence[Callable[..., Any]] = (),
         sandboxed: bool = False,
     ) -> None:
-        """`amend` adds to the data converter, such as a codec; `activities` are local ones, for every worker.
+        """`amend` adds to the data converter, such as a codec.
 
         `sandboxed` loads the workflow's own modules anew for each run, and refuses what is not deterministic in them:
         for tests.
@@ -58,7 +56,6 @@ class WorkflowPlugin(SimplePlugin):
         super().__init__(
             "replaywright",
             data_converter=lambda given: amend(_converter(given)),
-            activities=activities,
             workflows=[BrowserTask, BrowserBatch],
             workflow_runner=lambda given: _runner(given, sandboxed=sandboxed),
             workflow_failure_exception_types=[ReplaywrightError],

@@ -307,14 +307,6 @@ class _Outbound(temporalio.worker.WorkflowOutboundInterceptor):
             input.headers = {**input.headers, **_header(parent)}
         return super().start_activity(input)
 
-    def start_local_activity(
-        self,
-        input: temporalio.worker.StartLocalActivityInput,  # noqa: A002 - Temporal's name
-    ) -> workflow.ActivityHandle[Any]:
-        if parent := span.get() or self._inbound.own:
-            input.headers = {**input.headers, **_header(parent)}
-        return super().start_local_activity(input)
-
     async def start_child_workflow(
         self,
         input: temporalio.worker.StartChildWorkflowInput,  # noqa: A002 - Temporal's name

@@ -33,8 +33,6 @@ class FakeKeepers:
         """What is told of every browser."""
         self.full = ""
         """Why there is no place for another browser; empty while there is."""
-        self.starting = ""
-        """Why there is none at once; empty while there is."""
         self.policies: dict[str, NetworkPolicy] = {}
         """What each session may reach."""
         self.refused: tuple[RefusedHost, ...] = ()
@@ -51,7 +49,7 @@ class FakeKeepers:
     async def launch(self, session_id: str, network: NetworkPolicy, instead_of: str = "") -> SessionRef:
         """A session of this host, unless it is full, or starts others and this one was not to wait for them."""
         if self.full:
-            raise NoPlace(self.full or self.starting)
+            raise NoPlace(self.full)
         self.launched.append((session_id, instead_of))
         self.policies[session_id] = network
         self.epochs[session_id] = 0

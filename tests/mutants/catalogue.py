@@ -513,6 +513,14 @@ RESOLVING = (
         (_LISTENING + "test_a_page_is_listened_to_for_the_rest_of_its_time_and_only_while_it_is_there",),
     ),
     Mutant(
+        "requests of any time attributed",
+        "what a page sends after `late_ms` is not of the press",
+        "activities/listening.py",
+        " if each.sent_at <= until)",
+        " if until)",
+        (_LISTENING + "test_what_a_page_sends_much_later_is_not_of_the_press",),
+    ),
+    Mutant(
         "late requests without an effect",
         "a press that sends late has consequences from then on",
         "activities/listening.py",

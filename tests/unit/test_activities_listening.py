@@ -21,12 +21,17 @@ def stage() -> Stage:
     return Stage()
 
 
-async def listened(stage: Stage, *requests: UnsafeRequest, ago_s: float = 60.0, is_open: bool = True) -> Listened:
-    """What came of listening to a press that was learned `ago_s` ago and has sent `requests` 5 s after its input."""
+async def listened(
+    stage: Stage, *requests: UnsafeRequest, ago_s: float = 60.0, after_s: float = 5.0, is_open: bool = True
+) -> Listened:
+    """What came of listening to a press that was learned `ago_s` ago and has sent `requests` `after_s` after its input.
+
+    Its task waits 20 s for late requests.
+    """
     asked = request(PRESS, proposed=HELP)
     outcome = await stage.perform(asked)
     given_at = time.time() - ago_s
-    sent = tuple(each.model_copy(update={"sent_at": given_at + 5}) for each in requests)
+    sent = tuple(each.model_copy(update={"sent_at": given_at + after_s}) for each in requests)
     stage.site.pressed = {asked.fingerprint: Pressed(Evidence(requests=sent), given_at, is_open)}
     press = LearnedPress(sequence=1, fingerprint=asked.fingerprint, content_key=outcome.content_key)
     listening = ListenActivities(stage.attachments, stage.store, stage.secrets, limit_ms=LIMIT_MS)
@@ -47,6 +52,12 @@ async def test_what_was_sent_late_is_told_and_recorded_with_its_delay_and_its_ef
     assert late.delay_ms == pytest.approx(5000, abs=2)
     assert newest.effect is Effect.COMMIT
     assert [(sending.kind.path, sending.is_late) for sending in newest.sends] == [("/send", True)]
+
+
+async def test_what_a_page_sends_much_later_is_not_of_the_press(stage: Stage) -> None:
+    told = await listened(stage, POST, after_s=21)
+
+    assert told.late == ()
 
 
 @pytest.mark.parametrize(

@@ -24,7 +24,6 @@ from temporalio.worker import (
     Interceptor,
     Replayer,
     StartActivityInput,
-    StartLocalActivityInput,
     WorkflowInboundInterceptor,
     WorkflowInterceptorClassInput,
     WorkflowOutboundInterceptor,
@@ -137,11 +136,6 @@ class _Noting(Interceptor):
                 given = call.args[0] if call.args else None
                 decided.calls.append(_Asked(call.activity_id or "", call.activity, given))
                 return super().start_activity(call)
-
-            def start_local_activity(self, call: StartLocalActivityInput) -> workflow.ActivityHandle[Any]:
-                given = call.args[0] if call.args else None
-                decided.calls.append(_Asked(call.activity_id or "", call.activity, given))
-                return super().start_local_activity(call)
 
             def continue_as_new(self, call: ContinueAsNewInput) -> NoReturn:
                 decided.end = ("continued", call.args[0] if call.args else None)
