@@ -15,6 +15,7 @@ from replaywright.domain.goal_runs import LabelRequest, Labels, PlanRequest
 from replaywright.domain.labels import checked_labels
 from replaywright.domain.plans import PlanRules
 from replaywright.domain.runs import Revision, step_title
+from replaywright.domain.snapshot_text import snapshot_text
 from replaywright.domain.snapshots import Snapshot
 from replaywright.domain.templates import fill
 from replaywright.domain.token_count import count_tokens
@@ -91,7 +92,7 @@ class GoalActivities:
             goal = self._secrets.redact(fill(request.task.goal, request.values))
             remaining = dict(enumerate(map(step_title, request.plan[request.position :]), request.position + 1))
             failing = remaining.get(request.position + 1, "")
-            page = snapshot.as_text(about=f"{goal} {failing}")
+            page = snapshot_text(snapshot, about=f"{goal} {failing}")
             picture, lost = await picture_of(self._artifacts, request.picture)
             question = PlanQuestion(
                 goal=goal,

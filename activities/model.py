@@ -15,6 +15,7 @@ from replaywright.domain.model_limits import refuses
 from replaywright.domain.overrides import host_of
 from replaywright.domain.preferences import Overruling, overruled
 from replaywright.domain.runs import Proposal, ProposeRequest
+from replaywright.domain.snapshot_text import snapshot_text
 from replaywright.domain.snapshots import Snapshot
 from replaywright.errors import ModelRateLimited, StoreUnavailable, ValueTooLarge
 from replaywright.killpoints import hit
@@ -94,7 +95,7 @@ async def as_read(data: bytes, about: str) -> tuple[Snapshot, str]:
 
     def read() -> tuple[Snapshot, str]:
         snapshot = Snapshot.model_validate_json(data)
-        return snapshot, snapshot.as_text(about=about)
+        return snapshot, snapshot_text(snapshot, about=about)
 
     return await asyncio.to_thread(read)
 

@@ -4,7 +4,7 @@ import logging
 from dataclasses import dataclass
 
 from replaywright.domain.redacted import redacted_snapshot
-from replaywright.domain.snapshot_text import listed_ids
+from replaywright.domain.snapshot_text import listed_ids, snapshot_text
 from replaywright.domain.snapshots import Snapshot
 from replaywright.errors import ArtifactMissing, ArtifactsUnavailable
 from replaywright.ports import Artifacts, BrowserSession, Secrets
@@ -32,7 +32,7 @@ async def pictured(browser: BrowserSession, artifacts: Artifacts, secrets: Secre
     def wanted(snapshot: Snapshot) -> tuple[str, ...]:
         if about is None:
             return ()
-        return listed_ids(redacted_snapshot(snapshot, secrets).as_text(about=about))
+        return listed_ids(snapshot_text(redacted_snapshot(snapshot, secrets), about=about))
 
     seen = await browser.look(wanted, secrets.redact)
     snapshot, missing, picture = redacted_snapshot(seen.snapshot, secrets), seen.missing, ""

@@ -15,6 +15,7 @@ from replaywright.domain.entries import EntryStatus
 from replaywright.domain.probe_checks import checked_probe, nobodys
 from replaywright.domain.probing import SiteProbe
 from replaywright.domain.runs import ProposedProbe, ProposeProbeRequest, TriedProbe, TryProbeRequest
+from replaywright.domain.snapshot_text import snapshot_text
 from replaywright.domain.snapshots import Snapshot
 from replaywright.domain.templates import fill
 from replaywright.ports import Artifacts, ProbeQuestion, Prober, StepStore
@@ -50,7 +51,7 @@ class ProbeProposals:
                 parameters=request.values,
                 url=snapshot.url,
                 links=tuple(f"{url} {text}".strip() for url, text in links.items())[:LINKS_TOLD],
-                page=snapshot.as_text(about=f"{request.goal} {request.title}"),
+                page=snapshot_text(snapshot, about=f"{request.goal} {request.title}"),
             )
 
             def check(url: str, shows: Sequence[str]) -> SiteProbe:

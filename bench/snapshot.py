@@ -32,6 +32,7 @@ from bench.scenes import Stage, stage_on
 from bench.sources import SITES, VIEWPORT, Source
 from demo.webmail.skins import Skin
 from replaywright.browser import frames
+from replaywright.domain.snapshot_text import snapshot_text
 from replaywright.domain.snapshots import Snapshot
 from replaywright.domain.token_count import count_tokens
 
@@ -192,7 +193,7 @@ async def measure_page(stage: Stage, source: Source, rounds: int) -> Row:
         complete_ms=statistics.median(times["complete"]),
         walk_ms=statistics.median(times["walks"]),
         elements=len(snapshot.elements),
-        text_tokens=count_tokens(snapshot.as_text()),
+        text_tokens=count_tokens(snapshot_text(snapshot)),
         html_tokens=await _html_tokens(stage.page),
         needed=len(needed),
         missing=await _missing(stage, snapshot, needed),

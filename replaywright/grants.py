@@ -16,7 +16,7 @@ from typing import Annotated
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 
-from replaywright.domain.host_rules import host_rule
+from replaywright.domain.host_patterns import host_rule
 from replaywright.domain.network_policy import HostRule, grants_nothing
 from replaywright.domain.secret_sites import sites_in
 from replaywright.domain.templates import ITEM_NAME

@@ -11,7 +11,7 @@ from pydantic import Field, StringConstraints, ValidationInfo, field_validator
 
 from replaywright.domain.actions import Action
 from replaywright.domain.base import Authored
-from replaywright.domain.host_rules import host_rule
+from replaywright.domain.host_patterns import host_rule
 from replaywright.errors import InputInvalid
 
 HostPattern = Annotated[str, StringConstraints(min_length=1, max_length=300)]

@@ -5,7 +5,8 @@ from dataclasses import dataclass
 
 from replaywright.domain.effective import Effective, name_of
 from replaywright.domain.guard import Refusal
-from replaywright.domain.host_rules import host_rule, host_rules, network_policy
+from replaywright.domain.host_patterns import host_rule
+from replaywright.domain.host_rules import host_rules, network_policy
 from replaywright.domain.network_policy import HostRule, HostRules, NetworkPolicy, decide, not_granted
 from replaywright.domain.policy import Policy
 from replaywright.domain.steps import ForEach, Goto, Step

@@ -22,14 +22,12 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import log
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from replaywright.domain.snapshots import Element, Snapshot
 from replaywright.domain.targets import FrameStep, Target
 from replaywright.domain.text import normalise, shorten, tokens
 from replaywright.domain.token_count import count_tokens
-
-if TYPE_CHECKING:
-    from replaywright.domain.snapshots import Element, Snapshot
 
 LINE_LIMIT: Final = 400
 TOKEN_LIMIT: Final = 6000
@@ -91,7 +89,7 @@ class _Item:
 
 
 def snapshot_text(
-    snapshot: "Snapshot", limit: int = LINE_LIMIT, *, about: str = "", max_tokens: int = TOKEN_LIMIT
+    snapshot: Snapshot, limit: int = LINE_LIMIT, *, about: str = "", max_tokens: int = TOKEN_LIMIT
 ) -> str:
     """At most `limit` lines of about `max_tokens` tokens: the form described above.
 
@@ -126,7 +124,7 @@ def listed_ids(text: str) -> tuple[str, ...]:
     return tuple(_LISTED.findall(text))
 
 
-def element_line(element: "Element", *, more: Iterable[str] = ()) -> str:
+def element_line(element: Element, *, more: Iterable[str] = ()) -> str:
     """`[e12] button "Send"` and what tells it apart; `more` are details that are only shown between twins.
 
     What cannot be acted on has no id: `heading "Orders"`, or its words alone.
@@ -164,7 +162,7 @@ def element_line(element: "Element", *, more: Iterable[str] = ()) -> str:
 
 
 def _folded(
-    shown: Sequence["Element"], wanted: frozenset[str], repeated: Mapping[str, int]
+    shown: Sequence[Element], wanted: frozenset[str], repeated: Mapping[str, int]
 ) -> tuple[frozenset[int], dict[int, _Entry]]:
     """Places of the elements that a repetition leaves out, and what stands for them, by place."""
     groups: dict[_Key, dict[int, _Item]] = defaultdict(dict)
@@ -197,7 +195,7 @@ def _folded(
     return frozenset[int]().union(*hidden.values()), told
 
 
-def _costs_little(items: Sequence[_Item], shown: Sequence["Element"]) -> bool:
+def _costs_little(items: Sequence[_Item], shown: Sequence[Element]) -> bool:
     total = 0
     for item in items:
         total += sum(count_tokens(element_line(shown[at])) for at in item.at)
@@ -206,7 +204,7 @@ def _costs_little(items: Sequence[_Item], shown: Sequence["Element"]) -> bool:
     return True
 
 
-def _named(items: Sequence[_Item], shown: Sequence["Element"], wanted: frozenset[str]) -> list[int]:
+def _named(items: Sequence[_Item], shown: Sequence[Element], wanted: frozenset[str]) -> list[int]:
     """Places of the items that hold words of the instruction which few others hold, the best first."""
     if not wanted:
         return []
@@ -217,7 +215,7 @@ def _named(items: Sequence[_Item], shown: Sequence["Element"], wanted: frozenset
     return ranked[:_NAMED_ITEMS]
 
 
-def _words(element: "Element") -> frozenset[str]:
+def _words(element: Element) -> frozenset[str]:
     target = element.target
     own = (target.name, target.text, target.label, element.value, *target.row, *target.attributes.values())
     return tokens(" ".join((*own, *element.options)))
@@ -231,7 +229,7 @@ def _range(ids: Sequence[str]) -> str:
 
 
 def _entries(
-    shown: Sequence["Element"], hidden: frozenset[int], folds: dict[int, _Entry], wanted: frozenset[str]
+    shown: Sequence[Element], hidden: frozenset[int], folds: dict[int, _Entry], wanted: frozenset[str]
 ) -> list[_Entry]:
     entries: list[_Entry] = []
     items = _items(shown)
@@ -264,7 +262,7 @@ def _entries(
     return entries
 
 
-def _items(shown: Sequence["Element"]) -> list[tuple[int, ...]]:
+def _items(shown: Sequence[Element]) -> list[tuple[int, ...]]:
     """For each element the places of all that stand in the same item; empty when it stands in none."""
     keys: list[object] = []
     for element in shown:
@@ -285,7 +283,7 @@ def _items(shown: Sequence["Element"]) -> list[tuple[int, ...]]:
     return found
 
 
-def _headers(items: Sequence[tuple[int, ...]], shown: Sequence["Element"]) -> list[str]:
+def _headers(items: Sequence[tuple[int, ...]], shown: Sequence[Element]) -> list[str]:
     known: dict[tuple[int, ...], str] = {(): ""}
     for item in items:
         if item not in known:
@@ -293,7 +291,7 @@ def _headers(items: Sequence[tuple[int, ...]], shown: Sequence["Element"]) -> li
     return [known[item] for item in items]
 
 
-def _header(item: Sequence[int], shown: Sequence["Element"]) -> str:
+def _header(item: Sequence[int], shown: Sequence[Element]) -> str:
     """`17: "Anna" | "12 May"`: the cells of an item that its elements do not say themselves.
 
     Outside of repetitions a row may be part of a layout: a cell that is cut off holds half a page, and one alone
@@ -309,7 +307,7 @@ def _header(item: Sequence[int], shown: Sequence["Element"]) -> str:
     return (f"{number}: " if number else "row: ") + " | ".join(quoted(cell, _CELL_LIMIT) for cell in own)
 
 
-def _twins(shown: Sequence["Element"], items: Sequence[tuple[int, ...]]) -> set[int]:
+def _twins(shown: Sequence[Element], items: Sequence[tuple[int, ...]]) -> set[int]:
     """Places of the elements that role, name, section and row do not tell apart."""
     seen: dict[object, list[int]] = defaultdict(list)
     for at, element in enumerate(shown):
@@ -320,7 +318,7 @@ def _twins(shown: Sequence["Element"], items: Sequence[tuple[int, ...]]) -> set[
     return {at for places in seen.values() if len(places) > 1 for at in places}
 
 
-def _differences(element: "Element") -> list[str]:
+def _differences(element: Element) -> list[str]:
     target = element.target
     parts = []
     for key in ("href", "name", "id"):
@@ -333,7 +331,7 @@ def _differences(element: "Element") -> list[str]:
     return parts
 
 
-def _said_already(at: int, shown: Sequence["Element"], headers: Sequence[str]) -> bool:
+def _said_already(at: int, shown: Sequence[Element], headers: Sequence[str]) -> bool:
     """Whether a text only repeats what stands beside it: a section's name, a field's label, a cell of a row."""
     target = shown[at].target
     words = target.name or target.text
@@ -358,7 +356,7 @@ def _said_already(at: int, shown: Sequence["Element"], headers: Sequence[str]) -
     return target.role in ("cell", "gridcell") and sum(1 for one in inside if one and one in text) > 1
 
 
-def _context_line(element: "Element") -> str:
+def _context_line(element: Element) -> str:
     target = element.target
     words = target.name or target.text
     if "scrollable" in element.states:
@@ -378,7 +376,7 @@ def _joinable(before: str, line: str) -> bool:
     return (line[0] == '"' and before[0] == '"') or line.startswith("columns ")
 
 
-def _named_elements(shown: Sequence["Element"], wanted: frozenset[str]) -> set[int]:
+def _named_elements(shown: Sequence[Element], wanted: frozenset[str]) -> set[int]:
     """Places of the elements to act on that hold a word of the instruction which few others hold."""
     if not wanted:
         return set()
@@ -387,7 +385,7 @@ def _named_elements(shown: Sequence["Element"], wanted: frozenset[str]) -> set[i
     return {at for at, one in words.items() if any(held[word] <= _NAMED_ITEMS for word in one)}
 
 
-def _rank(element: "Element", is_named: bool) -> int:
+def _rank(element: Element, is_named: bool) -> int:
     if element.actionable:
         return 0 if is_named else 1 if element.in_viewport else 3
     if element.target.role in _URGENT_ROLES:

@@ -3,7 +3,6 @@
 from pydantic import Field
 
 from replaywright.domain.base import Record
-from replaywright.domain.snapshot_text import LINE_LIMIT, TOKEN_LIMIT, snapshot_text
 from replaywright.domain.targets import Target
 
 
@@ -45,11 +44,3 @@ class Snapshot(Record):
     def element(self, element_id: str) -> Element | None:
         """The element with this id, if it is in the snapshot."""
         return next((element for element in self.elements if element.id == element_id), None)
-
-    def as_text(self, limit: int = LINE_LIMIT, *, about: str = "", max_tokens: int = TOKEN_LIMIT) -> str:
-        """The compact form that a model reads: at most `limit` lines of about `max_tokens` tokens.
-
-        Elements that can be acted on stand as `[e12] button "Send"`; of long repetitions a few items are shown, and
-        those that `about` (an instruction with its values) names. See `replaywright.domain.snapshot_text`.
-        """
-        return snapshot_text(self, limit, about=about, max_tokens=max_tokens)

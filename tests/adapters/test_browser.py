@@ -13,6 +13,7 @@ from replaywright.browser.attach import ChromiumBrowsers
 from replaywright.browser.session import ChromiumSession
 from replaywright.domain.actions import Cause, Effect
 from replaywright.domain.observed import PredicateResult
+from replaywright.domain.snapshot_text import snapshot_text
 from replaywright.domain.targets import Target
 from replaywright.errors import ActionFailed, SessionLost
 from tests.adapters.browser_site import Site
@@ -322,7 +323,7 @@ async def test_an_unknown_element_is_a_miss_with_a_snapshot(session: ChromiumSes
 
     assert report.lookup.reason == "no_entry"
     assert report.snapshot is not None
-    assert 'button "Send"' in report.snapshot.as_text()
+    assert 'button "Send"' in snapshot_text(report.snapshot)
     assert await untouched(session)
 
 

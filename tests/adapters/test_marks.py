@@ -9,7 +9,7 @@ import pytest
 
 from replaywright.browser.session import ChromiumSession
 from replaywright.domain.redaction import Redactor
-from replaywright.domain.snapshot_text import listed_ids
+from replaywright.domain.snapshot_text import listed_ids, snapshot_text
 from replaywright.domain.snapshots import Snapshot
 from replaywright.ports import Look
 from tests.adapters.browser_site import Site
@@ -46,7 +46,7 @@ _STATE = """[document.documentElement.outerHTML, changes, document.getAnimations
 
 
 def listed(snapshot: Snapshot) -> Sequence[str]:
-    return listed_ids(snapshot.as_text())
+    return listed_ids(snapshot_text(snapshot))
 
 
 def nothing(_snapshot: Snapshot) -> Sequence[str]:

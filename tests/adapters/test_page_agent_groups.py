@@ -5,6 +5,7 @@ import re
 
 import pytest
 
+from replaywright.domain.snapshot_text import snapshot_text
 from replaywright.domain.snapshots import Element, Snapshot
 from tests.pages.harness import PAGES, AgentPage
 
@@ -182,7 +183,7 @@ async def test_for_a_reader_rows_out_of_sight_are_counted_and_the_last_is_read(a
     assert {1, 2, 3, 10, 100} <= items
     assert len(items) < 60
     assert [e.target.name for e in taken.elements if e.target.tag == "button"][-1] == "Add"
-    assert "more like these" in taken.as_text(about="the add button")
+    assert "more like these" in snapshot_text(taken, about="the add button")
 
 
 async def test_a_row_that_the_instruction_names_is_read_wherever_it_is(agent: AgentPage) -> None:
@@ -193,7 +194,7 @@ async def test_a_row_that_the_instruction_names_is_read_wherever_it_is(agent: Ag
     edits = {e.group_item for e in taken.elements if e.target.name == "Edit"}
     assert 87 in edits
     assert 86 not in edits
-    assert '87: "Person 87"' in taken.as_text(about="the edit button of person 87")
+    assert '87: "Person 87"' in snapshot_text(taken, about="the edit button of person 87")
 
 
 def chapter(number: int) -> str:
@@ -238,8 +239,8 @@ async def test_a_reader_is_shown_the_same_as_if_all_had_been_described(agent: Ag
 
     assert len(taken.elements) < 500
     for limit in (399, 60):  # the note is a line of its own
-        shown = taken.as_text(limit + 1, about=about, max_tokens=10**6)
-        assert without_ids(shown) == without_ids(whole.as_text(limit, about=about, max_tokens=10**6))
+        shown = snapshot_text(taken, limit + 1, about=about, max_tokens=10**6)
+        assert without_ids(shown) == without_ids(snapshot_text(whole, limit, about=about, max_tokens=10**6))
 
 
 async def test_a_page_with_lines_left_when_each_control_has_one_is_described_whole(agent: AgentPage) -> None:

@@ -1,5 +1,6 @@
 """Snapshots have what can be acted on and read."""
 
+from replaywright.domain.snapshot_text import snapshot_text
 from replaywright.domain.snapshots import Snapshot
 from tests.pages.harness import AgentPage
 
@@ -21,8 +22,8 @@ async def test_a_snapshot_has_every_control_and_what_is_around_it(agent: AgentPa
     ):  # fmt: skip
         assert expected in actionable
     assert ("heading", "Compose") in [(e.target.role, e.target.name) for e in taken.elements if not e.actionable]
-    assert "Nothing wrong" in taken.as_text()
-    assert "Hidden words" not in taken.as_text()
+    assert "Nothing wrong" in snapshot_text(taken)
+    assert "Hidden words" not in snapshot_text(taken)
 
 
 async def test_states_values_and_options_are_read(agent: AgentPage) -> None:

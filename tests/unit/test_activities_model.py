@@ -9,6 +9,7 @@ from activities.model import ModelActivities
 from replaywright.domain.outcomes import Lookup
 from replaywright.domain.overrides import parse_rules
 from replaywright.domain.runs import Proposal, ProposeRequest
+from replaywright.domain.snapshot_text import snapshot_text
 from replaywright.domain.snapshots import Element, Snapshot
 from replaywright.domain.targets import Target
 from replaywright.errors import (
@@ -70,7 +71,7 @@ async def test_the_model_is_asked_with_the_page_and_may_choose_what_can_be_acted
     await proposed(proposer)
 
     [asked] = proposer.asked
-    assert (asked.instruction, asked.action, asked.page) == ("the send button", "click", PAGE.as_text())
+    assert (asked.instruction, asked.action, asked.page) == ("the send button", "click", snapshot_text(PAGE))
     assert asked.ids == {"e1", "e2"}
 
 

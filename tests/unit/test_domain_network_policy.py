@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from replaywright.domain.effective import effective
-from replaywright.domain.host_rules import SITE, host_rule, host_rules, network_policy, site_rules, unrestricted
+from replaywright.domain.host_patterns import host_rule
+from replaywright.domain.host_rules import SITE, host_rules, network_policy, site_rules, unrestricted
 from replaywright.domain.network_policy import (
     HostRules,
     NetworkPolicy,

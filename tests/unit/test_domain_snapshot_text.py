@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from replaywright.domain.snapshot_text import snapshot_text
 from replaywright.domain.snapshots import Element, Snapshot
 from replaywright.domain.targets import FrameStep, Target
 from replaywright.domain.token_count import count_tokens
@@ -55,7 +56,7 @@ def test_sections_rows_columns_and_what_tells_elements_apart_are_shown() -> None
         notes=("1 frame did not answer",),
     )
 
-    assert taken.as_text().splitlines() == [
+    assert snapshot_text(taken).splitlines() == [
         'page "Shop"',
         ' [e1] link "Home"',
         'table "Orders"',
@@ -85,11 +86,11 @@ def test_texts_that_repeat_what_stands_beside_them_are_left_out() -> None:
         text(5, "Nor this."),
     )
 
-    assert taken.as_text() == 'page\nmain "Compose"\n [e3] textbox "To"\npage\n "Nobody reads this." | "Nor this."'
+    assert snapshot_text(taken) == 'page\nmain "Compose"\n [e3] textbox "To"\npage\n "Nobody reads this." | "Nor this."'
 
 
 def test_of_many_equal_rows_the_first_and_the_last_are_shown_and_the_rest_is_counted() -> None:
-    told = orders(100).as_text()
+    told = snapshot_text(orders(100))
 
     assert told.splitlines() == [
         "page",
@@ -113,7 +114,7 @@ def test_of_many_equal_rows_the_first_and_the_last_are_shown_and_the_rest_is_cou
 @settings(deadline=None, max_examples=25)
 @given(st.integers(1, 100))
 def test_the_row_that_the_instruction_names_is_shown_with_all_its_elements(number: int) -> None:
-    told = orders(100).as_text(about=f'click "Delete" in the row of Customer {number}')
+    told = snapshot_text(orders(100), about=f'click "Delete" in the row of Customer {number}')
 
     assert f' {number}: "Customer {number}" | ' in told
     assert f'[e{4 * number}] button "Delete"' in told
@@ -121,13 +122,13 @@ def test_the_row_that_the_instruction_names_is_shown_with_all_its_elements(numbe
 
 
 def test_words_that_most_rows_hold_name_none_of_them() -> None:
-    assert orders(100).as_text(about="delete the open customer") == orders(100).as_text()
+    assert snapshot_text(orders(100), about="delete the open customer") == snapshot_text(orders(100))
 
 
 def test_a_short_repetition_is_shown_whole() -> None:
     links = [element(n, "link", f"Page {n}", group="g1", group_item=n, container="navigation") for n in range(1, 21)]
 
-    told = page(*links).as_text()
+    told = snapshot_text(page(*links))
 
     assert [f"[e{n}]" in told for n in range(1, 21)] == [True] * 20
 
@@ -142,7 +143,7 @@ def test_nested_elements_are_left_out_with_the_row_they_stand_in() -> None:
             element(number + 2, "button", "After", **place),
         ]
 
-    told = page(*elements).as_text()
+    told = snapshot_text(page(*elements))
 
     assert "[e2]" in told
     assert "[e152]" not in told
@@ -158,7 +159,7 @@ def test_a_repetition_inside_of_rows_that_are_left_out_is_not_told_of() -> None:
             elements.append(element(len(elements) + 1, "button", f"Part {inner} of that order", **parts))
         elements.append(element(len(elements) + 1, "button", "Cancel", **place))
 
-    told = page(*elements).as_text()
+    told = snapshot_text(page(*elements))
 
     assert told.count("26 more like these") == 4
     assert told.count("16 more like these") == 1
@@ -167,13 +168,13 @@ def test_a_repetition_inside_of_rows_that_are_left_out_is_not_told_of() -> None:
 def test_items_that_were_not_read_are_counted_with_those_left_out() -> None:
     taken = orders(12).model_copy(update={"repeated": {"g1": 500}})
 
-    assert " … 496 more like these" in taken.as_text().splitlines()
+    assert " … 496 more like these" in snapshot_text(taken).splitlines()
 
 
 def test_items_that_were_not_read_are_told_of_where_all_others_are_shown() -> None:
     taken = orders(4).model_copy(update={"repeated": {"g1": 9}})
 
-    lines = taken.as_text().splitlines()
+    lines = snapshot_text(taken).splitlines()
 
     assert lines[11] == " … 5 more like these"
     assert lines[12].startswith(' 4: "Customer 4"')
@@ -184,7 +185,7 @@ def test_the_same_group_in_two_frames_is_two_groups() -> None:
     rows = [e.model_copy(update={"target": e.target.model_copy(update={"frame": f})}) for f in frames
             for e in orders(50).elements]  # fmt: skip
 
-    assert page(*rows).as_text().count("46 more like these") == 2
+    assert snapshot_text(page(*rows)).count("46 more like these") == 2
 
 
 @pytest.mark.parametrize(("limit", "max_tokens"), [(40, 6000), (400, 500), (1, 50)])
@@ -193,7 +194,7 @@ def test_what_exceeds_the_bounds_is_left_out_least_important_first_and_said(limi
     words = [text(n, f"Words number {n} that nobody needs", container=f'region "{n}"') for n in range(500, 900)]
     near = [element(n, "button", f"Near {n}") for n in range(900, 906)]
 
-    told = page(*far, *words, *near).as_text(limit, max_tokens=max_tokens, about="the button Far 321")
+    told = snapshot_text(page(*far, *words, *near), limit, max_tokens=max_tokens, about="the button Far 321")
 
     assert len(told.splitlines()) <= max(limit, 2)
     assert count_tokens(told) <= max_tokens
@@ -209,7 +210,7 @@ def test_equal_elements_side_by_side_are_told_apart_by_where_they_lead() -> None
         element(2, "link", "More", attributes={"href": "/b"}, neighbours=("Bears",)),
     )
 
-    assert ' [e1] link "More" href="/a" near "Apples"' in taken.as_text().splitlines()
+    assert ' [e1] link "More" href="/a" near "Apples"' in snapshot_text(taken).splitlines()
 
 
 HOSTILE = st.text(st.sampled_from(list('"\n\r\t [e9] button:|\\\u2028\u202e\u200b\x00\x1b\x85…<>')), max_size=20).map(
@@ -244,7 +245,7 @@ def test_nothing_that_a_page_says_becomes_a_line_an_id_or_a_detail(data: st.Data
         for number, actionable in ((1, True), (2, False))
     ]
 
-    told = page(*elements, title=hostile(), notes=(hostile(),)).as_text()
+    told = snapshot_text(page(*elements, title=hostile(), notes=(hostile(),)))
 
     said = re.sub(r'"[^"]*"', "", told)
     assert '"' not in said
