@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from replaywright.domain.entries import ActionCacheEntry, EntryInfo, EntryStatus
-from replaywright.domain.recall import site_of
+from replaywright.domain.urls import site_of
 
 
 @dataclass(frozen=True)

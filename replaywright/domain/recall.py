@@ -57,9 +57,3 @@ class Recalled(Recall):
     usage: Usage = Usage()
     """Usage of the model that chose, if one was asked."""
     stand_in: bool = False
-
-
-@lru_cache(maxsize=1024)
-def site_of(url: str) -> str:
-    """The site that skills and recalls are kept under: a URL's origin as browsers write it; empty for what is none."""
-    return without_usual_port(origin_of(url))

@@ -11,7 +11,8 @@ from dataclasses import dataclass, field
 from replaywright.domain.alignment import aligned, resembles
 from replaywright.domain.choosing import SkillChoice, checked_choice
 from replaywright.domain.ranking import Ranked, SkillIndex
-from replaywright.domain.recall import RecallRecord, RecallRequest, site_of
+from replaywright.domain.recall import RecallRecord, RecallRequest
+from replaywright.domain.urls import site_of
 from replaywright.domain.sentences import Sentence, masked, sentence_of
 from replaywright.domain.skills import Considered, Recall, Skill, SkillContext, SkillStatus, patterns_of
 

@@ -7,6 +7,7 @@ here.
 
 import unicodedata
 from dataclasses import dataclass
+from functools import lru_cache
 from ipaddress import IPv4Address, IPv6Address, ip_address
 
 from ada_url import URL, HostType, idna
@@ -170,3 +171,9 @@ def _shown(text: str) -> str:
     scheme, separator, rest = before.partition("//")
     at = rest.rfind("@")
     return (f"{scheme}{separator}…{rest[at:]}" if at >= 0 and separator else before)[:_SHOWN]
+
+
+@lru_cache(maxsize=1024)
+def site_of(url: str) -> str:
+    """The site that skills and recalls are kept under: a URL's origin as browsers write it; empty for what is none."""
+    return without_usual_port(origin_of(url))
