@@ -61,8 +61,8 @@ from cache.watch import StoreWatch
 from replaywright.artifacts.store import ArtifactStore
 from replaywright.browser.attach import ChromiumBrowsers
 from replaywright.children import write_no_core_files
-from replaywright.domain.base import build_schemas
-from replaywright.domain.skills import SkillContext
+from replaywright.domain.common.base import build_schemas
+from replaywright.domain.skill.skills import SkillContext
 from replaywright.errors import ReplaywrightError, StackFailed
 from replaywright.extensions import custom_predicates
 from replaywright.grants import granted_hosts

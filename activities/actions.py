@@ -20,17 +20,17 @@ from activities.records import answered_line, from_ledger, standing_of
 from activities.sessions import Attachment, Attachments, Awaited
 from activities.step_pictures import StepPictures
 from activities.vault import Vault
-from replaywright.domain.actions import Action
-from replaywright.domain.outcomes import UNWITNESSED, StepOutcome
-from replaywright.domain.overrides import OverrideRule, host_of
-from replaywright.domain.questions import CODE_LOST, CODE_NAME
-from replaywright.domain.redacted import redacted_snapshot
-from replaywright.domain.runs import AWAIT, UNTOUCHED, ActionRequest
-from replaywright.domain.secret_sites import BoundSecret, own_site
-from replaywright.domain.snapshots import Snapshot
-from replaywright.domain.steps import Fill, Paste, Type
-from replaywright.domain.templates import fill, secrets_in, totps_in
-from replaywright.domain.totp import totp_of
+from replaywright.domain.common.templates import fill, secrets_in, totps_in
+from replaywright.domain.common.totp import totp_of
+from replaywright.domain.page.snapshots import Snapshot
+from replaywright.domain.run.redacted import redacted_snapshot
+from replaywright.domain.run.runs import AWAIT, UNTOUCHED, ActionRequest
+from replaywright.domain.secrets.secret_sites import BoundSecret, own_site
+from replaywright.domain.step.outcomes import UNWITNESSED, StepOutcome
+from replaywright.domain.step.overrides import OverrideRule, host_of
+from replaywright.domain.task.actions import Action
+from replaywright.domain.task.questions import CODE_LOST, CODE_NAME
+from replaywright.domain.task.steps import Fill, Paste, Type
 from replaywright.errors import (
     ActionFailed,
     ArtifactsUnavailable,

@@ -8,12 +8,12 @@ from dataclasses import dataclass, replace
 from activities.commit import Commit
 from activities.judging import Judge
 from activities.leaving import LEAVE_MS, LEFT_MS
-from replaywright.domain.actions import Cause
-from replaywright.domain.evaluation import failing
-from replaywright.domain.outcomes import Evidence, UnsafeRequest
-from replaywright.domain.press_grants import kind_of
-from replaywright.domain.proof import refused_by, unanswered
-from replaywright.domain.witness import LEAVING, Sending, Witness, missing
+from replaywright.domain.predicate.evaluation import failing
+from replaywright.domain.proof.proof import refused_by, unanswered
+from replaywright.domain.proof.witness import LEAVING, Sending, Witness, missing
+from replaywright.domain.step.outcomes import Evidence, UnsafeRequest
+from replaywright.domain.step.press_grants import kind_of
+from replaywright.domain.task.actions import Cause
 from replaywright.ports import BrowserSession, GateSeen, Report
 
 LOOK_MS = 3_000

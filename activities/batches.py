@@ -15,7 +15,7 @@ from temporalio.service import RPCError, RPCStatusCode
 
 from activities.endings import Ended, end_of
 from activities.heartbeats import heartbeats
-from replaywright.domain.batches import (
+from replaywright.domain.batch.batches import (
     Begun,
     NoteRows,
     ReadRows,
@@ -28,8 +28,8 @@ from replaywright.domain.batches import (
     is_to_be_done,
     row_end,
 )
-from replaywright.domain.questions import WAITS
-from replaywright.domain.runs import End, RunResult
+from replaywright.domain.run.runs import End, RunResult
+from replaywright.domain.task.questions import WAITS
 from replaywright.errors import ArtifactMissing
 from replaywright.ports import Artifacts, RowEnds, Starts
 

@@ -14,7 +14,12 @@ from temporalio import activity
 from activities.heartbeats import heartbeats
 from activities.sessions import Attachment, Attachments, Taking
 from activities.vault import Vault
-from replaywright.domain.checkpoints import (
+from replaywright.domain.common.templates import secrets_in, texts_of, with_secrets
+from replaywright.domain.page.outlines import Outline, unlike
+from replaywright.domain.predicate.evaluation import failing
+from replaywright.domain.run.redacted import redacted_outline
+from replaywright.domain.run.runs import ActionRequest
+from replaywright.domain.step.checkpoints import (
     CheckCheckpoint,
     Checkpoint,
     PageState,
@@ -24,12 +29,7 @@ from replaywright.domain.checkpoints import (
     same_page,
     standing,
 )
-from replaywright.domain.evaluation import failing
-from replaywright.domain.outcomes import Status, StepOutcome
-from replaywright.domain.outlines import Outline, unlike
-from replaywright.domain.redacted import redacted_outline
-from replaywright.domain.runs import ActionRequest
-from replaywright.domain.templates import secrets_in, texts_of, with_secrets
+from replaywright.domain.step.outcomes import Status, StepOutcome
 from replaywright.errors import (
     ActionFailed,
     ArtifactMissing,

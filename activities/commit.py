@@ -10,10 +10,10 @@ from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Any
 
 from activities.consent import Consenting
-from replaywright.domain.actions import Effect
-from replaywright.domain.outcomes import Departure
-from replaywright.domain.press_grants import Consequence, Grant
-from replaywright.domain.runs import ActionRequest
+from replaywright.domain.run.runs import ActionRequest
+from replaywright.domain.step.outcomes import Departure
+from replaywright.domain.step.press_grants import Consequence, Grant
+from replaywright.domain.task.actions import Effect
 from replaywright.errors import Fenced, KeeperRefused, ReplaywrightError, StoreUnavailable
 from replaywright.killpoints import hit
 from replaywright.ports import CommitGate, GateSeen

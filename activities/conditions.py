@@ -1,8 +1,8 @@
 """Whether the condition of a step holds on the page."""
 
-from replaywright.domain.evaluation import failing
-from replaywright.domain.observed import PredicateResult
-from replaywright.domain.steps import Step
+from replaywright.domain.page.observed import PredicateResult
+from replaywright.domain.predicate.evaluation import failing
+from replaywright.domain.task.steps import Step
 from replaywright.ports import BrowserSession
 
 

@@ -6,8 +6,11 @@ from collections.abc import Iterable
 from typing import Final
 
 from activities.policing import Policing
-from replaywright.domain.observed import SAFE_METHODS
-from replaywright.domain.press_grants import (
+from replaywright.domain.page.observed import SAFE_METHODS
+from replaywright.domain.page.targets import Target
+from replaywright.domain.proof.proof import is_same_site
+from replaywright.domain.run.redacted import Redacts, redacted_target
+from replaywright.domain.step.press_grants import (
     Consent,
     Consequence,
     Grant,
@@ -16,9 +19,6 @@ from replaywright.domain.press_grants import (
     held_consequence,
     kind_of,
 )
-from replaywright.domain.proof import is_same_site
-from replaywright.domain.redacted import Redacts, redacted_target
-from replaywright.domain.targets import Target
 from replaywright.ports import BrowserSession, GateSeen
 
 WORDS: Final = "the author's words"

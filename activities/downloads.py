@@ -3,8 +3,8 @@
 import json
 import logging
 
-from replaywright.domain.observed import PredicateResult
-from replaywright.domain.outcomes import DownloadedFile
+from replaywright.domain.page.observed import PredicateResult
+from replaywright.domain.step.outcomes import DownloadedFile
 from replaywright.errors import ArtifactsUnavailable
 from replaywright.ports import Artifacts, BrowserSession, Download, Report
 

@@ -12,17 +12,14 @@ from activities.policing import Policing
 from activities.reconciling import ask_site, go_there, settle
 from activities.records import from_ledger, recording_of, settled_outcome
 from activities.sessions import Attachment, Attachments
-from replaywright.domain.actions import Effect, effect_of
-from replaywright.domain.durations import clock_of
-from replaywright.domain.evaluation import failing
-from replaywright.domain.fingerprints import content_key
-from replaywright.domain.observed import PredicateResult
-from replaywright.domain.outcomes import IN_FLIGHT, SENT_TWICE, UNWITNESSED, Status, StepOutcome
-from replaywright.domain.predicates import fill_predicate
-from replaywright.domain.probing import SiteProbe
-from replaywright.domain.proof import is_same_site
-from replaywright.domain.redacted import redacted_outcome
-from replaywright.domain.runs import (
+from replaywright.domain.common.durations import clock_of
+from replaywright.domain.page.observed import PredicateResult
+from replaywright.domain.predicate.evaluation import failing
+from replaywright.domain.predicate.predicates import fill_predicate
+from replaywright.domain.proof.probing import SiteProbe
+from replaywright.domain.proof.proof import is_same_site
+from replaywright.domain.run.redacted import redacted_outcome
+from replaywright.domain.run.runs import (
     NO_INTENT,
     NOT_ON_SITE,
     NOTHING_LEFT,
@@ -33,7 +30,10 @@ from replaywright.domain.runs import (
     ResolveRequest,
     SettleRequest,
 )
-from replaywright.domain.steps import Reconcile, action_of
+from replaywright.domain.step.fingerprints import content_key
+from replaywright.domain.step.outcomes import IN_FLIGHT, SENT_TWICE, UNWITNESSED, Status, StepOutcome
+from replaywright.domain.task.actions import Effect, effect_of
+from replaywright.domain.task.steps import Reconcile, action_of
 from replaywright.errors import Fenced
 from replaywright.killpoints import hit
 from replaywright.ports import GateSeen, Known, Secrets, StepStore

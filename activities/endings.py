@@ -8,8 +8,8 @@ from temporalio.client import WorkflowFailureError, WorkflowHandle
 from temporalio.exceptions import ApplicationError, CancelledError, FailureError, TerminatedError
 from temporalio.exceptions import TimeoutError as RunTimeoutError
 
-from replaywright.domain.commit_lines import COMMITS, CommitLine, commits_said
-from replaywright.domain.runs import End, RunResult
+from replaywright.domain.run.commit_lines import COMMITS, CommitLine, commits_said
+from replaywright.domain.run.runs import End, RunResult
 
 Ended: TypeAlias = tuple[End, RunResult]
 _COMMITS: Final[TypeAdapter[tuple[CommitLine, ...]]] = TypeAdapter(tuple[CommitLine, ...])

@@ -12,16 +12,16 @@ from collections.abc import Sequence
 from pydantic import ValidationError
 
 from activities.pictures import pictured
-from replaywright.domain.entries import ActionCacheEntry
-from replaywright.domain.fitting import place_of
-from replaywright.domain.observed import PredicateResult
-from replaywright.domain.outcomes import MARKED, MARKED_SNAPSHOT, Status, StepOutcome
-from replaywright.domain.predicates import Predicate
-from replaywright.domain.redacted import redacted_snapshot
-from replaywright.domain.runs import ActionRequest, Mode, step_title
-from replaywright.domain.signed_out import SIGNED_OUT, signed_out_said, was_signed_out
-from replaywright.domain.snapshot_diff import diff
-from replaywright.domain.snapshots import Snapshot
+from replaywright.domain.page.observed import PredicateResult
+from replaywright.domain.page.snapshot_diff import diff
+from replaywright.domain.page.snapshots import Snapshot
+from replaywright.domain.predicate.predicates import Predicate
+from replaywright.domain.proof.signed_out import SIGNED_OUT, signed_out_said, was_signed_out
+from replaywright.domain.run.redacted import redacted_snapshot
+from replaywright.domain.run.runs import ActionRequest, Mode, step_title
+from replaywright.domain.skill.entries import ActionCacheEntry
+from replaywright.domain.skill.fitting import place_of
+from replaywright.domain.step.outcomes import MARKED, MARKED_SNAPSHOT, Status, StepOutcome
 from replaywright.errors import ActionFailed, ArtifactMissing, ArtifactsUnavailable, SessionLost
 from replaywright.ports import Artifacts, BrowserSession, Secrets
 

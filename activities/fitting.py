@@ -4,8 +4,10 @@ from temporalio import activity
 
 from activities.heartbeats import heartbeats
 from activities.sessions import Attachments
-from replaywright.domain.evaluation import failing
-from replaywright.domain.fitting import (
+from replaywright.domain.common.text import shorten
+from replaywright.domain.predicate.evaluation import failing
+from replaywright.domain.run.redacted import redacted_snapshot
+from replaywright.domain.skill.fitting import (
     FIT_MS,
     OTHER_CONTEXT,
     PRECONDITION,
@@ -14,8 +16,6 @@ from replaywright.domain.fitting import (
     place_of,
     signed_in_of,
 )
-from replaywright.domain.redacted import redacted_snapshot
-from replaywright.domain.text import shorten
 from replaywright.errors import SessionLost
 from replaywright.ports import Artifacts, BrowserSession, Secrets
 

@@ -10,15 +10,15 @@ from activities.heartbeats import heartbeats
 from activities.model import passing_on, traced
 from activities.pictures import picture_line, picture_of
 from activities.policing import Policing
-from replaywright.domain.goal_plans import GoalPlan, checked_goal_plan
-from replaywright.domain.goal_runs import LabelRequest, Labels, PlanRequest
-from replaywright.domain.labels import checked_labels
-from replaywright.domain.plans import PlanRules
-from replaywright.domain.runs import Revision, step_title
-from replaywright.domain.snapshot_text import snapshot_text
-from replaywright.domain.snapshots import Snapshot
-from replaywright.domain.templates import fill
-from replaywright.domain.token_count import count_tokens
+from replaywright.domain.common.templates import fill
+from replaywright.domain.common.token_count import count_tokens
+from replaywright.domain.page.snapshot_text import snapshot_text
+from replaywright.domain.page.snapshots import Snapshot
+from replaywright.domain.plan.goal_plans import GoalPlan, checked_goal_plan
+from replaywright.domain.plan.goal_runs import LabelRequest, Labels, PlanRequest
+from replaywright.domain.plan.plans import PlanRules
+from replaywright.domain.recall.labels import checked_labels
+from replaywright.domain.run.runs import Revision, step_title
 from replaywright.errors import ArtifactMissing, ArtifactsUnavailable
 from replaywright.ports import Artifacts, Labelled, Labeller, Planner, PlanQuestion, Secrets, StepStore
 

@@ -3,15 +3,15 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from replaywright.domain.durations import clock_of
-from replaywright.domain.evaluation import failing
-from replaywright.domain.observed import PredicateResult
-from replaywright.domain.outcomes import SENT_TWICE, SERVER_ERROR, UNANSWERED, UNPROVEN, Proof, UnsafeRequest
-from replaywright.domain.predicates import Predicate, ResponseStatus, parts_of
-from replaywright.domain.proof import effect_seen, failed_requests, refused_by, unanswered
-from replaywright.domain.steps import Fill, Goto, Paste, Scroll, Step, Type
-from replaywright.domain.text import shorten
-from replaywright.domain.witness import Witness, witness_of
+from replaywright.domain.common.durations import clock_of
+from replaywright.domain.common.text import shorten
+from replaywright.domain.page.observed import PredicateResult
+from replaywright.domain.predicate.evaluation import failing
+from replaywright.domain.predicate.predicates import Predicate, ResponseStatus, parts_of
+from replaywright.domain.proof.proof import effect_seen, failed_requests, refused_by, unanswered
+from replaywright.domain.proof.witness import Witness, witness_of
+from replaywright.domain.step.outcomes import SENT_TWICE, SERVER_ERROR, UNANSWERED, UNPROVEN, Proof, UnsafeRequest
+from replaywright.domain.task.steps import Fill, Goto, Paste, Scroll, Step, Type
 from replaywright.ports import Report
 
 WARNING_LIMIT = 300

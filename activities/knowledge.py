@@ -6,10 +6,10 @@ from activities.failures import FailureEvidence
 from activities.heartbeats import heartbeats
 from activities.policing import Policing, as_failure, blocked_by
 from activities.sessions import Attachments
-from replaywright.domain.evaluation import failing
-from replaywright.domain.observed import PredicateResult
-from replaywright.domain.redacted import redacted_results
-from replaywright.domain.runs import Finished, FinishRequest
+from replaywright.domain.page.observed import PredicateResult
+from replaywright.domain.predicate.evaluation import failing
+from replaywright.domain.run.redacted import redacted_results
+from replaywright.domain.run.runs import Finished, FinishRequest
 from replaywright.killpoints import hit_run
 from replaywright.ports import Secrets, StepStore
 

@@ -3,20 +3,20 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from replaywright.domain.actions import Action, stronger
-from replaywright.domain.deriving import derived_from, loosened
-from replaywright.domain.entries import ActionCacheEntry, EntryStatus
-from replaywright.domain.filling import general_target, unseen_parameters
-from replaywright.domain.fingerprints import digest, entered_parameters, instruction_parameters, naming_parameters
-from replaywright.domain.observed import PredicateResult
-from replaywright.domain.predicates import Predicate, meaning_of
-from replaywright.domain.press_grants import AUTHOR, GRANTS_KEPT, Grant, kind_of
-from replaywright.domain.proof import effect_seen
-from replaywright.domain.redacted import redacted_snapshot, redacted_target
-from replaywright.domain.runs import ActionRequest, Heal
-from replaywright.domain.steps import action_of, arguments_of, names_element
-from replaywright.domain.targets import Target
-from replaywright.domain.witness import sendings
+from replaywright.domain.locating.filling import general_target, unseen_parameters
+from replaywright.domain.page.observed import PredicateResult
+from replaywright.domain.page.targets import Target
+from replaywright.domain.predicate.predicates import Predicate, meaning_of
+from replaywright.domain.proof.deriving import derived_from, loosened
+from replaywright.domain.proof.proof import effect_seen
+from replaywright.domain.proof.witness import sendings
+from replaywright.domain.run.redacted import redacted_snapshot, redacted_target
+from replaywright.domain.run.runs import ActionRequest, Heal
+from replaywright.domain.skill.entries import ActionCacheEntry, EntryStatus
+from replaywright.domain.step.fingerprints import digest, entered_parameters, instruction_parameters, naming_parameters
+from replaywright.domain.step.press_grants import AUTHOR, GRANTS_KEPT, Grant, kind_of
+from replaywright.domain.task.actions import Action, stronger
+from replaywright.domain.task.steps import action_of, arguments_of, names_element
 from replaywright.ports import Report, Secrets
 
 

@@ -7,13 +7,13 @@ from temporalio import activity
 
 from activities.heartbeats import heartbeats
 from activities.sessions import Attachments
-from replaywright.domain.actions import Effect
-from replaywright.domain.entries import ActionCacheEntry
-from replaywright.domain.outcomes import UnsafeRequest
-from replaywright.domain.press_grants import kind_of
-from replaywright.domain.proof import is_same_site
-from replaywright.domain.runs import LateRequest, LearnedPress, Listened, ListenRequest
-from replaywright.domain.witness import SENDINGS_KEPT, is_telling, sendings
+from replaywright.domain.proof.proof import is_same_site
+from replaywright.domain.proof.witness import SENDINGS_KEPT, is_telling, sendings
+from replaywright.domain.run.runs import LateRequest, LearnedPress, Listened, ListenRequest
+from replaywright.domain.skill.entries import ActionCacheEntry
+from replaywright.domain.step.outcomes import UnsafeRequest
+from replaywright.domain.step.press_grants import kind_of
+from replaywright.domain.task.actions import Effect
 from replaywright.ports import Pressed, Secrets, StepStore
 
 

@@ -8,9 +8,9 @@ from temporalio import activity
 from activities.heartbeats import heartbeats
 from activities.pictures import Pictured, pictured
 from activities.sessions import Attachments
-from replaywright.domain.fitting import place_of, signed_in_of
-from replaywright.domain.goal_runs import Looked, LookRequest
-from replaywright.domain.redacted import redacted_snapshot
+from replaywright.domain.plan.goal_runs import Looked, LookRequest
+from replaywright.domain.run.redacted import redacted_snapshot
+from replaywright.domain.skill.fitting import place_of, signed_in_of
 from replaywright.errors import ActionFailed, ArtifactsUnavailable
 from replaywright.ports import Artifacts, BrowserSession, Secrets
 

@@ -11,12 +11,12 @@ from temporalio import activity
 from temporalio.exceptions import ApplicationError
 
 from activities.heartbeats import heartbeats
-from replaywright.domain.model_limits import refuses
-from replaywright.domain.overrides import host_of
-from replaywright.domain.preferences import Overruling, overruled
-from replaywright.domain.runs import Proposal, ProposeRequest
-from replaywright.domain.snapshot_text import snapshot_text
-from replaywright.domain.snapshots import Snapshot
+from replaywright.domain.locating.preferences import Overruling, overruled
+from replaywright.domain.page.snapshot_text import snapshot_text
+from replaywright.domain.page.snapshots import Snapshot
+from replaywright.domain.plan.model_limits import refuses
+from replaywright.domain.run.runs import Proposal, ProposeRequest
+from replaywright.domain.step.overrides import host_of
 from replaywright.errors import ModelRateLimited, StoreUnavailable, ValueTooLarge
 from replaywright.killpoints import hit
 from replaywright.ports import Artifacts, Overrides, StepStore, TargetProposer

@@ -3,8 +3,8 @@
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
-from replaywright.domain.network_policy import NetworkPolicy, NetworkSeen, decide
-from replaywright.domain.urls import bracketed, web_address
+from replaywright.domain.common.urls import bracketed, web_address
+from replaywright.domain.session.network_policy import NetworkPolicy, NetworkSeen, decide
 from replaywright.errors import InputInvalid, PolicyBlocked, SessionLost
 
 ADDRESS = "addresses of pages"

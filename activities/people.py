@@ -7,8 +7,8 @@ from temporalio import activity
 from activities.heartbeats import heartbeats
 from activities.pictures import pictured
 from activities.sessions import Attachments
-from replaywright.domain.questions import KeyRequest, LookForPerson, Notice, SeenByPerson, quoted
-from replaywright.domain.snapshots import Snapshot
+from replaywright.domain.page.snapshots import Snapshot
+from replaywright.domain.task.questions import KeyRequest, LookForPerson, Notice, SeenByPerson, quoted
 from replaywright.errors import ActionFailed
 from replaywright.ports import Artifacts, Codes, Notices, Secrets
 

@@ -16,22 +16,34 @@ from activities.learning import Lesson
 from activities.policing import blocked_by
 from activities.records import recording_of, settled_outcome
 from activities.sessions import Attachment
-from replaywright.domain.actions import Effect, effect_of, stronger
-from replaywright.domain.deriving import todays
-from replaywright.domain.details import element_said
-from replaywright.domain.entries import ActionCacheEntry, EntryStatus
-from replaywright.domain.evaluation import failing
-from replaywright.domain.filling import filled_step, filled_target
-from replaywright.domain.fingerprints import (
+from replaywright.domain.common.text import shorten
+from replaywright.domain.locating.filling import filled_step, filled_target
+from replaywright.domain.page.observed import PredicateResult
+from replaywright.domain.page.pictures import Pictures
+from replaywright.domain.page.targets import Target
+from replaywright.domain.predicate.evaluation import failing
+from replaywright.domain.predicate.predicates import Predicate, named_parameters
+from replaywright.domain.proof.deriving import todays
+from replaywright.domain.proof.late import LATE
+from replaywright.domain.proof.proof import effect_seen, is_open, refused_by, unanswered
+from replaywright.domain.proof.witness import GRACE_MS, Sending, Witness, missing
+from replaywright.domain.run.redacted import redacted_outcome, redacted_results
+from replaywright.domain.run.runs import (
+    ActionRequest,
+    Heal,
+    Mode,
+)
+from replaywright.domain.secrets.secret_sites import RULE as SECRET_RULE
+from replaywright.domain.skill.entries import ActionCacheEntry, EntryStatus
+from replaywright.domain.skill.weak_steps import WEAK_STEP, StepRate, rate_of
+from replaywright.domain.step.fingerprints import (
     content_key,
     digest,
     fingerprint,
     naming_parameters,
     site_scope,
 )
-from replaywright.domain.late import LATE
-from replaywright.domain.observed import PredicateResult
-from replaywright.domain.outcomes import (
+from replaywright.domain.step.outcomes import (
     AWAITED,
     BLOCKED,
     DONE_BEFORE,
@@ -50,23 +62,11 @@ from replaywright.domain.outcomes import (
     Status,
     StepOutcome,
 )
-from replaywright.domain.overrides import Due
-from replaywright.domain.pictures import Pictures
-from replaywright.domain.predicates import Predicate, named_parameters
-from replaywright.domain.press_grants import UNGRANTED
-from replaywright.domain.proof import effect_seen, is_open, refused_by, unanswered
-from replaywright.domain.redacted import redacted_outcome, redacted_results
-from replaywright.domain.runs import (
-    ActionRequest,
-    Heal,
-    Mode,
-)
-from replaywright.domain.secret_sites import RULE as SECRET_RULE
-from replaywright.domain.steps import Goto, SolveCaptcha, VerificationCode, action_of, entering, names_element
-from replaywright.domain.targets import Target
-from replaywright.domain.text import shorten
-from replaywright.domain.weak_steps import WEAK_STEP, StepRate, rate_of
-from replaywright.domain.witness import GRACE_MS, Sending, Witness, missing
+from replaywright.domain.step.overrides import Due
+from replaywright.domain.step.press_grants import UNGRANTED
+from replaywright.domain.task.actions import Effect, effect_of, stronger
+from replaywright.domain.task.steps import Goto, SolveCaptcha, VerificationCode, action_of, entering, names_element
+from replaywright.domain.trace.details import element_said
 from replaywright.errors import (
     ActionFailed,
     DoneElsewhere,

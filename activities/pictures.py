@@ -3,9 +3,9 @@
 import logging
 from dataclasses import dataclass
 
-from replaywright.domain.redacted import redacted_snapshot
-from replaywright.domain.snapshot_text import listed_ids, snapshot_text
-from replaywright.domain.snapshots import Snapshot
+from replaywright.domain.page.snapshot_text import listed_ids, snapshot_text
+from replaywright.domain.page.snapshots import Snapshot
+from replaywright.domain.run.redacted import redacted_snapshot
 from replaywright.errors import ArtifactMissing, ArtifactsUnavailable
 from replaywright.ports import Artifacts, BrowserSession, Secrets
 

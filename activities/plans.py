@@ -9,10 +9,10 @@ from activities.heartbeats import heartbeats
 from activities.model import as_read, passing_on, traced
 from activities.pictures import picture_line, picture_of
 from activities.policing import Policing
-from replaywright.domain.plans import PlanRules, checked_plan
-from replaywright.domain.runs import ReviseRequest, Revision, step_title
-from replaywright.domain.steps import Step
-from replaywright.domain.templates import fill
+from replaywright.domain.common.templates import fill
+from replaywright.domain.plan.plans import PlanRules, checked_plan
+from replaywright.domain.run.runs import ReviseRequest, Revision, step_title
+from replaywright.domain.task.steps import Step
 from replaywright.ports import Artifacts, Planner, PlanQuestion, StepStore
 
 

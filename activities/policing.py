@@ -9,19 +9,19 @@ from temporalio.exceptions import ApplicationError
 from activities.heartbeats import heartbeats
 from activities.model import traced
 from activities.vault import Vault, no_secret, not_signed
-from replaywright.domain.effective import Effective, before_start, effective
-from replaywright.domain.guard import Refusal
-from replaywright.domain.network_policy import HostRule, NetworkPolicy
-from replaywright.domain.policy import Policy, Wishes
-from replaywright.domain.policy_hosts import named, narrowed, on_goto, trusting
-from replaywright.domain.policy_runs import CheckPolicy, Granted
-from replaywright.domain.runs import ActionRequest, step_title
-from replaywright.domain.secret_sites import RULE as SECRET_RULE
-from replaywright.domain.secret_sites import unbound
-from replaywright.domain.starts import RULE as START_RULE
-from replaywright.domain.starts import StartMark, UnsignedStarts
-from replaywright.domain.steps import ProbeStep, Step
-from replaywright.domain.tasks import begins_at
+from replaywright.domain.policy.effective import Effective, before_start, effective
+from replaywright.domain.policy.policy_hosts import named, narrowed, on_goto, trusting
+from replaywright.domain.policy.policy_runs import CheckPolicy, Granted
+from replaywright.domain.run.runs import ActionRequest, step_title
+from replaywright.domain.secrets.secret_sites import RULE as SECRET_RULE
+from replaywright.domain.secrets.secret_sites import unbound
+from replaywright.domain.secrets.starts import RULE as START_RULE
+from replaywright.domain.secrets.starts import StartMark, UnsignedStarts
+from replaywright.domain.session.guard import Refusal
+from replaywright.domain.session.network_policy import HostRule, NetworkPolicy
+from replaywright.domain.task.policy import Policy, Wishes
+from replaywright.domain.task.steps import ProbeStep, Step
+from replaywright.domain.task.tasks import begins_at
 from replaywright.errors import PlanRefused, PolicyBlocked, SettingsInvalid
 from replaywright.ports import StepStore
 

@@ -11,13 +11,13 @@ from activities.model import passing_on, traced
 from activities.policing import Policing
 from activities.reconciling import answer_once
 from activities.sessions import Attachments
-from replaywright.domain.entries import EntryStatus
-from replaywright.domain.probe_checks import checked_probe, nobodys
-from replaywright.domain.probing import SiteProbe
-from replaywright.domain.runs import ProposedProbe, ProposeProbeRequest, TriedProbe, TryProbeRequest
-from replaywright.domain.snapshot_text import snapshot_text
-from replaywright.domain.snapshots import Snapshot
-from replaywright.domain.templates import fill
+from replaywright.domain.common.templates import fill
+from replaywright.domain.page.snapshot_text import snapshot_text
+from replaywright.domain.page.snapshots import Snapshot
+from replaywright.domain.proof.probe_checks import checked_probe, nobodys
+from replaywright.domain.proof.probing import SiteProbe
+from replaywright.domain.run.runs import ProposedProbe, ProposeProbeRequest, TriedProbe, TryProbeRequest
+from replaywright.domain.skill.entries import EntryStatus
 from replaywright.ports import Artifacts, ProbeQuestion, Prober, StepStore
 
 _log = logging.getLogger("replaywright.probing")

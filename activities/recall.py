@@ -9,11 +9,12 @@ from temporalio import activity
 
 from activities.heartbeats import heartbeats
 from activities.model import passing_on
-from replaywright.domain.ranking import Ranked, SkillIndex
-from replaywright.domain.recall import Recalled, RecallRecord, RecallRequest, site_of
-from replaywright.domain.recalling import SEVERAL, Candidate, Recaller, decided, decided_by_choice, offered
-from replaywright.domain.sentences import masked
-from replaywright.domain.skills import Considered, Recall, SkillContext, SkillStatus, patterns_of
+from replaywright.domain.common.sentences import masked
+from replaywright.domain.common.urls import site_of
+from replaywright.domain.recall.ranking import Ranked, SkillIndex
+from replaywright.domain.recall.recall import Recalled, RecallRecord, RecallRequest
+from replaywright.domain.recall.recalling import SEVERAL, Candidate, Recaller, decided, decided_by_choice, offered
+from replaywright.domain.skill.skills import Considered, Recall, SkillContext, SkillStatus, patterns_of
 from replaywright.errors import ModelFailed, StoreUnavailable, ValueTooLarge
 from replaywright.ports import ChosenSkill, Recalls, SkillChooser, SkillOffer, Skills, StepStore
 

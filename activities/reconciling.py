@@ -5,12 +5,12 @@ import time
 from asyncio import sleep
 from dataclasses import dataclass
 
-from replaywright.domain.filling import filled_step
-from replaywright.domain.observed import PredicateResult
-from replaywright.domain.predicates import Predicate, fill_predicate, named_parameters
-from replaywright.domain.reconciling import APART_S, NEGATIVES, PAUSES_S, WAIT_MS, Answer, answer_of
-from replaywright.domain.runs import ActionRequest
-from replaywright.domain.steps import Reconcile
+from replaywright.domain.locating.filling import filled_step
+from replaywright.domain.page.observed import PredicateResult
+from replaywright.domain.predicate.predicates import Predicate, fill_predicate, named_parameters
+from replaywright.domain.proof.reconciling import APART_S, NEGATIVES, PAUSES_S, WAIT_MS, Answer, answer_of
+from replaywright.domain.run.runs import ActionRequest
+from replaywright.domain.task.steps import Reconcile
 from replaywright.errors import ActionFailed
 from replaywright.ports import BrowserSession, SiteAnswer, Work
 

@@ -2,10 +2,10 @@
 
 from typing import Any, Literal
 
-from replaywright.domain.actions import Effect
-from replaywright.domain.outcomes import Costs, Status, StepOutcome
-from replaywright.domain.runs import ActionRequest, step_title
-from replaywright.domain.trace import input_of, step_line
+from replaywright.domain.run.runs import ActionRequest, step_title
+from replaywright.domain.step.outcomes import Costs, Status, StepOutcome
+from replaywright.domain.task.actions import Effect
+from replaywright.domain.trace.trace import input_of, step_line
 from replaywright.ports import Known, Recording
 
 

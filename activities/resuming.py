@@ -8,13 +8,13 @@ from temporalio import activity
 
 from activities.heartbeats import heartbeats
 from activities.records import from_ledger, standing_of
-from replaywright.domain.actions import Effect
-from replaywright.domain.fingerprints import begun_anew, fingerprint
-from replaywright.domain.loops import Course
-from replaywright.domain.outcomes import Costs, Evidence, Status, StepOutcome
-from replaywright.domain.runs import AnsweredStep, ResumeRequest, Resumption, step_title
-from replaywright.domain.steps import ForEach, Step
-from replaywright.domain.trace import input_of, step_line
+from replaywright.domain.plan.loops import Course
+from replaywright.domain.run.runs import AnsweredStep, ResumeRequest, Resumption, step_title
+from replaywright.domain.step.fingerprints import begun_anew, fingerprint
+from replaywright.domain.step.outcomes import Costs, Evidence, Status, StepOutcome
+from replaywright.domain.task.actions import Effect
+from replaywright.domain.task.steps import ForEach, Step
+from replaywright.domain.trace.trace import input_of, step_line
 from replaywright.errors import InputInvalid
 from replaywright.killpoints import hit_run
 from replaywright.ports import Known, StepStore

@@ -21,12 +21,10 @@ from activities.leaving import leave_pages
 from activities.model import traced
 from activities.network import Network
 from activities.policing import Policing, as_failure
-from replaywright.domain.checkpoints import Checkpoint, PageState
-from replaywright.domain.host_rules import unrestricted
-from replaywright.domain.network_policy import NetworkPolicy, RefusedHost, most_refused
-from replaywright.domain.outcomes import StepOutcome
-from replaywright.domain.runs import ActionRequest
-from replaywright.domain.sessions import (
+from replaywright.domain.policy.host_rules import unrestricted
+from replaywright.domain.run.runs import ActionRequest
+from replaywright.domain.session.network_policy import NetworkPolicy, RefusedHost, most_refused
+from replaywright.domain.session.sessions import (
     CloseSession,
     OpenSession,
     RecoverSession,
@@ -35,6 +33,8 @@ from replaywright.domain.sessions import (
     SessionRef,
     Wear,
 )
+from replaywright.domain.step.checkpoints import Checkpoint, PageState
+from replaywright.domain.step.outcomes import StepOutcome
 from replaywright.errors import (
     Fenced,
     NoPlace,

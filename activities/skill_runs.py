@@ -3,8 +3,8 @@
 from temporalio import activity
 
 from activities.heartbeats import heartbeats
-from replaywright.domain.skill_runs import NewestRequest, NoteSkillRun
-from replaywright.domain.skills import Skill, SkillStatus, why_retired
+from replaywright.domain.run.skill_runs import NewestRequest, NoteSkillRun
+from replaywright.domain.skill.skills import Skill, SkillStatus, why_retired
 from replaywright.errors import InputInvalid
 from replaywright.ports import Skills
 

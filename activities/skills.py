@@ -3,16 +3,16 @@
 from temporalio import activity
 
 from activities.heartbeats import heartbeats
-from replaywright.domain.goal_runs import CLAIM_S, ClaimRequest, JudgeRequest, Learned, LearnRequest, SkillUse
-from replaywright.domain.personalising import refusal, settled
-from replaywright.domain.phrases import phrases_for
-from replaywright.domain.predicates import Exists, Predicate
-from replaywright.domain.recall import site_of
-from replaywright.domain.recalling import other_context
-from replaywright.domain.skills import Skill, SkillContext, SkillStatus
-from replaywright.domain.targets import ElementQuery, Target
-from replaywright.domain.tasks import Task
-from replaywright.domain.templates import fill, generalise
+from replaywright.domain.common.templates import fill, generalise
+from replaywright.domain.common.urls import site_of
+from replaywright.domain.page.targets import ElementQuery, Target
+from replaywright.domain.plan.goal_runs import CLAIM_S, ClaimRequest, JudgeRequest, Learned, LearnRequest, SkillUse
+from replaywright.domain.predicate.predicates import Exists, Predicate
+from replaywright.domain.recall.phrases import phrases_for
+from replaywright.domain.recall.recalling import other_context
+from replaywright.domain.skill.personalising import refusal, settled
+from replaywright.domain.skill.skills import Skill, SkillContext, SkillStatus
+from replaywright.domain.task.tasks import Task
 from replaywright.ports import Recalls, Secrets, Skills
 
 _NAMES_TRIED = 100

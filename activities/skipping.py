@@ -7,13 +7,13 @@ from activities.conditions import unmet
 from activities.heartbeats import heartbeats
 from activities.records import recording_of
 from activities.sessions import Attachments
-from replaywright.domain.actions import Effect
-from replaywright.domain.filling import filled_step
-from replaywright.domain.fingerprints import site_scope
-from replaywright.domain.outcomes import WHEN, Status, StepOutcome
-from replaywright.domain.redacted import redacted_outcome
-from replaywright.domain.runs import ActionRequest, Decision, LeaveOutRequest
-from replaywright.domain.text import shorten
+from replaywright.domain.common.text import shorten
+from replaywright.domain.locating.filling import filled_step
+from replaywright.domain.run.redacted import redacted_outcome
+from replaywright.domain.run.runs import ActionRequest, Decision, LeaveOutRequest
+from replaywright.domain.step.fingerprints import site_scope
+from replaywright.domain.step.outcomes import WHEN, Status, StepOutcome
+from replaywright.domain.task.actions import Effect
 from replaywright.errors import SessionLost
 
 MESSAGE_LIMIT = 300

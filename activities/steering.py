@@ -7,8 +7,8 @@ from temporalio import activity
 from activities.heartbeats import heartbeats
 from activities.model import traced
 from activities.sessions import Attachments
-from replaywright.domain.redacted import redacted_snapshot
-from replaywright.domain.steering import HandedBack, LendSession, Lent, NoteSteering, TakeBack
+from replaywright.domain.run.redacted import redacted_snapshot
+from replaywright.domain.run.steering import HandedBack, LendSession, Lent, NoteSteering, TakeBack
 from replaywright.errors import ActionFailed, ArtifactsUnavailable
 from replaywright.ports import Artifacts, BrowserSession, Keepers, Secrets, StepStore
 

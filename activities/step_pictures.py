@@ -9,10 +9,10 @@ import logging
 from typing import Any
 
 from activities.sessions import BLANK, Attachment
-from replaywright.domain.outcomes import Status, StepOutcome
-from replaywright.domain.pictures import Pictures
-from replaywright.domain.runs import ActionRequest, Mode
-from replaywright.domain.steps import names_element
+from replaywright.domain.page.pictures import Pictures
+from replaywright.domain.run.runs import ActionRequest, Mode
+from replaywright.domain.step.outcomes import Status, StepOutcome
+from replaywright.domain.task.steps import names_element
 from replaywright.errors import ArtifactsUnavailable, SessionLost, StoreUnavailable, ValueTooLarge
 from replaywright.ports import Artifacts, Secrets, Shown, StepStore
 

@@ -8,8 +8,8 @@ from activities.commit import operation_of
 from activities.heartbeats import heartbeats
 from activities.records import standing_of
 from activities.sessions import Attachments
-from replaywright.domain.commit_lines import left_at
-from replaywright.domain.runs import ActionRequest, Stopped, StopRequest
+from replaywright.domain.run.commit_lines import left_at
+from replaywright.domain.run.runs import ActionRequest, Stopped, StopRequest
 from replaywright.errors import Fenced, SessionLost, StoreUnavailable
 from replaywright.ports import GateSeen, StepStore
 

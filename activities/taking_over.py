@@ -6,15 +6,15 @@ from activities.actions import Actions
 from activities.heartbeats import heartbeats
 from activities.records import recording_of
 from activities.sessions import Attachments
-from replaywright.domain.actions import Effect
-from replaywright.domain.evaluation import failing
-from replaywright.domain.filling import filled_step
-from replaywright.domain.fingerprints import site_scope
-from replaywright.domain.outcomes import Status, StepOutcome
-from replaywright.domain.redacted import redacted_outcome
-from replaywright.domain.runs import HandedBackRequest
-from replaywright.domain.steering import HANDED_BACK
-from replaywright.domain.text import shorten
+from replaywright.domain.common.text import shorten
+from replaywright.domain.locating.filling import filled_step
+from replaywright.domain.predicate.evaluation import failing
+from replaywright.domain.run.redacted import redacted_outcome
+from replaywright.domain.run.runs import HandedBackRequest
+from replaywright.domain.run.steering import HANDED_BACK
+from replaywright.domain.step.fingerprints import site_scope
+from replaywright.domain.step.outcomes import Status, StepOutcome
+from replaywright.domain.task.actions import Effect
 from replaywright.errors import SessionLost
 
 MESSAGE_LIMIT = 300

@@ -4,8 +4,8 @@ import asyncio
 
 from temporalio import activity
 
-from replaywright.domain.secret_sites import Site
-from replaywright.domain.starts import RULE, Admission, UnsignedStarts
+from replaywright.domain.secrets.secret_sites import Site
+from replaywright.domain.secrets.starts import RULE, Admission, UnsignedStarts
 from replaywright.errors import PolicyBlocked
 from replaywright.ports import Secrets, Starts
 

@@ -26,9 +26,9 @@ from activities.batches import BatchActivities
 from replaywright.cli.batch.batch_place import batch_handle, batch_store, start_batch
 from replaywright.cli.runs.starting import Order, prepared
 from replaywright.cli.servers.connect import Place
-from replaywright.domain.batches import BatchInput, Row
-from replaywright.domain.runs import Mode
-from replaywright.domain.tasks import parse_task
+from replaywright.domain.batch.batches import BatchInput, Row
+from replaywright.domain.run.runs import Mode
+from replaywright.domain.task.tasks import parse_task
 from replaywright.errors import StackFailed
 from replaywright.settings import load_settings
 from replaywright.stack import Stack

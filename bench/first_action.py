@@ -31,7 +31,7 @@ from rich.table import Table
 
 from bench.recovery import p95, until
 from replaywright.cli.servers.connect import place
-from replaywright.domain.histories import calls_of, time_of
+from replaywright.domain.trace.histories import calls_of, time_of
 from replaywright.errors import StackFailed
 from replaywright.keeper.client import list_live
 from replaywright.keeper.protocol import SessionState

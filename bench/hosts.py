@@ -40,11 +40,11 @@ from replaywright.cli.runs.follow import follow, handle_of
 from replaywright.cli.runs.starting import Order, start
 from replaywright.cli.servers.connect import Place
 from replaywright.cli.tasks.taskfile import new_run_id, read_task
-from replaywright.domain.runs import Mode, RunResult
-from replaywright.domain.secret_sites import pattern_at
-from replaywright.domain.sessions import SessionOpened
-from replaywright.domain.signing import written_key
-from replaywright.domain.tasks import bind_parameters
+from replaywright.domain.run.runs import Mode, RunResult
+from replaywright.domain.secrets.secret_sites import pattern_at
+from replaywright.domain.secrets.signing import written_key
+from replaywright.domain.session.sessions import SessionOpened
+from replaywright.domain.task.tasks import bind_parameters
 from replaywright.errors import StackFailed
 from replaywright.grants import change_grants
 from replaywright.settings import READY_FILE_VARIABLE, Settings, load_settings

@@ -23,8 +23,8 @@ from temporalio.client import Client
 from replaywright.cli.people.inbox import waiting_in
 from replaywright.cli.runs.follow import handle_of, progress_of
 from replaywright.cli.servers.connect import Place
-from replaywright.domain.outcomes import Status, StepOutcome
-from replaywright.domain.runs import ActionRequest
+from replaywright.domain.run.runs import ActionRequest
+from replaywright.domain.step.outcomes import Status, StepOutcome
 from replaywright.errors import StackFailed
 from replaywright.settings import load_settings
 from replaywright.stack import Stack

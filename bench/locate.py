@@ -2,7 +2,7 @@
 
     make bench-locate                               # ten thousand picks and more
     make bench-locate ARGS="--sites webmail,tests"  # some of the sites
-    make bench-locate ARGS="--calibrate"            # proposes the thresholds of replaywright/domain/matching.py
+    make bench-locate ARGS="--calibrate"            # proposes the thresholds of replaywright.domain.locating.matching
 
 Pages are split by a fixed hash of their name. Thresholds are chosen on the calibration half (fewer than one wrong pick
 in a thousand) and reported on the other. `false_heals` counts picks although the true element was taken away: left out
@@ -28,7 +28,7 @@ from bench.pairs import scenes_of_pairs
 from bench.scenes import Scene, scenes_of
 from bench.sources import SITES, Source
 from bench.verdicts import MISSED, RIGHT, WRONG, Verdict, counted, judge
-from replaywright.domain.matching import ACCEPT_MARGIN, ACCEPT_SCORE
+from replaywright.domain.locating.matching import ACCEPT_MARGIN, ACCEPT_SCORE
 
 LARGEST_WRONG_RATE = 0.001
 """A threshold with a larger share of wrong picks on the calibration half is not proposed."""

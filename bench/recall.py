@@ -18,15 +18,15 @@ from dataclasses import dataclass
 
 from bench.recall_adversary import ADVERSARIES
 from bench.recall_set import FILES, Sentence, load
-from replaywright.domain.actions import Effect
-from replaywright.domain.approvals import is_confirmed
-from replaywright.domain.choosing import SkillChoice
-from replaywright.domain.lists import list_of
-from replaywright.domain.patterns import places_of
-from replaywright.domain.ranking import Ranked, SkillIndex
-from replaywright.domain.recall import RecallRequest
-from replaywright.domain.recalling import SEVERAL, Candidate, Recaller, decided, decided_by_choice, offered
-from replaywright.domain.skills import Recall, Skill
+from replaywright.domain.common.lists import list_of
+from replaywright.domain.recall.choosing import SkillChoice
+from replaywright.domain.recall.patterns import places_of
+from replaywright.domain.recall.ranking import Ranked, SkillIndex
+from replaywright.domain.recall.recall import RecallRequest
+from replaywright.domain.recall.recalling import SEVERAL, Candidate, Recaller, decided, decided_by_choice, offered
+from replaywright.domain.run.approvals import is_confirmed
+from replaywright.domain.skill.skills import Recall, Skill
+from replaywright.domain.task.actions import Effect
 from replaywright.errors import ModelFailed
 from replaywright.llm.chooser import ModelSkillChooser
 

@@ -3,12 +3,12 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from bench.recall_set import Sentence
-from replaywright.domain.alignment import has_type
-from replaywright.domain.choices import choice_of
-from replaywright.domain.choosing import Given, SkillChoice
-from replaywright.domain.ranking import Ranked
-from replaywright.domain.sentences import VALUES, Token, sentence_of
-from replaywright.domain.skills import Skill
+from replaywright.domain.common.sentences import VALUES, Token, sentence_of
+from replaywright.domain.recall.alignment import has_type
+from replaywright.domain.recall.choices import choice_of
+from replaywright.domain.recall.choosing import Given, SkillChoice
+from replaywright.domain.recall.ranking import Ranked
+from replaywright.domain.skill.skills import Skill
 
 Attack = Callable[[Sentence, Sequence[Ranked]], Iterator[SkillChoice]]
 

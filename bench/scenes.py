@@ -20,11 +20,11 @@ from replaywright.browser import frames, snapshots
 from replaywright.browser.channel import Frame, Tab, script_for
 from replaywright.browser.waiting import Pulse
 from replaywright.browser.wire import Counts, Wire
-from replaywright.domain.identity import identity_keys
-from replaywright.domain.matching import Candidate
-from replaywright.domain.snapshots import Element, Snapshot
-from replaywright.domain.targets import FrameStep, Target
-from replaywright.domain.text import normalise
+from replaywright.domain.common.text import normalise
+from replaywright.domain.locating.identity import identity_keys
+from replaywright.domain.locating.matching import Candidate
+from replaywright.domain.page.snapshots import Element, Snapshot
+from replaywright.domain.page.targets import FrameStep, Target
 
 LOOK_TIMEOUT_S = 20.0
 PLAIN: tuple[str, ...] = ()

@@ -6,7 +6,7 @@
 Pages: the demo webmail in all its skins, the tests' pages, the Django admin in two versions, MiniWoB++, and large pages
 made for the purpose. Times are taken in the page, snapshots and walk in turn; the walk is `querySelectorAll('*')` with
 one look at each element. `page ms` is the snapshot that a reader is given, `complete` the one that healing compares.
-Tokens are those of all frames of a page, estimated by `replaywright.domain.token_count`.
+Tokens are those of all frames of a page, estimated by `replaywright.domain.common.token_count`.
 Recall asks for the elements that the steps of the demo's flow and the Django controls of `bench.django_pairs` mean:
 they are found by selectors written for these pages, and must be in the snapshot as elements that can be acted on.
 """
@@ -32,9 +32,9 @@ from bench.scenes import Stage, stage_on
 from bench.sources import SITES, VIEWPORT, Source
 from demo.webmail.skins import Skin
 from replaywright.browser import frames
-from replaywright.domain.snapshot_text import snapshot_text
-from replaywright.domain.snapshots import Snapshot
-from replaywright.domain.token_count import count_tokens
+from replaywright.domain.common.token_count import count_tokens
+from replaywright.domain.page.snapshot_text import snapshot_text
+from replaywright.domain.page.snapshots import Snapshot
 
 LARGE: Mapping[str, str] = {
     "office-1000": large_page(1_000),

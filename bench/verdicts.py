@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from bench.mutations import key_of
 from bench.scenes import Look, Scene
-from replaywright.domain.matching import (
+from replaywright.domain.locating.matching import (
     ACCEPT_MARGIN,
     ACCEPT_SCORE,
     Candidate,
@@ -17,7 +17,7 @@ from replaywright.domain.matching import (
     decide_similar,
     may_compare,
 )
-from replaywright.domain.targets import Target
+from replaywright.domain.page.targets import Target
 
 OPEN = Thresholds(0.0, 0.0)
 """The last tier names its best whatever its score, so that every threshold can be tried afterwards."""

@@ -30,9 +30,9 @@ from bench.chromium import connection_to, launched
 from bench.environments import serve_folder
 from bench.generated import large_page
 from replaywright.browser.session import ChromiumSession
-from replaywright.domain.predicates import Predicate
-from replaywright.domain.steps import Step
-from replaywright.domain.targets import ElementQuery, Target
+from replaywright.domain.page.targets import ElementQuery, Target
+from replaywright.domain.predicate.predicates import Predicate
+from replaywright.domain.task.steps import Step
 from replaywright.errors import StackFailed
 from replaywright.ports import Work
 

@@ -11,8 +11,8 @@ from pydantic import ValidationError
 from cache.alerts import Alerts
 from cache.connection import Client, translated
 from cache.keys import overrides_key
-from replaywright.domain.overrides import OverrideRule, merged, rules_for
-from replaywright.domain.signing import UNSIGNED, Signed, Signer, text_digest
+from replaywright.domain.secrets.signing import UNSIGNED, Signed, Signer, text_digest
+from replaywright.domain.step.overrides import OverrideRule, merged, rules_for
 from replaywright.errors import InputInvalid, StoreUnavailable
 
 _log = logging.getLogger("replaywright.overrides")

@@ -7,8 +7,8 @@ from functools import lru_cache
 
 from cache.connection import Client, translated
 from cache.keys import recalls_key
-from replaywright.domain.base import Record
-from replaywright.domain.recall import Outcome, RecallRecord
+from replaywright.domain.common.base import Record
+from replaywright.domain.recall.recall import Outcome, RecallRecord
 
 _log = logging.getLogger("replaywright.recalls")
 

@@ -7,7 +7,7 @@ from pydantic import ValidationError
 
 from cache.connection import Client, translated
 from cache.keys import row_ends_key
-from replaywright.domain.batches import RowEnd
+from replaywright.domain.batch.batches import RowEnd
 
 _log = logging.getLogger("replaywright.batches")
 

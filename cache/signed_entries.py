@@ -8,8 +8,8 @@ Statistics, times and reasons are not signed: they choose nothing. Nor is a stat
 from collections.abc import Sequence
 
 from cache.keys import entry_key
-from replaywright.domain.entries import SCHEMA, EntryStatus
-from replaywright.domain.signing import Fault, Signed, Signer, text_digest
+from replaywright.domain.secrets.signing import Fault, Signed, Signer, text_digest
+from replaywright.domain.skill.entries import SCHEMA, EntryStatus
 
 
 def written(tenant: str, content_key: str, text: str | bytes, run_id: str, hold: bytes | str) -> Signed:

@@ -13,8 +13,8 @@ from enum import StrEnum
 from typing import Final
 
 from cache.keys import skill_key
-from replaywright.domain.signing import Fault, Signed, Signer, text_digest
-from replaywright.domain.skills import SCHEMA, SkillStatus
+from replaywright.domain.secrets.signing import Fault, Signed, Signer, text_digest
+from replaywright.domain.skill.skills import SCHEMA, SkillStatus
 
 KEPT: Final = 20
 """Versions that are kept of those that are not active; skill_change.lua has the same number."""

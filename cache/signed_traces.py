@@ -15,8 +15,8 @@ from typing import Any
 from cache.alerts import Alerts
 from cache.keys import trace_key
 from cache.scripts import APPEND, Command
-from replaywright.domain.signing import Fault, Signer
-from replaywright.domain.trace import VERSION, content_digest, line_fault, line_signature, origin
+from replaywright.domain.secrets.signing import Fault, Signer
+from replaywright.domain.trace.trace import VERSION, content_digest, line_fault, line_signature, origin
 from replaywright.errors import ValueTooLarge
 
 LINE_LIMIT = 64 * 1024

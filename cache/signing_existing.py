@@ -16,10 +16,10 @@ from cache.keys import entry_key, overrides_key, skill_key, skill_statuses_key, 
 from cache.overrides import signed_rule
 from cache.replies import WrongType, pipelined, send
 from cache.scripts import FIND, FIND_SKILL, SIGN_ENTRY, SIGN_LINE, SIGN_SKILL, Command
-from replaywright.domain.entries import EntryStatus
-from replaywright.domain.signing import Fault, Signed, Signer
-from replaywright.domain.skills import SkillStatus
-from replaywright.domain.trace import content_digest, line_fault, line_signature
+from replaywright.domain.secrets.signing import Fault, Signed, Signer
+from replaywright.domain.skill.entries import EntryStatus
+from replaywright.domain.skill.skills import SkillStatus
+from replaywright.domain.trace.trace import content_digest, line_fault, line_signature
 
 _SCANNED_AT_ONCE = 1_000
 _STATUSES = frozenset(status.value for status in SkillStatus)

@@ -4,7 +4,7 @@ from collections import OrderedDict
 from dataclasses import dataclass, field
 from typing import TypeVar
 
-from replaywright.domain.skills import Skill
+from replaywright.domain.skill.skills import Skill
 
 KEPT_IN_MEMORY = 10_000
 """Skills that are kept as they were read, over all tenants; about 10 KB each. A longer list is read anew every time."""

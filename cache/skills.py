@@ -41,8 +41,8 @@ from cache.scripts import (
 )
 from cache.signed_skills import Statuses
 from cache.skill_memory import SkillMemory
-from replaywright.domain.signing import UNSIGNED, Signer
-from replaywright.domain.skills import (
+from replaywright.domain.secrets.signing import UNSIGNED, Signer
+from replaywright.domain.skill.skills import (
     HISTORY_KEPT,
     SCHEMA,
     Rate,

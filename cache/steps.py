@@ -39,10 +39,10 @@ from cache.scripts import (
 )
 from cache.signed_traces import SignedTraces
 from cache.watch import StoreWatch
-from replaywright.domain.entries import SCHEMA, ActionCacheEntry, EntryInfo, EntryStatus
-from replaywright.domain.outcomes import Status, StepOutcome
-from replaywright.domain.signing import UNSIGNED, Signer
-from replaywright.domain.trace import flat, step_line
+from replaywright.domain.secrets.signing import UNSIGNED, Signer
+from replaywright.domain.skill.entries import SCHEMA, ActionCacheEntry, EntryInfo, EntryStatus
+from replaywright.domain.step.outcomes import Status, StepOutcome
+from replaywright.domain.trace.trace import flat, step_line
 from replaywright.errors import DoneElsewhere, Fenced, InputInvalid, StoreUnavailable, ValueTooLarge
 from replaywright.ports import Known, Recording
 

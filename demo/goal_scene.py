@@ -15,7 +15,7 @@ from replaywright.cli.runs.follow import Ending, handle_of, progress_of
 from replaywright.cli.runs.starting import Order
 from replaywright.cli.tasks.goal import task_or_goal
 from replaywright.cli.tasks.taskfile import new_run_id
-from replaywright.domain.runs import Progress
+from replaywright.domain.run.runs import Progress
 
 _TENANT = "goals"
 

@@ -17,8 +17,8 @@ from demo.stage import Stage
 from replaywright.cli.runs.follow import handle_of, progress_of
 from replaywright.cli.runs.starting import Order
 from replaywright.cli.tasks.taskfile import new_run_id, read_task
-from replaywright.domain.steps import names_element
-from replaywright.domain.tasks import Task, bind_parameters
+from replaywright.domain.task.steps import names_element
+from replaywright.domain.task.tasks import Task, bind_parameters
 from replaywright.settings import Settings
 
 TASK_FILE = Path(__file__).parent / "send_mail.yaml"

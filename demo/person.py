@@ -5,7 +5,7 @@ from collections.abc import Callable
 from replaywright.cli.people.updates import decide, verdict_on
 from replaywright.cli.runs.follow import Ending, follow, handle_of
 from replaywright.cli.servers.connect import Place
-from replaywright.domain.questions import Question, QuestionKind
+from replaywright.domain.task.questions import Question, QuestionKind
 
 NAME = "the person at the demo"
 _ANSWERED = (QuestionKind.CONSEQUENCE, QuestionKind.RECALLED)

@@ -14,7 +14,7 @@ from replaywright.cli.runs.follow import Ending
 from replaywright.cli.runs.starting import Order, start
 from replaywright.cli.servers.connect import Place
 from replaywright.cli.tasks.goal import told
-from replaywright.domain.questions import Question, QuestionKind
+from replaywright.domain.task.questions import Question, QuestionKind
 from replaywright.errors import StackFailed
 
 _RUN_LIMIT_S = 180

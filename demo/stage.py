@@ -17,7 +17,7 @@ from pydantic import TypeAdapter
 
 from demo.webmail.store import SentMessage
 from replaywright.cli.servers.connect import Place, connect
-from replaywright.domain.secret_sites import pattern_at
+from replaywright.domain.secrets.secret_sites import pattern_at
 from replaywright.errors import StackFailed
 from replaywright.grants import change_grants, read_grants
 from replaywright.settings import Settings

@@ -35,13 +35,13 @@ from replaywright.cli.runs.starting import Order, start
 from replaywright.cli.servers.connect import Place, place, require_somewhere, temporal_errors
 from replaywright.cli.servers.macs import start_memo
 from replaywright.cli.tasks.taskfile import new_run_id, read_task
-from replaywright.domain.budgets import Budget
-from replaywright.domain.pictures import Pictures
-from replaywright.domain.questions import Verdict
-from replaywright.domain.runs import Heal, Mode, Progress, RunResult
-from replaywright.domain.signing import Key
-from replaywright.domain.tasks import Task, bind_parameters, parse_task
-from replaywright.domain.views import PlanView, RunTrace
+from replaywright.domain.page.pictures import Pictures
+from replaywright.domain.run.runs import Heal, Mode, Progress, RunResult
+from replaywright.domain.run.views import PlanView, RunTrace
+from replaywright.domain.secrets.signing import Key
+from replaywright.domain.task.budgets import Budget
+from replaywright.domain.task.questions import Verdict
+from replaywright.domain.task.tasks import Task, bind_parameters, parse_task
 from replaywright.errors import ReplaywrightError, StackFailed
 from replaywright.sealing.codec import sealed
 from replaywright.settings import Settings, load_settings

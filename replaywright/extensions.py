@@ -2,7 +2,7 @@
 
 from importlib.metadata import EntryPoint, entry_points
 
-from replaywright.domain.evaluation import CustomPredicate
+from replaywright.domain.predicate.evaluation import CustomPredicate
 from replaywright.errors import StackFailed
 
 PREDICATES = "replaywright.predicates"

@@ -16,10 +16,10 @@ from typing import Annotated
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 
-from replaywright.domain.host_patterns import host_rule
-from replaywright.domain.network_policy import HostRule, grants_nothing
-from replaywright.domain.secret_sites import sites_in
-from replaywright.domain.templates import ITEM_NAME
+from replaywright.domain.common.templates import ITEM_NAME
+from replaywright.domain.secrets.secret_sites import sites_in
+from replaywright.domain.session.host_patterns import host_rule
+from replaywright.domain.session.network_policy import HostRule, grants_nothing
 from replaywright.errors import InputInvalid, SettingsInvalid
 
 _LIMIT = 1_000_000

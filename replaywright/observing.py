@@ -11,7 +11,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Final, Literal, Protocol
 
-from replaywright.domain.runs import Usage
+from replaywright.domain.run.runs import Usage
 
 RecoveryKind = Literal["adopted", "rebuilt", "failed"]
 """How a lost browser came back: alive, as a new one that was brought there, or not at all."""

@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from replaywright.domain.policy import Policy
-from replaywright.domain.tasks import parse_authored
+from replaywright.domain.task.policy import Policy
+from replaywright.domain.task.tasks import parse_authored
 from replaywright.errors import InputInvalid
 from replaywright.yaml_files import parse_yaml, read_text
 

@@ -8,36 +8,36 @@ from typing import Any, Literal, Protocol
 
 from pydantic import Field
 
-from replaywright.domain.actions import Cause
-from replaywright.domain.base import Record
-from replaywright.domain.batches import RowEnd
-from replaywright.domain.checkpoints import PageState
-from replaywright.domain.choosing import SkillChoice
-from replaywright.domain.deriving import Seen
-from replaywright.domain.entries import ActionCacheEntry, EntryInfo
-from replaywright.domain.goal_plans import GoalPlan
-from replaywright.domain.goal_runs import Labels
-from replaywright.domain.guard import Guard
-from replaywright.domain.network_policy import NetworkPolicy, NetworkSeen
-from replaywright.domain.observed import PredicateResult
-from replaywright.domain.outcomes import DownloadedFile, Evidence, Lookup, Proof, StepOutcome, UnsafeRequest
-from replaywright.domain.outlines import Outline
-from replaywright.domain.overrides import OverrideRule
-from replaywright.domain.pictures import Box
-from replaywright.domain.predicates import Predicate
-from replaywright.domain.probing import SiteProbe
-from replaywright.domain.questions import UserAnswer
-from replaywright.domain.recall import Outcome, RecallRecord
-from replaywright.domain.runs import Revision, Usage
-from replaywright.domain.secret_sites import BoundSecret, Site
-from replaywright.domain.sessions import SessionRef, Wear
-from replaywright.domain.skills import Skill, SkillRecord, SkillRun, SkillStatistics, SkillStatus
-from replaywright.domain.snapshots import Snapshot
-from replaywright.domain.starts import Admission
-from replaywright.domain.steering import HandedBack, Lent
-from replaywright.domain.steps import Step
-from replaywright.domain.targets import ElementQuery, Target
-from replaywright.domain.tasks import Parameter
+from replaywright.domain.batch.batches import RowEnd
+from replaywright.domain.common.base import Record
+from replaywright.domain.page.observed import PredicateResult
+from replaywright.domain.page.outlines import Outline
+from replaywright.domain.page.pictures import Box
+from replaywright.domain.page.snapshots import Snapshot
+from replaywright.domain.page.targets import ElementQuery, Target
+from replaywright.domain.plan.goal_plans import GoalPlan
+from replaywright.domain.plan.goal_runs import Labels
+from replaywright.domain.predicate.predicates import Predicate
+from replaywright.domain.proof.deriving import Seen
+from replaywright.domain.proof.probing import SiteProbe
+from replaywright.domain.recall.choosing import SkillChoice
+from replaywright.domain.recall.recall import Outcome, RecallRecord
+from replaywright.domain.run.runs import Revision, Usage
+from replaywright.domain.run.steering import HandedBack, Lent
+from replaywright.domain.secrets.secret_sites import BoundSecret, Site
+from replaywright.domain.secrets.starts import Admission
+from replaywright.domain.session.guard import Guard
+from replaywright.domain.session.network_policy import NetworkPolicy, NetworkSeen
+from replaywright.domain.session.sessions import SessionRef, Wear
+from replaywright.domain.skill.entries import ActionCacheEntry, EntryInfo
+from replaywright.domain.skill.skills import Skill, SkillRecord, SkillRun, SkillStatistics, SkillStatus
+from replaywright.domain.step.checkpoints import PageState
+from replaywright.domain.step.outcomes import DownloadedFile, Evidence, Lookup, Proof, StepOutcome, UnsafeRequest
+from replaywright.domain.step.overrides import OverrideRule
+from replaywright.domain.task.actions import Cause
+from replaywright.domain.task.questions import UserAnswer
+from replaywright.domain.task.steps import Step
+from replaywright.domain.task.tasks import Parameter
 
 # --------------------------------------------------------------------------------------------- browser
 
@@ -644,7 +644,7 @@ class Recording(Record):
     title: str = ""
     """The step as it reads in the UI; templates, no values."""
     given: dict[str, Any] = Field(default_factory=dict)
-    """The step as its trace line holds it; see `replaywright.domain.trace.input_of`."""
+    """The step as its trace line holds it; see `replaywright.domain.trace.trace.input_of`."""
     trace: dict[str, Any] = Field(default_factory=dict)
     """Further fields of the trace line."""
     owner: str = ""
@@ -692,7 +692,7 @@ class StepStore(Protocol):
     ) -> Known:
         """Write the intent to dispatch a commit step, and which of its expectations `held` before.
 
-        With an `act` (see `replaywright.domain.fingerprints.acts_of`) the step becomes the one that has it in this
+        With an `act` (see `replaywright.domain.step.fingerprints.acts_of`) the step becomes the one that has it in this
         lineage; it takes it over only from the step whose fingerprint is `over`.
 
         Returns with state INTENT when granted, COMMITTED with the outcome when it is done already. Repeating it
@@ -1088,7 +1088,7 @@ class Notices(Protocol):
     """Tells people that a run waits for them."""
 
     async def tell(self, notice: str) -> None:
-        """Pass on `notice`, the JSON of a `replaywright.domain.questions.Notice`.
+        """Pass on `notice`, the JSON of a `replaywright.domain.task.questions.Notice`.
 
         Raises:
             NoticeFailed: it cannot be passed on.

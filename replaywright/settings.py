@@ -29,9 +29,9 @@ from pydantic import (
 )
 from pydantic_settings import BaseSettings, NoDecode, PydanticBaseSettingsSource, SettingsConfigDict
 
-from replaywright.domain.actions import Effect
-from replaywright.domain.budgets import Price
-from replaywright.domain.starts import UnsignedStarts
+from replaywright.domain.secrets.starts import UnsignedStarts
+from replaywright.domain.task.actions import Effect
+from replaywright.domain.task.budgets import Price
 from replaywright.errors import SettingsInvalid
 from replaywright.telemetry.options import parse_address
 from replaywright.value_files import SUFFIX, values_in_files

@@ -4,7 +4,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from replaywright.domain.elsewhere import TASK_LIMIT, require_shallow, require_texts, too_large
+from replaywright.domain.common.elsewhere import TASK_LIMIT, require_shallow, require_texts, too_large
 from replaywright.errors import InputInvalid
 
 

@@ -6,8 +6,8 @@ from typing import Any
 import yaml
 from yaml.composer import ComposerError
 
-from replaywright.domain.elsewhere import NODES_LIMIT, NUMBER_LIMIT, SHOWN
-from replaywright.domain.text import shorten
+from replaywright.domain.common.elsewhere import NODES_LIMIT, NUMBER_LIMIT, SHOWN
+from replaywright.domain.common.text import shorten
 from replaywright.errors import InputInvalid
 
 _STR = "tag:yaml.org,2002:str"

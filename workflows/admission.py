@@ -27,8 +27,8 @@ from temporalio.exceptions import ApplicationError
 from temporalio.worker import UnsandboxedWorkflowRunner, WorkflowInstance, WorkflowInstanceDetails
 
 with workflow.unsafe.imports_passed_through():
-    from replaywright.domain.starts import tenant_of
-    from replaywright.domain.tasks import explained
+    from replaywright.domain.secrets.starts import tenant_of
+    from replaywright.domain.task.tasks import explained
 
 GUARD = "replaywright.guard"
 """Name of the extern function that verifies updates: `Asked` → objection, or ""."""

@@ -10,15 +10,24 @@ from workflows import policies
 from workflows.browser import Browser
 
 with workflow.unsafe.imports_passed_through():
-    from replaywright.domain.actions import effect_of
-    from replaywright.domain.details import element_said, summary
-    from replaywright.domain.outcomes import Status, StepOutcome
-    from replaywright.domain.predicates import Predicate
-    from replaywright.domain.press_grants import Consent
-    from replaywright.domain.runs import AWAIT, ActionRequest, Mode, Proposal, RunInput, SealedCode, Usage, step_title
-    from replaywright.domain.steps import Approve, Extract, ForEach, Goto, Step, action_of, names_element
-    from replaywright.domain.targets import Target
-    from replaywright.domain.templates import fill, parameters_in
+    from replaywright.domain.common.templates import fill, parameters_in
+    from replaywright.domain.page.targets import Target
+    from replaywright.domain.predicate.predicates import Predicate
+    from replaywright.domain.run.runs import (
+        AWAIT,
+        ActionRequest,
+        Mode,
+        Proposal,
+        RunInput,
+        SealedCode,
+        Usage,
+        step_title,
+    )
+    from replaywright.domain.step.outcomes import Status, StepOutcome
+    from replaywright.domain.step.press_grants import Consent
+    from replaywright.domain.task.actions import effect_of
+    from replaywright.domain.task.steps import Approve, Extract, ForEach, Goto, Step, action_of, names_element
+    from replaywright.domain.trace.details import element_said, summary
 
 
 WHY_LIMIT = 300

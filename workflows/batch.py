@@ -28,8 +28,7 @@ from workflows import policies
 
 with workflow.unsafe.imports_passed_through():
     from activities.endings import ended_badly, ended_well
-    from replaywright.domain.base import Record
-    from replaywright.domain.batches import (
+    from replaywright.domain.batch.batches import (
         PROBLEMS_KEPT,
         BatchInput,
         BatchProgress,
@@ -48,9 +47,10 @@ with workflow.unsafe.imports_passed_through():
         run_id_of,
         run_input_of,
     )
-    from replaywright.domain.runs import RunResult
-    from replaywright.domain.saying import count
-    from replaywright.domain.search_attributes import SITE
+    from replaywright.domain.common.base import Record
+    from replaywright.domain.run.runs import RunResult
+    from replaywright.domain.trace.saying import count
+    from replaywright.domain.trace.search_attributes import SITE
 
 _Answer = TypeVar("_Answer")
 

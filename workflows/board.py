@@ -7,13 +7,9 @@ from temporalio import workflow
 from workflows.attempts import Attempt
 
 with workflow.unsafe.imports_passed_through():
-    from replaywright.domain.details import how
-    from replaywright.domain.loops import Course
-    from replaywright.domain.outcomes import LEFT_OUT, Status, StepOutcome
-    from replaywright.domain.questions import Question
-    from replaywright.domain.runs import Progress, Revision, RunResult, RunStatus, Totals, step_title
-    from replaywright.domain.sessions import Recycling
-    from replaywright.domain.views import (
+    from replaywright.domain.plan.loops import Course
+    from replaywright.domain.run.runs import Progress, Revision, RunResult, RunStatus, Totals, step_title
+    from replaywright.domain.run.views import (
         LINES_TOLD,
         STEPS_TOLD,
         PlannedStep,
@@ -23,6 +19,10 @@ with workflow.unsafe.imports_passed_through():
         StepState,
         TraceLine,
     )
+    from replaywright.domain.session.sessions import Recycling
+    from replaywright.domain.step.outcomes import LEFT_OUT, Status, StepOutcome
+    from replaywright.domain.task.questions import Question
+    from replaywright.domain.trace.details import how
 
 LINES_KEPT = 100
 """Lines of progress that a query returns at most."""

@@ -12,10 +12,9 @@ from workflows import policies
 from workflows.meter import Meter
 
 with workflow.unsafe.imports_passed_through():
-    from replaywright.domain.base import Record
-    from replaywright.domain.checkpoints import Checkpoint
-    from replaywright.domain.network_policy import NetworkPolicy, RefusedHost, most_refused
-    from replaywright.domain.sessions import (
+    from replaywright.domain.common.base import Record
+    from replaywright.domain.session.network_policy import NetworkPolicy, RefusedHost, most_refused
+    from replaywright.domain.session.sessions import (
         CloseSession,
         OpenSession,
         RecoverSession,
@@ -24,6 +23,7 @@ with workflow.unsafe.imports_passed_through():
         SessionOpened,
         SessionRef,
     )
+    from replaywright.domain.step.checkpoints import Checkpoint
 
 _Result = TypeVar("_Result")
 

@@ -9,13 +9,13 @@ from workflows.attempts import Attempt, begun_at
 from workflows.person import Person
 
 with workflow.unsafe.imports_passed_through():
-    from replaywright.domain.actions import Effect
-    from replaywright.domain.model_limits import goal_words, is_among, own_words
-    from replaywright.domain.outcomes import StepOutcome
-    from replaywright.domain.press_grants import PRESSING, UNGRANTED, Consent, Consequence, Grant
-    from replaywright.domain.questions import Ask, QuestionKind, quoted
-    from replaywright.domain.runs import RunInput, SettleRequest
-    from replaywright.domain.steps import Step, action_of
+    from replaywright.domain.plan.model_limits import goal_words, is_among, own_words
+    from replaywright.domain.run.runs import RunInput, SettleRequest
+    from replaywright.domain.step.outcomes import StepOutcome
+    from replaywright.domain.step.press_grants import PRESSING, UNGRANTED, Consent, Consequence, Grant
+    from replaywright.domain.task.actions import Effect
+    from replaywright.domain.task.questions import Ask, QuestionKind, quoted
+    from replaywright.domain.task.steps import Step, action_of
 
 _DECLARED: Final = (Effect.IDEMPOTENT, Effect.COMMIT, Effect.IRREVERSIBLE)
 

@@ -18,14 +18,10 @@ from workflows.person import Person
 from workflows.rulings import MESSAGE_LIMIT, contradicted, explained
 
 with workflow.unsafe.imports_passed_through():
-    from replaywright.domain.actions import Effect
-    from replaywright.domain.details import summary
-    from replaywright.domain.outcomes import AWAITED, INTEGRITY, Status, StepOutcome
-    from replaywright.domain.probing import SiteProbe
-    from replaywright.domain.proof import is_answered
-    from replaywright.domain.questions import Ask, QuestionKind, Verdict
-    from replaywright.domain.reconciling import IN_FLIGHT_MS, total_limit_ms
-    from replaywright.domain.runs import (
+    from replaywright.domain.proof.probing import SiteProbe
+    from replaywright.domain.proof.proof import is_answered
+    from replaywright.domain.proof.reconciling import IN_FLIGHT_MS, total_limit_ms
+    from replaywright.domain.run.runs import (
         NOT_ON_SITE,
         NOTHING_LEFT,
         UNDISPATCHED,
@@ -35,6 +31,10 @@ with workflow.unsafe.imports_passed_through():
         ResolveRequest,
         SettleRequest,
     )
+    from replaywright.domain.step.outcomes import AWAITED, INTEGRITY, Status, StepOutcome
+    from replaywright.domain.task.actions import Effect
+    from replaywright.domain.task.questions import Ask, QuestionKind, Verdict
+    from replaywright.domain.trace.details import summary
 
 _Result = TypeVar("_Result")
 

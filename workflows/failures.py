@@ -4,7 +4,7 @@ from temporalio import workflow
 from temporalio.exceptions import ActivityError, ApplicationError
 
 with workflow.unsafe.imports_passed_through():
-    from replaywright.domain.outcomes import BLOCKED
+    from replaywright.domain.step.outcomes import BLOCKED
 
 POLICY_BLOCKED = "PolicyBlocked"
 """Type of an activity's failure that a rule is behind; its first detail is the rule."""

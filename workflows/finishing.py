@@ -11,10 +11,10 @@ from workflows.attempts import Attempt
 from workflows.browser import Browser
 
 with workflow.unsafe.imports_passed_through():
-    from replaywright.domain.commit_lines import CommitLine, CommitState, left_at
-    from replaywright.domain.details import summary
-    from replaywright.domain.outcomes import Status, StepOutcome
-    from replaywright.domain.runs import Finished, FinishRequest, Stopped, StopRequest
+    from replaywright.domain.run.commit_lines import CommitLine, CommitState, left_at
+    from replaywright.domain.run.runs import Finished, FinishRequest, Stopped, StopRequest
+    from replaywright.domain.step.outcomes import Status, StepOutcome
+    from replaywright.domain.trace.details import summary
 
 _Reading = Callable[[Callable[[], Awaitable[Finished]]], Awaitable[Finished]]
 

@@ -6,13 +6,13 @@ from workflows import policies
 from workflows.browser import Browser
 
 with workflow.unsafe.imports_passed_through():
-    from replaywright.domain.fitting import PRECONDITION, Fit, FitRequest, PassedOver, RecalledFor
-    from replaywright.domain.outcomes import Lookup, Status, StepOutcome
-    from replaywright.domain.predicates import fill_predicate
-    from replaywright.domain.runs import RunInput, RunState
-    from replaywright.domain.steps import Goto
-    from replaywright.domain.tasks import Task
-    from replaywright.domain.templates import fill
+    from replaywright.domain.common.templates import fill
+    from replaywright.domain.predicate.predicates import fill_predicate
+    from replaywright.domain.run.runs import RunInput, RunState
+    from replaywright.domain.skill.fitting import PRECONDITION, Fit, FitRequest, PassedOver, RecalledFor
+    from replaywright.domain.step.outcomes import Lookup, Status, StepOutcome
+    from replaywright.domain.task.steps import Goto
+    from replaywright.domain.task.tasks import Task
 
 
 async def fit_of(browser: Browser, begins: RecalledFor, task: Task, values: dict[str, str]) -> Fit:

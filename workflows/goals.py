@@ -17,11 +17,10 @@ from workflows.person import Person
 from workflows.planning import Planning, seen_of
 
 with workflow.unsafe.imports_passed_through():
-    from replaywright.domain.approvals import is_confirmed, recalled_question
-    from replaywright.domain.base import Record
-    from replaywright.domain.details import said_of
-    from replaywright.domain.fitting import Fit, RecalledFor
-    from replaywright.domain.goal_runs import (
+    from replaywright.domain.common.base import Record
+    from replaywright.domain.common.sentences import masked
+    from replaywright.domain.common.templates import fill
+    from replaywright.domain.plan.goal_runs import (
         LOOK_S,
         ROUNDS,
         STEPS,
@@ -39,19 +38,20 @@ with workflow.unsafe.imports_passed_through():
         SkillUse,
         claim_key,
     )
-    from replaywright.domain.loops import Course
-    from replaywright.domain.outcomes import StepOutcome
-    from replaywright.domain.patterns import pattern_of
-    from replaywright.domain.predicates import Predicate
-    from replaywright.domain.recall import Recalled, RecallRequest
-    from replaywright.domain.runs import Mode, Proposal, Revision, RunInput, RunResult, Usage
-    from replaywright.domain.sentences import masked
-    from replaywright.domain.skill_runs import NoteSkillRun, change_of
-    from replaywright.domain.skills import SkillContext, SkillRef, SkillRun
-    from replaywright.domain.spending import BUDGET_SPENT
-    from replaywright.domain.steps import Goto, Step
-    from replaywright.domain.tasks import Parameter, Task, bind_parameters
-    from replaywright.domain.templates import fill
+    from replaywright.domain.plan.loops import Course
+    from replaywright.domain.predicate.predicates import Predicate
+    from replaywright.domain.recall.patterns import pattern_of
+    from replaywright.domain.recall.recall import Recalled, RecallRequest
+    from replaywright.domain.run.approvals import is_confirmed, recalled_question
+    from replaywright.domain.run.runs import Mode, Proposal, Revision, RunInput, RunResult, Usage
+    from replaywright.domain.run.skill_runs import NoteSkillRun, change_of
+    from replaywright.domain.run.spending import BUDGET_SPENT
+    from replaywright.domain.skill.fitting import Fit, RecalledFor
+    from replaywright.domain.skill.skills import SkillContext, SkillRef, SkillRun
+    from replaywright.domain.step.outcomes import StepOutcome
+    from replaywright.domain.task.steps import Goto, Step
+    from replaywright.domain.task.tasks import Parameter, Task, bind_parameters
+    from replaywright.domain.trace.details import said_of
     from replaywright.errors import InputInvalid
     from replaywright.ports import Labelled
 

@@ -11,10 +11,12 @@ from workflows.person import Person
 from workflows.planning import Planning
 
 with workflow.unsafe.imports_passed_through():
-    from replaywright.domain.actions import Effect
-    from replaywright.domain.approvals import approval_of, approved_act, shown
-    from replaywright.domain.outcomes import Status, StepOutcome
-    from replaywright.domain.questions import (
+    from replaywright.domain.common.templates import fill
+    from replaywright.domain.run.approvals import approval_of, approved_act, shown
+    from replaywright.domain.run.runs import PersonVerdict, Revision, RunInput, SealedCode, SettleRequest
+    from replaywright.domain.step.outcomes import Status, StepOutcome
+    from replaywright.domain.task.actions import Effect
+    from replaywright.domain.task.questions import (
         CODE_LOST,
         DEADLINE,
         PLANNER_QUESTIONS,
@@ -24,9 +26,7 @@ with workflow.unsafe.imports_passed_through():
         UserAnswer,
         quoted,
     )
-    from replaywright.domain.runs import PersonVerdict, Revision, RunInput, SealedCode, SettleRequest
-    from replaywright.domain.steps import Approve, SolveCaptcha, VerificationCode
-    from replaywright.domain.templates import fill
+    from replaywright.domain.task.steps import Approve, SolveCaptcha, VerificationCode
 
 CODES_PER_STEP = 3
 """How often a person is asked for a code, or to solve a captcha, for one step."""

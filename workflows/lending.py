@@ -14,9 +14,9 @@ from workflows.failures import TaskFailed
 from workflows.recovery import Place, Recovery
 
 with workflow.unsafe.imports_passed_through():
-    from replaywright.domain.details import said_of
-    from replaywright.domain.runs import RunInput
-    from replaywright.domain.steering import HandedBack, LendSession, Lent, Said, TakeBack, TakeOverRequest
+    from replaywright.domain.run.runs import RunInput
+    from replaywright.domain.run.steering import HandedBack, LendSession, Lent, Said, TakeBack, TakeOverRequest
+    from replaywright.domain.trace.details import said_of
 
 
 class Lending:

@@ -9,9 +9,9 @@ from workflows.attempts import Attempt
 from workflows.browser import Browser
 
 with workflow.unsafe.imports_passed_through():
-    from replaywright.domain.outcomes import StepOutcome
-    from replaywright.domain.proof import needs_proof
-    from replaywright.domain.runs import LateRequest, LearnedPress, Listened, ListenRequest, RunInput
+    from replaywright.domain.proof.proof import needs_proof
+    from replaywright.domain.run.runs import LateRequest, LearnedPress, Listened, ListenRequest, RunInput
+    from replaywright.domain.step.outcomes import StepOutcome
 
 PRESSES_KEPT = 50
 

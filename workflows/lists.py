@@ -12,11 +12,11 @@ from workflows.browser import Browser
 from workflows.rulings import WITHOUT_PAGE
 
 with workflow.unsafe.imports_passed_through():
-    from replaywright.domain.details import summary
-    from replaywright.domain.loops import Course, collected, skipped_items
-    from replaywright.domain.outcomes import ITEM_LEFT, ITEM_SKIPPED, LEFT_OUT, Status, StepOutcome
-    from replaywright.domain.runs import Decision, LeaveOutRequest, RunInput
-    from replaywright.domain.steps import Step
+    from replaywright.domain.plan.loops import Course, collected, skipped_items
+    from replaywright.domain.run.runs import Decision, LeaveOutRequest, RunInput
+    from replaywright.domain.step.outcomes import ITEM_LEFT, ITEM_SKIPPED, LEFT_OUT, Status, StepOutcome
+    from replaywright.domain.task.steps import Step
+    from replaywright.domain.trace.details import summary
 
 _Read = Callable[[Callable[[], Awaitable[Decision]]], Awaitable[Decision]]
 

@@ -7,11 +7,11 @@ from temporalio import workflow
 from workflows import policies
 
 with workflow.unsafe.imports_passed_through():
-    from replaywright.domain.effective import Used
-    from replaywright.domain.outcomes import StepOutcome
-    from replaywright.domain.policy_runs import CheckPolicy, Granted
-    from replaywright.domain.runs import RunInput
-    from replaywright.domain.steps import Step
+    from replaywright.domain.policy.effective import Used
+    from replaywright.domain.policy.policy_runs import CheckPolicy, Granted
+    from replaywright.domain.run.runs import RunInput
+    from replaywright.domain.step.outcomes import StepOutcome
+    from replaywright.domain.task.steps import Step
 
 
 class Meter:

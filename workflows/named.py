@@ -7,11 +7,11 @@ from workflows import policies
 from workflows.failures import TaskFailed
 
 with workflow.unsafe.imports_passed_through():
-    from replaywright.domain.details import said_of
-    from replaywright.domain.runs import RunInput
-    from replaywright.domain.skill_runs import INPUT_INVALID, NewestRequest
-    from replaywright.domain.skills import Skill, SkillRef, SkillStatus
-    from replaywright.domain.tasks import bind_parameters
+    from replaywright.domain.run.runs import RunInput
+    from replaywright.domain.run.skill_runs import INPUT_INVALID, NewestRequest
+    from replaywright.domain.skill.skills import Skill, SkillRef, SkillStatus
+    from replaywright.domain.task.tasks import bind_parameters
+    from replaywright.domain.trace.details import said_of
     from replaywright.errors import InputInvalid
 
 

@@ -3,9 +3,9 @@
 from temporalio import workflow
 
 with workflow.unsafe.imports_passed_through():
-    from replaywright.domain.network_policy import NetworkPolicy
-    from replaywright.domain.policy_hosts import wanted
-    from replaywright.domain.runs import RunInput
+    from replaywright.domain.policy.policy_hosts import wanted
+    from replaywright.domain.run.runs import RunInput
+    from replaywright.domain.session.network_policy import NetworkPolicy
 
 
 def network_of(run: RunInput) -> NetworkPolicy:

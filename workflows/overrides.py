@@ -8,9 +8,9 @@ from workflows.attempts import Attempt
 from workflows.browser import Browser
 
 with workflow.unsafe.imports_passed_through():
-    from replaywright.domain.fingerprints import fingerprint
-    from replaywright.domain.overrides import RUN_LIMIT, Due
-    from replaywright.domain.runs import RunInput
+    from replaywright.domain.run.runs import RunInput
+    from replaywright.domain.step.fingerprints import fingerprint
+    from replaywright.domain.step.overrides import RUN_LIMIT, Due
 
 
 class Overrides:

@@ -20,8 +20,8 @@ from workflows.failures import TaskFailed
 from workflows.planning import Planning
 
 with workflow.unsafe.imports_passed_through():
-    from replaywright.domain.details import said_of, summary
-    from replaywright.domain.questions import (
+    from replaywright.domain.run.runs import PersonVerdict, RunInput, SettleRequest
+    from replaywright.domain.task.questions import (
         DEADLINE,
         UNANSWERED,
         WAITS,
@@ -34,7 +34,7 @@ with workflow.unsafe.imports_passed_through():
         objection,
         stated,
     )
-    from replaywright.domain.runs import PersonVerdict, RunInput, SettleRequest
+    from replaywright.domain.trace.details import said_of, summary
 
 
 KEY_LIFETIME_S = 30 * 86_400.0

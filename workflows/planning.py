@@ -8,13 +8,14 @@ from workflows.attempts import Attempt, why_of
 from workflows.rulings import WITHOUT_PAGE
 
 with workflow.unsafe.imports_passed_through():
-    from replaywright.domain.budgets import Limits
-    from replaywright.domain.details import spent_so_far, summary
-    from replaywright.domain.effective import Caps
-    from replaywright.domain.loops import Course
-    from replaywright.domain.model_limits import trusted_context
-    from replaywright.domain.outcomes import MARKED, MARKED_SNAPSHOT, Status, StepOutcome
-    from replaywright.domain.runs import (
+    from replaywright.domain.common.templates import fill
+    from replaywright.domain.common.urls import origin_of
+    from replaywright.domain.page.snapshot_text import quoted
+    from replaywright.domain.plan.loops import Course
+    from replaywright.domain.plan.model_limits import trusted_context
+    from replaywright.domain.plan.trusted_context import TrustedContext
+    from replaywright.domain.policy.effective import Caps
+    from replaywright.domain.run.runs import (
         Mode,
         Progress,
         Proposal,
@@ -24,12 +25,11 @@ with workflow.unsafe.imports_passed_through():
         RunInput,
         Usage,
     )
-    from replaywright.domain.snapshot_text import quoted
-    from replaywright.domain.spending import Spent, plans_spent, spent
-    from replaywright.domain.steps import Goto
-    from replaywright.domain.templates import fill
-    from replaywright.domain.trusted_context import TrustedContext
-    from replaywright.domain.urls import origin_of
+    from replaywright.domain.run.spending import Spent, plans_spent, spent
+    from replaywright.domain.step.outcomes import MARKED, MARKED_SNAPSHOT, Status, StepOutcome
+    from replaywright.domain.task.budgets import Limits
+    from replaywright.domain.task.steps import Goto
+    from replaywright.domain.trace.details import spent_so_far, summary
 
 
 class Planning:

@@ -9,7 +9,7 @@ from temporalio.plugin import SimplePlugin
 from temporalio.worker import UnsandboxedWorkflowRunner, WorkflowInstance, WorkflowInstanceDetails, WorkflowRunner
 from temporalio.worker.workflow_sandbox import SandboxedWorkflowRunner
 
-from replaywright.domain.base import build_schemas
+from replaywright.domain.common.base import build_schemas
 from replaywright.errors import ReplaywrightError
 from workflows.admission import AdmittingRunner
 from workflows.batch import BrowserBatch

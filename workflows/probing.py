@@ -10,10 +10,8 @@ from workflows.attempts import Attempt
 from workflows.browser import Browser
 
 with workflow.unsafe.imports_passed_through():
-    from replaywright.domain.details import summary
-    from replaywright.domain.outcomes import Status, StepOutcome
-    from replaywright.domain.reconciling import total_limit_ms
-    from replaywright.domain.runs import (
+    from replaywright.domain.proof.reconciling import total_limit_ms
+    from replaywright.domain.run.runs import (
         Mode,
         ProposedProbe,
         ProposeProbeRequest,
@@ -22,6 +20,8 @@ with workflow.unsafe.imports_passed_through():
         TryProbeRequest,
         Usage,
     )
+    from replaywright.domain.step.outcomes import Status, StepOutcome
+    from replaywright.domain.trace.details import summary
 
 PROBES = 3
 """Commit steps of one run for which a probe is proposed at most."""

@@ -21,8 +21,11 @@ from workflows.overrides import Overrides
 from workflows.telling import recovery_told
 
 with workflow.unsafe.imports_passed_through():
-    from replaywright.domain.base import Record
-    from replaywright.domain.checkpoints import (
+    from replaywright.domain.common.base import Record
+    from replaywright.domain.plan.loops import Course
+    from replaywright.domain.predicate.predicates import fill_predicate
+    from replaywright.domain.run.runs import RESOLVED, PersonVerdict, RunInput, step_title
+    from replaywright.domain.step.checkpoints import (
         CHECKPOINTS_KEPT,
         NOT_RESTORED,
         CheckCheckpoint,
@@ -31,12 +34,9 @@ with workflow.unsafe.imports_passed_through():
         Restored,
         TakeCheckpoint,
     )
-    from replaywright.domain.loops import Course
-    from replaywright.domain.outcomes import Status, StepOutcome
-    from replaywright.domain.overrides import Due
-    from replaywright.domain.predicates import fill_predicate
-    from replaywright.domain.runs import RESOLVED, PersonVerdict, RunInput, step_title
-    from replaywright.domain.steps import Goto, SolveCaptcha, Step, VerificationCode
+    from replaywright.domain.step.outcomes import Status, StepOutcome
+    from replaywright.domain.step.overrides import Due
+    from replaywright.domain.task.steps import Goto, SolveCaptcha, Step, VerificationCode
 
 _Result = TypeVar("_Result")
 

@@ -17,9 +17,9 @@ from workflows.browser import Browser
 from workflows.recovery import Place, Recovery
 
 with workflow.unsafe.imports_passed_through():
-    from replaywright.domain.checkpoints import Checkpoint, worn
-    from replaywright.domain.runs import RunInput
-    from replaywright.domain.sessions import Recycling
+    from replaywright.domain.run.runs import RunInput
+    from replaywright.domain.session.sessions import Recycling
+    from replaywright.domain.step.checkpoints import Checkpoint, worn
 
 
 class Recycler:

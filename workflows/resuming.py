@@ -6,12 +6,12 @@ from workflows import policies
 from workflows.attempts import Attempt
 
 with workflow.unsafe.imports_passed_through():
-    from replaywright.domain.actions import Effect
-    from replaywright.domain.details import said_of
-    from replaywright.domain.outcomes import DONE_BEFORE, Status, StepOutcome
-    from replaywright.domain.questions import Ask, QuestionKind
-    from replaywright.domain.runs import PersonVerdict, Resume, ResumeRequest, Resumption, RunInput
-    from replaywright.domain.steps import Step
+    from replaywright.domain.run.runs import PersonVerdict, Resume, ResumeRequest, Resumption, RunInput
+    from replaywright.domain.step.outcomes import DONE_BEFORE, Status, StepOutcome
+    from replaywright.domain.task.actions import Effect
+    from replaywright.domain.task.questions import Ask, QuestionKind
+    from replaywright.domain.task.steps import Step
+    from replaywright.domain.trace.details import said_of
 
 EARLIER_RUN = "earlier_run"
 """Why the page proves nothing of a step in doubt: it was left so by another run, in another browser."""

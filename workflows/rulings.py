@@ -5,13 +5,13 @@ from temporalio import workflow
 from workflows.attempts import Attempt, why_of
 
 with workflow.unsafe.imports_passed_through():
-    from replaywright.domain.evaluation import failing
-    from replaywright.domain.outcomes import LEFT_OUT, SERVER_ERROR, Status, StepOutcome
-    from replaywright.domain.press_grants import UNGRANTED
-    from replaywright.domain.questions import Ask, QuestionKind
-    from replaywright.domain.runs import Totals
-    from replaywright.domain.signed_out import SIGNED_OUT
-    from replaywright.domain.spending import BUDGET_SPENT, Spent
+    from replaywright.domain.predicate.evaluation import failing
+    from replaywright.domain.proof.signed_out import SIGNED_OUT
+    from replaywright.domain.run.runs import Totals
+    from replaywright.domain.run.spending import BUDGET_SPENT, Spent
+    from replaywright.domain.step.outcomes import LEFT_OUT, SERVER_ERROR, Status, StepOutcome
+    from replaywright.domain.step.press_grants import UNGRANTED
+    from replaywright.domain.task.questions import Ask, QuestionKind
 
 WITHOUT_PAGE = frozenset({"store_unavailable", "ledger_damaged", BUDGET_SPENT, SIGNED_OUT})
 """Reasons of failed steps that say nothing about the step's own page: neither another plan nor another item helps."""

@@ -9,8 +9,8 @@ from temporalio import workflow
 from temporalio.common import SearchAttributeKey, SearchAttributeUpdate
 
 with workflow.unsafe.imports_passed_through():
-    from replaywright.domain.runs import RunInput, Totals
-    from replaywright.domain.search_attributes import HEALS, MODEL_CALLS, SKILL, STATUS, SearchAttribute
+    from replaywright.domain.run.runs import RunInput, Totals
+    from replaywright.domain.trace.search_attributes import HEALS, MODEL_CALLS, SKILL, STATUS, SearchAttribute
 
 _INT, _KEYWORD = SearchAttributeKey.for_int, SearchAttributeKey.for_keyword
 

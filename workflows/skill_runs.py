@@ -8,10 +8,10 @@ from temporalio.exceptions import ActivityError, CancelledError
 from workflows import policies
 
 with workflow.unsafe.imports_passed_through():
-    from replaywright.domain.runs import RunInput, RunResult
-    from replaywright.domain.skill_runs import NoteSkillRun, skill_run
-    from replaywright.domain.skills import SkillRef
-    from replaywright.domain.steps import Step
+    from replaywright.domain.run.runs import RunInput, RunResult
+    from replaywright.domain.run.skill_runs import NoteSkillRun, skill_run
+    from replaywright.domain.skill.skills import SkillRef
+    from replaywright.domain.task.steps import Step
 
 
 @dataclass(frozen=True)

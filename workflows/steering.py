@@ -19,13 +19,13 @@ from workflows.planning import Planning
 from workflows.recovery import Place
 
 with workflow.unsafe.imports_passed_through():
-    from replaywright.domain.actions import effect_of
-    from replaywright.domain.details import said_of
-    from replaywright.domain.editing import as_written, edited_step
-    from replaywright.domain.questions import QuestionKind
-    from replaywright.domain.runs import RunInput, step_title
-    from replaywright.domain.steering import EditStep, NoteSteering, Said, Skip, SkipStep, Steering
-    from replaywright.domain.steps import Step, action_of
+    from replaywright.domain.run.runs import RunInput, step_title
+    from replaywright.domain.run.steering import EditStep, NoteSteering, Said, Skip, SkipStep, Steering
+    from replaywright.domain.task.actions import effect_of
+    from replaywright.domain.task.editing import as_written, edited_step
+    from replaywright.domain.task.questions import QuestionKind
+    from replaywright.domain.task.steps import Step, action_of
+    from replaywright.domain.trace.details import said_of
     from replaywright.errors import InputInvalid
 
 SKIPS_KEPT = 50

@@ -15,13 +15,13 @@ from workflows.lists import Lists
 from workflows.person import Person
 
 with workflow.unsafe.imports_passed_through():
-    from replaywright.domain.details import summary
-    from replaywright.domain.outcomes import StepOutcome
-    from replaywright.domain.questions import DEADLINE, UNANSWERED, Ask, QuestionKind
-    from replaywright.domain.runs import HandedBackRequest
-    from replaywright.domain.steering import Said
-    from replaywright.domain.steps import TakeOver
-    from replaywright.domain.templates import fill
+    from replaywright.domain.common.templates import fill
+    from replaywright.domain.run.runs import HandedBackRequest
+    from replaywright.domain.run.steering import Said
+    from replaywright.domain.step.outcomes import StepOutcome
+    from replaywright.domain.task.questions import DEADLINE, UNANSWERED, Ask, QuestionKind
+    from replaywright.domain.task.steps import TakeOver
+    from replaywright.domain.trace.details import summary
 
 LOST = "; the browser was lost before it was handed back: what was done in it has to be looked at, and done again"
 

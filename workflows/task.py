@@ -58,16 +58,14 @@ from workflows.views import Views
 from workflows.weak_steps import WeakSteps
 
 with workflow.unsafe.imports_passed_through():
-    from replaywright.domain.commit_lines import COMMITS, COMMITS_TOLD, CommitLine, commits_said, left_at
-    from replaywright.domain.fingerprints import begun_anew, fingerprint
-    from replaywright.domain.fitting import place_of
-    from replaywright.domain.late import may_come_late
-    from replaywright.domain.lineages import lineage_of_firing
-    from replaywright.domain.observed import PredicateResult
-    from replaywright.domain.outcomes import BLOCKED, ITEM_SKIPPED, SKIPPED_AHEAD, Lookup, Status, StepOutcome
-    from replaywright.domain.overrides import Due
-    from replaywright.domain.predicates import Predicate, fill_predicate
-    from replaywright.domain.runs import (
+    from replaywright.domain.common.templates import fill, parameters_in
+    from replaywright.domain.page.observed import PredicateResult
+    from replaywright.domain.predicate.predicates import Predicate, fill_predicate
+    from replaywright.domain.proof.late import may_come_late
+    from replaywright.domain.proof.signed_out import SIGNED_OUT, enters_secret
+    from replaywright.domain.run.commit_lines import COMMITS, COMMITS_TOLD, CommitLine, commits_said, left_at
+    from replaywright.domain.run.lineages import lineage_of_firing
+    from replaywright.domain.run.runs import (
         FILES_KEPT,
         FinishRequest,
         Mode,
@@ -80,13 +78,15 @@ with workflow.unsafe.imports_passed_through():
         SettleRequest,
         StopRequest,
     )
-    from replaywright.domain.signed_out import SIGNED_OUT, enters_secret
-    from replaywright.domain.starts import MARK, UNSIGNED
-    from replaywright.domain.steering import ABORTED
-    from replaywright.domain.steps import Expand, Goto, Hover, Step, TakeOver, names_element
-    from replaywright.domain.tasks import bind_parameters
-    from replaywright.domain.templates import fill, parameters_in
-    from replaywright.domain.weak_steps import WEAK_STEP
+    from replaywright.domain.run.steering import ABORTED
+    from replaywright.domain.secrets.starts import MARK, UNSIGNED
+    from replaywright.domain.skill.fitting import place_of
+    from replaywright.domain.skill.weak_steps import WEAK_STEP
+    from replaywright.domain.step.fingerprints import begun_anew, fingerprint
+    from replaywright.domain.step.outcomes import BLOCKED, ITEM_SKIPPED, SKIPPED_AHEAD, Lookup, Status, StepOutcome
+    from replaywright.domain.step.overrides import Due
+    from replaywright.domain.task.steps import Expand, Goto, Hover, Step, TakeOver, names_element
+    from replaywright.domain.task.tasks import bind_parameters
     from replaywright.errors import InputInvalid, ReplaywrightError
 
 WARNINGS_KEPT = 20

@@ -15,9 +15,9 @@ from workflows.attempts import Attempt, begun_at
 from workflows.failures import TaskBlocked
 
 with workflow.unsafe.imports_passed_through():
-    from replaywright.domain.outcomes import LEFT_OUT, Status, StepOutcome
-    from replaywright.domain.overrides import host_of
-    from replaywright.domain.runs import RunInput
+    from replaywright.domain.run.runs import RunInput
+    from replaywright.domain.step.outcomes import LEFT_OUT, Status, StepOutcome
+    from replaywright.domain.step.overrides import host_of
     from replaywright.observing import TELL, RecoveryKind, RecoveryTold, StepEnd, StepTold, Told, child_of, span
 
 

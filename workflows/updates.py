@@ -9,8 +9,8 @@ from workflows.person import Person
 from workflows.steering import Steered
 
 with workflow.unsafe.imports_passed_through():
-    from replaywright.domain.runs import PersonVerdict
-    from replaywright.domain.steering import EditStep, Lent, Said, SkipStep, TakeOverRequest
+    from replaywright.domain.run.runs import PersonVerdict
+    from replaywright.domain.run.steering import EditStep, Lent, Said, SkipStep, TakeOverRequest
 
 
 class SteeringUpdates:

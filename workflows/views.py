@@ -7,9 +7,9 @@ from workflows.lists import Lists
 from workflows.planning import Planning
 
 with workflow.unsafe.imports_passed_through():
-    from replaywright.domain.details import STEPS_SHOWN, details_of
-    from replaywright.domain.runs import Progress, RunResult, Totals
-    from replaywright.domain.views import STEPS_TOLD, PlanView, RunFailure, RunTrace
+    from replaywright.domain.run.runs import Progress, RunResult, Totals
+    from replaywright.domain.run.views import STEPS_TOLD, PlanView, RunFailure, RunTrace
+    from replaywright.domain.trace.details import STEPS_SHOWN, details_of
 
 
 class Views:

@@ -11,10 +11,10 @@ from workflows.lists import Lists
 from workflows.person import Person
 
 with workflow.unsafe.imports_passed_through():
-    from replaywright.domain.outcomes import SKIPPED_AHEAD, StepOutcome
-    from replaywright.domain.questions import Ask, QuestionKind
-    from replaywright.domain.runs import RunInput, SettleRequest
-    from replaywright.domain.weak_steps import WEAK_STEP
+    from replaywright.domain.run.runs import RunInput, SettleRequest
+    from replaywright.domain.skill.weak_steps import WEAK_STEP
+    from replaywright.domain.step.outcomes import SKIPPED_AHEAD, StepOutcome
+    from replaywright.domain.task.questions import Ask, QuestionKind
 
 
 class WeakSteps:

@@ -20,7 +20,7 @@ from bench.chaos.relay import Relay
 from bench.message_site.behaviours import Behaviour
 from demo.stage import address_in
 from replaywright.cli.servers.connect import Place, connect
-from replaywright.domain.signing import written_key
+from replaywright.domain.secrets.signing import written_key
 from replaywright.errors import StackFailed
 from replaywright.keeper.client import kill_all, list_live, reap
 from replaywright.keeper.protocol import SessionRecord

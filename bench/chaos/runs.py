@@ -19,9 +19,9 @@ from replaywright.cli.people.updates import decide
 from replaywright.cli.runs.follow import Ending, follow, handle_of
 from replaywright.cli.runs.starting import Order, start
 from replaywright.cli.tasks.taskfile import read_task
-from replaywright.domain.histories import calls_of
-from replaywright.domain.runs import Mode, PersonVerdict, RunResult
-from replaywright.domain.tasks import Task, bind_parameters
+from replaywright.domain.run.runs import Mode, PersonVerdict, RunResult
+from replaywright.domain.task.tasks import Task, bind_parameters
+from replaywright.domain.trace.histories import calls_of
 
 TASK_FILE = Path(__file__).with_name("task.yaml")
 RUN_LIMIT_S = 180.0

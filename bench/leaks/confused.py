@@ -15,8 +15,8 @@ from bench.leaks.matrix import STEP_MS, Rig, keeper, only
 from bench.leaks.sites import own
 from bench.leaks.urls import hostile
 from replaywright.browser.attach import ChromiumBrowsers
-from replaywright.domain.network_policy import NetworkPolicy
-from replaywright.domain.steps import Goto
+from replaywright.domain.session.network_policy import NetworkPolicy
+from replaywright.domain.task.steps import Goto
 from replaywright.errors import ActionFailed
 from replaywright.ports import Work
 

@@ -18,7 +18,7 @@ from typing import Any
 
 from playwright.async_api import Page
 
-from replaywright.domain.targets import Target
+from replaywright.domain.page.targets import Target
 
 SOURCE = (Path(__file__).parent / "mutations.js").read_text(encoding="utf-8")
 

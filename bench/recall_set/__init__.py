@@ -8,13 +8,13 @@ from typing import Any
 
 import yaml
 
-from replaywright.domain.actions import Effect
-from replaywright.domain.choices import choice_of
-from replaywright.domain.lists import list_value
-from replaywright.domain.phrases import Phrases
-from replaywright.domain.skills import Skill, SkillStatus
-from replaywright.domain.steps import Click, Goto
-from replaywright.domain.tasks import Parameter, Task
+from replaywright.domain.common.lists import list_value
+from replaywright.domain.recall.choices import choice_of
+from replaywright.domain.recall.phrases import Phrases
+from replaywright.domain.skill.skills import Skill, SkillStatus
+from replaywright.domain.task.actions import Effect
+from replaywright.domain.task.steps import Click, Goto
+from replaywright.domain.task.tasks import Parameter, Task
 
 _FOLDER = Path(__file__).parent
 _BLIND = {path.stem[-1].upper(): path.name for path in sorted(_FOLDER.glob("sentences_blind_?.yaml"))}

@@ -31,7 +31,7 @@ from bench.replaying.ours import Manner, Replaywright, run_once, selectors_of
 from bench.replaying.peers import PEERS, meeting
 from bench.replaying.script import Script
 from demo.stage import Stage
-from replaywright.domain.steps import names_element
+from replaywright.domain.task.steps import names_element
 from replaywright.errors import StackFailed
 from replaywright.settings import load_settings
 

@@ -11,7 +11,7 @@ from bench.replaying.contest import Failed
 from demo.main_job import MAILS, TASK_FILE
 from demo.stage import Stage
 from replaywright.cli.tasks.taskfile import read_task
-from replaywright.domain.tasks import Task, bind_parameters
+from replaywright.domain.task.tasks import Task, bind_parameters
 
 _ARRIVAL_S = 5.0
 _POLL_S = 0.01

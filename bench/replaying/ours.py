@@ -17,9 +17,9 @@ from replaywright import __version__
 from replaywright.cli.runs.follow import handle_of
 from replaywright.cli.runs.starting import Order, start
 from replaywright.cli.tasks.taskfile import new_run_id
-from replaywright.domain.outcomes import Costs, StepOutcome
-from replaywright.domain.runs import Mode, RunResult, Usage
-from replaywright.domain.text import normalise
+from replaywright.domain.common.text import normalise
+from replaywright.domain.run.runs import Mode, RunResult, Usage
+from replaywright.domain.step.outcomes import Costs, StepOutcome
 
 Manner = Literal["default", "learn"]
 """As it comes, or with a model for every element."""

@@ -10,10 +10,10 @@ from playwright.async_api import Page, Playwright
 from bench.replaying.browsers import fresh_chromium
 from bench.replaying.contest import Failed, Learned, Window
 from bench.replaying.flow import Flow
-from replaywright.domain.predicates import Predicate, TextContains, UrlContains, ValueEquals
-from replaywright.domain.steps import Fill, Goto, SelectOption, Step
-from replaywright.domain.templates import fill
-from replaywright.domain.text import normalise
+from replaywright.domain.common.templates import fill
+from replaywright.domain.common.text import normalise
+from replaywright.domain.predicate.predicates import Predicate, TextContains, UrlContains, ValueEquals
+from replaywright.domain.task.steps import Fill, Goto, SelectOption, Step
 from replaywright.errors import StackFailed
 
 _LIMIT_MS = 30_000

@@ -14,8 +14,8 @@ from types import TracebackType
 from typing import Any, Final, Self
 
 from bench.replaying.flow import Flow
-from replaywright.domain.steps import Fill, Goto, SelectOption
-from replaywright.domain.templates import fill
+from replaywright.domain.common.templates import fill
+from replaywright.domain.task.steps import Fill, Goto, SelectOption
 
 _CHARACTERS_PER_TOKEN: Final = 4
 _LABELS: Final = {

@@ -13,7 +13,7 @@ import psutil
 
 from bench.scale.fleet import MIB, Fleet, p95, watched
 from replaywright.cli.runs.starting import Order
-from replaywright.domain.tasks import Task
+from replaywright.domain.task.tasks import Task
 
 Tell = Callable[[str], None]
 

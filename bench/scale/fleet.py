@@ -22,8 +22,8 @@ from cache.steps import RedisStepStore
 from replaywright.cli.runs.follow import handle_of
 from replaywright.cli.runs.starting import Order, start
 from replaywright.cli.servers.connect import Place, connect
-from replaywright.domain.runs import RunResult
-from replaywright.domain.tasks import Task
+from replaywright.domain.run.runs import RunResult
+from replaywright.domain.task.tasks import Task
 from replaywright.errors import StackFailed
 from replaywright.keeper.client import list_live
 from replaywright.settings import Settings, load_settings

@@ -22,11 +22,11 @@ from cache.recalls import KEPT as RECALLS_KEPT
 from cache.recalls import RedisRecalls
 from cache.skills import RedisSkills
 from cache.steps import RedisStepStore
-from replaywright.domain.actions import Action, Effect
-from replaywright.domain.entries import ActionCacheEntry
-from replaywright.domain.outcomes import Lookup, Status, StepOutcome
-from replaywright.domain.recall import RecallRecord, RecallRequest
-from replaywright.domain.signing import Key, Signer
+from replaywright.domain.recall.recall import RecallRecord, RecallRequest
+from replaywright.domain.secrets.signing import Key, Signer
+from replaywright.domain.skill.entries import ActionCacheEntry
+from replaywright.domain.step.outcomes import Lookup, Status, StepOutcome
+from replaywright.domain.task.actions import Action, Effect
 from replaywright.errors import StackFailed
 from replaywright.ports import Recording
 from replaywright.stack.redis import provide_redis, start_redis

@@ -19,7 +19,7 @@ import psutil
 from bench.scale.fleet import MIB, Fleet
 from replaywright.cli.runs.follow import handle_of, progress_of
 from replaywright.cli.runs.starting import Order
-from replaywright.domain.tasks import Task
+from replaywright.domain.task.tasks import Task
 
 _ROOT = Path("/sys/fs/cgroup")
 _V1 = ("memory.limit_in_bytes", "memory.max_usage_in_bytes", "memory.oom_control")

@@ -6,9 +6,9 @@ from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
-from replaywright.domain.steps import BODY_LIMIT, ITEMS_LIMIT
-from replaywright.domain.targets import Target
-from replaywright.domain.tasks import Task, parse_task
+from replaywright.domain.page.targets import Target
+from replaywright.domain.task.steps import BODY_LIMIT, ITEMS_LIMIT
+from replaywright.domain.task.tasks import Task, parse_task
 from replaywright.testing.browser import FakeElement, FakePage, FakeSite
 
 SCRIPTED_URL = "http://127.0.0.1/form"

@@ -5,7 +5,7 @@ from typing import Any
 
 from bench.message_site.behaviours import Behaviour
 from bench.message_site.pages import SENT
-from replaywright.domain.tasks import Task, parse_task
+from replaywright.domain.task.tasks import Task, parse_task
 
 _MARGIN_MS = 3_000
 """How much longer than it takes a late request is waited for, on a busy machine."""

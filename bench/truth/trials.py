@@ -19,7 +19,7 @@ from replaywright.cli.people.updates import decide
 from replaywright.cli.runs.follow import Ending, handle_of
 from replaywright.cli.runs.starting import Order, start
 from replaywright.cli.servers.connect import Place
-from replaywright.domain.runs import PersonVerdict, Progress, RunResult
+from replaywright.domain.run.runs import PersonVerdict, Progress, RunResult
 from replaywright.errors import InputInvalid, ReplaywrightError, StackFailed
 from replaywright.keeper.client import KeeperClient
 from replaywright.keeper.protocol import GatePhase, OperationRecord

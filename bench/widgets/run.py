@@ -18,8 +18,8 @@ from bench.widgets.case import Case, Do, Entry, filled, names_parameter
 from bench.widgets.served import App
 from replaywright.browser.attach import ChromiumBrowsers
 from replaywright.browser.session import ChromiumSession
-from replaywright.domain.steps import Step
-from replaywright.domain.targets import ElementQuery, Target
+from replaywright.domain.page.targets import ElementQuery, Target
+from replaywright.domain.task.steps import Step
 from replaywright.errors import ActionFailed
 from replaywright.ports import Report, Work
 from replaywright.settings import load_settings

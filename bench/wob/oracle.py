@@ -19,7 +19,7 @@ from starlette.routing import Route
 
 from demo.standin.answers import answer_message, completion
 from demo.standin.reading import Choice, Element, parse_listing
-from replaywright.domain.templates import fill
+from replaywright.domain.common.templates import fill
 
 
 @dataclass(frozen=True)

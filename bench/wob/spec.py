@@ -7,8 +7,8 @@ from typing import Any
 
 from bench.wob.oracle import Pick
 from bench.wob.pages import Utterance
-from replaywright.domain.tasks import Task, parse_task
-from replaywright.domain.templates import fill
+from replaywright.domain.common.templates import fill
+from replaywright.domain.task.tasks import Task, parse_task
 
 Values = dict[str, str]
 

@@ -1,5 +1,5 @@
 -- KEYS: a trace. ARGV: id of the line, the line (a JSON object), SHA-256 of its content, what its first line is chained
--- to. Puts the server's time in front, and the line's link in the chain (replaywright/domain/trace.py has its terms); a
+-- to. Puts the server's time in front, and the line's link in the chain (replaywright/domain/trace/trace.py has its terms); a
 -- repeated line is not added again. Answers {type of the key}, and of a line that was added its position and hash. The
 -- trace lives for a while after its last line.
 local KEEP_S = 90 * 24 * 3600

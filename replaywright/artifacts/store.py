@@ -14,7 +14,7 @@ from uuid import uuid4
 import fsspec  # type: ignore[import-untyped]  # it has no types
 from fsspec.implementations.local import LocalFileSystem  # type: ignore[import-untyped]
 
-from replaywright.domain.signing import Key
+from replaywright.domain.secrets.signing import Key
 from replaywright.errors import ArtifactMissing, ArtifactsUnavailable, SealBroken, SettingsInvalid
 from replaywright.sealing.files import HEAD_BYTES, SealedFiles, clear_size, is_sealed
 

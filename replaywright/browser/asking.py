@@ -14,12 +14,12 @@ from replaywright.browser.attempt import Expectation
 from replaywright.browser.channel import Tab
 from replaywright.browser.evidence import AWAITED_TYPES
 from replaywright.browser.waiting import Deadline
-from replaywright.domain.evaluation import failing
-from replaywright.domain.observed import PredicateResult
-from replaywright.domain.predicates import Predicate
-from replaywright.domain.proof import is_same_site
-from replaywright.domain.reconciling import ANSWER_MS, OVERHEAD_MS, SIGNED_OUT, is_asked_page
-from replaywright.domain.steps import Goto, names_element
+from replaywright.domain.page.observed import PredicateResult
+from replaywright.domain.predicate.evaluation import failing
+from replaywright.domain.predicate.predicates import Predicate
+from replaywright.domain.proof.proof import is_same_site
+from replaywright.domain.proof.reconciling import ANSWER_MS, OVERHEAD_MS, SIGNED_OUT, is_asked_page
+from replaywright.domain.task.steps import Goto, names_element
 from replaywright.errors import ActionFailed, SessionLost
 from replaywright.ports import SiteAnswer, Work
 

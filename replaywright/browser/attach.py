@@ -19,7 +19,7 @@ from replaywright.browser.session import ChromiumSession
 from replaywright.browser.stopping import stop_loading
 from replaywright.browser.wire import WireFailed
 from replaywright.children import for_browser
-from replaywright.domain.evaluation import CustomPredicate
+from replaywright.domain.predicate.evaluation import CustomPredicate
 from replaywright.errors import SessionLost
 from replaywright.temporary import temporary_folder
 

@@ -7,11 +7,11 @@ from typing import Any
 
 from replaywright.browser.channel import Frame, Tab, script_for
 from replaywright.browser.wire import Wire
-from replaywright.domain.evaluation import CustomPredicate, evaluate
-from replaywright.domain.matching import Candidate
-from replaywright.domain.observed import AssertionContext, ElementState, PredicateResult, Probe, ProbeResult
-from replaywright.domain.predicates import Predicate, probes_of
-from replaywright.domain.targets import FrameStep, Target
+from replaywright.domain.locating.matching import Candidate
+from replaywright.domain.page.observed import AssertionContext, ElementState, PredicateResult, Probe, ProbeResult
+from replaywright.domain.page.targets import FrameStep, Target
+from replaywright.domain.predicate.evaluation import CustomPredicate, evaluate
+from replaywright.domain.predicate.predicates import Predicate, probes_of
 
 SILENCE_S = 1.0
 """A frame that has not answered after this long is not waited for: it hangs, or shows no document of its own."""

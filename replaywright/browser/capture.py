@@ -19,8 +19,8 @@ from replaywright.browser.channel import Frame, Tab
 from replaywright.browser.evidence import without_query
 from replaywright.browser.journal import Journal
 from replaywright.browser.wire import WireFailed
-from replaywright.domain.pictures import Box
-from replaywright.domain.redaction import apart
+from replaywright.domain.page.pictures import Box
+from replaywright.domain.secrets.redaction import apart
 from replaywright.observing import observer
 from replaywright.ports import Capture, Shown
 

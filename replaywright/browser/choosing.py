@@ -6,7 +6,7 @@ from typing import Any
 from replaywright.browser import hand
 from replaywright.browser.channel import Frame
 from replaywright.browser.wire import Wire
-from replaywright.domain.steps import SelectOption, Step
+from replaywright.domain.task.steps import SelectOption, Step
 
 Placing = Callable[[Frame, tuple[float, float]], Awaitable[tuple[float, float]]]
 """Turns a point of a frame into one of the top document's viewport, where the pointer is."""

@@ -7,9 +7,9 @@ from replaywright.browser import entering
 from replaywright.browser.attempt import Ready
 from replaywright.browser.step_context import StepContext
 from replaywright.browser.waiting import Deadline
-from replaywright.domain.actions import Cause
-from replaywright.domain.steps import Check, Collapse, Expand, Fill, Paste, SelectOption, Switch, Type, Uncheck
-from replaywright.domain.text import shorten
+from replaywright.domain.common.text import shorten
+from replaywright.domain.task.actions import Cause
+from replaywright.domain.task.steps import Check, Collapse, Expand, Fill, Paste, SelectOption, Switch, Type, Uncheck
 
 _EFFECT_S = 1.0
 """How long a field may take to hold what was entered."""

@@ -10,9 +10,9 @@ from playwright.async_api import Error as PlaywrightError
 from replaywright.browser.connection import connected
 from replaywright.browser.evidence import DIALOG_LIMIT, TEXT_LIMIT, Recorder
 from replaywright.browser.wire import Counts, Wire, WireFailed
-from replaywright.domain.secret_sites import refusal
-from replaywright.domain.steps import Answer
-from replaywright.domain.text import shorten
+from replaywright.domain.common.text import shorten
+from replaywright.domain.secrets.secret_sites import refusal
+from replaywright.domain.task.steps import Answer
 
 if TYPE_CHECKING:
     from replaywright.browser.session import ChromiumSession

@@ -10,8 +10,8 @@ from replaywright.browser.channel import Frame, script_for
 from replaywright.browser.find import Found, why_blocked
 from replaywright.browser.step_context import StepContext
 from replaywright.browser.wire import WireFailed
-from replaywright.domain.actions import Cause
-from replaywright.domain.steps import (
+from replaywright.domain.task.actions import Cause
+from replaywright.domain.task.steps import (
     Click,
     DoubleClick,
     Drag,

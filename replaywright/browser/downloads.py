@@ -15,10 +15,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from replaywright.browser.evidence import LINE_LIMIT, Recorder, without_query
-from replaywright.domain.files import safe_name
-from replaywright.domain.observed import PredicateResult
-from replaywright.domain.outcomes import DownloadedFile
-from replaywright.domain.text import shorten
+from replaywright.domain.common.files import safe_name
+from replaywright.domain.common.text import shorten
+from replaywright.domain.page.observed import PredicateResult
+from replaywright.domain.step.outcomes import DownloadedFile
 from replaywright.ports import Download
 
 if TYPE_CHECKING:

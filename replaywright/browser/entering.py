@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 from replaywright.browser.attempt import Ready
 from replaywright.browser.channel import Frame, Tab, script_for
 from replaywright.browser.wire import WireFailed
-from replaywright.domain.secret_sites import RULE, BoundSecret, refusal
-from replaywright.domain.steps import Fill, Paste, Step
+from replaywright.domain.secrets.secret_sites import RULE, BoundSecret, refusal
+from replaywright.domain.task.steps import Fill, Paste, Step
 from replaywright.errors import ActionFailed
 from replaywright.ports import Work
 

@@ -7,13 +7,13 @@ from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import urlsplit
 
-from replaywright.domain.actions import Cause
-from replaywright.domain.files import safe_name
-from replaywright.domain.observed import SAFE_METHODS, Response
-from replaywright.domain.outcomes import Evidence, UnsafeRequest
-from replaywright.domain.press_grants import field_names
-from replaywright.domain.proof import is_same_site
-from replaywright.domain.text import shorten
+from replaywright.domain.common.files import safe_name
+from replaywright.domain.common.text import shorten
+from replaywright.domain.page.observed import SAFE_METHODS, Response
+from replaywright.domain.proof.proof import is_same_site
+from replaywright.domain.step.outcomes import Evidence, UnsafeRequest
+from replaywright.domain.step.press_grants import field_names
+from replaywright.domain.task.actions import Cause
 
 AWAITED_TYPES = frozenset({"Document", "XHR", "Fetch"})
 """Requests whose answers may change the page; pictures, fonts and event streams may take as long as they like."""

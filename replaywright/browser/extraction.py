@@ -4,9 +4,9 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from replaywright.domain.loops import items_of
-from replaywright.domain.steps import ITEMS_FIELD, Extract, ExtractField, ForEach
-from replaywright.domain.text import normalise, shorten
+from replaywright.domain.common.text import normalise, shorten
+from replaywright.domain.plan.loops import items_of
+from replaywright.domain.task.steps import ITEMS_FIELD, Extract, ExtractField, ForEach
 from replaywright.errors import ActionFailed
 
 _NUMBER = re.compile(r"[-+−]?\d[\d\s.,'’\u00a0\u202f]*")

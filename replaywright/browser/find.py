@@ -10,7 +10,7 @@ from replaywright.browser.attempt import SILENCE_S, Attempt, Ready
 from replaywright.browser.channel import Frame, Tab, script_for
 from replaywright.browser.waiting import Deadline
 from replaywright.browser.wire import WireFailed
-from replaywright.domain.matching import (
+from replaywright.domain.locating.matching import (
     Candidate,
     Decision,
     comparable,
@@ -18,10 +18,10 @@ from replaywright.domain.matching import (
     decide_similar,
     may_compare,
 )
-from replaywright.domain.observed import ElementProbe
-from replaywright.domain.outcomes import Lookup
-from replaywright.domain.snapshots import Snapshot
-from replaywright.domain.targets import Target
+from replaywright.domain.page.observed import ElementProbe
+from replaywright.domain.page.snapshots import Snapshot
+from replaywright.domain.page.targets import Target
+from replaywright.domain.step.outcomes import Lookup
 from replaywright.errors import ActionFailed
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from typing import Any
 from replaywright.browser.channel import Frame, Tab
 from replaywright.browser.evidence import without_query
 from replaywright.browser.wire import COMMAND_TIMEOUT_S, WireFailed
-from replaywright.domain.targets import FrameStep
+from replaywright.domain.page.targets import FrameStep
 
 DRAWN_S = 1.0
 """How long a document may take to be drawn after it was scrolled."""

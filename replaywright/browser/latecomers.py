@@ -6,8 +6,8 @@ from typing import Any
 
 from replaywright.browser.channel import Tab
 from replaywright.browser.evidence import Recorder, without_query
-from replaywright.domain.actions import Cause
-from replaywright.domain.observed import SAFE_METHODS
+from replaywright.domain.page.observed import SAFE_METHODS
+from replaywright.domain.task.actions import Cause
 from replaywright.ports import Pressed
 
 PRESSES_KEPT = 50

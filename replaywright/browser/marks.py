@@ -17,7 +17,7 @@ from typing import Any
 from replaywright.browser import capture, frames, snapshots
 from replaywright.browser.channel import Frame, Tab, script_for
 from replaywright.browser.wire import WireFailed
-from replaywright.domain.snapshots import Snapshot
+from replaywright.domain.page.snapshots import Snapshot
 from replaywright.ports import Look
 
 FRAME_S = 2.0

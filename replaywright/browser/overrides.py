@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from replaywright.browser.attempt import joined
 from replaywright.browser.channel import Tab, script_for
 from replaywright.browser.wire import WireFailed
-from replaywright.domain.observed import AssertionContext, Probe, ProbeResult
-from replaywright.domain.overrides import OverrideRule, due_in
-from replaywright.domain.predicates import probes_of
+from replaywright.domain.page.observed import AssertionContext, Probe, ProbeResult
+from replaywright.domain.predicate.predicates import probes_of
+from replaywright.domain.step.overrides import OverrideRule, due_in
 
 ANSWER_S = 0.25
 """A frame that has not answered by then has no say. It answers in a few milliseconds unless a script keeps it busy."""

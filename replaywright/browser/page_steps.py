@@ -10,10 +10,10 @@ from replaywright.browser.dispatch import delivered
 from replaywright.browser.evidence import without_query
 from replaywright.browser.step_context import StepContext
 from replaywright.browser.wire import WireFailed
-from replaywright.domain.actions import Cause
-from replaywright.domain.proof import needs_proof
-from replaywright.domain.steps import GoBack, Goto, Paste, Press, Scroll, SwitchTab
-from replaywright.domain.urls import is_web, web_address
+from replaywright.domain.common.urls import is_web, web_address
+from replaywright.domain.proof.proof import needs_proof
+from replaywright.domain.task.actions import Cause
+from replaywright.domain.task.steps import GoBack, Goto, Paste, Press, Scroll, SwitchTab
 from replaywright.errors import ActionFailed, InputInvalid
 
 _ARRIVED = (Cause.NEW_DOCUMENT, Cause.SAME_DOCUMENT, Cause.DOWNLOAD)

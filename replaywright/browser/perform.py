@@ -16,15 +16,16 @@ from replaywright.browser.find import Finder, Found, Missed, Patience
 from replaywright.browser.step_context import StepContext
 from replaywright.browser.waiting import Deadline
 from replaywright.browser.wire import WireFailed
-from replaywright.domain.actions import effect_of
-from replaywright.domain.deriving import Seen
-from replaywright.domain.evaluation import failing
-from replaywright.domain.observed import PredicateResult
-from replaywright.domain.outcomes import Evidence, Lookup, Proof
-from replaywright.domain.pictures import Box
-from replaywright.domain.proof import needs_proof, proof_of
-from replaywright.domain.snapshots import Snapshot
-from replaywright.domain.steps import (
+from replaywright.domain.page.observed import PredicateResult
+from replaywright.domain.page.pictures import Box
+from replaywright.domain.page.snapshots import Snapshot
+from replaywright.domain.page.targets import Target
+from replaywright.domain.predicate.evaluation import failing
+from replaywright.domain.proof.deriving import Seen
+from replaywright.domain.proof.proof import needs_proof, proof_of
+from replaywright.domain.step.outcomes import Evidence, Lookup, Proof
+from replaywright.domain.task.actions import effect_of
+from replaywright.domain.task.steps import (
     Check,
     Click,
     CloseTab,
@@ -51,7 +52,6 @@ from replaywright.domain.steps import (
     action_of,
     names_element,
 )
-from replaywright.domain.targets import Target
 from replaywright.errors import ActionFailed
 from replaywright.killpoints import hit
 from replaywright.ports import BeforeDispatch, Report, Work

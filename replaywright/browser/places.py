@@ -4,7 +4,7 @@ from replaywright.browser import frames
 from replaywright.browser.attempt import Place
 from replaywright.browser.channel import Frame, Tab
 from replaywright.browser.wire import WireFailed
-from replaywright.domain.pictures import Box
+from replaywright.domain.page.pictures import Box
 
 _ANSWER_S = 1.0
 

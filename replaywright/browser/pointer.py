@@ -10,7 +10,7 @@ from replaywright.browser.attempt import Attempt
 from replaywright.browser.channel import Frame, Tab, script_for
 from replaywright.browser.waiting import Deadline
 from replaywright.browser.wire import WireFailed
-from replaywright.domain.steps import Drag, Offset, PointerStep, Position, Scroll, Step
+from replaywright.domain.task.steps import Drag, Offset, PointerStep, Position, Scroll, Step
 from replaywright.errors import ActionFailed
 
 Place = tuple[float, float]

@@ -25,17 +25,17 @@ from replaywright.browser.perform import StepRun
 from replaywright.browser.uploads import Copies
 from replaywright.browser.waiting import Deadline, Pulse
 from replaywright.browser.wire import Counts, Wire, WireFailed
-from replaywright.domain.checkpoints import PageState
-from replaywright.domain.evaluation import CustomPredicate
-from replaywright.domain.eventually import Eventually
-from replaywright.domain.guard import Guard
-from replaywright.domain.observed import SAFE_METHODS, PredicateResult
-from replaywright.domain.outcomes import Evidence, UnsafeRequest
-from replaywright.domain.outlines import Outline
-from replaywright.domain.overrides import OverrideRule
-from replaywright.domain.predicates import Predicate
-from replaywright.domain.snapshots import Snapshot
-from replaywright.domain.steps import ForEach
+from replaywright.domain.page.observed import SAFE_METHODS, PredicateResult
+from replaywright.domain.page.outlines import Outline
+from replaywright.domain.page.snapshots import Snapshot
+from replaywright.domain.predicate.evaluation import CustomPredicate
+from replaywright.domain.predicate.eventually import Eventually
+from replaywright.domain.predicate.predicates import Predicate
+from replaywright.domain.session.guard import Guard
+from replaywright.domain.step.checkpoints import PageState
+from replaywright.domain.step.outcomes import Evidence, UnsafeRequest
+from replaywright.domain.step.overrides import OverrideRule
+from replaywright.domain.task.steps import ForEach
 from replaywright.errors import ActionFailed, SessionLost
 from replaywright.ports import BeforeDispatch, Capture, Download, Look, Pressed, Report, Shown, SiteAnswer, Work
 

@@ -10,9 +10,9 @@ from typing import Any
 from replaywright.browser import frames
 from replaywright.browser.channel import Frame, Tab, script_for
 from replaywright.browser.wire import WireFailed
-from replaywright.domain.snapshot_text import LINE_LIMIT
-from replaywright.domain.snapshots import Element, Snapshot
-from replaywright.domain.targets import FrameStep
+from replaywright.domain.page.snapshot_text import LINE_LIMIT
+from replaywright.domain.page.snapshots import Element, Snapshot
+from replaywright.domain.page.targets import FrameStep
 
 FRAME_TIMEOUT_S = 4.0
 """A frame that has not answered by then is left out, with a note."""

@@ -9,11 +9,11 @@ from replaywright.browser.attempt import Attempt, Expectation
 from replaywright.browser.channel import WORLD, Frame, Tab
 from replaywright.browser.evidence import DIALOG_LIMIT, LINE_LIMIT, LIST_LIMIT, Recorder, without_query
 from replaywright.browser.waiting import Deadline
-from replaywright.domain.actions import Cause
-from replaywright.domain.observed import PredicateResult
-from replaywright.domain.outcomes import Evidence
-from replaywright.domain.targets import Target
-from replaywright.domain.text import shorten
+from replaywright.domain.common.text import shorten
+from replaywright.domain.page.observed import PredicateResult
+from replaywright.domain.page.targets import Target
+from replaywright.domain.step.outcomes import Evidence
+from replaywright.domain.task.actions import Cause
 from replaywright.errors import ActionFailed
 from replaywright.ports import BeforeDispatch, Work
 

@@ -17,9 +17,9 @@ from playwright.async_api import Page, StorageState
 from replaywright.browser.channel import Tab, script_for
 from replaywright.browser.snapshots import FRAMES_LIMIT
 from replaywright.browser.wire import WireFailed
-from replaywright.domain.checkpoints import PageState
-from replaywright.domain.outlines import Outline
-from replaywright.domain.urls import is_web, web_address
+from replaywright.domain.common.urls import is_web, web_address
+from replaywright.domain.page.outlines import Outline
+from replaywright.domain.step.checkpoints import PageState
 from replaywright.errors import ActionFailed, InputInvalid
 
 TAKE_S = 3.0

@@ -19,7 +19,7 @@ from replaywright.browser.attempt import Attempt
 from replaywright.browser.channel import Frame, Tab, script_for
 from replaywright.browser.waiting import Deadline
 from replaywright.browser.wire import Wire
-from replaywright.domain.guard import UploadRoots
+from replaywright.domain.session.guard import UploadRoots
 from replaywright.errors import ActionFailed, PolicyBlocked
 
 CHOOSER_S = 3.0

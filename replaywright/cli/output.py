@@ -13,11 +13,11 @@ from rich.console import Console, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from replaywright.domain import saying
-from replaywright.domain.outcomes import Status
-from replaywright.domain.runs import Progress, StepLine
-from replaywright.domain.text import plain as _plain
-from replaywright.domain.text import still
+from replaywright.domain.common.text import plain as _plain
+from replaywright.domain.common.text import still
+from replaywright.domain.run.runs import Progress, StepLine
+from replaywright.domain.step.outcomes import Status
+from replaywright.domain.trace import saying
 
 _MARKS = {
     Status.DONE: ("✓", "green"),

@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from replaywright.domain.skills import Rate
-from replaywright.domain.weak_steps import ASK_BELOW, ENOUGH, WARN_BELOW, StepRate
+from replaywright.domain.skill.skills import Rate
+from replaywright.domain.skill.weak_steps import ASK_BELOW, ENOUGH, WARN_BELOW, StepRate
 
 Level: TypeAlias = Literal["good", "warns", "asks", "unknown"]
 

@@ -9,9 +9,9 @@ from markupsafe import Markup
 from replaywright.dashboard.rendering import rendered
 from replaywright.dashboard.sorting import Column, ordered
 from replaywright.dashboard.views import FILTERS, Source, run_filter
-from replaywright.domain.cache_statistics import SiteCounts
-from replaywright.domain.skills import Skill, SkillStatistics
-from replaywright.domain.weak_steps import ASK_BELOW, ENOUGH, WARN_BELOW
+from replaywright.domain.skill.cache_statistics import SiteCounts
+from replaywright.domain.skill.skills import Skill, SkillStatistics
+from replaywright.domain.skill.weak_steps import ASK_BELOW, ENOUGH, WARN_BELOW
 from replaywright.errors import InputInvalid
 
 

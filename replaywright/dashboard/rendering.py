@@ -14,9 +14,9 @@ from markupsafe import Markup
 
 from replaywright import __version__
 from replaywright.dashboard.health import health_of
-from replaywright.domain.runs import step_title
-from replaywright.domain.saying import count, duration, model_name
-from replaywright.domain.standing import STATUS_WORDS
+from replaywright.domain.run.runs import step_title
+from replaywright.domain.run.standing import STATUS_WORDS
+from replaywright.domain.trace.saying import count, duration, model_name
 
 HERE = Path(__file__).parent
 _DIRECTIONS = frozenset("\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")

@@ -5,12 +5,12 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Protocol, get_args
 
-from replaywright.domain.cache_statistics import CacheStatistics
-from replaywright.domain.outcomes import Status
-from replaywright.domain.questions import Question
-from replaywright.domain.runs import Totals
-from replaywright.domain.skills import Skill, SkillRecord, SkillStatistics
-from replaywright.domain.standing import RunStatus
+from replaywright.domain.run.runs import Totals
+from replaywright.domain.run.standing import RunStatus
+from replaywright.domain.skill.cache_statistics import CacheStatistics
+from replaywright.domain.skill.skills import Skill, SkillRecord, SkillStatistics
+from replaywright.domain.step.outcomes import Status
+from replaywright.domain.task.questions import Question
 from replaywright.errors import InputInvalid
 
 FILTERS: tuple[RunStatus, ...] = tuple(status for status in get_args(RunStatus) if status != "silent")

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
-from replaywright.domain.skills import Skill
+from replaywright.domain.skill.skills import Skill
 from replaywright.errors import InputInvalid
 from replaywright.export.devtools import devtools_recording
 from replaywright.export.python import pytest_module, python_program

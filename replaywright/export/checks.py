@@ -4,7 +4,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from replaywright.domain.predicates import (
+from replaywright.domain.common.text import normalise
+from replaywright.domain.page.targets import ElementQuery, Target
+from replaywright.domain.predicate.predicates import (
     AllOf,
     AnyOf,
     Checked,
@@ -27,8 +29,6 @@ from replaywright.domain.predicates import (
     ValueEquals,
     Visible,
 )
-from replaywright.domain.targets import ElementQuery, Target
-from replaywright.domain.text import normalise
 from replaywright.export import patterns
 from replaywright.export.code import (
     PAGE,

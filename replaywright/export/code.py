@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Final, Literal, TypeAlias
 
-from replaywright.domain.templates import Place, split
+from replaywright.domain.common.templates import Place, split
 
 
 @dataclass(frozen=True)

@@ -11,13 +11,12 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, TypeAlias
 
-from replaywright.domain import steps as task
-from replaywright.domain.actions import Cause
-from replaywright.domain.entries import ActionCacheEntry
-from replaywright.domain.fingerprints import naming_parameters
-from replaywright.domain.identity import TEST_IDS, looks_generated
-from replaywright.domain.loops import parameters_of
-from replaywright.domain.predicates import (
+from replaywright.domain.common.templates import fill, parameters_in, texts_of
+from replaywright.domain.common.text import normalise
+from replaywright.domain.locating.identity import TEST_IDS, looks_generated
+from replaywright.domain.page.targets import ElementQuery, Target
+from replaywright.domain.plan.loops import parameters_of
+from replaywright.domain.predicate.predicates import (
     AllOf,
     AnyOf,
     Checked,
@@ -36,11 +35,12 @@ from replaywright.domain.predicates import (
     Visible,
     kind_of,
 )
-from replaywright.domain.skills import Skill
-from replaywright.domain.steps import Step
-from replaywright.domain.targets import ElementQuery, Target
-from replaywright.domain.templates import fill, parameters_in, texts_of
-from replaywright.domain.text import normalise
+from replaywright.domain.skill.entries import ActionCacheEntry
+from replaywright.domain.skill.skills import Skill
+from replaywright.domain.step.fingerprints import naming_parameters
+from replaywright.domain.task import steps as task
+from replaywright.domain.task.actions import Cause
+from replaywright.domain.task.steps import Step
 from replaywright.export import patterns
 from replaywright.export.checks import Checks
 from replaywright.export.code import Notes, Text

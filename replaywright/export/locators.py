@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from functools import reduce
 from typing import Final
 
-from replaywright.domain.identity import TEST_IDS, looks_generated
-from replaywright.domain.targets import ElementQuery, FrameStep, Target
-from replaywright.domain.templates import parameters_in
-from replaywright.domain.text import normalise
+from replaywright.domain.common.templates import parameters_in
+from replaywright.domain.common.text import normalise
+from replaywright.domain.locating.identity import TEST_IDS, looks_generated
+from replaywright.domain.page.targets import ElementQuery, FrameStep, Target
 from replaywright.export.code import PAGE, Call, Comment, Expression, Notes, Part, Pattern, Text, Value, call, text
 
 _ROLES: Final = """

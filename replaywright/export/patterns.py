@@ -3,7 +3,7 @@
 import re
 from typing import Final
 
-from replaywright.domain.templates import Place, split
+from replaywright.domain.common.templates import Place, split
 from replaywright.export.code import Pattern, Text
 
 _PLACED: Final = "\ue000{}\ue001"

@@ -4,9 +4,9 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
-from replaywright.domain.lists import list_of
-from replaywright.domain.skills import Skill
-from replaywright.domain.tasks import Parameter
+from replaywright.domain.common.lists import list_of
+from replaywright.domain.skill.skills import Skill
+from replaywright.domain.task.tasks import Parameter
 from replaywright.export import layout
 from replaywright.export.code import Script
 from replaywright.export.layout import WIDTH, Piece, atom

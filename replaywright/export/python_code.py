@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Final
 
-from replaywright.domain.templates import Place
+from replaywright.domain.common.templates import Place
 from replaywright.export import code, layout, patterns
 from replaywright.export.code import Call, Condition, Expression, Name, Part, Pattern, Statement, Text
 from replaywright.export.layout import WIDTH, Piece, atom, columns

@@ -3,11 +3,11 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from replaywright.domain.entries import ActionCacheEntry, EntryInfo, EntryStatus
-from replaywright.domain.fingerprints import content_key
-from replaywright.domain.steps import ForEach, Step
-from replaywright.domain.text import normalise
-from replaywright.domain.urls import origin_of
+from replaywright.domain.common.text import normalise
+from replaywright.domain.common.urls import origin_of
+from replaywright.domain.skill.entries import ActionCacheEntry, EntryInfo, EntryStatus
+from replaywright.domain.step.fingerprints import content_key
+from replaywright.domain.task.steps import ForEach, Step
 
 _USED = (EntryStatus.ACTIVE, EntryStatus.CANDIDATE)
 

@@ -2,9 +2,9 @@
 
 from collections.abc import Sequence
 
-from replaywright.domain.skills import Skill
-from replaywright.domain.steps import Goto
-from replaywright.domain.templates import parameters_in, texts_of
+from replaywright.domain.common.templates import parameters_in, texts_of
+from replaywright.domain.skill.skills import Skill
+from replaywright.domain.task.steps import Goto
 from replaywright.errors import InputInvalid
 from replaywright.export.checks import Checks
 from replaywright.export.code import PAGE, Blank, Comment, Do, Notes, Script, Statement, call, text

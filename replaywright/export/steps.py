@@ -4,22 +4,22 @@ import re
 from collections.abc import Sequence
 from typing import Final, Literal, TypeAlias
 
-from replaywright.domain import steps as task
-from replaywright.domain.actions import Cause, Effect, effect_of
-from replaywright.domain.entries import ActionCacheEntry
-from replaywright.domain.fingerprints import naming_parameters
-from replaywright.domain.loops import columns_in
-from replaywright.domain.predicates import (
+from replaywright.domain.common.templates import lone_parameter, parameters_in, texts_of
+from replaywright.domain.page.targets import Target
+from replaywright.domain.plan.loops import columns_in
+from replaywright.domain.predicate.predicates import (
     DialogSeen,
     Downloaded,
     NotExists,
     Predicate,
     ResponseStatus,
 )
-from replaywright.domain.runs import step_title
-from replaywright.domain.steps import Step, action_of
-from replaywright.domain.targets import Target
-from replaywright.domain.templates import lone_parameter, parameters_in, texts_of
+from replaywright.domain.run.runs import step_title
+from replaywright.domain.skill.entries import ActionCacheEntry
+from replaywright.domain.step.fingerprints import naming_parameters
+from replaywright.domain.task import steps as task
+from replaywright.domain.task.actions import Cause, Effect, effect_of
+from replaywright.domain.task.steps import Step, action_of
 from replaywright.export import code, patterns
 from replaywright.export.checks import Checks
 from replaywright.export.code import (

@@ -5,9 +5,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Final
 
-from replaywright.domain.lists import list_of
-from replaywright.domain.skills import Skill
-from replaywright.domain.templates import Place
+from replaywright.domain.common.lists import list_of
+from replaywright.domain.common.templates import Place
+from replaywright.domain.skill.skills import Skill
 from replaywright.export import code, patterns
 from replaywright.export.code import Call, Condition, Expression, Name, Part, Pattern, Script, Statement, Text
 from replaywright.export.names import TYPESCRIPT_RESERVED, camel, environment_name, identifiers

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal
 
-from replaywright.domain.predicates import Exists, NotExists
+from replaywright.domain.predicate.predicates import Exists, NotExists
 from replaywright.imports.draft import Draft
 from replaywright.imports.elements import Element
 from replaywright.imports.keys import combination, modifier

@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from replaywright.domain.targets import ElementQuery
+from replaywright.domain.page.targets import ElementQuery
 from replaywright.imports.data import found, items, mapping, number, scalar, string
 from replaywright.imports.draft import Draft, host_of
 from replaywright.imports.elements import Element, aria_role, query_of, words_for

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import Final
 
-from replaywright.domain.predicates import Downloaded
+from replaywright.domain.predicate.predicates import Downloaded
 from replaywright.errors import InputInvalid
 from replaywright.imports.acting import ACTIONS, ELSEWHERE, Actor, line_of, time_of
 from replaywright.imports.data import TEXT_LIMIT, clean

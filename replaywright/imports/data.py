@@ -5,7 +5,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from replaywright.domain.elsewhere import json_value
+from replaywright.domain.common.elsewhere import json_value
 from replaywright.errors import InputInvalid
 
 TEXT_LIMIT = 10_000

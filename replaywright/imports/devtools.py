@@ -11,8 +11,8 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from replaywright.domain.predicates import Count, Exists, NotExists
-from replaywright.domain.targets import ElementQuery
+from replaywright.domain.page.targets import ElementQuery
+from replaywright.domain.predicate.predicates import Count, Exists, NotExists
 from replaywright.imports.data import found, items, mapping, number, string
 from replaywright.imports.draft import Draft, host_of
 from replaywright.imports.elements import Element, aria_role, query_of, words_for

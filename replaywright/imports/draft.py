@@ -9,8 +9,9 @@ from urllib.parse import urlsplit
 
 from pydantic import TypeAdapter, ValidationError
 
-from replaywright.domain.fingerprints import site_scope
-from replaywright.domain.predicates import (
+from replaywright.domain.common.templates import malformed_in, parameters_in, secrets_in, texts_of
+from replaywright.domain.common.text import shorten
+from replaywright.domain.predicate.predicates import (
     DialogSeen,
     Downloaded,
     Focused,
@@ -19,10 +20,9 @@ from replaywright.domain.predicates import (
     UrlContains,
     parts_of,
 )
-from replaywright.domain.steps import Step
-from replaywright.domain.tasks import parse_task
-from replaywright.domain.templates import malformed_in, parameters_in, secrets_in, texts_of
-from replaywright.domain.text import shorten
+from replaywright.domain.step.fingerprints import site_scope
+from replaywright.domain.task.steps import Step
+from replaywright.domain.task.tasks import parse_task
 from replaywright.errors import InputInvalid
 from replaywright.imports.elements import LONGEST, Element
 from replaywright.imports.imported import Imported, Kind, Note

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from pydantic import ValidationError
 
-from replaywright.domain.targets import ElementQuery
+from replaywright.domain.page.targets import ElementQuery
 
 LONGEST: Final = 300
 """Characters of a name or text that a query takes; a longer one is content, which changes."""

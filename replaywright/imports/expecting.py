@@ -6,7 +6,8 @@ from typing import Final
 
 from pydantic import ValidationError
 
-from replaywright.domain.predicates import (
+from replaywright.domain.page.targets import ElementQuery
+from replaywright.domain.predicate.predicates import (
     Checked,
     Count,
     Enabled,
@@ -22,7 +23,6 @@ from replaywright.domain.predicates import (
     UrlMatches,
     ValueEquals,
 )
-from replaywright.domain.targets import ElementQuery
 from replaywright.imports.locators import Locator, Pattern, Value
 
 _PLAIN: Final[Mapping[str, Callable[[ElementQuery], Predicate]]] = {

@@ -3,8 +3,8 @@
 from enum import StrEnum
 from typing import Literal
 
-from replaywright.domain.base import Record
-from replaywright.domain.tasks import Task
+from replaywright.domain.common.base import Record
+from replaywright.domain.task.tasks import Task
 
 
 class Kind(StrEnum):

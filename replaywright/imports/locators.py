@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Final
 
-from replaywright.domain.targets import ElementQuery
+from replaywright.domain.page.targets import ElementQuery
 from replaywright.imports.data import clean
 from replaywright.imports.elements import Element, query_of, words_for
 from replaywright.imports.xpaths import attribute_css, css_of_xpath, is_css, is_positional, role_of_css, tag_of

@@ -4,8 +4,8 @@ import re
 from collections.abc import Mapping
 from typing import Any, Final
 
-from replaywright.domain.elsewhere import RECORDING_LIMIT
-from replaywright.domain.text import shorten
+from replaywright.domain.common.elsewhere import RECORDING_LIMIT
+from replaywright.domain.common.text import shorten
 from replaywright.errors import InputInvalid
 from replaywright.imports.browser_use import read_browser_use
 from replaywright.imports.codegen import drives_a_page, parse_python, read_codegen

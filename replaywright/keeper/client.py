@@ -21,7 +21,7 @@ from pydantic import ValidationError
 
 import replaywright
 from replaywright.children import for_browser
-from replaywright.domain.network_policy import NetworkPolicy, NetworkSeen
+from replaywright.domain.session.network_policy import NetworkPolicy, NetworkSeen
 from replaywright.errors import Fenced, KeeperRefused, KeeperUnavailable
 from replaywright.keeper.departures import sweep_departures
 from replaywright.keeper.identity import ProcessIdentity, boot_id, host_name, is_alive

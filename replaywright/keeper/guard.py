@@ -5,7 +5,7 @@ import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
-from replaywright.domain.network_policy import (
+from replaywright.domain.session.network_policy import (
     Decision,
     NetworkPolicy,
     NetworkSeen,
@@ -69,7 +69,7 @@ class Guard:
         self._more = 0
 
     def decide(self, host: str, port: int, address: str | None) -> Verdict:
-        """Whether a connection may be made; see `replaywright.domain.network_policy.decide`."""
+        """Whether a connection may be made; see `replaywright.domain.session.network_policy.decide`."""
         if (spent := self.spent_up(1) or self.spent_down(1)) is not None:
             return spent
         decision = decide(self.policy, host, port, address)

@@ -5,9 +5,9 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from replaywright.domain.network_policy import NetworkPolicy, NetworkSeen, OwnService
-from replaywright.domain.sessions import SessionRef, Wear
-from replaywright.domain.steering import HandedBack, Lent
+from replaywright.domain.run.steering import HandedBack, Lent
+from replaywright.domain.session.network_policy import NetworkPolicy, NetworkSeen, OwnService
+from replaywright.domain.session.sessions import SessionRef, Wear
 from replaywright.errors import Fenced, KeeperRefused, KeeperUnavailable, NoPlace, StackFailed
 from replaywright.keeper.client import KeeperClient, KeeperHandle, start_keeper
 from replaywright.keeper.commit_gate import LocalCommitGate

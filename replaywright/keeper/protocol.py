@@ -11,8 +11,8 @@ from typing import Annotated, Generic, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter
 
-from replaywright.domain.network_policy import NetworkPolicy, NetworkSeen
-from replaywright.domain.urls import bracketed
+from replaywright.domain.common.urls import bracketed
+from replaywright.domain.session.network_policy import NetworkPolicy, NetworkSeen
 from replaywright.keeper.identity import ProcessIdentity
 
 PROTOCOL_VERSION = 1

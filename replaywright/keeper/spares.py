@@ -14,7 +14,7 @@ import uuid
 from collections.abc import Callable
 from pathlib import Path
 
-from replaywright.domain.network_policy import NetworkPolicy
+from replaywright.domain.session.network_policy import NetworkPolicy
 from replaywright.errors import Fenced, KeeperRefused, KeeperUnavailable, NoPlace
 from replaywright.keeper.client import KeeperClient, KeeperHandle, list_live, start_keeper
 from replaywright.keeper.places import Places

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 from urllib.parse import urlsplit
 
-from replaywright.domain.observed import SAFE_METHODS
+from replaywright.domain.page.observed import SAFE_METHODS
 from replaywright.keeper.black_box import BlackBox, Connection
 from replaywright.keeper.gate import Gate
 from replaywright.keeper.multiplexer import Multiplexer

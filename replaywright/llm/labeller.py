@@ -6,7 +6,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, Field
 from pydantic_ai import Agent
 
-from replaywright.domain.goal_runs import Labels
+from replaywright.domain.plan.goal_runs import Labels
 from replaywright.llm import prompts
 from replaywright.llm.client import STAND_IN, Role
 from replaywright.ports import Labelled

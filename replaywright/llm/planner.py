@@ -8,9 +8,9 @@ from pydantic import BaseModel, ConfigDict, Field
 from pydantic_ai import Agent, BinaryContent, ModelRetry, RunContext, ToolOutput
 from pydantic_ai.messages import UserContent
 
-from replaywright.domain.goal_plans import GoalPlan
-from replaywright.domain.runs import Revision
-from replaywright.domain.steps import Step
+from replaywright.domain.plan.goal_plans import GoalPlan
+from replaywright.domain.run.runs import Revision
+from replaywright.domain.task.steps import Step
 from replaywright.errors import PlanRefused
 from replaywright.llm import prompts
 from replaywright.llm.client import STAND_IN, Role

@@ -5,8 +5,8 @@ from collections.abc import Callable, Sequence
 from pydantic import BaseModel, ConfigDict, Field
 from pydantic_ai import Agent
 
-from replaywright.domain.probing import SiteProbe
-from replaywright.domain.runs import Usage
+from replaywright.domain.proof.probing import SiteProbe
+from replaywright.domain.run.runs import Usage
 from replaywright.errors import ProbeRefused
 from replaywright.llm import prompts
 from replaywright.llm.client import Role

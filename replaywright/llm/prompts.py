@@ -3,10 +3,10 @@
 import re
 from collections.abc import Sequence
 
-from replaywright.domain.plans import PLANNED_ACTIONS, STEPS_LIMIT
-from replaywright.domain.probe_checks import TELLING, TEXTS_LIMIT
-from replaywright.domain.questions import UserAnswer
-from replaywright.domain.steps import ITEMS_LIMIT
+from replaywright.domain.plan.plans import PLANNED_ACTIONS, STEPS_LIMIT
+from replaywright.domain.proof.probe_checks import TELLING, TEXTS_LIMIT
+from replaywright.domain.task.questions import UserAnswer
+from replaywright.domain.task.steps import ITEMS_LIMIT
 from replaywright.ports import PlanQuestion, ProbeQuestion, SkillOffer
 
 VERSION = 7

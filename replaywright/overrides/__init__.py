@@ -4,7 +4,7 @@ from functools import cache
 from importlib import resources
 from pathlib import Path
 
-from replaywright.domain.overrides import OverrideRule, merged, parse_rules
+from replaywright.domain.step.overrides import OverrideRule, merged, parse_rules
 from replaywright.errors import InputInvalid
 from replaywright.yaml_files import parse_yaml, read_text
 

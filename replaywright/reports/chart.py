@@ -3,8 +3,8 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from replaywright.domain.run_view import RunNumbers, RunView, StepView
-from replaywright.domain.saying import duration
+from replaywright.domain.trace.run_view import RunNumbers, RunView, StepView
+from replaywright.domain.trace.saying import duration
 
 SHOWN = 20
 """Runs in a chart, the newest."""

@@ -4,8 +4,8 @@ import base64
 import struct
 from dataclasses import dataclass
 
-from replaywright.domain.pictures import StepPicture
-from replaywright.domain.run_view import Attempt, StepView
+from replaywright.domain.page.pictures import StepPicture
+from replaywright.domain.trace.run_view import Attempt, StepView
 from replaywright.reports.loading import Loaded
 
 PAD = 6

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from replaywright.domain.outcomes import Status
-from replaywright.domain.run_view import Attempt, Expected, RunView, StepView
+from replaywright.domain.step.outcomes import Status
+from replaywright.domain.trace.run_view import Attempt, Expected, RunView, StepView
 from replaywright.errors import ArtifactMissing, ArtifactsUnavailable
 from replaywright.ports import Artifacts
 

@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from replaywright.domain.run_view import RunView
+from replaywright.domain.trace.run_view import RunView
 from replaywright.reports import chart, words
 from replaywright.reports.figures import Gallery
 from replaywright.reports.loading import Loaded

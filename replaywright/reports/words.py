@@ -8,12 +8,12 @@ from typing import Any, Final
 
 from markupsafe import Markup, escape
 
-from replaywright.domain.outcomes import LEFT_OUT, Status
-from replaywright.domain.run_view import Attempt, Expected, RunView, StepView
-from replaywright.domain.runs import Usage
-from replaywright.domain.saying import count, duration, is_stand_in, model_name
-from replaywright.domain.spending import money_said
-from replaywright.domain.text import shorten
+from replaywright.domain.common.text import shorten
+from replaywright.domain.run.runs import Usage
+from replaywright.domain.run.spending import money_said
+from replaywright.domain.step.outcomes import LEFT_OUT, Status
+from replaywright.domain.trace.run_view import Attempt, Expected, RunView, StepView
+from replaywright.domain.trace.saying import count, duration, is_stand_in, model_name
 
 FEW, OPENED = 3, 50
 """So many steps that stand out are shown in full at once; of those that went wrong, so many."""

@@ -15,7 +15,7 @@ from temporalio.api.common.v1 import Payload
 from temporalio.contrib.pydantic import pydantic_data_converter
 from temporalio.converter import DataConverter, DefaultFailureConverterWithEncodedAttributes, PayloadCodec
 
-from replaywright.domain.signing import Key
+from replaywright.domain.secrets.signing import Key
 from replaywright.errors import SealBroken
 
 ENCODING = b"binary/encrypted"

@@ -20,8 +20,8 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 from temporalio.api.common.v1 import Payloads
 
-from replaywright.domain.elsewhere import json_value
-from replaywright.domain.signing import Key
+from replaywright.domain.common.elsewhere import json_value
+from replaywright.domain.secrets.signing import Key
 from replaywright.errors import InputInvalid, SealBroken
 from replaywright.sealing.codec import SealedPayloads
 

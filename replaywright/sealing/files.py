@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from io import BytesIO
 from typing import BinaryIO
 
-from replaywright.domain.signing import Key
+from replaywright.domain.secrets.signing import Key
 from replaywright.errors import SealBroken
 from replaywright.sealing.cipher import NONCE_BYTES, Cipher
 

@@ -19,7 +19,7 @@ from temporalio.service import RPCError
 
 from cache.alerts import counted
 from cache.connection import check_store, open_redis
-from replaywright.domain.search_attributes import SEARCH_ATTRIBUTES, lacking, said
+from replaywright.domain.trace.search_attributes import SEARCH_ATTRIBUTES, lacking, said
 from replaywright.errors import ChromiumMissing, SettingsInvalid, StoreUnavailable
 from replaywright.settings import UNVERSIONED, Settings
 from replaywright.stack.chromium import find_chromium

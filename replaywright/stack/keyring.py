@@ -6,7 +6,7 @@ import stat
 from collections.abc import Sequence
 from pathlib import Path
 
-from replaywright.domain.signing import KEY_BYTES, UNSIGNED, Key, Signer, parse_keys, written_key
+from replaywright.domain.secrets.signing import KEY_BYTES, UNSIGNED, Key, Signer, parse_keys, written_key
 from replaywright.errors import SettingsInvalid
 from replaywright.settings import PREFIX, Settings
 from replaywright.stack.state import read_running

@@ -6,7 +6,7 @@ Those that run on this machine are found by looking, see `replaywright.keeper.ow
 from collections.abc import Iterable
 from urllib.parse import urlsplit
 
-from replaywright.domain.network_policy import OwnService
+from replaywright.domain.session.network_policy import OwnService
 from replaywright.settings import Settings
 
 _TEMPORAL, _REDIS, _UI = 7233, 6379, 8233

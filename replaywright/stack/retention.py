@@ -14,7 +14,7 @@ from cache.connection import Client
 from cache.references import referenced
 from replaywright.artifacts.retention import DAY_S, Limits, Pruned, prune
 from replaywright.artifacts.store import ArtifactStore
-from replaywright.domain.batches import ROWS, ROWS_AGAIN
+from replaywright.domain.batch.batches import ROWS, ROWS_AGAIN
 from replaywright.errors import ArtifactMissing, ArtifactsUnavailable, InputInvalid, ReplaywrightError, StackFailed
 from replaywright.settings import Settings
 from replaywright.stack.keyring import artifact_keys_of

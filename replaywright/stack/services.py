@@ -9,7 +9,7 @@ from types import TracebackType
 from typing import Self
 from urllib.parse import quote, urlsplit, urlunsplit
 
-from replaywright.domain.starts import UnsignedStarts
+from replaywright.domain.secrets.starts import UnsignedStarts
 from replaywright.errors import StackFailed
 from replaywright.keeper.identity import ProcessIdentity, identify
 from replaywright.keeper.own_processes import enter_process

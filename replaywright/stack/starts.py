@@ -11,8 +11,8 @@ from temporalio.api.workflowservice.v1 import GetWorkflowExecutionHistoryRequest
 from temporalio.client import Client
 from temporalio.service import RPCError
 
-from replaywright.domain.signing import Fault, Signer
-from replaywright.domain.starts import FIRED, MAC, Admission, pass_fault, sign_pass, start_fault, tenant_of
+from replaywright.domain.secrets.signing import Fault, Signer
+from replaywright.domain.secrets.starts import FIRED, MAC, Admission, pass_fault, sign_pass, start_fault, tenant_of
 from replaywright.errors import SealBroken, StoreUnavailable
 from replaywright.ports import FirstStarts
 

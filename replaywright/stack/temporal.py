@@ -18,7 +18,7 @@ from temporalio.service import RPCError
 
 from replaywright.children import for_server
 from replaywright.dashboard.entrance import Entrance
-from replaywright.domain.search_attributes import kinds
+from replaywright.domain.trace.search_attributes import kinds
 from replaywright.errors import StackFailed
 from replaywright.stack.processes import Child, free_port, start_child
 from replaywright.temporal_gate import GRPC_PORT, KEY_VARIABLE, UI_PORT

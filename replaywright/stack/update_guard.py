@@ -4,8 +4,8 @@ import json
 
 import temporalio.worker
 
-from replaywright.domain.signing import Signer
-from replaywright.domain.starts import OPEN_UPDATES, UnsignedStarts, update_fault
+from replaywright.domain.secrets.signing import Signer
+from replaywright.domain.secrets.starts import OPEN_UPDATES, UnsignedStarts, update_fault
 from replaywright.settings import Settings
 from replaywright.stack.keyring import signer_of
 from workflows.admission import GUARD, Asked

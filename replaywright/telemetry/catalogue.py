@@ -8,9 +8,9 @@ a person says can make a new time series. No label holds the id of a run, an add
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from replaywright.domain.actions import Action
-from replaywright.domain.outcomes import Status
-from replaywright.domain.runs import Mode
+from replaywright.domain.run.runs import Mode
+from replaywright.domain.step.outcomes import Status
+from replaywright.domain.task.actions import Action
 
 OTHER = "other"
 """What a label says whose value is not in its set."""

@@ -21,11 +21,11 @@ from temporalio import activity, workflow
 from temporalio.converter import PayloadConverter
 from temporalio.exceptions import ApplicationError, ApplicationErrorCategory
 
-from replaywright.domain.outcomes import BLOCKED
-from replaywright.domain.overrides import host_of
-from replaywright.domain.runs import RunInput, RunResult
-from replaywright.domain.steps import Goto
-from replaywright.domain.templates import fill, parameters_in
+from replaywright.domain.common.templates import fill, parameters_in
+from replaywright.domain.run.runs import RunInput, RunResult
+from replaywright.domain.step.outcomes import BLOCKED
+from replaywright.domain.step.overrides import host_of
+from replaywright.domain.task.steps import Goto
 from replaywright.observing import TELL, RecoveryTold, StepTold, Told, span
 from replaywright.telemetry import catalogue
 from replaywright.telemetry.catalogue import PREFIX, RUN_ID

@@ -6,10 +6,8 @@ Pure functions over what the activity was asked and what it answered.
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from replaywright.domain.observed import PredicateResult
-from replaywright.domain.outcomes import Status, StepOutcome
-from replaywright.domain.overrides import host_of
-from replaywright.domain.runs import (
+from replaywright.domain.page.observed import PredicateResult
+from replaywright.domain.run.runs import (
     ActionRequest,
     Finished,
     ProposeRequest,
@@ -17,7 +15,9 @@ from replaywright.domain.runs import (
     ResolveRequest,
     Usage,
 )
-from replaywright.domain.steps import names_element
+from replaywright.domain.step.outcomes import Status, StepOutcome
+from replaywright.domain.step.overrides import host_of
+from replaywright.domain.task.steps import names_element
 from replaywright.telemetry import catalogue
 from replaywright.telemetry.catalogue import PREFIX, Metric
 

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from replaywright.domain.batches import RowEnd
+from replaywright.domain.batch.batches import RowEnd
 from replaywright.errors import StoreUnavailable
 
 

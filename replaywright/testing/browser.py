@@ -4,12 +4,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from replaywright.domain.actions import Action, Cause
-from replaywright.domain.checkpoints import PageState
-from replaywright.domain.evaluation import evaluate, failing
-from replaywright.domain.loops import items_of
-from replaywright.domain.matching import Candidate, Decision, decide_identified, decide_similar
-from replaywright.domain.observed import (
+from replaywright.domain.common.templates import fill
+from replaywright.domain.common.text import contains, normalise
+from replaywright.domain.locating.matching import Candidate, Decision, decide_identified, decide_similar
+from replaywright.domain.page.observed import (
     AssertionContext,
     ElementProbe,
     ElementState,
@@ -17,18 +15,20 @@ from replaywright.domain.observed import (
     Probe,
     ProbeResult,
 )
-from replaywright.domain.outcomes import Evidence, Lookup, UnsafeRequest
-from replaywright.domain.outlines import Outline
-from replaywright.domain.overrides import OverrideRule
-from replaywright.domain.pictures import Box
-from replaywright.domain.predicates import Predicate, probes_of
-from replaywright.domain.proof import needs_proof, proof_of
-from replaywright.domain.secret_sites import RULE, refusal
-from replaywright.domain.snapshots import Element, Snapshot
-from replaywright.domain.steps import ITEMS_FIELD, Extract, ForEach, Goto, SelectOption, action_of, names_element
-from replaywright.domain.targets import ElementQuery, Target
-from replaywright.domain.templates import fill
-from replaywright.domain.text import contains, normalise
+from replaywright.domain.page.outlines import Outline
+from replaywright.domain.page.pictures import Box
+from replaywright.domain.page.snapshots import Element, Snapshot
+from replaywright.domain.page.targets import ElementQuery, Target
+from replaywright.domain.plan.loops import items_of
+from replaywright.domain.predicate.evaluation import evaluate, failing
+from replaywright.domain.predicate.predicates import Predicate, probes_of
+from replaywright.domain.proof.proof import needs_proof, proof_of
+from replaywright.domain.secrets.secret_sites import RULE, refusal
+from replaywright.domain.step.checkpoints import PageState
+from replaywright.domain.step.outcomes import Evidence, Lookup, UnsafeRequest
+from replaywright.domain.step.overrides import OverrideRule
+from replaywright.domain.task.actions import Action, Cause
+from replaywright.domain.task.steps import ITEMS_FIELD, Extract, ForEach, Goto, SelectOption, action_of, names_element
 from replaywright.errors import (
     ActionFailed,
     ReplaywrightError,

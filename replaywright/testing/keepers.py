@@ -3,10 +3,10 @@
 from collections import defaultdict
 from dataclasses import replace
 
-from replaywright.domain.host_rules import unrestricted
-from replaywright.domain.network_policy import NetworkPolicy, NetworkSeen, RefusedHost
-from replaywright.domain.sessions import SessionRef, Wear
-from replaywright.domain.steering import HandedBack, Lent
+from replaywright.domain.policy.host_rules import unrestricted
+from replaywright.domain.run.steering import HandedBack, Lent
+from replaywright.domain.session.network_policy import NetworkPolicy, NetworkSeen, RefusedHost
+from replaywright.domain.session.sessions import SessionRef, Wear
 from replaywright.errors import (
     Fenced,
     KeeperUnavailable,

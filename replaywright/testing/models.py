@@ -4,10 +4,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from replaywright.domain.goal_runs import Labels
-from replaywright.domain.probing import SiteProbe
-from replaywright.domain.runs import Revision, Usage
-from replaywright.domain.steps import Step
+from replaywright.domain.plan.goal_runs import Labels
+from replaywright.domain.proof.probing import SiteProbe
+from replaywright.domain.run.runs import Revision, Usage
+from replaywright.domain.task.steps import Step
 from replaywright.errors import (
     PlanRefused,
     ProbeRefused,

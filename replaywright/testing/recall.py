@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from replaywright.domain.choosing import SkillChoice
-from replaywright.domain.recall import Outcome, RecallRecord
-from replaywright.domain.runs import Usage
+from replaywright.domain.recall.choosing import SkillChoice
+from replaywright.domain.recall.recall import Outcome, RecallRecord
+from replaywright.domain.run.runs import Usage
 from replaywright.errors import ModelFailed
 from replaywright.ports import ChosenSkill, SkillOffer
 

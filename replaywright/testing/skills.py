@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from replaywright.domain.skills import (
+from replaywright.domain.skill.skills import (
     HISTORY_KEPT,
     Rate,
     Skill,

@@ -4,10 +4,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from replaywright.domain.entries import ActionCacheEntry, EntryInfo, EntryStatus
-from replaywright.domain.outcomes import Status, StepOutcome
-from replaywright.domain.trace import VERSION, chained, flat, origin, step_line
-from replaywright.domain.weak_steps import PERFORMANCES_KEPT
+from replaywright.domain.skill.entries import ActionCacheEntry, EntryInfo, EntryStatus
+from replaywright.domain.skill.weak_steps import PERFORMANCES_KEPT
+from replaywright.domain.step.outcomes import Status, StepOutcome
+from replaywright.domain.trace.trace import VERSION, chained, flat, origin, step_line
 from replaywright.errors import (
     DoneElsewhere,
     Fenced,

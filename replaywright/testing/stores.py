@@ -5,10 +5,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from replaywright.domain.overrides import OverrideRule, rules_for
-from replaywright.domain.redaction import redact, redact_data
-from replaywright.domain.secret_sites import Site
-from replaywright.domain.starts import Admission
+from replaywright.domain.secrets.redaction import redact, redact_data
+from replaywright.domain.secrets.secret_sites import Site
+from replaywright.domain.secrets.starts import Admission
+from replaywright.domain.step.overrides import OverrideRule, rules_for
 from replaywright.errors import (
     ArtifactMissing,
     ArtifactsUnavailable,

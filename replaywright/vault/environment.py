@@ -9,8 +9,8 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
-from replaywright.domain.redaction import Redactor
-from replaywright.domain.secret_sites import Site
+from replaywright.domain.secrets.redaction import Redactor
+from replaywright.domain.secrets.secret_sites import Site
 from replaywright.errors import SecretMissing
 from replaywright.vault.sources import Source, bound_to, names_in, source_of
 

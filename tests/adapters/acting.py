@@ -7,9 +7,9 @@ from activities.effects import EffectActivities
 from activities.sessions import Attachments
 from activities.vault import Vault
 from replaywright.browser.session import ChromiumSession
-from replaywright.domain.entries import ActionCacheEntry
-from replaywright.domain.outcomes import AWAITED, StepOutcome
-from replaywright.domain.runs import ActionRequest, Resolution, ResolveRequest
+from replaywright.domain.run.runs import ActionRequest, Resolution, ResolveRequest
+from replaywright.domain.skill.entries import ActionCacheEntry
+from replaywright.domain.step.outcomes import AWAITED, StepOutcome
 from replaywright.testing.keepers import FakeKeepers
 from replaywright.testing.steps import FakeStepStore
 from replaywright.testing.stores import FakeArtifacts, FakeSecrets, FakeStarts

@@ -1,8 +1,8 @@
 """Network policies for sites on this machine."""
 
-from replaywright.domain.host_rules import host_rules
-from replaywright.domain.network_policy import HostRules, NetworkPolicy
-from replaywright.domain.policy import Hosts
+from replaywright.domain.policy.host_rules import host_rules
+from replaywright.domain.session.network_policy import HostRules, NetworkPolicy
+from replaywright.domain.task.policy import Hosts
 from replaywright.testing.grants import ON_LOOPBACK
 
 

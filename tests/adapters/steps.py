@@ -6,9 +6,9 @@ from typing import Any
 from pydantic import TypeAdapter
 
 from replaywright.browser.session import ChromiumSession
-from replaywright.domain.predicates import Predicate
-from replaywright.domain.steps import Step
-from replaywright.domain.targets import ElementQuery, Target
+from replaywright.domain.page.targets import ElementQuery, Target
+from replaywright.domain.predicate.predicates import Predicate
+from replaywright.domain.task.steps import Step
 from replaywright.ports import Report, Work
 from tests.adapters.browser_site import Site
 

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from replaywright.artifacts.store import ArtifactStore
-from replaywright.domain.signing import Key
+from replaywright.domain.secrets.signing import Key
 from replaywright.errors import ArtifactMissing, ArtifactsUnavailable, SettingsInvalid
 from replaywright.sealing.files import PIECE_BYTES
 

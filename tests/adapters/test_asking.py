@@ -9,7 +9,7 @@ import pytest
 from playwright.async_api import Error as PlaywrightError
 
 from replaywright.browser.session import ChromiumSession
-from replaywright.domain.reconciling import answer_of
+from replaywright.domain.proof.reconciling import answer_of
 from replaywright.ports import SiteAnswer, Work
 from tests.adapters.browser_site import Site
 from tests.adapters.steps import PREDICATE, link, opened, work

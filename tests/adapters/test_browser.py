@@ -11,10 +11,10 @@ import pytest
 
 from replaywright.browser.attach import ChromiumBrowsers
 from replaywright.browser.session import ChromiumSession
-from replaywright.domain.actions import Cause, Effect
-from replaywright.domain.observed import PredicateResult
-from replaywright.domain.snapshot_text import snapshot_text
-from replaywright.domain.targets import Target
+from replaywright.domain.page.observed import PredicateResult
+from replaywright.domain.page.snapshot_text import snapshot_text
+from replaywright.domain.page.targets import Target
+from replaywright.domain.task.actions import Cause, Effect
 from replaywright.errors import ActionFailed, SessionLost
 from tests.adapters.browser_site import Site
 from tests.adapters.chromium import Chromium
@@ -726,8 +726,8 @@ async def test_a_secret_is_not_read_back(session: ChromiumSession, site: Site) -
 _KILLED = """
 import asyncio, sys
 from replaywright.browser.attach import ChromiumBrowsers
-from replaywright.domain.targets import ElementQuery
-from replaywright.domain.steps import Fill, Goto
+from replaywright.domain.page.targets import ElementQuery
+from replaywright.domain.task.steps import Fill, Goto
 from replaywright.ports import Work
 
 async def main(endpoint, url):

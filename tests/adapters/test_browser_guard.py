@@ -9,8 +9,8 @@ import pytest
 
 from replaywright.browser.attach import ChromiumBrowsers
 from replaywright.browser.session import ChromiumSession
-from replaywright.domain.actions import Cause
-from replaywright.domain.guard import FileTypes, Guard, Most, UploadRoots
+from replaywright.domain.session.guard import FileTypes, Guard, Most, UploadRoots
+from replaywright.domain.task.actions import Cause
 from replaywright.errors import PolicyBlocked
 from tests.adapters.chromium import leave_one_blank_tab
 from tests.adapters.steps import button, link, work

@@ -12,9 +12,9 @@ from replaywright.browser.evidence import Recorder, Traffic, without_query
 from replaywright.browser.extraction import number_in, typed
 from replaywright.browser.scrolling import search
 from replaywright.browser.waiting import Deadline
-from replaywright.domain.actions import Cause
-from replaywright.domain.steps import ExtractField
-from replaywright.domain.targets import FrameStep
+from replaywright.domain.page.targets import FrameStep
+from replaywright.domain.task.actions import Cause
+from replaywright.domain.task.steps import ExtractField
 from replaywright.errors import ActionFailed
 
 

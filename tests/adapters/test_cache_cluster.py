@@ -14,11 +14,11 @@ from cache.recalls import RedisRecalls
 from cache.references import referenced
 from cache.signing_existing import Existing
 from cache.steps import RedisStepStore
-from replaywright.domain.actions import Action
-from replaywright.domain.entries import ActionCacheEntry
-from replaywright.domain.overrides import OverrideRule
-from replaywright.domain.recall import RecallRecord
-from replaywright.domain.signing import Fault, Key, Signer
+from replaywright.domain.recall.recall import RecallRecord
+from replaywright.domain.secrets.signing import Fault, Key, Signer
+from replaywright.domain.skill.entries import ActionCacheEntry
+from replaywright.domain.step.overrides import OverrideRule
+from replaywright.domain.task.actions import Action
 from replaywright.errors import CodeLost, SettingsInvalid, StoreUnavailable
 from replaywright.settings import load_settings
 from replaywright.stack.doctor import Health, diagnose

@@ -15,9 +15,9 @@ from redis.exceptions import BusyLoadingError, ClusterDownError, MasterDownError
 
 from cache.connection import Client, StoreReport, address_of, check_store, open_redis, ping, unavailable
 from cache.steps import RedisStepStore
-from replaywright.domain.actions import Action, Effect
-from replaywright.domain.entries import ActionCacheEntry
-from replaywright.domain.outcomes import Lookup, Status, StepOutcome
+from replaywright.domain.skill.entries import ActionCacheEntry
+from replaywright.domain.step.outcomes import Lookup, Status, StepOutcome
+from replaywright.domain.task.actions import Action, Effect
 from replaywright.errors import SettingsInvalid, StoreUnavailable
 from replaywright.observing import observed_by
 from replaywright.ports import Recording

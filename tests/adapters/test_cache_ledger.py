@@ -9,7 +9,7 @@ import pytest
 from cache.connection import Client, open_redis
 from cache.keys import ledger_key
 from cache.steps import RedisStepStore
-from replaywright.domain.outcomes import Status, StepOutcome
+from replaywright.domain.step.outcomes import Status, StepOutcome
 from replaywright.errors import Fenced
 from replaywright.ports import Known, Recording
 

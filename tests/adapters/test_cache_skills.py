@@ -18,7 +18,7 @@ from cache.keys import (
     skills_key,
 )
 from cache.skills import RedisSkills
-from replaywright.domain.skills import Rate, SkillStatistics, SkillStatus
+from replaywright.domain.skill.skills import Rate, SkillStatistics, SkillStatus
 from replaywright.errors import StoreUnavailable, ValueTooLarge
 from tests.unit.skills import SITE, run, skill
 

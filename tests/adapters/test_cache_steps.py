@@ -9,9 +9,9 @@ import pytest
 from cache.connection import Client, open_redis
 from cache.keys import entry_key, index_key, ledger_key, trace_key
 from cache.steps import RedisStepStore
-from replaywright.domain.actions import Action
-from replaywright.domain.entries import ActionCacheEntry, EntryStatus
-from replaywright.domain.outcomes import Lookup, Status, StepOutcome
+from replaywright.domain.skill.entries import ActionCacheEntry, EntryStatus
+from replaywright.domain.step.outcomes import Lookup, Status, StepOutcome
+from replaywright.domain.task.actions import Action
 from replaywright.errors import Fenced, InputInvalid, ValueTooLarge
 from replaywright.ports import Known, Recording, StepStore
 

@@ -13,10 +13,10 @@ from cache.connection import Client, open_redis
 from cache.keys import trace_key
 from cache.scripts import APPEND
 from cache.steps import RedisStepStore
-from replaywright.domain.audit import audit
-from replaywright.domain.outcomes import Status, StepOutcome
-from replaywright.domain.trace import chained, content_digest, origin
-from replaywright.domain.trace_file import written
+from replaywright.domain.step.outcomes import Status, StepOutcome
+from replaywright.domain.trace.audit import audit
+from replaywright.domain.trace.trace import chained, content_digest, origin
+from replaywright.domain.trace.trace_file import written
 from replaywright.ports import Recording
 
 PAGE = {"tenant": "acme", "lineage": "order-7"}

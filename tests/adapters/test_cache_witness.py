@@ -7,7 +7,7 @@ from typing import Any
 
 from cache.connection import open_redis
 from cache.steps import RedisStepStore
-from replaywright.domain.outcomes import Status, StepOutcome
+from replaywright.domain.step.outcomes import Status, StepOutcome
 from replaywright.ports import Recording
 from replaywright.stack.processes import free_port
 from replaywright.stack.redis import ask_redis, provide_redis, start_redis

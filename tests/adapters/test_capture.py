@@ -6,7 +6,7 @@ import time
 from replaywright.browser import capture
 from replaywright.browser.attach import ChromiumBrowsers
 from replaywright.browser.session import ChromiumSession
-from replaywright.domain.redaction import Redactor
+from replaywright.domain.secrets.redaction import Redactor
 from replaywright.observing import observed_by
 from replaywright.ports import Capture
 from tests.adapters.browser_site import Site

@@ -14,9 +14,9 @@ from replaywright.browser.attach import ChromiumBrowsers
 from replaywright.browser.channel import Tab
 from replaywright.browser.session import ChromiumSession
 from replaywright.browser.step_context import StepContext
-from replaywright.domain.checkpoints import PageState
-from replaywright.domain.outlines import Outline
-from replaywright.domain.steps import Goto
+from replaywright.domain.page.outlines import Outline
+from replaywright.domain.step.checkpoints import PageState
+from replaywright.domain.task.steps import Goto
 from replaywright.errors import ActionFailed
 from replaywright.ports import Work
 from tests.adapters import browser_site

@@ -11,7 +11,7 @@ import pytest
 from activities.sessions import Attachments, SessionActivities
 from replaywright.browser.attach import ChromiumBrowsers
 from replaywright.browser.session import ChromiumSession
-from replaywright.domain.sessions import CloseSession, OpenSession, SessionOpened
+from replaywright.domain.session.sessions import CloseSession, OpenSession, SessionOpened
 from replaywright.keeper.client import list_live
 from replaywright.keeper.local import LocalKeepers
 from tests.adapters.test_keeper import is_running, until

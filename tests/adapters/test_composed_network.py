@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from ops.check_compose import ROOT
-from replaywright.domain.network_policy import NetworkPolicy
-from replaywright.domain.policy import Policy
-from replaywright.domain.policy_hosts import narrowed, wanted
-from replaywright.domain.tasks import parse_task
+from replaywright.domain.policy.policy_hosts import narrowed, wanted
+from replaywright.domain.session.network_policy import NetworkPolicy
+from replaywright.domain.task.policy import Policy
+from replaywright.domain.task.tasks import parse_task
 from replaywright.policy_files import read_policy
 from replaywright.settings import Settings
 from replaywright.stack.own_services import own_services

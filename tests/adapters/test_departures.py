@@ -13,7 +13,7 @@ import pytest
 from playwright.async_api import Error, Page, Playwright, async_playwright
 
 from replaywright.browser.endpoint import driver_url
-from replaywright.domain.sessions import SessionRef
+from replaywright.domain.session.sessions import SessionRef
 from replaywright.keeper import departures
 from replaywright.keeper.client import list_live, reap
 from replaywright.keeper.departures import departures_path, read_lines

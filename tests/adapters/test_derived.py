@@ -3,8 +3,8 @@
 import pytest
 
 from replaywright.browser.session import ChromiumSession
-from replaywright.domain.outcomes import Status
-from replaywright.domain.predicates import meaning_of
+from replaywright.domain.predicate.predicates import meaning_of
+from replaywright.domain.step.outcomes import Status
 from tests.adapters.acting import Acting
 from tests.adapters.browser_site import Site
 from tests.adapters.steps import button

@@ -11,7 +11,7 @@ import pytest
 
 from replaywright.browser.attach import ChromiumBrowsers
 from replaywright.browser.session import ChromiumSession
-from replaywright.domain.actions import Cause
+from replaywright.domain.task.actions import Cause
 from replaywright.errors import ActionFailed
 from tests.adapters.channel_site import ChannelSite, serving
 from tests.adapters.chromium import Chromium

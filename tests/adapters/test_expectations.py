@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from replaywright.browser.session import ChromiumSession
-from replaywright.domain.outcomes import Proof
+from replaywright.domain.step.outcomes import Proof
 from replaywright.errors import ActionFailed
 from tests.adapters.browser_site import Site
 from tests.adapters.steps import PREDICATE, button, holds, opened, says, work

@@ -13,8 +13,8 @@ from bench.leaks.matrix import Rig, keeper, only
 from bench.leaks.sites import Forbidden, OwnSite, forbidden, own
 from replaywright.browser.attach import ChromiumBrowsers
 from replaywright.browser.session import ChromiumSession
-from replaywright.domain.network_policy import NetworkSeen
-from replaywright.domain.steps import Goto
+from replaywright.domain.session.network_policy import NetworkSeen
+from replaywright.domain.task.steps import Goto
 from replaywright.errors import ActionFailed
 from replaywright.ports import Work
 

@@ -8,11 +8,11 @@ import pytest
 
 from activities.goals import GoalActivities
 from demo.standin.goals import labels_for
-from replaywright.domain.goal_runs import LabelRequest, PlanRequest
-from replaywright.domain.runs import Revision
-from replaywright.domain.snapshots import Element, Snapshot
-from replaywright.domain.targets import Target
-from replaywright.domain.tasks import parse_task
+from replaywright.domain.page.snapshots import Element, Snapshot
+from replaywright.domain.page.targets import Target
+from replaywright.domain.plan.goal_runs import LabelRequest, PlanRequest
+from replaywright.domain.run.runs import Revision
+from replaywright.domain.task.tasks import parse_task
 from replaywright.errors import ModelMisconfigured, ModelRateLimited, ModelRefused, ModelUnavailable
 from replaywright.llm.labeller import ModelLabeller
 from replaywright.llm.planner import ModelPlanner

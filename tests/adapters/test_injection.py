@@ -16,15 +16,15 @@ from activities.model import ModelActivities
 from activities.plans import PlanActivities
 from activities.probing import ProbeProposals
 from replaywright.browser.session import ChromiumSession
-from replaywright.domain.goal_runs import PlanRequest
-from replaywright.domain.model_limits import trusted_context
-from replaywright.domain.outcomes import Lookup
-from replaywright.domain.runs import ProposeProbeRequest, ProposeRequest, ReviseRequest
-from replaywright.domain.snapshots import Snapshot
-from replaywright.domain.steps import Goto, Step
-from replaywright.domain.tasks import Task, parse_task
-from replaywright.domain.templates import texts_of
-from replaywright.domain.urls import origin_of
+from replaywright.domain.common.templates import texts_of
+from replaywright.domain.common.urls import origin_of
+from replaywright.domain.page.snapshots import Snapshot
+from replaywright.domain.plan.goal_runs import PlanRequest
+from replaywright.domain.plan.model_limits import trusted_context
+from replaywright.domain.run.runs import ProposeProbeRequest, ProposeRequest, ReviseRequest
+from replaywright.domain.step.outcomes import Lookup
+from replaywright.domain.task.steps import Goto, Step
+from replaywright.domain.task.tasks import Task, parse_task
 from replaywright.llm.executor import ModelExecutor
 from replaywright.llm.planner import ModelPlanner
 from replaywright.llm.prober import ModelProber

@@ -21,7 +21,7 @@ import pytest
 from playwright.async_api import Browser, Error, Page, Playwright, async_playwright
 
 from replaywright.browser.endpoint import driver_url
-from replaywright.domain.network_policy import NetworkPolicy
+from replaywright.domain.session.network_policy import NetworkPolicy
 from replaywright.errors import Fenced, KeeperRefused, KeeperUnavailable, NoPlace
 from replaywright.keeper import places
 from replaywright.keeper.chromium import command_line

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from replaywright.domain.network_policy import NetworkPolicy, OwnService
+from replaywright.domain.session.network_policy import NetworkPolicy, OwnService
 from replaywright.keeper.guard import REFUSED_LIMIT, Resolver
 from tests.adapters.networks import LOOPBACK, network, rules
 from tests.adapters.test_keeper_proxy import Rig, Site, rig

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from replaywright.domain.network_policy import NetworkPolicy
+from replaywright.domain.session.network_policy import NetworkPolicy
 from replaywright.keeper.black_box import BlackBox, Connection
 from replaywright.keeper.gate import Gate, RequestRefused
 from replaywright.keeper.guard import Guard, Resolver

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 import pytest
 
 from replaywright.browser.session import ChromiumSession
-from replaywright.domain.actions import Effect
-from replaywright.domain.outcomes import SENT_TWICE, SERVER_ERROR, UNPROVEN, Proof, Status, StepOutcome
+from replaywright.domain.step.outcomes import SENT_TWICE, SERVER_ERROR, UNPROVEN, Proof, Status, StepOutcome
+from replaywright.domain.task.actions import Effect
 from tests.adapters import lying_site
 from tests.adapters.acting import Acting
 from tests.adapters.lying_site import LyingSite

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from replaywright.browser.session import ChromiumSession
-from replaywright.domain.redaction import Redactor
-from replaywright.domain.snapshot_text import listed_ids, snapshot_text
-from replaywright.domain.snapshots import Snapshot
+from replaywright.domain.page.snapshot_text import listed_ids, snapshot_text
+from replaywright.domain.page.snapshots import Snapshot
+from replaywright.domain.secrets.redaction import Redactor
 from replaywright.ports import Look
 from tests.adapters.browser_site import Site
 from tests.adapters.steps import opened, work

@@ -14,7 +14,7 @@ from cache.connection import Client, open_redis
 from cache.keys import overrides_key
 from cache.overrides import CachedOverrides, RedisOverrides
 from replaywright.cli.commands import app
-from replaywright.domain.overrides import OverrideRule, parse_rules
+from replaywright.domain.step.overrides import OverrideRule, parse_rules
 from replaywright.errors import InputInvalid, StoreUnavailable
 from replaywright.overrides import read_rules, rules_in, shipped_rules
 

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from replaywright.browser.session import ChromiumSession
-from replaywright.domain.overrides import OverrideRule, parse_rules
+from replaywright.domain.step.overrides import OverrideRule, parse_rules
 from replaywright.errors import ActionFailed
 from replaywright.overrides import shipped_rules
 from replaywright.ports import Work

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from playwright.async_api import Page, async_playwright
 
-from replaywright.domain.network_policy import RefusedHost
+from replaywright.domain.session.network_policy import RefusedHost
 from replaywright.keeper.chromium import command_line
 from replaywright.keeper.profile import prepare_profile
 from tests.adapters.test_keeper_proxy import Rig, Site, rig

@@ -7,10 +7,10 @@ import unicodedata
 import pytest
 
 from replaywright.browser.page import page_agent_source
-from replaywright.domain.observed import ProbeResult
-from replaywright.domain.targets import Target
-from replaywright.domain.templates import fill_wanted
-from replaywright.domain.text import contains, normalise
+from replaywright.domain.common.templates import fill_wanted
+from replaywright.domain.common.text import contains, normalise
+from replaywright.domain.page.observed import ProbeResult
+from replaywright.domain.page.targets import Target
 from tests.pages.harness import AgentPage, Json
 
 SEND = "<main><h1>Mail</h1><button onclick=\"document.title='sent'\">Send</button><p>Words</p></main>"

@@ -5,8 +5,8 @@ import re
 
 import pytest
 
-from replaywright.domain.snapshot_text import snapshot_text
-from replaywright.domain.snapshots import Element, Snapshot
+from replaywright.domain.page.snapshot_text import snapshot_text
+from replaywright.domain.page.snapshots import Element, Snapshot
 from tests.pages.harness import PAGES, AgentPage
 
 

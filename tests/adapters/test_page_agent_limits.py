@@ -1,6 +1,6 @@
 """A snapshot ends within its limits on every page, keeps what matters most, and says what it left out."""
 
-from replaywright.domain.snapshots import Snapshot
+from replaywright.domain.page.snapshots import Snapshot
 from tests.pages.harness import AgentPage
 
 NO_HURRY = "maxMs: 60000"

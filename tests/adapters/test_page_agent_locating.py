@@ -2,9 +2,9 @@
 
 import pytest
 
-from replaywright.domain.likeness import agrees
-from replaywright.domain.matching import Candidate
-from replaywright.domain.targets import Target
+from replaywright.domain.locating.likeness import agrees
+from replaywright.domain.locating.matching import Candidate
+from replaywright.domain.page.targets import Target
 from tests.pages.harness import AgentPage, Json
 
 

@@ -1,7 +1,7 @@
 """Snapshots have what can be acted on and read."""
 
-from replaywright.domain.snapshot_text import snapshot_text
-from replaywright.domain.snapshots import Snapshot
+from replaywright.domain.page.snapshot_text import snapshot_text
+from replaywright.domain.page.snapshots import Snapshot
 from tests.pages.harness import AgentPage
 
 

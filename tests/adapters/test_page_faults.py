@@ -9,7 +9,7 @@ import pytest
 from activities.sessions import Attachments, SessionActivities
 from replaywright.browser.attach import ChromiumBrowsers
 from replaywright.browser.session import ChromiumSession
-from replaywright.domain.sessions import RecoverSession, SessionOpened, SessionRef
+from replaywright.domain.session.sessions import RecoverSession, SessionOpened, SessionRef
 from replaywright.errors import ActionFailed, SessionLost
 from replaywright.testing.keepers import FakeKeepers
 from tests.adapters.browser_site import Site

@@ -8,13 +8,13 @@ from typing import Any
 import pytest
 
 from demo.standin.plans import plan_for
-from replaywright.domain.budgets import Price
-from replaywright.domain.goal_plans import GoalPlan
-from replaywright.domain.plans import PlanRules, checked_plan
-from replaywright.domain.questions import UserAnswer
-from replaywright.domain.runs import Revision
-from replaywright.domain.steps import Step
-from replaywright.domain.tasks import parse_task
+from replaywright.domain.plan.goal_plans import GoalPlan
+from replaywright.domain.plan.plans import PlanRules, checked_plan
+from replaywright.domain.run.runs import Revision
+from replaywright.domain.task.budgets import Price
+from replaywright.domain.task.questions import UserAnswer
+from replaywright.domain.task.steps import Step
+from replaywright.domain.task.tasks import parse_task
 from replaywright.errors import ModelMisconfigured, ModelRateLimited, ModelRefused, ModelUnavailable
 from replaywright.llm import prompts
 from replaywright.llm.planner import ModelPlanner

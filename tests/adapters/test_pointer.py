@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from replaywright.browser.session import ChromiumSession
-from replaywright.domain.actions import Cause, Effect
-from replaywright.domain.targets import Target
+from replaywright.domain.page.targets import Target
+from replaywright.domain.task.actions import Cause, Effect
 from replaywright.errors import ActionFailed
 from replaywright.ports import Report
 from tests.adapters.browser_site import Site

@@ -2,8 +2,8 @@
 
 import json
 
-from replaywright.domain.probing import SiteProbe
-from replaywright.domain.runs import Usage
+from replaywright.domain.proof.probing import SiteProbe
+from replaywright.domain.run.runs import Usage
 from replaywright.errors import ProbeRefused
 from replaywright.llm import prompts
 from replaywright.llm.prober import ModelProber

@@ -8,8 +8,8 @@ import pytest
 from cache.connection import Client, open_redis
 from cache.keys import recalls_key
 from cache.recalls import KEPT, TAIL, RedisRecalls
-from replaywright.domain.recall import RecallRecord
-from replaywright.domain.tasks import Parameter
+from replaywright.domain.recall.recall import RecallRecord
+from replaywright.domain.task.tasks import Parameter
 from replaywright.llm.chooser import ModelSkillChooser
 from replaywright.ports import Recalls, SkillOffer
 from replaywright.testing.recall import FakeRecalls

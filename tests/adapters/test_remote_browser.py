@@ -11,7 +11,7 @@ import httpx
 import pytest
 from playwright.async_api import Browser, Error, Playwright, async_playwright
 
-from replaywright.domain.host_rules import unrestricted
+from replaywright.domain.policy.host_rules import unrestricted
 from replaywright.errors import KeeperRefused, KeeperUnavailable
 from replaywright.keeper.client import KeeperHandle, launch_keeper, list_live, read_record
 from replaywright.keeper.protocol import GatePhase, KeeperOptions, RemoteBrowser, SessionState

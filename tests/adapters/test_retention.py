@@ -11,9 +11,9 @@ from cache.references import referenced
 from cache.steps import RedisStepStore
 from replaywright.artifacts.retention import DAY_S, Limits, Pruned, prune
 from replaywright.artifacts.store import ArtifactStore
-from replaywright.domain.actions import Action
-from replaywright.domain.entries import ActionCacheEntry
-from replaywright.domain.outcomes import Status, StepOutcome
+from replaywright.domain.skill.entries import ActionCacheEntry
+from replaywright.domain.step.outcomes import Status, StepOutcome
+from replaywright.domain.task.actions import Action
 from replaywright.ports import Recording
 
 NOW = 1_700_000_000.0

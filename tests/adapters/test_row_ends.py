@@ -7,7 +7,7 @@ import pytest
 from cache.connection import open_redis
 from cache.keys import row_ends_key
 from cache.row_ends import RedisRowEnds
-from replaywright.domain.batches import RowEnd
+from replaywright.domain.batch.batches import RowEnd
 from replaywright.errors import StoreUnavailable
 from replaywright.ports import RowEnds
 from replaywright.testing.batches import FakeRowEnds

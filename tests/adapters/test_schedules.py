@@ -12,7 +12,7 @@ from temporalio.testing import WorkflowEnvironment
 from typer.testing import CliRunner, Result
 
 from replaywright.cli.commands import app
-from replaywright.domain.runs import RunInput
+from replaywright.domain.run.runs import RunInput
 from replaywright.testing.grants import allow_loopback
 
 TASK = """\

@@ -11,10 +11,10 @@ from cache.connection import Client, open_redis
 from cache.keys import entry_key, ledger_key, overrides_key, trace_key
 from cache.overrides import RedisOverrides
 from cache.steps import RedisStepStore
-from replaywright.domain.actions import Action
-from replaywright.domain.entries import SCHEMA, ActionCacheEntry
-from replaywright.domain.outcomes import Status, StepOutcome
-from replaywright.domain.trace import VERSION, StepLine, parse_line, step_line
+from replaywright.domain.skill.entries import SCHEMA, ActionCacheEntry
+from replaywright.domain.step.outcomes import Status, StepOutcome
+from replaywright.domain.task.actions import Action
+from replaywright.domain.trace.trace import VERSION, StepLine, parse_line, step_line
 from replaywright.errors import Fenced
 from replaywright.overrides import shipped_rules
 

@@ -11,8 +11,8 @@ import pytest
 
 from replaywright.cli.runs.searchable import Filter, Wanted, refuse_unknown, start_attributes
 from replaywright.cli.servers.connect import Place, connect
-from replaywright.domain.runs import Totals
-from replaywright.domain.search_attributes import kinds
+from replaywright.domain.run.runs import Totals
+from replaywright.domain.trace.search_attributes import kinds
 from replaywright.errors import InputInvalid
 from replaywright.settings import Settings
 from replaywright.stack.doctor import Finding, Health, diagnose

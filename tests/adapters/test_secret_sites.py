@@ -6,7 +6,7 @@ from urllib.parse import quote
 import pytest
 
 from replaywright.browser.session import ChromiumSession
-from replaywright.domain.secret_sites import RULE, BoundSecret, sites_in
+from replaywright.domain.secrets.secret_sites import RULE, BoundSecret, sites_in
 from replaywright.errors import ActionFailed
 from replaywright.ports import Report, Work
 from tests.adapters.browser_site import Site

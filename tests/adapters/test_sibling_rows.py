@@ -4,10 +4,17 @@ from collections.abc import Sequence
 
 import pytest
 
-from replaywright.domain.filling import filled_target, general_target
-from replaywright.domain.matching import Candidate, Decision, comparable, decide_identified, decide_similar, may_compare
-from replaywright.domain.snapshots import Element
-from replaywright.domain.targets import Target
+from replaywright.domain.locating.filling import filled_target, general_target
+from replaywright.domain.locating.matching import (
+    Candidate,
+    Decision,
+    comparable,
+    decide_identified,
+    decide_similar,
+    may_compare,
+)
+from replaywright.domain.page.snapshots import Element
+from replaywright.domain.page.targets import Target
 from tests.pages.harness import AgentPage
 
 ANN = ("Ann", "ann@example.com", "admin")

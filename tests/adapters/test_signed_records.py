@@ -22,12 +22,12 @@ from cache.skills import RedisSkills
 from cache.steps import RedisStepStore
 from replaywright.cli.skills.skill_run import runnable
 from replaywright.cli.skills.skill_store import KnowledgeBase
-from replaywright.domain.entries import ActionCacheEntry
-from replaywright.domain.overrides import OverrideRule
-from replaywright.domain.recall import RecallRequest
-from replaywright.domain.signing import Key, Signer
-from replaywright.domain.skill_runs import NewestRequest
-from replaywright.domain.skills import Skill, SkillRun, SkillStatus
+from replaywright.domain.recall.recall import RecallRequest
+from replaywright.domain.run.skill_runs import NewestRequest
+from replaywright.domain.secrets.signing import Key, Signer
+from replaywright.domain.skill.entries import ActionCacheEntry
+from replaywright.domain.skill.skills import Skill, SkillRun, SkillStatus
+from replaywright.domain.step.overrides import OverrideRule
 from replaywright.errors import InputInvalid
 from tests.unit.skills import skill
 

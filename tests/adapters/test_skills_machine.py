@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from cache.connection import open_redis
 from cache.skills import RedisSkills
-from replaywright.domain.skills import SkillStatus
+from replaywright.domain.skill.skills import SkillStatus
 from replaywright.ports import Skills
 from replaywright.testing.skills import FakeSkills
 from tests.unit.skills import SITE, run, skill

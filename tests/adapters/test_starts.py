@@ -27,10 +27,10 @@ from cache.connection import open_redis
 from cache.first_starts import RedisFirstStarts
 from replaywright.cli.servers.connect import Place
 from replaywright.cli.servers.macs import start_memo
-from replaywright.domain.runs import RunInput
-from replaywright.domain.signing import Key, Signer, written_key
-from replaywright.domain.starts import FIRED, sign_start
-from replaywright.domain.tasks import parse_task
+from replaywright.domain.run.runs import RunInput
+from replaywright.domain.secrets.signing import Key, Signer, written_key
+from replaywright.domain.secrets.starts import FIRED, sign_start
+from replaywright.domain.task.tasks import parse_task
 from replaywright.errors import StoreUnavailable
 from replaywright.ports import FirstStarts
 from replaywright.settings import Settings

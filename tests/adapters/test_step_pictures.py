@@ -3,8 +3,8 @@
 import pytest
 
 from replaywright.browser.session import ChromiumSession
-from replaywright.domain.pictures import Box
-from replaywright.domain.redaction import Redactor
+from replaywright.domain.page.pictures import Box
+from replaywright.domain.secrets.redaction import Redactor
 from replaywright.reports.figures import kind_and_size
 from tests.adapters.browser_site import Site
 from tests.adapters.steps import button, opened, work

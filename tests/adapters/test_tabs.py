@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 
 from replaywright.browser.session import ChromiumSession
-from replaywright.domain.actions import Cause
+from replaywright.domain.task.actions import Cause
 from replaywright.errors import ActionFailed
 from tests.adapters.channel_site import ChannelSite, serving
 from tests.adapters.steps import button, holds, link, says, work

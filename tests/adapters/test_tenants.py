@@ -15,12 +15,12 @@ from cache.connection import open_redis
 from cache.steps import RedisStepStore
 from replaywright.cli.commands import app
 from replaywright.cli.servers.connect import connect
-from replaywright.domain.actions import Action
-from replaywright.domain.batches import BatchInput
-from replaywright.domain.entries import ActionCacheEntry
-from replaywright.domain.outcomes import Lookup, Status, StepOutcome
-from replaywright.domain.runs import RunInput
-from replaywright.domain.tasks import parse_task
+from replaywright.domain.batch.batches import BatchInput
+from replaywright.domain.run.runs import RunInput
+from replaywright.domain.skill.entries import ActionCacheEntry
+from replaywright.domain.step.outcomes import Lookup, Status, StepOutcome
+from replaywright.domain.task.actions import Action
+from replaywright.domain.task.tasks import parse_task
 from replaywright.ports import Recording
 from replaywright.settings import load_settings
 

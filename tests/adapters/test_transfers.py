@@ -8,8 +8,8 @@ import pytest
 
 from replaywright.browser.attach import ChromiumBrowsers
 from replaywright.browser.session import ChromiumSession
-from replaywright.domain.actions import Cause, Effect
-from replaywright.domain.outcomes import Proof
+from replaywright.domain.step.outcomes import Proof
+from replaywright.domain.task.actions import Cause, Effect
 from replaywright.errors import ActionFailed
 from replaywright.ports import Download
 from tests.adapters.channel_site import PIECE, ChannelSite, posted_files, serving

@@ -18,8 +18,8 @@ from playwright.async_api import Browser, FrameLocator, Page, expect
 
 from demo.webmail.skins import SKINS, Skin, form_values, skin_from
 from demo.webmail.store import MailStore
-from replaywright.domain.actions import Effect
-from replaywright.domain.tasks import parse_task
+from replaywright.domain.task.actions import Effect
+from replaywright.domain.task.tasks import parse_task
 
 ROOT = Path(__file__).parents[2]
 PASSWORD = "correct horse battery staple"

@@ -11,7 +11,7 @@ from bench.chaos.runs import REACH_LIMIT_S, within
 from bench.message_site.log import Log
 from replaywright.cli.runs.follow import follow, handle_of
 from replaywright.cli.runs.starting import Order, start
-from replaywright.domain.tasks import parse_task
+from replaywright.domain.task.tasks import parse_task
 from replaywright.settings import load_settings
 
 STEPS = 1_000

@@ -11,15 +11,15 @@ from temporalio import workflow
 
 import activities
 from activities.actions import Actions as ActionActivities
-from replaywright.domain.actions import Action
-from replaywright.domain.budgets import Limits
-from replaywright.domain.observed import PredicateResult
-from replaywright.domain.outcomes import DownloadedFile, Lookup
-from replaywright.domain.questions import Question
-from replaywright.domain.runs import Asking, PersonVerdict, Progress, Resume, RunInput, RunResult, StepLine, Totals
-from replaywright.domain.search_attributes import SEARCH_ATTRIBUTES, creating
-from replaywright.domain.steering import EditStep, Said, SkipStep, TakeOverRequest
-from replaywright.domain.views import PlannedStep, PlanView, RunFailure, RunTrace, TraceLine
+from replaywright.domain.page.observed import PredicateResult
+from replaywright.domain.run.runs import Asking, PersonVerdict, Progress, Resume, RunInput, RunResult, StepLine, Totals
+from replaywright.domain.run.steering import EditStep, Said, SkipStep, TakeOverRequest
+from replaywright.domain.run.views import PlannedStep, PlanView, RunFailure, RunTrace, TraceLine
+from replaywright.domain.step.outcomes import DownloadedFile, Lookup
+from replaywright.domain.task.actions import Action
+from replaywright.domain.task.budgets import Limits
+from replaywright.domain.task.questions import Question
+from replaywright.domain.trace.search_attributes import SEARCH_ATTRIBUTES, creating
 from replaywright.settings import Settings
 from replaywright.telemetry.catalogue import METRICS, OTHER, SPANS, Counted, Label
 from tests.docs.tables import fields_table, first_paragraph, page, sentences, table

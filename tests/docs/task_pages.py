@@ -3,16 +3,16 @@
 from collections.abc import Iterator
 from typing import Final, get_args
 
-from replaywright.domain import steps
-from replaywright.domain.actions import Action, Effect, effect_of
-from replaywright.domain.base import Authored
-from replaywright.domain.budgets import Budget
-from replaywright.domain.policy import Actions, Amounts, Downloads, Hosts, Spending, Traffic, Wishes
-from replaywright.domain.predicates import _CLASSES as PREDICATES
-from replaywright.domain.predicates import PredicateBase
-from replaywright.domain.questions import Patience
-from replaywright.domain.targets import ElementQuery
-from replaywright.domain.tasks import Parameter, Task
+from replaywright.domain.common.base import Authored
+from replaywright.domain.page.targets import ElementQuery
+from replaywright.domain.predicate.predicates import _CLASSES as PREDICATES
+from replaywright.domain.predicate.predicates import PredicateBase
+from replaywright.domain.task import steps
+from replaywright.domain.task.actions import Action, Effect, effect_of
+from replaywright.domain.task.budgets import Budget
+from replaywright.domain.task.policy import Actions, Amounts, Downloads, Hosts, Spending, Traffic, Wishes
+from replaywright.domain.task.questions import Patience
+from replaywright.domain.task.tasks import Parameter, Task
 from tests.docs.tables import docstring, fields_table, page, sentences, table, types_of
 
 _POLICY_PARTS: Final = (Hosts, Actions, Downloads, Traffic, Amounts, Spending)

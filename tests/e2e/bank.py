@@ -9,7 +9,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 from urllib.parse import parse_qs
 
-from replaywright.domain.tasks import Task, parse_task
+from replaywright.domain.task.tasks import Task, parse_task
 
 _PAGE = "<title>Bank</title><h1>{title}</h1><form method=post action={action}>{fields}<button>{button}</button></form>"
 _FIELD = "<label>{name} <input name={name} autocomplete=off></label>"

@@ -12,8 +12,8 @@ from replaywright.cli.runs.follow import Ending, follow
 from replaywright.cli.runs.starting import Order, start
 from replaywright.cli.tasks.goal import task_or_goal
 from replaywright.cli.tasks.taskfile import new_run_id
-from replaywright.domain.runs import Mode, RunResult
-from replaywright.domain.tasks import Task, bind_parameters, parse_task
+from replaywright.domain.run.runs import Mode, RunResult
+from replaywright.domain.task.tasks import Task, bind_parameters, parse_task
 from replaywright.settings import Settings
 from tests.e2e.lab import Lab
 from tests.pages.hostile import LATER, PAGES, SECRET, UNTOLD, HostilePage, HostileSite, hostile_site

@@ -33,10 +33,10 @@ from replaywright.cli.runs.follow import Ending, follow, handle_of, progress_of
 from replaywright.cli.runs.starting import Order, start
 from replaywright.cli.servers.connect import Place
 from replaywright.cli.tasks.taskfile import new_run_id, read_task
-from replaywright.domain.audit import Finding, audit
-from replaywright.domain.questions import Question
-from replaywright.domain.runs import Mode, PersonVerdict, Progress, RunResult
-from replaywright.domain.tasks import Task, bind_parameters
+from replaywright.domain.run.runs import Mode, PersonVerdict, Progress, RunResult
+from replaywright.domain.task.questions import Question
+from replaywright.domain.task.tasks import Task, bind_parameters
+from replaywright.domain.trace.audit import Finding, audit
 from replaywright.keeper.client import list_live
 from replaywright.keeper.protocol import SessionRecord
 from replaywright.stack import Child

@@ -5,7 +5,7 @@ from temporalio import workflow
 from workflows.task import BrowserTask
 
 with workflow.unsafe.imports_passed_through():
-    from replaywright.domain.runs import RunInput
+    from replaywright.domain.run.runs import RunInput
 
 
 @workflow.defn

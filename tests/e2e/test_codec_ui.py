@@ -10,7 +10,7 @@ import httpx
 import pytest
 from playwright.async_api import Browser, async_playwright
 
-from replaywright.domain.signing import written_key
+from replaywright.domain.secrets.signing import written_key
 from replaywright.sealing.codec import ENCODING
 from replaywright.settings import Settings, load_settings
 from replaywright.stack.keyring import new_key

@@ -15,7 +15,7 @@ from replaywright.cli.people.updates import require_going
 from replaywright.cli.runs.resume import Wish, planned
 from replaywright.cli.runs.starting import Order
 from replaywright.cli.tasks.taskfile import new_run_id
-from replaywright.domain.tasks import bind_parameters, parse_task
+from replaywright.domain.task.tasks import bind_parameters, parse_task
 from replaywright.errors import InputInvalid
 from tests.e2e.lab import Lab, until
 from tests.e2e.plain_site import Answer, Asked, serving

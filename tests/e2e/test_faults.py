@@ -13,8 +13,8 @@ from temporalio.api.workflowservice.v1 import ResetWorkflowExecutionRequest
 
 from replaywright.cli.runs.follow import Ending
 from replaywright.cli.runs.starting import Order, start
-from replaywright.domain.signing import written_key
-from replaywright.domain.tasks import Task
+from replaywright.domain.secrets.signing import written_key
+from replaywright.domain.task.tasks import Task
 from replaywright.keeper.identity import is_alive
 from replaywright.settings import Settings, load_settings
 from replaywright.stack import Child

@@ -11,8 +11,8 @@ import pytest
 from demo.stage import Stage
 from replaywright.cli.runs.starting import Order
 from replaywright.cli.tasks.taskfile import new_run_id
-from replaywright.domain.outcomes import SENT_LATE
-from replaywright.domain.tasks import bind_parameters, parse_task
+from replaywright.domain.step.outcomes import SENT_LATE
+from replaywright.domain.task.tasks import bind_parameters, parse_task
 from replaywright.settings import load_settings
 from tests.e2e.lab import FREEZE, Lab
 from tests.e2e.plain_site import Answer, Asked, serving

@@ -20,8 +20,8 @@ from replaywright.cli.runs.follow import Ending
 from replaywright.cli.runs.starting import Order
 from replaywright.cli.tasks.goal import task_or_goal
 from replaywright.cli.tasks.taskfile import new_run_id
-from replaywright.domain.runs import Mode
-from replaywright.domain.tasks import parse_task
+from replaywright.domain.run.runs import Mode
+from replaywright.domain.task.tasks import parse_task
 from replaywright.settings import load_settings
 from replaywright.stack.keyring import artifact_keys_of
 from tests.e2e import echo_site

@@ -15,7 +15,7 @@ from replaywright.cli.runs.resume import Wish, planned
 from replaywright.cli.runs.starting import Order
 from replaywright.cli.tasks.goal import task_or_goal
 from replaywright.cli.tasks.taskfile import new_run_id
-from replaywright.domain.tasks import Task, bind_parameters, parse_task
+from replaywright.domain.task.tasks import Task, bind_parameters, parse_task
 from replaywright.settings import Settings
 from tests.e2e.lab import FREEZE, Lab
 from tests.pages.obedient import answering, said_in, schema_of, section

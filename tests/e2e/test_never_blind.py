@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 
 from replaywright.cli.runs.starting import Order
-from replaywright.domain.outcomes import ARTIFACT_KINDS
-from replaywright.domain.predicates import UrlContains
-from replaywright.domain.runs import Mode
-from replaywright.domain.steps import Goto
+from replaywright.domain.predicate.predicates import UrlContains
+from replaywright.domain.run.runs import Mode
+from replaywright.domain.step.outcomes import ARTIFACT_KINDS
+from replaywright.domain.task.steps import Goto
 from tests.e2e.lab import Lab
 
 pytestmark = pytest.mark.slow

@@ -8,8 +8,8 @@ from temporalio.client import Client
 from temporalio.worker import Replayer, Worker
 
 from replaywright.client import Client as ReplaywrightClient
-from replaywright.domain.runs import RunInput, RunResult
-from replaywright.domain.tasks import parse_task
+from replaywright.domain.run.runs import RunInput, RunResult
+from replaywright.domain.task.tasks import parse_task
 from tests.e2e.lab import Lab
 from tests.e2e.our_workflow import OurWorkflow
 from tests.telemetry.collector import Collector, collecting

@@ -18,9 +18,9 @@ from replaywright.cli.people.inbox import waiting_in
 from replaywright.cli.people.updates import decide
 from replaywright.cli.runs.starting import Order, start
 from replaywright.cli.tasks.taskfile import new_run_id
-from replaywright.domain.questions import Question, QuestionKind
-from replaywright.domain.runs import Mode, PersonVerdict
-from replaywright.domain.totp import totp_of
+from replaywright.domain.common.totp import totp_of
+from replaywright.domain.run.runs import Mode, PersonVerdict
+from replaywright.domain.task.questions import Question, QuestionKind
 from replaywright.settings import load_settings
 from replaywright.stack.keyring import artifact_keys_of
 from tests.e2e.bank import Bank

@@ -4,8 +4,8 @@ import pytest
 
 from replaywright.cli.command import Exit
 from replaywright.cli.runs.watching import exit_status
-from replaywright.domain.policy import Wishes
-from replaywright.domain.steps import Press
+from replaywright.domain.task.policy import Wishes
+from replaywright.domain.task.steps import Press
 from replaywright.settings import Settings, load_settings
 from tests.e2e.lab import Lab
 

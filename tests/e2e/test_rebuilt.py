@@ -9,7 +9,7 @@ import pytest
 from pydantic import TypeAdapter
 
 from replaywright.cli.runs.starting import start
-from replaywright.domain.steps import Step
+from replaywright.domain.task.steps import Step
 from replaywright.keeper.client import list_live
 from tests.e2e.lab import Lab, runs_with, until
 

@@ -10,7 +10,7 @@ import pytest
 
 from replaywright.cli.runs.starting import Order
 from replaywright.cli.tasks.taskfile import new_run_id
-from replaywright.domain.tasks import bind_parameters, parse_task
+from replaywright.domain.task.tasks import bind_parameters, parse_task
 from tests.e2e.lab import Lab
 from tests.e2e.plain_site import Answer, Asked, serving
 

@@ -12,7 +12,7 @@ import pytest
 from demo.stage import Stage
 from replaywright.cli.runs.starting import Order
 from replaywright.cli.tasks.taskfile import new_run_id
-from replaywright.domain.tasks import bind_parameters, parse_task
+from replaywright.domain.task.tasks import bind_parameters, parse_task
 from replaywright.settings import Settings
 from tests.e2e.lab import Lab
 

@@ -12,9 +12,9 @@ from replaywright.artifacts.store import ArtifactStore
 from replaywright.cli.people.updates import decide
 from replaywright.cli.runs.starting import Order, start
 from replaywright.cli.tasks.taskfile import new_run_id
-from replaywright.domain.questions import QuestionKind
-from replaywright.domain.runs import PersonVerdict
-from replaywright.domain.tasks import Task, parse_task
+from replaywright.domain.run.runs import PersonVerdict
+from replaywright.domain.task.questions import QuestionKind
+from replaywright.domain.task.tasks import Task, parse_task
 from replaywright.settings import Settings
 from replaywright.stack.keyring import artifact_keys_of
 from tests.e2e.lab import Lab, until

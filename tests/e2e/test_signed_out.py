@@ -13,9 +13,9 @@ from replaywright.cli.runs.follow import Ending
 from replaywright.cli.runs.resume import Wish, planned
 from replaywright.cli.runs.starting import Order, start
 from replaywright.cli.tasks.taskfile import new_run_id
-from replaywright.domain.overrides import OverrideRule
-from replaywright.domain.runs import Mode
-from replaywright.domain.tasks import parse_task
+from replaywright.domain.run.runs import Mode
+from replaywright.domain.step.overrides import OverrideRule
+from replaywright.domain.task.tasks import parse_task
 from replaywright.stack.keyring import signer_of
 from tests.e2e.lab import Lab
 from tests.e2e.plain_site import Answer, Asked, led_to, serving

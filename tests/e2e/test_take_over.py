@@ -12,10 +12,10 @@ from replaywright.cli.people.takeover import address_of
 from replaywright.cli.people.updates import decide, updated
 from replaywright.cli.runs.starting import Order, start
 from replaywright.cli.tasks.taskfile import new_run_id
-from replaywright.domain.questions import QuestionKind
-from replaywright.domain.runs import Mode, PersonVerdict
-from replaywright.domain.steering import Lent, TakeOverRequest
-from replaywright.domain.tasks import parse_task
+from replaywright.domain.run.runs import Mode, PersonVerdict
+from replaywright.domain.run.steering import Lent, TakeOverRequest
+from replaywright.domain.task.questions import QuestionKind
+from replaywright.domain.task.tasks import parse_task
 from replaywright.settings import load_settings
 from tests.adapters.test_lending import person
 from tests.e2e.bank import Bank

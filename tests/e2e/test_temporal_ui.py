@@ -9,8 +9,8 @@ from temporalio.client import Client
 from replaywright.cli.runs.options import OnFailure
 from replaywright.cli.runs.starting import Order, start
 from replaywright.cli.servers.connect import Place
-from replaywright.domain.outcomes import Lookup, StepOutcome
-from replaywright.domain.runs import ActionRequest, Mode
+from replaywright.domain.run.runs import ActionRequest, Mode
+from replaywright.domain.step.outcomes import Lookup, StepOutcome
 from replaywright.settings import Settings
 from replaywright.stack.processes import free_port
 from replaywright.stack.temporal import TemporalServer, start_temporal

@@ -15,9 +15,9 @@ from replaywright.cli.runs.starting import Order, prepared, start
 from replaywright.cli.servers.connect import Place
 from replaywright.cli.servers.macs import start_memo
 from replaywright.cli.tasks.taskfile import new_run_id
-from replaywright.domain.batches import BatchInput, Row
-from replaywright.domain.runs import Mode
-from replaywright.domain.tasks import bind_parameters, parse_task
+from replaywright.domain.batch.batches import BatchInput, Row
+from replaywright.domain.run.runs import Mode
+from replaywright.domain.task.tasks import bind_parameters, parse_task
 from replaywright.errors import InputInvalid, RunExists
 from replaywright.settings import UNVERSIONED
 from replaywright.stack.versions import promote

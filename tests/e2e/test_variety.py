@@ -14,9 +14,9 @@ from replaywright.cli.runs.follow import Ending
 from replaywright.cli.runs.starting import Order
 from replaywright.cli.servers.macs import start_memo
 from replaywright.cli.tasks.taskfile import new_run_id
-from replaywright.domain.entries import ActionCacheEntry, EntryStatus
-from replaywright.domain.runs import Heal, Mode, RunInput, RunResult
-from replaywright.domain.tasks import Task, bind_parameters, parse_task
+from replaywright.domain.run.runs import Heal, Mode, RunInput, RunResult
+from replaywright.domain.skill.entries import ActionCacheEntry, EntryStatus
+from replaywright.domain.task.tasks import Task, bind_parameters, parse_task
 from tests.adapters.browser_site import serving
 from tests.e2e.lab import Lab, until
 

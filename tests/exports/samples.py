@@ -7,13 +7,13 @@ from typing import Any
 
 from demo.main_job import TASK_FILE
 from replaywright.cli.tasks.taskfile import read_task
-from replaywright.domain.entries import ActionCacheEntry, EntryInfo, EntryStatus
-from replaywright.domain.fingerprints import content_key
-from replaywright.domain.skill_files import imported_skill
-from replaywright.domain.skills import Skill
-from replaywright.domain.steps import ForEach, Step, action_of
-from replaywright.domain.targets import Target
-from replaywright.domain.tasks import parse_task
+from replaywright.domain.page.targets import Target
+from replaywright.domain.skill.entries import ActionCacheEntry, EntryInfo, EntryStatus
+from replaywright.domain.skill.skill_files import imported_skill
+from replaywright.domain.skill.skills import Skill
+from replaywright.domain.step.fingerprints import content_key
+from replaywright.domain.task.steps import ForEach, Step, action_of
+from replaywright.domain.task.tasks import parse_task
 from replaywright.export import Exported, Format, Recordings, exported
 
 TENANT = "test"

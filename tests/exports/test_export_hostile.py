@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from replaywright.domain.skills import Skill
+from replaywright.domain.skill.skills import Skill
 from replaywright.export import Format, Recordings
 from replaywright.export.quoting import plain, python_body, python_raw, python_string, typescript_string
 from tests.exports.node_packages import node_packages

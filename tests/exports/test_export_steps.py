@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from replaywright.domain.totp import totp_of
+from replaywright.domain.common.totp import totp_of
 from replaywright.errors import InputInvalid
 from replaywright.export import Format, Recordings
 from replaywright.export.python_helpers import HELPERS

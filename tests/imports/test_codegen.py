@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from replaywright.domain.tasks import bind_parameters
+from replaywright.domain.task.tasks import bind_parameters
 from replaywright.errors import InputInvalid
 from replaywright.imports import read_recording
 from tests.imports.reading import brief, recorded, script, steps, told

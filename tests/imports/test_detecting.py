@@ -8,7 +8,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from replaywright.cli.tasks.importing import task_file
-from replaywright.domain.tasks import parse_task
+from replaywright.domain.task.tasks import parse_task
 from replaywright.errors import InputInvalid
 from replaywright.imports import KINDS_SAID, Imported, Kind, read_recording, task_name
 from replaywright.yaml_files import parse_yaml

@@ -72,7 +72,7 @@ WORKFLOW = (
     Mutant(
         "values found inside of words",
         "values of parameters are found as whole words in what is looked for",
-        "replaywright/domain/templates.py",
+        "replaywright/domain/common/templates.py",
         'f"{EDGE}{value}{EDGE}" if value else value',
         "value",
         ("tests/unit/test_domain_predicates.py::test_values_of_parameters_are_found_as_whole_words",),
@@ -88,7 +88,7 @@ WORKFLOW = (
     Mutant(
         "what is sent beside a field",
         "a step that is read back is judged by reading back, whatever the page sends meanwhile",
-        "replaywright/domain/proof.py",
+        "replaywright/domain/proof/proof.py",
         "if isinstance(step, READ_BACK) and",
         "if not step and",
         (_LIES + "test_what_a_page_sends_while_it_is_filled_in_is_no_effect_of_the_field",),
@@ -144,7 +144,7 @@ WORKFLOW = (
     Mutant(
         "pattern of any size",
         "a regular expression of a file is bounded when it is read",
-        "replaywright/domain/expressions.py",
+        "replaywright/domain/common/expressions.py",
         "    if len(pattern) > PATTERN_LIMIT:",
         "    if len(pattern) > 10**9:",
         (_EXPRESSIONS + "test_what_re2_does_not_know_is_refused_with_the_field_the_pattern_and_the_remedy",),
@@ -254,7 +254,7 @@ WORKFLOW = (
     Mutant(
         "row that has ended begun again",
         "what has become of a row is read before it is begun",
-        "replaywright/domain/batches.py",
+        "replaywright/domain/batch/batches.py",
         "    if end is None:\n        return True\n    return row.again",
         "    if end is None or row.again is None:\n        return True\n    return row.again",
         (_BATCH + "test_rows_that_have_ended_are_not_begun_again_whatever_became_of_them",),
@@ -400,7 +400,7 @@ ACTIVITIES = (
     Mutant(
         "5xx read as failed",
         "what a server answered with an error of its own may have taken effect",
-        "replaywright/domain/proof.py",
+        "replaywright/domain/proof/proof.py",
         "    return request.broken or request.status >= 500 or request.status == 408",
         "    return request.broken",
         (_ACTIONS + _SERVER_SAYS_NO,),
@@ -424,7 +424,7 @@ ACTIVITIES = (
     Mutant(
         "effect lowered by the cache",
         "what a task declares is lowered neither by the cache nor by what is seen",
-        "replaywright/domain/actions.py",
+        "replaywright/domain/task/actions.py",
         "    if declared is not None:\n        return declared\n",
         "    if declared is not None and observed is None:\n        return declared\n",
         (_ACTIONS + "test_a_declared_effect_is_lowered_neither_by_the_cache_nor_by_what_is_seen",),
@@ -440,7 +440,7 @@ ACTIVITIES = (
     Mutant(
         "redactor without URL encoding",
         "a secret is found however it is encoded",
-        "replaywright/domain/redaction.py",
+        "replaywright/domain/secrets/redaction.py",
         """        "".join(rf"%(?:25)*{_any_case(f'{byte:02x}')}" for byte in data),\n""",
         "",
         ("tests/unit/test_domain_redaction.py::test_no_encoding_survives",),
@@ -719,7 +719,7 @@ RESOLVING = (
     Mutant(
         "one negative accepted",
         "a site has to say twice that there is nothing",
-        "replaywright/domain/reconciling.py",
+        "replaywright/domain/proof/reconciling.py",
         "NEGATIVES = 2\n",
         "NEGATIVES = 1\n",
         (_EFFECTS + "test_the_site_decides_when_nothing_else_does",),
@@ -735,7 +735,7 @@ RESOLVING = (
     Mutant(
         "5xx read as not there",
         "what failed to come is no evidence of absence",
-        "replaywright/domain/reconciling.py",
+        "replaywright/domain/proof/reconciling.py",
         "    if incomplete:\n",
         '    if incomplete == "never":\n',
         (_EFFECTS + "test_the_site_decides_when_nothing_else_does",),
@@ -1157,7 +1157,7 @@ KEEPER = (
     Mutant(
         "one of two equal elements",
         "two elements that answer to the description are a miss",
-        "replaywright/domain/matching.py",
+        "replaywright/domain/locating/matching.py",
         "    if conflict or (len(confirmed) > 1 and not _stands_out(recorded, scored)):",
         "    if conflict:",
         (_ACTIONS + "test_two_equal_buttons_are_a_miss",),
@@ -1192,7 +1192,7 @@ INTEGRITY = (
     Mutant(
         "name not signed",
         "a signature is of one tenant and name",
-        "replaywright/domain/signing.py",
+        "replaywright/domain/secrets/signing.py",
         '        "name": what.name,',
         '        "name": "",',
         ("tests/unit/test_signing.py::test_a_signature_is_of_one_record_only",),
@@ -1313,7 +1313,7 @@ NETWORK = (
     Mutant(
         "addresses inside for any name",
         "an address that is not public is refused unless it is named",
-        "replaywright/domain/network_policy.py",
+        "replaywright/domain/session/network_policy.py",
         "    if target is None or not (what := _special(target)):",
         '    if target is None or not (what := ""):',
         (
@@ -1324,7 +1324,7 @@ NETWORK = (
     Mutant(
         "mapped address taken for another",
         "an IPv6 address that stands for an IPv4 address is judged as that",
-        "replaywright/domain/network_policy.py",
+        "replaywright/domain/session/network_policy.py",
         "    if (mapped := address.ipv4_mapped) is not None:",
         "    if (mapped := address.ipv4_mapped) is not None and mapped.is_global:",
         (_NETWORK + "test_no_name_leads_to_an_address_that_is_not_public",),
@@ -1332,7 +1332,7 @@ NETWORK = (
     Mutant(
         "services of ours for any range",
         "Temporal and Redis are refused unless they are named with their port",
-        "replaywright/domain/network_policy.py",
+        "replaywright/domain/session/network_policy.py",
         "        if service.port == port and any(\n",
         "        if service.port != port and any(\n",
         (_NETWORK + "test_no_range_leads_to_a_service_of_ours",),
@@ -1364,7 +1364,7 @@ NETWORK = (
     Mutant(
         "one author is enough",
         "operator and task both have to allow a connection",
-        "replaywright/domain/network_policy.py",
+        "replaywright/domain/session/network_policy.py",
         "    for rules in policy.rules:\n        if not (decision",
         "    for rules in policy.rules[-1:]:\n        if not (decision",
         (_NETWORK + "test_every_author_has_to_allow_it",),
@@ -1388,7 +1388,7 @@ NETWORK = (
     Mutant(
         "user information in addresses",
         "an address that two readers read differently is refused",
-        "replaywright/domain/urls.py",
+        "replaywright/domain/common/urls.py",
         '    if "@" in authority:',
         '    if "@@" in authority:',
         ("tests/unit/test_domain_urls.py::test_an_address_that_could_be_read_in_two_ways_is_refused",),
@@ -1433,7 +1433,7 @@ SECRETS = (
     Mutant(
         "a proof for every chain",
         "a proof serves the executions that continue its own first one",
-        "replaywright/domain/starts.py",
+        "replaywright/domain/secrets/starts.py",
         '    return {"first": first, "id": run_id}',
         '    return {"first": "", "id": run_id}',
         (_STARTS + "test_a_proof_serves_no_later_run_with_the_same_id",),

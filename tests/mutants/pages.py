@@ -44,7 +44,7 @@ PAGES = (
     Mutant(
         "part of a name",
         "the author's words name a control by its whole name",
-        "replaywright/domain/press_grants.py",
+        "replaywright/domain/step/press_grants.py",
         'found_whole(_plain(text), name, f"{EDGE}{name}{EDGE}")',
         "found_whole(_plain(text), name, name)",
         (_GRANTS + "test_a_part_of_a_name_a_look_alike_and_no_name_are_not_named",),
@@ -52,7 +52,7 @@ PAGES = (
     Mutant(
         "planned link leads away",
         "a planned step's link stays on the site",
-        "replaywright/domain/model_limits.py",
+        "replaywright/domain/plan/model_limits.py",
         '        if trusted.origins and href.startswith(("http://", "https://")) and origin_of(href) not in own:',
         '        if trusted.origins and href.startswith("javascript:") and origin_of(href) not in own:',
         (_LIMITS + "test_a_planner_s_link_stays_on_the_site_and_an_author_s_may_lead_away",),
@@ -60,7 +60,7 @@ PAGES = (
     Mutant(
         "planned address of another site",
         "a planned goto stays on the site",
-        "replaywright/domain/plans.py",
+        "replaywright/domain/plan/plans.py",
         "    if not led_to <= own:",
         "    if not led_to:",
         (_PLANS + "test_a_plan_that_breaks_a_rule_is_refused_and_says_which",),
@@ -68,7 +68,7 @@ PAGES = (
     Mutant(
         "address in an address",
         "a planned address has no other address in it",
-        "replaywright/domain/plans.py",
+        "replaywright/domain/plan/plans.py",
         "    if sends_on(step, known=known):",
         "    if sends_on(step, known=(*known, getattr(step, 'url', ''))):",
         (_HOSTILE,),
@@ -76,7 +76,7 @@ PAGES = (
     Mutant(
         "secret in any field",
         "a secret is entered only where a password is, or what it is called",
-        "replaywright/domain/model_limits.py",
+        "replaywright/domain/plan/model_limits.py",
         "        if not meant & called:",
         "        if not meant:",
         (_LIMITS + "test_a_secret_is_entered_where_a_password_is_or_its_own_name",),
@@ -84,7 +84,7 @@ PAGES = (
     Mutant(
         "page's words entered",
         "a planner enters nothing that the page says and nobody else",
-        "replaywright/domain/model_limits.py",
+        "replaywright/domain/plan/model_limits.py",
         "            if foreign or (len(plain) >= _TOLD and plain in shown):",
         "            if foreign:",
         (_LIMITS + "test_a_planner_enters_no_address_no_long_number_and_no_words_of_the_page",),
@@ -92,7 +92,7 @@ PAGES = (
     Mutant(
         "effect lowered by a planner",
         "a planner raises an effect and never lowers it",
-        "replaywright/domain/plans.py",
+        "replaywright/domain/plan/plans.py",
         ' if key != "effect" or value in _WEIGHTY}',
         " if key}",
         (_PLANS + "test_a_model_can_raise_an_effect_and_never_lower_it",),
@@ -100,7 +100,7 @@ PAGES = (
     Mutant(
         "commit planned again",
         "a revised plan repeats no step with consequences",
-        "replaywright/domain/plans.py",
+        "replaywright/domain/plan/plans.py",
         "    _repeats_no_commit(steps, rules)\n",
         "",
         (_PLANS + "test_a_plan_that_breaks_a_rule_is_refused_and_says_which",),

@@ -8,7 +8,7 @@ import re
 from dataclasses import dataclass, field
 from typing import Any
 
-from replaywright.domain.text import normalise
+from replaywright.domain.common.text import normalise
 from tests.pages.harness import AgentPage, Json
 
 NO_ROLE = {

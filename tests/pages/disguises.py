@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import Final
 
-from replaywright.domain.masks import seen
+from replaywright.domain.common.masks import seen
 
 _LOOK_ALIKES: Final = str.maketrans(
     dict(zip("аеорсухіїјѕһԁԛԝɡոѵӏЬкмтвнг", "aeopcyxiijshdqwgnvlbkmtbhr", strict=True))

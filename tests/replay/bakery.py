@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
-from replaywright.domain.tasks import Task, parse_task
+from replaywright.domain.task.tasks import Task, parse_task
 
 FORM = """<title>Bakery</title><h1>Your order</h1><form method=post action=/order>
 <label>Name <input name=name></label><button>Place order</button></form>"""

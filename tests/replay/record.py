@@ -24,8 +24,8 @@ from replaywright.cli.people.updates import decide
 from replaywright.cli.runs.resume import Wish, planned
 from replaywright.cli.runs.starting import Order
 from replaywright.cli.tasks.taskfile import new_run_id
-from replaywright.domain.runs import Mode, PersonVerdict
-from replaywright.domain.tasks import Task
+from replaywright.domain.run.runs import Mode, PersonVerdict
+from replaywright.domain.task.tasks import Task
 from replaywright.settings import default_home, load_settings
 from replaywright.testing.grants import allow_loopback
 from tests.e2e.lab import FREEZE, Lab, runs_with, until

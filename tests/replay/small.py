@@ -9,8 +9,8 @@ from temporalio.client import Client, WorkflowHistory
 
 from replaywright.cli.runs.searchable import start_attributes
 from replaywright.cli.servers.connect import Place
-from replaywright.domain.outcomes import StepOutcome
-from replaywright.domain.runs import ActionRequest, PersonVerdict, Totals
+from replaywright.domain.run.runs import ActionRequest, PersonVerdict, Totals
+from replaywright.domain.step.outcomes import StepOutcome
 from replaywright.settings import Settings
 from replaywright.stack.temporal import provide_temporal, start_temporal
 from tests.e2e.lab import until

@@ -7,7 +7,7 @@ import pytest
 from temporalio.client import WorkflowHistory
 from temporalio.worker import Replayer
 
-from replaywright.domain.search_attributes import STATUS
+from replaywright.domain.trace.search_attributes import STATUS
 from worker import ReplaywrightPlugin
 
 HISTORIES = sorted((Path(__file__).parent / "histories").glob("*.json"))
@@ -75,7 +75,7 @@ async def test_a_recorded_batch_replays_against_the_code_of_today(path: Path) ->
 async def test_a_changed_fingerprint_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     path = next(path for path in HISTORIES if path.stem == "replayed")
     history = WorkflowHistory.from_json(path.stem, path.read_text(encoding="utf-8"))
-    monkeypatch.setattr("replaywright.domain.fingerprints.VERSION", 0)
+    monkeypatch.setattr("replaywright.domain.step.fingerprints.VERSION", 0)
 
     result = await Replayer(workflows=[], plugins=[ReplaywrightPlugin()]).replay_workflow(
         history, raise_on_replay_failure=False

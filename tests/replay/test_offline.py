@@ -10,10 +10,10 @@ import pytest
 
 from activities.policing import Policing
 from replaywright.cli.evidence.offline import Difference, replay
-from replaywright.domain.histories import calls_of, end_of
-from replaywright.domain.policy import Policy
-from replaywright.domain.runs import Heal, Totals
-from replaywright.domain.trace_file import History
+from replaywright.domain.run.runs import Heal, Totals
+from replaywright.domain.task.policy import Policy
+from replaywright.domain.trace.histories import calls_of, end_of
+from replaywright.domain.trace.trace_file import History
 from tests.replay.test_histories import HISTORIES
 from workflows.attempts import Attempt
 from workflows.task import BrowserTask
@@ -51,7 +51,7 @@ async def test_the_code_of_today_decides_as_recorded(path: Path) -> None:
 
 
 async def test_another_fingerprint_is_told_with_its_step(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("replaywright.domain.fingerprints.VERSION", 0)
+    monkeypatch.setattr("replaywright.domain.step.fingerprints.VERSION", 0)
 
     difference = await told(history("replayed"))
 

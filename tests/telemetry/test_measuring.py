@@ -8,10 +8,9 @@ import pytest
 from temporalio.exceptions import ApplicationError, ApplicationErrorCategory
 
 from cache.scripts import SCRIPTS
-from replaywright.domain.actions import Effect
-from replaywright.domain.observed import PredicateResult
-from replaywright.domain.outcomes import Lookup, Status, StepOutcome
-from replaywright.domain.runs import (
+from replaywright.domain.page.observed import PredicateResult
+from replaywright.domain.page.targets import Target
+from replaywright.domain.run.runs import (
     ActionRequest,
     Finished,
     Proposal,
@@ -20,9 +19,10 @@ from replaywright.domain.runs import (
     ResolveRequest,
     Usage,
 )
-from replaywright.domain.sessions import SessionRef
-from replaywright.domain.steps import Click, Goto
-from replaywright.domain.targets import Target
+from replaywright.domain.session.sessions import SessionRef
+from replaywright.domain.step.outcomes import Lookup, Status, StepOutcome
+from replaywright.domain.task.actions import Effect
+from replaywright.domain.task.steps import Click, Goto
 from replaywright.observing import RecoveryTold, StepTold, observed_by, observer
 from replaywright.telemetry import catalogue, interceptor
 from replaywright.telemetry.measuring import Ran, attributes, measured

@@ -6,14 +6,14 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 
 from replaywright.dashboard.views import CacheView, Report, RunDetail, RunFilter, RunPage, RunRow, StepRow, WaitingRun
-from replaywright.domain.actions import Action
-from replaywright.domain.cache_statistics import cache_statistics
-from replaywright.domain.entries import ActionCacheEntry, EntryInfo, EntryStatus
-from replaywright.domain.outcomes import Status
-from replaywright.domain.questions import Question, QuestionKind
-from replaywright.domain.runs import Totals, Usage
-from replaywright.domain.skills import Rate, Skill, SkillChange, SkillRecord, SkillStatistics, SkillStatus
-from replaywright.domain.tasks import Task
+from replaywright.domain.run.runs import Totals, Usage
+from replaywright.domain.skill.cache_statistics import cache_statistics
+from replaywright.domain.skill.entries import ActionCacheEntry, EntryInfo, EntryStatus
+from replaywright.domain.skill.skills import Rate, Skill, SkillChange, SkillRecord, SkillStatistics, SkillStatus
+from replaywright.domain.step.outcomes import Status
+from replaywright.domain.task.actions import Action
+from replaywright.domain.task.questions import Question, QuestionKind
+from replaywright.domain.task.tasks import Task
 from replaywright.errors import ArtifactMissing, InputInvalid, ReplaywrightError
 
 NOW = datetime(2026, 3, 4, 10, 12, tzinfo=UTC)

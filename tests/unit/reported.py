@@ -5,11 +5,11 @@ import struct
 import zlib
 from typing import Any
 
-from replaywright.domain.outcomes import StepOutcome
-from replaywright.domain.run_reading import run_view
-from replaywright.domain.run_view import HistoryEvent, RunFacts, RunNumbers, RunView
-from replaywright.domain.runs import Totals, Usage
-from replaywright.domain.skills import SkillRef
+from replaywright.domain.run.runs import Totals, Usage
+from replaywright.domain.skill.skills import SkillRef
+from replaywright.domain.step.outcomes import StepOutcome
+from replaywright.domain.trace.run_reading import run_view
+from replaywright.domain.trace.run_view import HistoryEvent, RunFacts, RunNumbers, RunView
 from replaywright.reports import Loaded
 
 COMPOSE = "http://127.0.0.1:8025/compose"

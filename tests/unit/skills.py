@@ -2,12 +2,12 @@
 
 from typing import Any
 
-from replaywright.domain.actions import Effect
-from replaywright.domain.entries import ActionCacheEntry, EntryStatus
-from replaywright.domain.fingerprints import content_key, site_scope
-from replaywright.domain.skills import Skill, SkillRun
-from replaywright.domain.steps import Step, action_of
-from replaywright.domain.tasks import parse_task
+from replaywright.domain.skill.entries import ActionCacheEntry, EntryStatus
+from replaywright.domain.skill.skills import Skill, SkillRun
+from replaywright.domain.step.fingerprints import content_key, site_scope
+from replaywright.domain.task.actions import Effect
+from replaywright.domain.task.steps import Step, action_of
+from replaywright.domain.task.tasks import parse_task
 
 SITE = "http://mail.example"
 

@@ -14,14 +14,14 @@ from activities.effects import EffectActivities
 from activities.knowledge import KnowledgeActivities
 from activities.sessions import Attachments, SessionActivities
 from activities.vault import Vault
-from replaywright.domain.entries import ActionCacheEntry
-from replaywright.domain.fingerprints import fingerprint
-from replaywright.domain.outcomes import AWAITED, StepOutcome, UnsafeRequest
-from replaywright.domain.runs import ActionRequest
-from replaywright.domain.secret_sites import sites_in
-from replaywright.domain.sessions import SessionRef
-from replaywright.domain.steps import Step
-from replaywright.domain.targets import Target
+from replaywright.domain.page.targets import Target
+from replaywright.domain.run.runs import ActionRequest
+from replaywright.domain.secrets.secret_sites import sites_in
+from replaywright.domain.session.sessions import SessionRef
+from replaywright.domain.skill.entries import ActionCacheEntry
+from replaywright.domain.step.fingerprints import fingerprint
+from replaywright.domain.step.outcomes import AWAITED, StepOutcome, UnsafeRequest
+from replaywright.domain.task.steps import Step
 from replaywright.testing.browser import Dispatch, FakeBrowsers, FakeBrowserSession, FakeElement, FakePage, FakeSite
 from replaywright.testing.keepers import FakeKeepers
 from replaywright.testing.steps import FakeStepStore

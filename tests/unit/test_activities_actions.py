@@ -9,16 +9,16 @@ from temporalio.exceptions import ApplicationError
 from activities.actions import Actions
 from activities.judging import Judge
 from activities.vault import Vault
-from replaywright.domain.actions import Action, Effect
-from replaywright.domain.entries import EntryStatus
-from replaywright.domain.fingerprints import fingerprint
-from replaywright.domain.outcomes import Departure, Evidence, Lookup, Status, UnsafeRequest
-from replaywright.domain.runs import UNTOUCHED, ActionRequest, Heal, Mode
-from replaywright.domain.secret_sites import RULE, Site, sites_in
-from replaywright.domain.snapshots import Snapshot
-from replaywright.domain.starts import UnsignedStarts
-from replaywright.domain.steps import Step
-from replaywright.domain.targets import ElementQuery, Target
+from replaywright.domain.page.snapshots import Snapshot
+from replaywright.domain.page.targets import ElementQuery, Target
+from replaywright.domain.run.runs import UNTOUCHED, ActionRequest, Heal, Mode
+from replaywright.domain.secrets.secret_sites import RULE, Site, sites_in
+from replaywright.domain.secrets.starts import UnsignedStarts
+from replaywright.domain.skill.entries import EntryStatus
+from replaywright.domain.step.fingerprints import fingerprint
+from replaywright.domain.step.outcomes import Departure, Evidence, Lookup, Status, UnsafeRequest
+from replaywright.domain.task.actions import Action, Effect
+from replaywright.domain.task.steps import Step
 from replaywright.errors import (
     ActionFailed,
     Fenced,

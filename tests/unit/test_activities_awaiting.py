@@ -4,11 +4,11 @@ import pytest
 
 from activities.awaiting import with_unheard
 from replaywright.browser.evidence import Recorder, Traffic
-from replaywright.domain.actions import Effect
-from replaywright.domain.outcomes import Status, StepOutcome, UnsafeRequest
-from replaywright.domain.proof import unanswered
-from replaywright.domain.runs import ActionRequest
-from replaywright.domain.witness import Witness, witness_of
+from replaywright.domain.proof.proof import unanswered
+from replaywright.domain.proof.witness import Witness, witness_of
+from replaywright.domain.run.runs import ActionRequest
+from replaywright.domain.step.outcomes import Status, StepOutcome, UnsafeRequest
+from replaywright.domain.task.actions import Effect
 from replaywright.errors import Fenced
 from replaywright.ports import GateSeen, SentRequest
 from replaywright.testing.browser import FakeElement

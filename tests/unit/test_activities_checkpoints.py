@@ -5,7 +5,10 @@ import time
 import pytest
 
 from activities.checkpoints import CheckpointActivities, Checkpoints
-from replaywright.domain.checkpoints import (
+from replaywright.domain.page.outlines import Outline
+from replaywright.domain.predicate.predicates import TextContains
+from replaywright.domain.session.sessions import OpenSession, Wear
+from replaywright.domain.step.checkpoints import (
     CheckCheckpoint,
     Checkpoint,
     PageState,
@@ -13,9 +16,6 @@ from replaywright.domain.checkpoints import (
     TakeCheckpoint,
     worn,
 )
-from replaywright.domain.outlines import Outline
-from replaywright.domain.predicates import TextContains
-from replaywright.domain.sessions import OpenSession, Wear
 from replaywright.errors import ActionFailed
 from replaywright.testing.browser import FakeElement, FakePage
 from tests.unit.staged import (

@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from replaywright.domain.outcomes import StepOutcome
-from replaywright.domain.runs import ActionRequest, SealedCode
+from replaywright.domain.run.runs import ActionRequest, SealedCode
+from replaywright.domain.step.outcomes import StepOutcome
 from tests.unit.staged import TO, Stage, request, step
 
 CODE = step("verification_code", "the To field")

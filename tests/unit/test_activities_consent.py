@@ -5,10 +5,10 @@ from typing import Any
 import pytest
 
 from activities.policing import Policing
-from replaywright.domain.outcomes import Status, StepOutcome
-from replaywright.domain.policy import Learning, Policy
-from replaywright.domain.press_grants import UNGRANTED, Consent, Grant, kind_of
-from replaywright.domain.runs import ActionRequest
+from replaywright.domain.run.runs import ActionRequest
+from replaywright.domain.step.outcomes import Status, StepOutcome
+from replaywright.domain.step.press_grants import UNGRANTED, Consent, Grant, kind_of
+from replaywright.domain.task.policy import Learning, Policy
 from tests.unit.staged import COMPOSE, POST, SEND, Stage, of_run, request, step
 
 PRESS = step("click", "go on")

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from activities.downloads import FILES_TOLD, keep_downloads, not_kept
-from replaywright.domain.outcomes import DownloadedFile, Lookup
+from replaywright.domain.step.outcomes import DownloadedFile, Lookup
 from replaywright.ports import Download, Report
 from replaywright.testing.browser import FakeBrowserSession, FakeSite
 from replaywright.testing.stores import FakeArtifacts

@@ -10,10 +10,10 @@ import pytest
 from activities.commit import operation_of
 from activities.effects import Flight
 from activities.records import recording_of
-from replaywright.domain.actions import Effect
-from replaywright.domain.observed import PredicateResult
-from replaywright.domain.outcomes import Status, StepOutcome
-from replaywright.domain.runs import ActionRequest, PersonVerdict, Resolution, ResolveRequest, SettleRequest
+from replaywright.domain.page.observed import PredicateResult
+from replaywright.domain.run.runs import ActionRequest, PersonVerdict, Resolution, ResolveRequest, SettleRequest
+from replaywright.domain.step.outcomes import Status, StepOutcome
+from replaywright.domain.task.actions import Effect
 from replaywright.errors import Fenced, ReplaywrightError, SessionLost, StoreUnavailable
 from replaywright.ports import GateSeen, SentRequest, SiteAnswer
 from replaywright.testing.browser import FakePage

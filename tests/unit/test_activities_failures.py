@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from replaywright.domain.outcomes import ARTIFACT_KINDS, Status, StepOutcome
-from replaywright.domain.runs import ActionRequest, Mode, Usage
-from replaywright.domain.snapshots import Element, Snapshot
+from replaywright.domain.page.snapshots import Element, Snapshot
+from replaywright.domain.run.runs import ActionRequest, Mode, Usage
+from replaywright.domain.step.outcomes import ARTIFACT_KINDS, Status, StepOutcome
 from replaywright.errors import ActionFailed, SessionLost
 from replaywright.ports import Capture
 from replaywright.testing.browser import FakeBrowserSession, FakeElement

@@ -4,10 +4,10 @@ import pytest
 
 from activities.fitting import FitActivities
 from activities.looking import LookActivities
-from replaywright.domain.fitting import Fit, FitRequest
-from replaywright.domain.goal_runs import LookRequest
-from replaywright.domain.predicates import Exists
-from replaywright.domain.targets import ElementQuery
+from replaywright.domain.page.targets import ElementQuery
+from replaywright.domain.plan.goal_runs import LookRequest
+from replaywright.domain.predicate.predicates import Exists
+from replaywright.domain.skill.fitting import Fit, FitRequest
 from tests.unit.staged import COMPOSE, SESSION, TO, Stage, run_activity
 
 THERE = Exists(exists=ElementQuery(role=TO.role, name=TO.name))

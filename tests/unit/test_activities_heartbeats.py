@@ -12,11 +12,11 @@ from activities import heartbeats as module
 from activities.heartbeats import heartbeats
 from activities.model import ModelActivities
 from activities.plans import PlanActivities
-from replaywright.domain.outcomes import Lookup
-from replaywright.domain.runs import ProposeRequest, ReviseRequest, Revision
-from replaywright.domain.snapshots import Snapshot
-from replaywright.domain.steps import Step
-from replaywright.domain.tasks import parse_task
+from replaywright.domain.page.snapshots import Snapshot
+from replaywright.domain.run.runs import ProposeRequest, ReviseRequest, Revision
+from replaywright.domain.step.outcomes import Lookup
+from replaywright.domain.task.steps import Step
+from replaywright.domain.task.tasks import parse_task
 from replaywright.ports import Choice, PlanQuestion
 from replaywright.testing.models import FakePlanner, FakeProposer
 from replaywright.testing.stores import FakeArtifacts

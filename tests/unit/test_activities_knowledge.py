@@ -8,11 +8,11 @@ import pytest
 from pydantic import TypeAdapter
 
 from replaywright.cli.servers.store import step_records
-from replaywright.domain.entries import EntryStatus
-from replaywright.domain.observed import PredicateResult
-from replaywright.domain.outcomes import Status
-from replaywright.domain.predicates import Predicate
-from replaywright.domain.runs import Finished, FinishRequest, Heal
+from replaywright.domain.page.observed import PredicateResult
+from replaywright.domain.predicate.predicates import Predicate
+from replaywright.domain.run.runs import Finished, FinishRequest, Heal
+from replaywright.domain.skill.entries import EntryStatus
+from replaywright.domain.step.outcomes import Status
 from replaywright.errors import ActionFailed, SessionLost, StoreUnavailable
 from tests.unit.staged import (
     CLICK_SEND,

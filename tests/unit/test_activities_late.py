@@ -4,11 +4,11 @@ from typing import Any
 
 import pytest
 
-from replaywright.domain.actions import Effect
-from replaywright.domain.late import may_come_late
-from replaywright.domain.observed import PredicateResult
-from replaywright.domain.outcomes import Evidence, Status, StepOutcome, UnsafeRequest
-from replaywright.domain.runs import ActionRequest
+from replaywright.domain.page.observed import PredicateResult
+from replaywright.domain.proof.late import may_come_late
+from replaywright.domain.run.runs import ActionRequest
+from replaywright.domain.step.outcomes import Evidence, Status, StepOutcome, UnsafeRequest
+from replaywright.domain.task.actions import Effect
 from tests.unit.staged import COMPOSE, SESSION, TO, Stage, step
 
 FILL = step("fill", "the To field", value="{{to}}", expect=[{"text_contains": "Draft saved"}])

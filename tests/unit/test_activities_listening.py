@@ -5,10 +5,10 @@ import time
 import pytest
 
 from activities.listening import ListenActivities
-from replaywright.domain.actions import Effect
-from replaywright.domain.outcomes import Evidence, UnsafeRequest
-from replaywright.domain.runs import LearnedPress, Listened, ListenRequest
-from replaywright.domain.steps import Step
+from replaywright.domain.run.runs import LearnedPress, Listened, ListenRequest
+from replaywright.domain.step.outcomes import Evidence, UnsafeRequest
+from replaywright.domain.task.actions import Effect
+from replaywright.domain.task.steps import Step
 from replaywright.ports import Pressed
 from tests.unit.staged import HELP, POST, SESSION, Stage, request, run_activity, step
 

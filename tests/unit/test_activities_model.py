@@ -6,12 +6,12 @@ import pytest
 from temporalio.exceptions import ApplicationError
 
 from activities.model import ModelActivities
-from replaywright.domain.outcomes import Lookup
-from replaywright.domain.overrides import parse_rules
-from replaywright.domain.runs import Proposal, ProposeRequest
-from replaywright.domain.snapshot_text import snapshot_text
-from replaywright.domain.snapshots import Element, Snapshot
-from replaywright.domain.targets import Target
+from replaywright.domain.page.snapshot_text import snapshot_text
+from replaywright.domain.page.snapshots import Element, Snapshot
+from replaywright.domain.page.targets import Target
+from replaywright.domain.run.runs import Proposal, ProposeRequest
+from replaywright.domain.step.outcomes import Lookup
+from replaywright.domain.step.overrides import parse_rules
 from replaywright.errors import (
     ArtifactMissing,
     ArtifactsUnavailable,

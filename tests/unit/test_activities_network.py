@@ -2,11 +2,11 @@
 
 import pytest
 
-from replaywright.domain.host_rules import host_rules, unrestricted
-from replaywright.domain.network_policy import NetworkPolicy, RefusedHost
-from replaywright.domain.outcomes import Status
-from replaywright.domain.policy import Hosts
-from replaywright.domain.sessions import CloseSession, OpenSession, RecoverSession
+from replaywright.domain.policy.host_rules import host_rules, unrestricted
+from replaywright.domain.session.network_policy import NetworkPolicy, RefusedHost
+from replaywright.domain.session.sessions import CloseSession, OpenSession, RecoverSession
+from replaywright.domain.step.outcomes import Status
+from replaywright.domain.task.policy import Hosts
 from replaywright.errors import ActionFailed, KeeperUnavailable
 from tests.unit.staged import CLICK_SEND, COMPOSE, SEND, SESSION, Stage, request, run_activity, step
 

@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from replaywright.domain.actions import Effect
-from replaywright.domain.outcomes import Status
-from replaywright.domain.overrides import OverrideRule, parse_rules
+from replaywright.domain.step.outcomes import Status
+from replaywright.domain.step.overrides import OverrideRule, parse_rules
+from replaywright.domain.task.actions import Effect
 from replaywright.errors import ActionFailed
 from replaywright.testing.browser import FakeElement
 from replaywright.testing.stores import FakeOverrides

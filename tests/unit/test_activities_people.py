@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from activities.people import PersonActivities
-from replaywright.domain.questions import Ask, LookForPerson, Notice, QuestionKind, SeenByPerson, objection, stated
-from replaywright.domain.targets import Target
+from replaywright.domain.page.targets import Target
+from replaywright.domain.task.questions import Ask, LookForPerson, Notice, QuestionKind, SeenByPerson, objection, stated
 from replaywright.errors import NoticeFailed
 from replaywright.notices import CommandNotices
 from replaywright.testing.browser import FakeElement, FakePage

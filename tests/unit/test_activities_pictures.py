@@ -5,11 +5,11 @@ import pytest
 from activities.failures import FailureEvidence
 from activities.goals import GoalActivities
 from activities.looking import LookActivities
-from replaywright.domain.goal_runs import Looked, LookRequest, PlanRequest
-from replaywright.domain.outcomes import MARKED, MARKED_SNAPSHOT, StepOutcome
-from replaywright.domain.runs import Mode
-from replaywright.domain.snapshots import Snapshot
-from replaywright.domain.tasks import parse_task
+from replaywright.domain.page.snapshots import Snapshot
+from replaywright.domain.plan.goal_runs import Looked, LookRequest, PlanRequest
+from replaywright.domain.run.runs import Mode
+from replaywright.domain.step.outcomes import MARKED, MARKED_SNAPSHOT, StepOutcome
+from replaywright.domain.task.tasks import parse_task
 from replaywright.ports import Look, PlanQuestion
 from replaywright.testing.browser import FakeBrowserSession
 from replaywright.testing.models import FakeLabeller, FakePlanner

@@ -7,10 +7,10 @@ import pytest
 from temporalio.exceptions import ApplicationError
 
 from activities.plans import PlanActivities
-from replaywright.domain.runs import ReviseRequest, Revision
-from replaywright.domain.snapshots import Element, Snapshot
-from replaywright.domain.targets import Target
-from replaywright.domain.tasks import parse_task
+from replaywright.domain.page.snapshots import Element, Snapshot
+from replaywright.domain.page.targets import Target
+from replaywright.domain.run.runs import ReviseRequest, Revision
+from replaywright.domain.task.tasks import parse_task
 from replaywright.errors import ModelRateLimited
 from replaywright.testing.models import FakePlanner
 from replaywright.testing.steps import FakeStepStore

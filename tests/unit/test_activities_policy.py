@@ -10,15 +10,15 @@ from activities.effects import EffectActivities
 from activities.knowledge import KnowledgeActivities
 from activities.policing import Policing, PolicyActivities
 from activities.vault import Vault
-from replaywright.domain.budgets import Limits
-from replaywright.domain.effective import Used
-from replaywright.domain.outcomes import BLOCKED, DownloadedFile, Status
-from replaywright.domain.policy import Policy, Wishes
-from replaywright.domain.policy_runs import CheckPolicy
-from replaywright.domain.runs import FinishRequest, Mode
-from replaywright.domain.starts import UnsignedStarts
-from replaywright.domain.steps import Step
-from replaywright.domain.tasks import parse_authored, parse_task
+from replaywright.domain.policy.effective import Used
+from replaywright.domain.policy.policy_runs import CheckPolicy
+from replaywright.domain.run.runs import FinishRequest, Mode
+from replaywright.domain.secrets.starts import UnsignedStarts
+from replaywright.domain.step.outcomes import BLOCKED, DownloadedFile, Status
+from replaywright.domain.task.budgets import Limits
+from replaywright.domain.task.policy import Policy, Wishes
+from replaywright.domain.task.steps import Step
+from replaywright.domain.task.tasks import parse_authored, parse_task
 from replaywright.errors import PlanRefused, PolicyBlocked
 from replaywright.ports import Download
 from replaywright.testing.stores import FakeStarts

@@ -5,10 +5,10 @@ from typing import Any
 import pytest
 
 from activities.probing import ProbeProposals, ProbeTrials
-from replaywright.domain.observed import PredicateResult
-from replaywright.domain.probing import SiteProbe
-from replaywright.domain.runs import ActionRequest, ProposeProbeRequest, Resolution, ResolveRequest, TryProbeRequest
-from replaywright.domain.targets import Target
+from replaywright.domain.page.observed import PredicateResult
+from replaywright.domain.page.targets import Target
+from replaywright.domain.proof.probing import SiteProbe
+from replaywright.domain.run.runs import ActionRequest, ProposeProbeRequest, Resolution, ResolveRequest, TryProbeRequest
 from replaywright.errors import ModelUnavailable
 from replaywright.ports import SiteAnswer
 from replaywright.testing.browser import FakeElement, FakePage

@@ -6,11 +6,11 @@ import pytest
 from temporalio.exceptions import ApplicationError
 
 from activities.recall import RecallActivities
-from replaywright.domain.choosing import SkillChoice
-from replaywright.domain.recall import Recalled, RecallRequest
-from replaywright.domain.skills import Skill, SkillStatus
-from replaywright.domain.steps import Goto
-from replaywright.domain.tasks import Parameter, Task
+from replaywright.domain.recall.choosing import SkillChoice
+from replaywright.domain.recall.recall import Recalled, RecallRequest
+from replaywright.domain.skill.skills import Skill, SkillStatus
+from replaywright.domain.task.steps import Goto
+from replaywright.domain.task.tasks import Parameter, Task
 from replaywright.errors import ModelRateLimited, ModelUnavailable
 from replaywright.testing.recall import FakeRecalls, FakeSkillChooser
 from replaywright.testing.skills import FakeSkills

@@ -5,11 +5,11 @@ from typing import Any
 import pytest
 
 from activities.resuming import Earlier, ResumeActivities, Standing, standing
-from replaywright.domain.actions import Effect
-from replaywright.domain.fingerprints import acts_of, begun_anew, fingerprint
-from replaywright.domain.outcomes import DONE_BEFORE, DOUBT_BEFORE, Status, StepOutcome
-from replaywright.domain.runs import ActionRequest, PersonVerdict, Resume, ResumeRequest, Resumption, SettleRequest
-from replaywright.domain.steps import Step
+from replaywright.domain.run.runs import ActionRequest, PersonVerdict, Resume, ResumeRequest, Resumption, SettleRequest
+from replaywright.domain.step.fingerprints import acts_of, begun_anew, fingerprint
+from replaywright.domain.step.outcomes import DONE_BEFORE, DOUBT_BEFORE, Status, StepOutcome
+from replaywright.domain.task.actions import Effect
+from replaywright.domain.task.steps import Step
 from replaywright.errors import Fenced, InputInvalid
 from replaywright.ports import Recording
 from tests.unit.staged import CLICK_HELP, CLICK_SEND, COMPOSE, FILL_TO, HELP, SEND, Stage, request, run_activity, step

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from temporalio.exceptions import ApplicationError
 
-from replaywright.domain.host_rules import unrestricted
-from replaywright.domain.sessions import (
+from replaywright.domain.policy.host_rules import unrestricted
+from replaywright.domain.session.sessions import (
     CloseSession,
     OpenSession,
     RecoverSession,

@@ -5,12 +5,12 @@ from typing import Any
 import pytest
 
 from activities.skills import SkillActivities
-from replaywright.domain.actions import Action
-from replaywright.domain.goal_runs import ClaimRequest, Labels, Learned, LearnRequest
-from replaywright.domain.personalising import PERSONALISED, refusal
-from replaywright.domain.skills import SkillRef, SkillStatus
-from replaywright.domain.targets import Target
-from replaywright.domain.tasks import Task, parse_task
+from replaywright.domain.page.targets import Target
+from replaywright.domain.plan.goal_runs import ClaimRequest, Labels, Learned, LearnRequest
+from replaywright.domain.skill.personalising import PERSONALISED, refusal
+from replaywright.domain.skill.skills import SkillRef, SkillStatus
+from replaywright.domain.task.actions import Action
+from replaywright.domain.task.tasks import Task, parse_task
 from replaywright.testing.skills import FakeSkills
 from replaywright.testing.stores import FakeSecrets
 
@@ -161,7 +161,7 @@ def test_how_each_action_is_done_in_another_run_is_known(action: Action) -> None
 
 def test_an_action_that_is_not_known_is_refused_by_its_name(monkeypatch: pytest.MonkeyPatch) -> None:
     known = {action: how for action, how in PERSONALISED.items() if action is not Action.FILL}
-    monkeypatch.setattr("replaywright.domain.personalising.PERSONALISED", known)
+    monkeypatch.setattr("replaywright.domain.skill.personalising.PERSONALISED", known)
 
     assert refusal(task().steps) == "step 2: fill cannot be in a skill"
 

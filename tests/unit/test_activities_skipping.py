@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 
 from activities.skipping import Skipping
-from replaywright.domain.actions import Effect
-from replaywright.domain.outcomes import ITEM_LEFT, WHEN, Status
-from replaywright.domain.runs import Decision, LeaveOutRequest
+from replaywright.domain.run.runs import Decision, LeaveOutRequest
+from replaywright.domain.step.outcomes import ITEM_LEFT, WHEN, Status
+from replaywright.domain.task.actions import Effect
 from tests.unit.staged import CLICK_SEND, SEND, Stage, request, run_activity, step
 
 SENT_IS_SHOWN = {"text_contains": "Message sent"}

@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 
 from activities.step_pictures import is_wanted
-from replaywright.domain.outcomes import Lookup, Status, StepOutcome
-from replaywright.domain.pictures import Pictures
-from replaywright.domain.runs import Mode
+from replaywright.domain.page.pictures import Pictures
+from replaywright.domain.run.runs import Mode
+from replaywright.domain.step.outcomes import Lookup, Status, StepOutcome
 from replaywright.errors import ArtifactsUnavailable
 from replaywright.ports import Shown
 from replaywright.testing.browser import FakeBrowserSession

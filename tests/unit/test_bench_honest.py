@@ -6,7 +6,7 @@ import pytest
 from rich.console import Console
 
 from bench.honest import Taught, is_quiet, kind_in, report
-from replaywright.domain.questions import Question, QuestionKind
+from replaywright.domain.task.questions import Question, QuestionKind
 
 
 def question(request: str, number: int = 0) -> Question:

@@ -5,14 +5,14 @@ from datetime import UTC, datetime
 
 import pytest
 
-from replaywright.domain.budgets import Limits
-from replaywright.domain.details import details_of, element_said, found_by, how, said_of, spent_so_far, summary
-from replaywright.domain.outcomes import Lookup, Status
-from replaywright.domain.questions import Question, QuestionKind, Verdict
-from replaywright.domain.runs import Progress, StepLine, Totals, Usage
-from replaywright.domain.targets import Target
-from replaywright.domain.text import code_span
-from replaywright.domain.views import PlannedStep, PlanView, StepState
+from replaywright.domain.common.text import code_span
+from replaywright.domain.page.targets import Target
+from replaywright.domain.run.runs import Progress, StepLine, Totals, Usage
+from replaywright.domain.run.views import PlannedStep, PlanView, StepState
+from replaywright.domain.step.outcomes import Lookup, Status
+from replaywright.domain.task.budgets import Limits
+from replaywright.domain.task.questions import Question, QuestionKind, Verdict
+from replaywright.domain.trace.details import details_of, element_said, found_by, how, said_of, spent_so_far, summary
 
 HOSTILE = (
     "[approve](https://evil.example/)",

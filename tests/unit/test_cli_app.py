@@ -24,8 +24,8 @@ from replaywright.cli.commands import app
 from replaywright.cli.local import doctor
 from replaywright.cli.runs.follow import Ending
 from replaywright.cli.runs.watching import exit_status, failure_lines
-from replaywright.domain.runs import Progress, RunInput, RunResult, Totals
-from replaywright.domain.tasks import parse_task
+from replaywright.domain.run.runs import Progress, RunInput, RunResult, Totals
+from replaywright.domain.task.tasks import parse_task
 from replaywright.settings import Settings
 from replaywright.stack.doctor import Finding, Health
 from replaywright.stack.processes import free_port

@@ -8,8 +8,8 @@ from datetime import UTC, datetime
 import pytest
 
 from replaywright.cli.people.asking_here import answered, asks_here
-from replaywright.domain.questions import Question, QuestionKind
-from replaywright.domain.runs import Progress
+from replaywright.domain.run.runs import Progress
+from replaywright.domain.task.questions import Question, QuestionKind
 
 ASKED = Question(
     kind=QuestionKind.CONSEQUENCE,

@@ -11,10 +11,10 @@ from typer.testing import CliRunner
 from replaywright.cli.check.check import exit_status
 from replaywright.cli.check.check_input import Given, Selection, Wanted, moved, of_store, selected, until_commit
 from replaywright.cli.commands import app
-from replaywright.domain.checks import Check
-from replaywright.domain.recorded import recorded
-from replaywright.domain.skill_files import written_file
-from replaywright.domain.skills import SkillStatus
+from replaywright.domain.skill.recorded import recorded
+from replaywright.domain.skill.skill_files import written_file
+from replaywright.domain.skill.skills import SkillStatus
+from replaywright.domain.trace.checks import Check
 from replaywright.errors import InputInvalid
 from tests.unit.skills import SITE, learned, skill
 

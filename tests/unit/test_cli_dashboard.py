@@ -9,8 +9,8 @@ import pytest
 import typer
 
 from replaywright.cli.local import dashboard
-from replaywright.domain.cache_statistics import cache_statistics
-from replaywright.domain.entries import EntryStatus
+from replaywright.domain.skill.cache_statistics import cache_statistics
+from replaywright.domain.skill.entries import EntryStatus
 from replaywright.errors import InputInvalid
 from tests.unit.dashboard import entry
 

@@ -15,9 +15,9 @@ from cache.connection import open_redis
 from cache.skills import RedisSkills
 from cache.steps import RedisStepStore
 from replaywright.cli.commands import app
-from replaywright.domain.entries import ActionCacheEntry
-from replaywright.domain.fingerprints import content_key
-from replaywright.domain.steps import action_of
+from replaywright.domain.skill.entries import ActionCacheEntry
+from replaywright.domain.step.fingerprints import content_key
+from replaywright.domain.task.steps import action_of
 from replaywright.settings import PREFIX
 from tests.unit.skills import SITE, skill
 

@@ -4,7 +4,7 @@ import pytest
 from temporalio.service import RPCError, RPCStatusCode
 
 from replaywright.cli.runs.follow import follow
-from replaywright.domain.runs import Progress, RunResult
+from replaywright.domain.run.runs import Progress, RunResult
 from replaywright.errors import StackFailed
 
 

@@ -6,9 +6,9 @@ import pytest
 
 from replaywright.cli.tasks.goal import is_file, refuse_for_steps, task_or_goal, told
 from replaywright.cli.tasks.taskfile import plan_of, summary_of
-from replaywright.domain.budgets import GOAL_PLANS, PLANS, Budget, Limits
-from replaywright.domain.goal_runs import SkillUse
-from replaywright.domain.runs import Heal, Mode
+from replaywright.domain.plan.goal_runs import SkillUse
+from replaywright.domain.run.runs import Heal, Mode
+from replaywright.domain.task.budgets import GOAL_PLANS, PLANS, Budget, Limits
 from replaywright.errors import InputInvalid
 
 URL = "http://127.0.0.1:8025"

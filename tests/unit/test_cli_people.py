@@ -12,7 +12,7 @@ from replaywright.cli.people.answer import AnswerOptions
 from replaywright.cli.people.asking_here import lines_of
 from replaywright.cli.people.inbox import Waiting
 from replaywright.cli.people.updates import verdict_on
-from replaywright.domain.questions import Question, QuestionKind, answering
+from replaywright.domain.task.questions import Question, QuestionKind, answering
 from replaywright.errors import InputInvalid, StackFailed
 from replaywright.sealing.envelope import new_key, opened
 

@@ -11,9 +11,9 @@ from cache.connection import open_redis
 from cache.keys import skills_key
 from cache.skills import RedisSkills
 from replaywright.cli.commands import app
-from replaywright.domain.skills import Skill, SkillStatus
-from replaywright.domain.steps import Goto
-from replaywright.domain.tasks import Parameter, Task
+from replaywright.domain.skill.skills import Skill, SkillStatus
+from replaywright.domain.task.steps import Goto
+from replaywright.domain.task.tasks import Parameter, Task
 from replaywright.settings import PREFIX
 
 SITE = "https://recall.example.com"

@@ -9,10 +9,10 @@ from replaywright.cli.evidence.report import file_name
 from replaywright.cli.evidence.run_facts import asked_of, skill_of, status_of, totals_of, verification_of
 from replaywright.cli.evidence.trace import write_whole
 from replaywright.cli.runs.follow import Ending
-from replaywright.domain.goal_runs import SkillUse
-from replaywright.domain.observed import PredicateResult
-from replaywright.domain.runs import Progress, Resume, RunInput, RunResult, Totals
-from replaywright.domain.tasks import parse_task
+from replaywright.domain.page.observed import PredicateResult
+from replaywright.domain.plan.goal_runs import SkillUse
+from replaywright.domain.run.runs import Progress, Resume, RunInput, RunResult, Totals
+from replaywright.domain.task.tasks import parse_task
 from replaywright.errors import InputInvalid
 
 TASK = parse_task(

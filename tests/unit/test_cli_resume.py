@@ -10,11 +10,11 @@ from rich.console import Console
 from activities.resuming import Earlier, Standing
 from replaywright.cli.runs.resume import Planned, Wish, _require_possible, _restarts, print_plan, way_back
 from replaywright.cli.runs.starting import Order
-from replaywright.domain.actions import Effect
-from replaywright.domain.checkpoints import Checkpoint
-from replaywright.domain.outcomes import Status, StepOutcome
-from replaywright.domain.runs import RunState
-from replaywright.domain.tasks import parse_task
+from replaywright.domain.run.runs import RunState
+from replaywright.domain.step.checkpoints import Checkpoint
+from replaywright.domain.step.outcomes import Status, StepOutcome
+from replaywright.domain.task.actions import Effect
+from replaywright.domain.task.tasks import parse_task
 from replaywright.errors import InputInvalid
 
 GOTO = {"action": "goto", "url": "http://site/"}

@@ -15,8 +15,8 @@ from cache.steps import RedisStepStore
 from replaywright.cli.commands import app
 from replaywright.cli.skills.skill_run import runnable
 from replaywright.cli.skills.skill_store import KnowledgeBase, as_yaml
-from replaywright.domain.entries import ActionCacheEntry
-from replaywright.domain.skills import Skill, SkillRecord, SkillStatus
+from replaywright.domain.skill.entries import ActionCacheEntry
+from replaywright.domain.skill.skills import Skill, SkillRecord, SkillStatus
 from replaywright.errors import InputInvalid
 from replaywright.settings import PREFIX
 from tests.unit.skills import SITE, learned, run, skill

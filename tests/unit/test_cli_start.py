@@ -4,13 +4,13 @@ import json
 import subprocess
 import sys
 
-from replaywright.domain.base import Authored, Record, build_schemas
-from replaywright.domain.runs import RunInput
+from replaywright.domain.common.base import Authored, Record, build_schemas
+from replaywright.domain.run.runs import RunInput
 
 HEAVY = {
     *("playwright", "redis", "pydantic_ai", "openai", "httpx", "opentelemetry", "numpy", "jinja2", "fsspec"),
     *("cryptography", "psutil", "temporalio.worker", "replaywright.browser", "replaywright.llm", "cache", "workflows"),
-    *("yaml", "rapidfuzz", "replaywright.domain.wording", "replaywright.domain.batches"),
+    *("yaml", "rapidfuzz", "replaywright.domain.locating.wording", "replaywright.domain.batch.batches"),
 }
 """What only workers and other commands need."""
 DRAWING = {"rich.console", "rich.live", "replaywright.cli.output", "replaywright.cli.runs.watching"}
@@ -30,7 +30,7 @@ def test_a_run_is_started_without_what_only_workers_need() -> None:
 
 def test_importing_the_command_builds_no_schema_of_a_run() -> None:
     code = (
-        "import replaywright.cli.runs.run; from replaywright.domain.runs import RunInput; "
+        "import replaywright.cli.runs.run; from replaywright.domain.run.runs import RunInput; "
         "print(RunInput.__pydantic_complete__)"
     )
 

@@ -11,9 +11,9 @@ from rich.console import Console
 
 from replaywright.cli import output
 from replaywright.cli.tasks import taskfile
-from replaywright.domain.outcomes import Lookup, Status
-from replaywright.domain.runs import Heal, Mode, StepLine, Totals, Usage
-from replaywright.domain.tasks import Task, parse_task
+from replaywright.domain.run.runs import Heal, Mode, StepLine, Totals, Usage
+from replaywright.domain.step.outcomes import Lookup, Status
+from replaywright.domain.task.tasks import Task, parse_task
 from replaywright.errors import InputInvalid
 from replaywright.grants import change_grants
 

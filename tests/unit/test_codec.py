@@ -10,7 +10,7 @@ from temporalio.api.common.v1 import Payload
 from temporalio.api.failure.v1 import Failure
 from temporalio.exceptions import ApplicationError
 
-from replaywright.domain.signing import Key
+from replaywright.domain.secrets.signing import Key
 from replaywright.errors import SealBroken
 from replaywright.sealing.cipher import Cipher
 from replaywright.sealing.codec import KEY_ID, SealedPayloads, converter_of, sealed

@@ -9,7 +9,7 @@ import httpx
 import pytest
 from temporalio.api.common.v1 import Payload
 
-from replaywright.domain.signing import Key
+from replaywright.domain.secrets.signing import Key
 from replaywright.errors import InputInvalid
 from replaywright.sealing.codec import SealedPayloads
 from replaywright.sealing.codec_server import BODY_LIMIT, CodecServer, check_origin, is_loopback

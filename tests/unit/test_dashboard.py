@@ -16,10 +16,10 @@ from replaywright.dashboard.app import Dashboard
 from replaywright.dashboard.guard import COOKIE, Guard
 from replaywright.dashboard.live import Shared, changed_regions
 from replaywright.dashboard.views import CacheView, Report, RunDetail, RunFilter, StepRow, WaitingRun
-from replaywright.domain.cache_statistics import cache_statistics
-from replaywright.domain.entries import EntryStatus
-from replaywright.domain.outcomes import Status
-from replaywright.domain.skills import SkillStatistics
+from replaywright.domain.skill.cache_statistics import cache_statistics
+from replaywright.domain.skill.entries import EntryStatus
+from replaywright.domain.skill.skills import SkillStatistics
+from replaywright.domain.step.outcomes import Status
 from replaywright.errors import InputInvalid, SettingsInvalid, StackFailed, StoreUnavailable
 from tests.unit.dashboard import (
     APPROVAL,

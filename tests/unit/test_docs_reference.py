@@ -8,12 +8,12 @@ from pydantic import BaseModel
 
 from replaywright import __version__
 from replaywright.cli.command import Exit
-from replaywright.domain.policy import Policy
-from replaywright.domain.predicates import KINDS
-from replaywright.domain.runs import RunInput, RunResult
-from replaywright.domain.search_attributes import SEARCH_ATTRIBUTES
-from replaywright.domain.targets import ElementQuery
-from replaywright.domain.tasks import Parameter, Task
+from replaywright.domain.page.targets import ElementQuery
+from replaywright.domain.predicate.predicates import KINDS
+from replaywright.domain.run.runs import RunInput, RunResult
+from replaywright.domain.task.policy import Policy
+from replaywright.domain.task.tasks import Parameter, Task
+from replaywright.domain.trace.search_attributes import SEARCH_ATTRIBUTES
 from replaywright.settings import PREFIX, REASONS, Settings
 from replaywright.telemetry.catalogue import METRICS, SPANS
 from tests.docs.markdown import ROOT, documents

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from replaywright.domain.actions import Action, Effect, effect_of
+from replaywright.domain.task.actions import Action, Effect, effect_of
 
 EFFECTS = st.sampled_from(Effect)
 MAYBE = st.none() | EFFECTS

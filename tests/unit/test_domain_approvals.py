@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 
-from replaywright.domain.approvals import approved_act, shown
-from replaywright.domain.fingerprints import content_key, fingerprint
-from replaywright.domain.loops import Course
-from replaywright.domain.tasks import Task, parse_task
+from replaywright.domain.plan.loops import Course
+from replaywright.domain.run.approvals import approved_act, shown
+from replaywright.domain.step.fingerprints import content_key, fingerprint
+from replaywright.domain.task.tasks import Task, parse_task
 from replaywright.errors import InputInvalid
 
 VALUES = {"iban": "DE00 1234", "amount": "12.50"}

@@ -8,12 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from replaywright.domain.audit import Finding, audit
-from replaywright.domain.fingerprints import digest
-from replaywright.domain.outcomes import Status, StepOutcome
-from replaywright.domain.sessions import SessionRef
-from replaywright.domain.signing import Key, Signer
-from replaywright.domain.trace import (
+from replaywright.domain.secrets.signing import Key, Signer
+from replaywright.domain.session.sessions import SessionRef
+from replaywright.domain.step.fingerprints import digest
+from replaywright.domain.step.outcomes import Status, StepOutcome
+from replaywright.domain.trace.audit import Finding, audit
+from replaywright.domain.trace.trace import (
     VERSION,
     chain_hash,
     chained,
@@ -22,7 +22,7 @@ from replaywright.domain.trace import (
     origin,
     step_line,
 )
-from replaywright.domain.trace_file import History, written
+from replaywright.domain.trace.trace_file import History, written
 
 SESSION = SessionRef(session_id="s1", queue="q", host_queue="q", host="h").model_dump(by_alias=True)
 MARKS = [digest(number) for number in range(6)]

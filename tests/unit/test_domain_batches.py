@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from replaywright.domain.batches import (
+from replaywright.domain.batch.batches import (
     CHUNK_BYTES,
     CHUNK_ROWS,
     Again,
@@ -18,9 +18,9 @@ from replaywright.domain.batches import (
     run_id_of,
     run_input_of,
 )
-from replaywright.domain.runs import Resume, RunInput, RunResult, RunState, Totals
-from replaywright.domain.skills import SkillRef
-from replaywright.domain.tasks import parse_task
+from replaywright.domain.run.runs import Resume, RunInput, RunResult, RunState, Totals
+from replaywright.domain.skill.skills import SkillRef
+from replaywright.domain.task.tasks import parse_task
 
 VALUES = st.dictionaries(st.sampled_from(["a", "b", "c"]), st.text(max_size=20))
 ROWS = st.builds(Row, number=st.integers(1, 10**6), values=VALUES)

@@ -8,8 +8,8 @@ import rfc8785
 from hypothesis import given
 from hypothesis import strategies as st
 
-from replaywright.domain.canonical import EXACT, canonical
-from replaywright.domain.fingerprints import digest
+from replaywright.domain.common.canonical import EXACT, canonical
+from replaywright.domain.step.fingerprints import digest
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=6)
 NUMBERS = st.integers(-EXACT, EXACT) | st.floats(allow_nan=False, allow_infinity=False) | st.integers(-9, 9).map(float)

@@ -4,15 +4,21 @@ from typing import Any
 
 import pytest
 
-from replaywright.domain.check_tasks import first_with_consequences, observed_effects, on_site, shortened, site_written
-from replaywright.domain.checks import BEGINNING, VERIFICATION, WAITS_FOR_PERSON, cases_of, to_do_of, verdict_of
-from replaywright.domain.observed import PredicateResult
-from replaywright.domain.outcomes import Costs, Status, StepOutcome
-from replaywright.domain.recorded import meaning, recorded
-from replaywright.domain.run_reading import run_view
-from replaywright.domain.run_view import Expected, RunFacts
-from replaywright.domain.tasks import Task, parse_task
-from replaywright.domain.trace import flat, step_line
+from replaywright.domain.page.observed import PredicateResult
+from replaywright.domain.skill.check_tasks import (
+    first_with_consequences,
+    observed_effects,
+    on_site,
+    shortened,
+    site_written,
+)
+from replaywright.domain.skill.recorded import meaning, recorded
+from replaywright.domain.step.outcomes import Costs, Status, StepOutcome
+from replaywright.domain.task.tasks import Task, parse_task
+from replaywright.domain.trace.checks import BEGINNING, VERIFICATION, WAITS_FOR_PERSON, cases_of, to_do_of, verdict_of
+from replaywright.domain.trace.run_reading import run_view
+from replaywright.domain.trace.run_view import Expected, RunFacts
+from replaywright.domain.trace.trace import flat, step_line
 from replaywright.errors import InputInvalid
 from tests.unit.skills import SITE, learned, skill
 

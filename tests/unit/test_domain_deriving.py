@@ -5,13 +5,20 @@ from typing import Any
 import pytest
 from pydantic import TypeAdapter
 
-from replaywright.domain.deriving import Seen, derived_from, loosened, todays
-from replaywright.domain.observed import PredicateResult
-from replaywright.domain.predicates import Exists, NotExists, TextContains, UrlContains, ValueEquals, meaning_of
-from replaywright.domain.snapshots import Element, Snapshot
-from replaywright.domain.steps import Step
-from replaywright.domain.targets import ElementQuery, FrameStep, Target
-from replaywright.domain.text import EDGE
+from replaywright.domain.common.text import EDGE
+from replaywright.domain.page.observed import PredicateResult
+from replaywright.domain.page.snapshots import Element, Snapshot
+from replaywright.domain.page.targets import ElementQuery, FrameStep, Target
+from replaywright.domain.predicate.predicates import (
+    Exists,
+    NotExists,
+    TextContains,
+    UrlContains,
+    ValueEquals,
+    meaning_of,
+)
+from replaywright.domain.proof.deriving import Seen, derived_from, loosened, todays
+from replaywright.domain.task.steps import Step
 
 STEPS: TypeAdapter[Step] = TypeAdapter(Step)
 CLICK = STEPS.validate_python({"action": "click", "instruction": "the send button"})

@@ -7,13 +7,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from replaywright.domain.actions import Action, Cause
-from replaywright.domain.budgets import Budget, Limits
-from replaywright.domain.effective import Used, before_start, effective, judged
-from replaywright.domain.outcomes import WHEN, Evidence, Status, StepOutcome
-from replaywright.domain.policy import Policy, Wishes
-from replaywright.domain.steps import Step
-from replaywright.domain.tasks import parse_authored, parse_task
+from replaywright.domain.policy.effective import Used, before_start, effective, judged
+from replaywright.domain.step.outcomes import WHEN, Evidence, Status, StepOutcome
+from replaywright.domain.task.actions import Action, Cause
+from replaywright.domain.task.budgets import Budget, Limits
+from replaywright.domain.task.policy import Policy, Wishes
+from replaywright.domain.task.steps import Step
+from replaywright.domain.task.tasks import parse_authored, parse_task
 from replaywright.errors import InputInvalid
 
 GOTO = {"action": "goto", "url": "https://shop.example/"}

@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import TypeAdapter
 
-from replaywright.domain.eventually import EXISTENCE_MS, NAVIGATION_MS, Eventually, patience_ms
-from replaywright.domain.observed import PredicateResult
-from replaywright.domain.predicates import Predicate
+from replaywright.domain.page.observed import PredicateResult
+from replaywright.domain.predicate.eventually import EXISTENCE_MS, NAVIGATION_MS, Eventually, patience_ms
+from replaywright.domain.predicate.predicates import Predicate
 
 ADAPTER: TypeAdapter[Any] = TypeAdapter(Predicate)
 HOLDS, NOT_YET = PredicateResult(passed=True, reason="holds"), PredicateResult(passed=False, reason="none_found")

@@ -12,10 +12,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from replaywright.domain import expressions
-from replaywright.domain.overrides import Preference
-from replaywright.domain.predicates import UrlMatches
-from replaywright.domain.steps import CellTest
+from replaywright.domain.common import expressions
+from replaywright.domain.predicate.predicates import UrlMatches
+from replaywright.domain.step.overrides import Preference
+from replaywright.domain.task.steps import CellTest
 from replaywright.export import patterns
 
 CATASTROPHIC = (

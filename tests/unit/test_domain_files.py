@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from replaywright.domain.files import NAME_LIMIT, safe_name
+from replaywright.domain.common.files import NAME_LIMIT, safe_name
 
 
 @pytest.mark.parametrize(

@@ -7,12 +7,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import TypeAdapter
 
-from replaywright.domain.filling import filled_step, filled_target, general_target, unseen_parameters
-from replaywright.domain.predicates import TextContains
-from replaywright.domain.runs import step_title
-from replaywright.domain.steps import Drag, Extract, Step
-from replaywright.domain.targets import ElementQuery, Target
-from replaywright.domain.text import EDGE
+from replaywright.domain.common.text import EDGE
+from replaywright.domain.locating.filling import filled_step, filled_target, general_target, unseen_parameters
+from replaywright.domain.page.targets import ElementQuery, Target
+from replaywright.domain.predicate.predicates import TextContains
+from replaywright.domain.run.runs import step_title
+from replaywright.domain.task.steps import Drag, Extract, Step
 from replaywright.errors import InputInvalid
 
 STEPS: TypeAdapter[Step] = TypeAdapter(Step)

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import TypeAdapter
 
-from replaywright.domain.fingerprints import (
+from replaywright.domain.step.fingerprints import (
     acts_of,
     begun_anew,
     content_key,
@@ -18,8 +18,8 @@ from replaywright.domain.fingerprints import (
     instruction_parameters,
     site_scope,
 )
-from replaywright.domain.outcomes import Costs, Lookup, Status, StepOutcome
-from replaywright.domain.steps import Step
+from replaywright.domain.step.outcomes import Costs, Lookup, Status, StepOutcome
+from replaywright.domain.task.steps import Step
 
 URL = "https://mail.example/compose"
 ADAPTER: TypeAdapter[Any] = TypeAdapter(Step)

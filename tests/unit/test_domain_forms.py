@@ -6,16 +6,16 @@ import pytest
 from pydantic import TypeAdapter
 
 from replaywright.browser.entering import holds
-from replaywright.domain.actions import Effect, effect_of
-from replaywright.domain.evaluation import evaluate
-from replaywright.domain.filling import filled_step
-from replaywright.domain.fingerprints import content_key, fingerprint
-from replaywright.domain.observed import AssertionContext, ElementProbe, ElementState, ProbeResult
-from replaywright.domain.predicates import Predicate
-from replaywright.domain.runs import step_title
-from replaywright.domain.steps import SelectOption, Step, action_of, names_element
-from replaywright.domain.targets import ElementQuery
-from replaywright.domain.tasks import parse_task
+from replaywright.domain.locating.filling import filled_step
+from replaywright.domain.page.observed import AssertionContext, ElementProbe, ElementState, ProbeResult
+from replaywright.domain.page.targets import ElementQuery
+from replaywright.domain.predicate.evaluation import evaluate
+from replaywright.domain.predicate.predicates import Predicate
+from replaywright.domain.run.runs import step_title
+from replaywright.domain.step.fingerprints import content_key, fingerprint
+from replaywright.domain.task.actions import Effect, effect_of
+from replaywright.domain.task.steps import SelectOption, Step, action_of, names_element
+from replaywright.domain.task.tasks import parse_task
 from replaywright.errors import InputInvalid
 
 STEP: TypeAdapter[Step] = TypeAdapter(Step)

@@ -5,11 +5,11 @@ from typing import Any
 
 import pytest
 
-from replaywright.domain.goal_plans import GoalPlan, checked_goal_plan
-from replaywright.domain.goal_runs import STEPS, claim_key
-from replaywright.domain.plans import PlanRules
-from replaywright.domain.steps import Fill, Step
-from replaywright.domain.tasks import parse_task
+from replaywright.domain.plan.goal_plans import GoalPlan, checked_goal_plan
+from replaywright.domain.plan.goal_runs import STEPS, claim_key
+from replaywright.domain.plan.plans import PlanRules
+from replaywright.domain.task.steps import Fill, Step
+from replaywright.domain.task.tasks import parse_task
 from replaywright.errors import PlanRefused
 
 VALUES = {"to": "ada@example.com", "subject": "Tea"}

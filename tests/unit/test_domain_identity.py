@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from replaywright.domain.identity import Identity, identities_of, identity_keys, looks_generated
-from replaywright.domain.targets import Target
+from replaywright.domain.locating.identity import Identity, identities_of, identity_keys, looks_generated
+from replaywright.domain.page.targets import Target
 
 
 def field(**attributes: str) -> Target:

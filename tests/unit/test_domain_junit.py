@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from replaywright.domain.checks import Case, Check
-from replaywright.domain.junit import junit_xml
+from replaywright.domain.trace.checks import Case, Check
+from replaywright.domain.trace.junit import junit_xml
 
 # What the schema that Jenkins publishes for JUnit results allows (junit-10.xsd of its xUnit plugin), and beside that
 # `file`, which GitLab, CircleCI and pytest know.

@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from replaywright.domain.goal_runs import Labels
-from replaywright.domain.labels import checked_labels
-from replaywright.domain.lists import list_parameter
+from replaywright.domain.common.lists import list_parameter
+from replaywright.domain.plan.goal_runs import Labels
+from replaywright.domain.recall.labels import checked_labels
 
 GOAL = "给 ada@example.com 发送邮件，主题是'Tea 42'，密码 hunter2"
 

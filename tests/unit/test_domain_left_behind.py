@@ -4,12 +4,12 @@ import base64
 import json
 from typing import Any
 
-from replaywright.domain.actions import Effect
-from replaywright.domain.checkpoints import Checkpoint
-from replaywright.domain.left_behind import left_behind
-from replaywright.domain.outcomes import Status, StepOutcome
-from replaywright.domain.runs import RunInput, RunState
-from replaywright.domain.trace_file import History
+from replaywright.domain.run.runs import RunInput, RunState
+from replaywright.domain.step.checkpoints import Checkpoint
+from replaywright.domain.step.outcomes import Status, StepOutcome
+from replaywright.domain.task.actions import Effect
+from replaywright.domain.trace.left_behind import left_behind
+from replaywright.domain.trace.trace_file import History
 
 FILL = {"action": "fill", "instruction": "the name field", "value": "Ada"}
 SESSION = {"session_id": "s1", "queue": "q"}

@@ -5,7 +5,7 @@ import uuid
 from hypothesis import given
 from hypothesis import strategies as st
 
-from replaywright.domain.lineages import beginning_of, lineage_of_firing
+from replaywright.domain.run.lineages import beginning_of, lineage_of_firing
 
 
 @given(st.text(min_size=1), st.uuids(), st.uuids())

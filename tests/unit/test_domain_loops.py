@@ -4,11 +4,11 @@ from typing import Any
 
 import pytest
 
-from replaywright.domain.fingerprints import content_key, fingerprint
-from replaywright.domain.loops import Course, collected, items_of
-from replaywright.domain.outcomes import Status, StepOutcome
-from replaywright.domain.steps import ForEach, Step
-from replaywright.domain.tasks import Several, bind_parameters, parse_task
+from replaywright.domain.plan.loops import Course, collected, items_of
+from replaywright.domain.step.fingerprints import content_key, fingerprint
+from replaywright.domain.step.outcomes import Status, StepOutcome
+from replaywright.domain.task.steps import ForEach, Step
+from replaywright.domain.task.tasks import Several, bind_parameters, parse_task
 from replaywright.errors import ActionFailed, InputInvalid
 
 PAY = {"action": "click", "instruction": "the pay button of {{invoice.No}}", "effect": "commit"}

@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from replaywright.domain.filling import filled_target
-from replaywright.domain.likeness import agrees, name_similarity, roles_compatible, similarity
-from replaywright.domain.matching import Candidate, Decision, decide_identified, decide_similar
-from replaywright.domain.targets import FrameStep, Target
-from replaywright.domain.text import normalise, tokens
+from replaywright.domain.common.text import normalise, tokens
+from replaywright.domain.locating.filling import filled_target
+from replaywright.domain.locating.likeness import agrees, name_similarity, roles_compatible, similarity
+from replaywright.domain.locating.matching import Candidate, Decision, decide_identified, decide_similar
+from replaywright.domain.page.targets import FrameStep, Target
 
 COMPOSE: dict[str, Any] = {
     "tag": "button",

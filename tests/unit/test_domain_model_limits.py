@@ -5,11 +5,11 @@ from typing import Any
 import pytest
 from pydantic import TypeAdapter
 
-from replaywright.domain.model_limits import goal_words, goes_out, made_up, refuses, sends_on, trusted_context
-from replaywright.domain.snapshots import Element, Snapshot
-from replaywright.domain.steps import Step
-from replaywright.domain.targets import Target
-from replaywright.domain.trusted_context import TrustedContext
+from replaywright.domain.page.snapshots import Element, Snapshot
+from replaywright.domain.page.targets import Target
+from replaywright.domain.plan.model_limits import goal_words, goes_out, made_up, refuses, sends_on, trusted_context
+from replaywright.domain.plan.trusted_context import TrustedContext
+from replaywright.domain.task.steps import Step
 
 _STEP: TypeAdapter[Step] = TypeAdapter(Step)
 PAGE = Snapshot(url="https://shop.example/notes")

@@ -6,10 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from replaywright.domain.effective import effective
-from replaywright.domain.host_patterns import host_rule
-from replaywright.domain.host_rules import SITE, host_rules, network_policy, site_rules, unrestricted
-from replaywright.domain.network_policy import (
+from replaywright.domain.policy.effective import effective
+from replaywright.domain.policy.host_rules import SITE, host_rules, network_policy, site_rules, unrestricted
+from replaywright.domain.policy.policy_hosts import named, narrowed
+from replaywright.domain.session.host_patterns import host_rule
+from replaywright.domain.session.network_policy import (
     HostRules,
     NetworkPolicy,
     OwnService,
@@ -18,9 +19,8 @@ from replaywright.domain.network_policy import (
     describe,
     most_refused,
 )
-from replaywright.domain.policy import Hosts, Policy, Traffic
-from replaywright.domain.policy_hosts import named, narrowed
-from replaywright.domain.tasks import Task, parse_task
+from replaywright.domain.task.policy import Hosts, Policy, Traffic
+from replaywright.domain.task.tasks import Task, parse_task
 from replaywright.errors import InputInvalid
 
 PUBLIC = "93.184.216.34"

@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 import yaml
 
-from replaywright.domain.actions import Effect
-from replaywright.domain.observed import AssertionContext, ElementProbe, ProbeResult
-from replaywright.domain.overrides import (
+from replaywright.domain.page.observed import AssertionContext, ElementProbe, ProbeResult
+from replaywright.domain.page.targets import ElementQuery
+from replaywright.domain.step.overrides import (
     STEP_TIMEOUT_MS,
     Due,
     OverrideRule,
@@ -18,7 +18,7 @@ from replaywright.domain.overrides import (
     parse_rules,
     rules_for,
 )
-from replaywright.domain.targets import ElementQuery
+from replaywright.domain.task.actions import Effect
 from replaywright.errors import InputInvalid
 
 CLOSE = {"action": "click", "instruction": "close", "target": {"role": "button", "name": "Close"}}

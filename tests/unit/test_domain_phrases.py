@@ -2,9 +2,9 @@
 
 import pytest
 
-from replaywright.domain.phrases import PHRASES_LIMIT, Phrases, phrases_for
-from replaywright.domain.steps import Goto
-from replaywright.domain.tasks import Parameter, Task
+from replaywright.domain.recall.phrases import PHRASES_LIMIT, Phrases, phrases_for
+from replaywright.domain.task.steps import Goto
+from replaywright.domain.task.tasks import Parameter, Task
 
 GOAL = "Send 'Hi' to a@example.com"
 PARAMETERS = {"to": Parameter(type="email"), "text": Parameter()}

@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
-from replaywright.domain.goal_plans import GoalPlan, checked_goal_plan
-from replaywright.domain.plans import PlanRules, checked_plan
-from replaywright.domain.steps import ForEach, Step
-from replaywright.domain.tasks import bind_parameters, parse_task
+from replaywright.domain.plan.goal_plans import GoalPlan, checked_goal_plan
+from replaywright.domain.plan.plans import PlanRules, checked_plan
+from replaywright.domain.task.steps import ForEach, Step
+from replaywright.domain.task.tasks import bind_parameters, parse_task
 from replaywright.errors import PlanRefused
 
 DOWNLOAD = {"action": "click", "instruction": "the Download link of {{invoice.Number}}"}

@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from replaywright.domain.actions import Effect
-from replaywright.domain.plans import PlanRules, checked_plan
-from replaywright.domain.tasks import parse_task
+from replaywright.domain.plan.plans import PlanRules, checked_plan
+from replaywright.domain.task.actions import Effect
+from replaywright.domain.task.tasks import parse_task
 from replaywright.errors import PlanRefused
 
 CLICK = {"action": "click", "instruction": "the Continue button"}

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import TypeAdapter, ValidationError
 
-from replaywright.domain.evaluation import URL_LIMIT, CustomPredicate, evaluate, failing
-from replaywright.domain.observed import (
+from replaywright.domain.common.text import EDGE, contains
+from replaywright.domain.page.observed import (
     AssertionContext,
     ElementProbe,
     ElementState,
@@ -19,7 +19,9 @@ from replaywright.domain.observed import (
     Response,
     TextProbe,
 )
-from replaywright.domain.predicates import (
+from replaywright.domain.page.targets import ElementQuery
+from replaywright.domain.predicate.evaluation import URL_LIMIT, CustomPredicate, evaluate, failing
+from replaywright.domain.predicate.predicates import (
     AllOf,
     AnyOf,
     Not,
@@ -30,8 +32,6 @@ from replaywright.domain.predicates import (
     named_parameters,
     probes_of,
 )
-from replaywright.domain.targets import ElementQuery
-from replaywright.domain.text import EDGE, contains
 from replaywright.errors import InputInvalid
 
 ADAPTER: TypeAdapter[Any] = TypeAdapter(Predicate)

@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from replaywright.domain.overrides import OverrideRule, parse_rules
-from replaywright.domain.preferences import number_in, overruled
-from replaywright.domain.snapshots import Element, Snapshot
-from replaywright.domain.targets import Target
+from replaywright.domain.locating.preferences import number_in, overruled
+from replaywright.domain.page.snapshots import Element, Snapshot
+from replaywright.domain.page.targets import Target
+from replaywright.domain.step.overrides import OverrideRule, parse_rules
 
 SELECT = {"role": "link", "name": "Select"}
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from replaywright.domain.press_grants import RequestKind, are_named, field_names, held_consequence, kind_of
-from replaywright.domain.targets import Target
+from replaywright.domain.page.targets import Target
+from replaywright.domain.step.press_grants import RequestKind, are_named, field_names, held_consequence, kind_of
 
 
 @pytest.mark.parametrize(

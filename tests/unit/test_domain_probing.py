@@ -2,8 +2,8 @@
 
 import pytest
 
-from replaywright.domain.probe_checks import checked_probe, nobodys
-from replaywright.domain.probing import SiteProbe
+from replaywright.domain.proof.probe_checks import checked_probe, nobodys
+from replaywright.domain.proof.probing import SiteProbe
 from replaywright.errors import ProbeRefused
 
 VALUES = {"subject": "Minutes of May", "no": "7"}

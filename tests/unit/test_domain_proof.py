@@ -2,10 +2,8 @@
 
 import pytest
 
-from replaywright.domain.actions import Cause, Effect
-from replaywright.domain.observed import PredicateResult
-from replaywright.domain.outcomes import Evidence, Proof, UnsafeRequest
-from replaywright.domain.proof import (
+from replaywright.domain.page.observed import PredicateResult
+from replaywright.domain.proof.proof import (
     effect_seen,
     failed_requests,
     is_open,
@@ -14,6 +12,8 @@ from replaywright.domain.proof import (
     refused_by,
     unanswered,
 )
+from replaywright.domain.step.outcomes import Evidence, Proof, UnsafeRequest
+from replaywright.domain.task.actions import Cause, Effect
 from tests.unit.staged import step
 
 HELD, NOT_YET = PredicateResult(passed=True, reason="holds"), PredicateResult(passed=False, reason="text_missing")

@@ -9,17 +9,18 @@ from hypothesis import strategies as st
 from bench.recall import Answer as BenchAnswer
 from bench.recall import attacked, considered, figures
 from bench.recall_set import load
-from replaywright.domain.alignment import aligned
-from replaywright.domain.choices import choice_of
-from replaywright.domain.choosing import SkillChoice
-from replaywright.domain.patterns import pattern_of
-from replaywright.domain.ranking import SkillIndex
-from replaywright.domain.recall import Outcome, RecallRecord, RecallRequest, site_of
-from replaywright.domain.recalling import OFFERED, Recaller, decided, decided_by_choice, offered
-from replaywright.domain.sentences import masked, sentence_of
-from replaywright.domain.skills import Recall, Skill, SkillContext, SkillStatus
-from replaywright.domain.steps import Goto
-from replaywright.domain.tasks import Parameter, Task
+from replaywright.domain.common.sentences import masked, sentence_of
+from replaywright.domain.common.urls import site_of
+from replaywright.domain.recall.alignment import aligned
+from replaywright.domain.recall.choices import choice_of
+from replaywright.domain.recall.choosing import SkillChoice
+from replaywright.domain.recall.patterns import pattern_of
+from replaywright.domain.recall.ranking import SkillIndex
+from replaywright.domain.recall.recall import Outcome, RecallRecord, RecallRequest
+from replaywright.domain.recall.recalling import OFFERED, Recaller, decided, decided_by_choice, offered
+from replaywright.domain.skill.skills import Recall, Skill, SkillContext, SkillStatus
+from replaywright.domain.task.steps import Goto
+from replaywright.domain.task.tasks import Parameter, Task
 
 MAIL = "https://mail.example.com"
 PATTERNS = (

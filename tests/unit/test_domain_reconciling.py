@@ -4,12 +4,12 @@ from typing import Any
 
 import pytest
 
-from replaywright.domain.fingerprints import content_key, fingerprint, instruction_parameters
-from replaywright.domain.observed import PredicateResult
-from replaywright.domain.predicates import TextContains, UrlContains
-from replaywright.domain.reconciling import answer_of, is_asked_page, time_limit_ms, total_limit_ms
-from replaywright.domain.steps import Click
-from replaywright.domain.tasks import parse_task
+from replaywright.domain.page.observed import PredicateResult
+from replaywright.domain.predicate.predicates import TextContains, UrlContains
+from replaywright.domain.proof.reconciling import answer_of, is_asked_page, time_limit_ms, total_limit_ms
+from replaywright.domain.step.fingerprints import content_key, fingerprint, instruction_parameters
+from replaywright.domain.task.steps import Click
+from replaywright.domain.task.tasks import parse_task
 from replaywright.errors import InputInvalid
 
 HOLDS = PredicateResult(passed=True, reason="holds")

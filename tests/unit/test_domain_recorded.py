@@ -6,12 +6,12 @@ import pytest
 
 from replaywright.cli.skills.elements import unknown_steps
 from replaywright.cli.tasks.taskfile import read_task
-from replaywright.domain.entries import EntryStatus
-from replaywright.domain.fingerprints import content_key
-from replaywright.domain.recorded import cached_steps, entries_of, meaning, recorded
-from replaywright.domain.skill_files import edited_skill, elements_in, skills_in, written_file
-from replaywright.domain.tasks import parse_task
-from replaywright.domain.urls import origin_of
+from replaywright.domain.common.urls import origin_of
+from replaywright.domain.skill.entries import EntryStatus
+from replaywright.domain.skill.recorded import cached_steps, entries_of, meaning, recorded
+from replaywright.domain.skill.skill_files import edited_skill, elements_in, skills_in, written_file
+from replaywright.domain.step.fingerprints import content_key
+from replaywright.domain.task.tasks import parse_task
 from replaywright.errors import InputInvalid
 from replaywright.yaml_files import parse_yaml
 from tests.readme import ROOT

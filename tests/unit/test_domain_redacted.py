@@ -3,12 +3,12 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from replaywright.domain.actions import Effect
-from replaywright.domain.observed import PredicateResult
-from replaywright.domain.outcomes import Evidence, Status, StepOutcome, UnsafeRequest
-from replaywright.domain.redacted import redacted_outcome, redacted_snapshot, redacted_target
-from replaywright.domain.snapshots import Element, Snapshot
-from replaywright.domain.targets import Box, FrameStep, Target
+from replaywright.domain.page.observed import PredicateResult
+from replaywright.domain.page.snapshots import Element, Snapshot
+from replaywright.domain.page.targets import Box, FrameStep, Target
+from replaywright.domain.run.redacted import redacted_outcome, redacted_snapshot, redacted_target
+from replaywright.domain.step.outcomes import Evidence, Status, StepOutcome, UnsafeRequest
+from replaywright.domain.task.actions import Effect
 from replaywright.testing.stores import FakeSecrets
 
 SECRET = "hunter2!"

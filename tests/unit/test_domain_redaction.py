@@ -12,7 +12,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from replaywright.domain.redaction import (
+from replaywright.domain.secrets.redaction import (
     _ASCII,
     _LETTERS,
     _LITERAL,

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from replaywright.domain.rows import same_row
-from replaywright.domain.text import tokens
+from replaywright.domain.common.text import tokens
+from replaywright.domain.locating.rows import same_row
 
 INVOICE = ("Invoice 12", "ACME", "open", "EUR")
 

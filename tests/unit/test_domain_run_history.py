@@ -4,8 +4,8 @@ import base64
 import json
 from typing import Any
 
-from replaywright.domain.histories import time_of
-from replaywright.domain.run_history import history_events
+from replaywright.domain.trace.histories import time_of
+from replaywright.domain.trace.run_history import history_events
 
 
 def payloads(value: Any) -> dict[str, Any]:

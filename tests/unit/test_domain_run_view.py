@@ -4,13 +4,13 @@ from typing import Any
 
 from pydantic import TypeAdapter
 
-from replaywright.domain.outcomes import Costs, Lookup, Status, StepOutcome
-from replaywright.domain.pictures import Box, StepPicture
-from replaywright.domain.run_reading import of_run, run_view
-from replaywright.domain.run_view import Attempt, Event, HistoryEvent, RunFacts
-from replaywright.domain.runs import RunResult, Totals, Usage
-from replaywright.domain.steps import Step
-from replaywright.domain.trace import flat, input_of, step_line
+from replaywright.domain.page.pictures import Box, StepPicture
+from replaywright.domain.run.runs import RunResult, Totals, Usage
+from replaywright.domain.step.outcomes import Costs, Lookup, Status, StepOutcome
+from replaywright.domain.task.steps import Step
+from replaywright.domain.trace.run_reading import of_run, run_view
+from replaywright.domain.trace.run_view import Attempt, Event, HistoryEvent, RunFacts
+from replaywright.domain.trace.trace import flat, input_of, step_line
 
 STEP: TypeAdapter[Step] = TypeAdapter(Step)
 FACTS = RunFacts(run_id="r1", task="send_mail", status="done", started=100.0, ended=112.5, lineage="r1")

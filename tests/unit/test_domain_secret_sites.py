@@ -4,7 +4,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from replaywright.domain.secret_sites import BoundSecret, own_site, refusal, sites_in, unbound
+from replaywright.domain.secrets.secret_sites import BoundSecret, own_site, refusal, sites_in, unbound
 from replaywright.errors import InputInvalid
 
 VARIABLE = "REPLAYWRIGHT_SECRET_PIN_DOMAINS"

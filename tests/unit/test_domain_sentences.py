@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from replaywright.domain.sentences import Kind, masked, plain, sentence_of, stands_alone
+from replaywright.domain.common.sentences import Kind, masked, plain, sentence_of, stands_alone
 
 
 def parts(text: str) -> list[tuple[str, str]]:

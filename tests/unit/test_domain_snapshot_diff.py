@@ -5,9 +5,9 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from replaywright.domain.snapshot_diff import diff
-from replaywright.domain.snapshots import Element, Snapshot
-from replaywright.domain.targets import FrameStep, Target
+from replaywright.domain.page.snapshot_diff import diff
+from replaywright.domain.page.snapshots import Element, Snapshot
+from replaywright.domain.page.targets import FrameStep, Target
 
 
 def element(number: int, role: str, name: str, **fields: Any) -> Element:

@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from replaywright.domain.snapshot_text import snapshot_text
-from replaywright.domain.snapshots import Element, Snapshot
-from replaywright.domain.targets import FrameStep, Target
-from replaywright.domain.token_count import count_tokens
+from replaywright.domain.common.token_count import count_tokens
+from replaywright.domain.page.snapshot_text import snapshot_text
+from replaywright.domain.page.snapshots import Element, Snapshot
+from replaywright.domain.page.targets import FrameStep, Target
 
 
 def element(number: int, role: str, name: str = "", **fields: Any) -> Element:

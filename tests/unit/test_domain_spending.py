@@ -2,10 +2,10 @@
 
 import pytest
 
-from replaywright.domain.budgets import CALLS, TOKENS, Budget, Limits, Price
-from replaywright.domain.effective import Caps
-from replaywright.domain.runs import Usage
-from replaywright.domain.spending import money_said, plans_spent, spent
+from replaywright.domain.policy.effective import Caps
+from replaywright.domain.run.runs import Usage
+from replaywright.domain.run.spending import money_said, plans_spent, spent
+from replaywright.domain.task.budgets import CALLS, TOKENS, Budget, Limits, Price
 
 PRICED = Usage(calls=3, input_tokens=900, output_tokens=100, model="m", cost_usd=0.5, priced=3)
 

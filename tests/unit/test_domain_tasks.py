@@ -8,10 +8,10 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from replaywright.domain.actions import Action
-from replaywright.domain.steps import Click, action_of, arguments_of, names_element
-from replaywright.domain.tasks import Task, bind_parameters, parse_task
-from replaywright.domain.templates import texts_of
+from replaywright.domain.common.templates import texts_of
+from replaywright.domain.task.actions import Action
+from replaywright.domain.task.steps import Click, action_of, arguments_of, names_element
+from replaywright.domain.task.tasks import Task, bind_parameters, parse_task
 from replaywright.errors import InputInvalid
 
 ROOT = Path(__file__).parents[2]

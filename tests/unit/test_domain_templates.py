@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from replaywright.domain.templates import (
+from replaywright.domain.common.templates import (
     fill,
     fill_canonical,
     generalise,

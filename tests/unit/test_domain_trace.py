@@ -3,9 +3,9 @@
 import pytest
 from pydantic import TypeAdapter, ValidationError
 
-from replaywright.domain.outcomes import Costs, Lookup, Status, StepOutcome
-from replaywright.domain.steps import Step
-from replaywright.domain.trace import (
+from replaywright.domain.step.outcomes import Costs, Lookup, Status, StepOutcome
+from replaywright.domain.task.steps import Step
+from replaywright.domain.trace.trace import (
     TEMPLATE_LIMIT,
     FinishLine,
     Line,

@@ -5,7 +5,7 @@ from ada_url import URL
 from hypothesis import given
 from hypothesis import strategies as st
 
-from replaywright.domain.urls import canonical_name, origin_of, web_address
+from replaywright.domain.common.urls import canonical_name, origin_of, web_address
 from replaywright.errors import InputInvalid
 
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from replaywright.domain.wording import Wording, compare
+from replaywright.domain.locating.wording import Wording, compare
 
 PAIRS = [
     ("Inbox", "Inbox (3)", Wording.SAME),

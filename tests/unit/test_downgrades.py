@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from replaywright.domain.actions import Action, Cause, Effect
-from replaywright.domain.entries import ActionCacheEntry, EntryStatus
-from replaywright.domain.outcomes import Status
+from replaywright.domain.skill.entries import ActionCacheEntry, EntryStatus
+from replaywright.domain.step.outcomes import Status
+from replaywright.domain.task.actions import Action, Cause, Effect
 from tests.unit.staged import COMPOSE, SEND, Stage, of_run, request, step
 
 ATTEMPTS = 100

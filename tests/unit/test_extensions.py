@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from replaywright.domain.evaluation import evaluate
-from replaywright.domain.observed import AssertionContext
-from replaywright.domain.predicates import Custom
+from replaywright.domain.page.observed import AssertionContext
+from replaywright.domain.predicate.evaluation import evaluate
+from replaywright.domain.predicate.predicates import Custom
 from replaywright.errors import StackFailed
 from replaywright.extensions import custom_predicates
 

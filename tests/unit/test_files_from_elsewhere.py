@@ -20,12 +20,12 @@ from replaywright.cli import output
 from replaywright.cli.commands import app
 from replaywright.cli.evidence.evidence import KeptArtifact
 from replaywright.cli.skills.elements import read_skills
-from replaywright.domain import elsewhere
-from replaywright.domain.audit import audit
-from replaywright.domain.lists import list_of
-from replaywright.domain.row_files import read_rows
-from replaywright.domain.skill_files import skills_in
-from replaywright.domain.tasks import Task, parse_task
+from replaywright.domain.batch.row_files import read_rows
+from replaywright.domain.common import elsewhere
+from replaywright.domain.common.lists import list_of
+from replaywright.domain.skill.skill_files import skills_in
+from replaywright.domain.task.tasks import Task, parse_task
+from replaywright.domain.trace.audit import audit
 from replaywright.errors import InputInvalid, SecretMissing
 from replaywright.overrides import read_rules
 from replaywright.policy_files import read_policy
@@ -277,7 +277,7 @@ def test_a_list_in_a_cell_that_is_too_deep_is_refused_with_its_line() -> None:
 def test_a_file_with_more_rows_than_a_batch_takes_is_refused_with_the_first_that_is_too_many(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("replaywright.domain.row_files.MOST_ROWS", 3)
+    monkeypatch.setattr("replaywright.domain.batch.row_files.MOST_ROWS", 3)
 
     assert len(read_rows(b"name\na\nb\nc\n", "rows.csv", task(name="text"), {})) == 3
     with pytest.raises(InputInvalid, match=r"rows\.csv:5: more than 3 rows; split the file"):

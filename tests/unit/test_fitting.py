@@ -3,12 +3,12 @@
 import pytest
 
 from activities.skills import SkillActivities
-from replaywright.domain.fitting import PassedOver, place_of, signed_in_of
-from replaywright.domain.goal_runs import JudgeRequest, LearnRequest
-from replaywright.domain.recall import RecallRecord
-from replaywright.domain.skills import SkillContext, SkillRef
-from replaywright.domain.snapshots import Element, Snapshot
-from replaywright.domain.targets import Target
+from replaywright.domain.page.snapshots import Element, Snapshot
+from replaywright.domain.page.targets import Target
+from replaywright.domain.plan.goal_runs import JudgeRequest, LearnRequest
+from replaywright.domain.recall.recall import RecallRecord
+from replaywright.domain.skill.fitting import PassedOver, place_of, signed_in_of
+from replaywright.domain.skill.skills import SkillContext, SkillRef
 from replaywright.testing.recall import FakeRecalls
 from replaywright.testing.skills import FakeSkills
 from replaywright.testing.stores import FakeSecrets

@@ -16,7 +16,7 @@ from activities.vault import Vault
 from replaywright.cli.commands import app
 from replaywright.cli.skills.elements import read_skills
 from replaywright.cli.tasks.taskfile import read_task, require_secrets
-from replaywright.domain.policy_runs import CheckPolicy
+from replaywright.domain.policy.policy_runs import CheckPolicy
 from replaywright.errors import InputInvalid, SecretMissing, SettingsInvalid
 from replaywright.grants import Grants, change_grants, grants_file, read_grants
 from replaywright.testing.stores import FakeStarts

@@ -15,8 +15,8 @@ import yaml
 from ops.check_compose import ROOT, findings, found_in
 from ops.compose_file import ComposeInvalid, interpolated, read, schema_errors
 from replaywright import __version__
-from replaywright.domain.search_attributes import kinds
-from replaywright.domain.signing import parse_keys
+from replaywright.domain.secrets.signing import parse_keys
+from replaywright.domain.trace.search_attributes import kinds
 from replaywright.settings import PREFIX, READY_FILE_VARIABLE, Settings
 from replaywright.stack.redis import DURABILITY
 from replaywright.stack.temporal import DYNAMIC_CONFIG

@@ -11,10 +11,10 @@ import pytest
 from cache.connection import open_redis
 from cache.steps import RedisStepStore
 from replaywright.artifacts.store import ArtifactStore
-from replaywright.domain.actions import Action, Effect
-from replaywright.domain.entries import ActionCacheEntry, EntryStatus
-from replaywright.domain.outcomes import Lookup, Status, StepOutcome
-from replaywright.domain.runs import SECRET_PREFIX
+from replaywright.domain.run.runs import SECRET_PREFIX
+from replaywright.domain.skill.entries import ActionCacheEntry, EntryStatus
+from replaywright.domain.step.outcomes import Lookup, Status, StepOutcome
+from replaywright.domain.task.actions import Action, Effect
 from replaywright.errors import ArtifactMissing, ArtifactsUnavailable, DoneElsewhere, Fenced, SecretMissing
 from replaywright.ports import (
     Artifacts,

@@ -8,11 +8,11 @@ from collections.abc import Mapping
 
 import pytest
 
-from replaywright.domain.pictures import Box, StepPicture
-from replaywright.domain.questions import Question, QuestionKind
-from replaywright.domain.run_reading import run_view
-from replaywright.domain.run_view import RunView
-from replaywright.domain.saying import duration
+from replaywright.domain.page.pictures import Box, StepPicture
+from replaywright.domain.task.questions import Question, QuestionKind
+from replaywright.domain.trace.run_reading import run_view
+from replaywright.domain.trace.run_view import RunView
+from replaywright.domain.trace.saying import duration
 from replaywright.errors import ArtifactMissing, ArtifactsUnavailable
 from replaywright.reports import Loaded, load, rendered
 from replaywright.reports.chart import charts_of, strip_of

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from replaywright.domain.batches import Row, RowEnd
-from replaywright.domain.commit_lines import CommitLine
-from replaywright.domain.row_files import as_csv, as_json_line, read_rows, repeated, result_of
-from replaywright.domain.tasks import Task, parse_task
+from replaywright.domain.batch.batches import Row, RowEnd
+from replaywright.domain.batch.row_files import as_csv, as_json_line, read_rows, repeated, result_of
+from replaywright.domain.run.commit_lines import CommitLine
+from replaywright.domain.task.tasks import Task, parse_task
 from replaywright.errors import InputInvalid
 
 TASK: Task = parse_task(

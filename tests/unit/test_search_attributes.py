@@ -4,7 +4,7 @@ import re
 import shlex
 from pathlib import Path
 
-from replaywright.domain.search_attributes import HEALS, SEARCH_ATTRIBUTES, STATUS, creating, kinds, lacking
+from replaywright.domain.trace.search_attributes import HEALS, SEARCH_ATTRIBUTES, STATUS, creating, kinds, lacking
 
 ROOT = Path(__file__).parents[2]
 IN_COMPOSE = re.compile(r"(Browser\w+)=(\w+)|--name[=\s,\"'-]+(Browser\w+)[\s,\"']+(?:-\s+)?--type[=\s,\"'-]+(\w+)")

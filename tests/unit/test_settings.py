@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 from pydantic import ValidationError
 
-from replaywright.domain.budgets import Price
+from replaywright.domain.task.budgets import Price
 from replaywright.errors import SettingsInvalid
 from replaywright.settings import Settings, default_home, load_settings
 from replaywright.stack.services import settings_environment, without_password

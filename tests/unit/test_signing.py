@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 from replaywright.cli.commands import app
-from replaywright.domain.signing import Fault, Key, Signed, Signer, parse_keys, written_key
-from replaywright.domain.starts import sign_start, sign_update
+from replaywright.domain.secrets.signing import Fault, Key, Signed, Signer, parse_keys, written_key
+from replaywright.domain.secrets.starts import sign_start, sign_update
 from replaywright.errors import SettingsInvalid
 from replaywright.settings import Settings, load_settings
 from replaywright.stack.keyring import artifact_keys_of, known_signer, own_keys_file, signer_of

@@ -7,9 +7,9 @@ import pytest
 
 from replaywright.cli.skills.skill_store import as_yaml, yaml_of
 from replaywright.cli.tasks.taskfile import read_task
-from replaywright.domain.skill_files import edited_skill, imported_skill, skills_in, written, written_file
-from replaywright.domain.skills import Skill, SkillContext, SkillStatus
-from replaywright.domain.tasks import parse_task
+from replaywright.domain.skill.skill_files import edited_skill, imported_skill, skills_in, written, written_file
+from replaywright.domain.skill.skills import Skill, SkillContext, SkillStatus
+from replaywright.domain.task.tasks import parse_task
 from replaywright.errors import InputInvalid
 from replaywright.yaml_files import parse_yaml
 from tests.unit.skills import SITE, skill

@@ -4,9 +4,9 @@ import pytest
 from temporalio.testing import ActivityEnvironment
 
 from activities.skill_runs import SkillRunActivities
-from replaywright.domain.runs import RunResult
-from replaywright.domain.skill_runs import NewestRequest, NoteSkillRun, is_outside, skill_run
-from replaywright.domain.skills import SkillStatus
+from replaywright.domain.run.runs import RunResult
+from replaywright.domain.run.skill_runs import NewestRequest, NoteSkillRun, is_outside, skill_run
+from replaywright.domain.skill.skills import SkillStatus
 from replaywright.errors import InputInvalid
 from replaywright.testing.skills import FakeSkills
 from tests.unit.skills import run, skill

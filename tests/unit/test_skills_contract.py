@@ -7,8 +7,8 @@ import pytest
 
 from cache.connection import open_redis
 from cache.skills import RedisSkills
-from replaywright.domain.signing import Key, Signer
-from replaywright.domain.skills import HISTORY_KEPT, RECENT_RUNS, Rate, Skill, SkillStatus
+from replaywright.domain.secrets.signing import Key, Signer
+from replaywright.domain.skill.skills import HISTORY_KEPT, RECENT_RUNS, Rate, Skill, SkillStatus
 from replaywright.ports import Skills
 from replaywright.testing.skills import FakeSkills
 from tests.unit.skills import SITE, run, skill

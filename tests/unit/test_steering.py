@@ -9,10 +9,10 @@ from activities.sessions import Attachments
 from activities.steering import LendActivities, SteerActivities
 from replaywright.cli.people.changed_step import with_changes
 from replaywright.cli.people.takeover import address_of
-from replaywright.domain.editing import as_written, edited_step
-from replaywright.domain.network_policy import NetworkPolicy
-from replaywright.domain.steering import LendSession, Lent, NoteSteering, Said, TakeBack
-from replaywright.domain.tasks import Task, parse_task
+from replaywright.domain.run.steering import LendSession, Lent, NoteSteering, Said, TakeBack
+from replaywright.domain.session.network_policy import NetworkPolicy
+from replaywright.domain.task.editing import as_written, edited_step
+from replaywright.domain.task.tasks import Task, parse_task
 from replaywright.errors import InputInvalid, SessionLost
 from replaywright.keeper.identity import boot_id, host_name
 from replaywright.testing.browser import FakeBrowsers, FakeSite

@@ -5,13 +5,13 @@ from typing import Any
 import pytest
 from pydantic import TypeAdapter
 
-from replaywright.domain.actions import Action, Cause, Effect
-from replaywright.domain.checkpoints import PageState
-from replaywright.domain.host_rules import unrestricted
-from replaywright.domain.observed import PredicateResult
-from replaywright.domain.outcomes import Status, StepOutcome, UnsafeRequest
-from replaywright.domain.steps import Step
-from replaywright.domain.targets import ElementQuery, Target
+from replaywright.domain.page.observed import PredicateResult
+from replaywright.domain.page.targets import ElementQuery, Target
+from replaywright.domain.policy.host_rules import unrestricted
+from replaywright.domain.step.checkpoints import PageState
+from replaywright.domain.step.outcomes import Status, StepOutcome, UnsafeRequest
+from replaywright.domain.task.actions import Action, Cause, Effect
+from replaywright.domain.task.steps import Step
 from replaywright.errors import (
     ActionFailed,
     ArtifactsUnavailable,

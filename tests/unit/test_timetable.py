@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from replaywright.domain.durations import duration_of, written_duration
-from replaywright.domain.timetable import Timetable, catch_up_of, timetable
+from replaywright.domain.batch.timetable import Timetable, catch_up_of, timetable
+from replaywright.domain.common.durations import duration_of, written_duration
 from replaywright.errors import InputInvalid
 
 NOW = datetime(2026, 11, 22, 14, tzinfo=UTC)

@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from replaywright.domain.fingerprints import fingerprint
-from replaywright.domain.tasks import parse_task
-from replaywright.domain.totp import Totp, totp_of
+from replaywright.domain.common.totp import Totp, totp_of
+from replaywright.domain.step.fingerprints import fingerprint
+from replaywright.domain.task.tasks import parse_task
 from replaywright.errors import InputInvalid, SecretMissing
 from replaywright.testing.stores import FakeSecrets
 from tests.unit.staged import BOUND, TO, Stage, request, step

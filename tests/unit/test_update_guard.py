@@ -5,8 +5,8 @@ import json
 
 import pytest
 
-from replaywright.domain.signing import Key, Signer
-from replaywright.domain.starts import sign_update
+from replaywright.domain.secrets.signing import Key, Signer
+from replaywright.domain.secrets.starts import sign_update
 from replaywright.stack.update_guard import UpdateGuard
 from workflows.admission import Asked
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from replaywright.domain.signing import written_key
+from replaywright.domain.secrets.signing import written_key
 from replaywright.errors import SettingsInvalid
 from replaywright.settings import Settings, load_settings
 from replaywright.stack import keyring, settings_environment

@@ -2,7 +2,7 @@
 
 import pytest
 
-from replaywright.domain.weak_steps import rate_of
+from replaywright.domain.skill.weak_steps import rate_of
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from temporalio.client import Client, WorkflowHandle
 from temporalio.worker import Worker
 
 from activities.batches import BatchActivities
-from replaywright.domain.batches import (
+from replaywright.domain.batch.batches import (
     BatchInput,
     BatchProgress,
     Chunk,
@@ -18,9 +18,9 @@ from replaywright.domain.batches import (
     RowIndex,
     chunks_of,
 )
-from replaywright.domain.outcomes import StepOutcome
-from replaywright.domain.runs import ActionRequest, Mode, RunInput
-from replaywright.domain.tasks import parse_task
+from replaywright.domain.run.runs import ActionRequest, Mode, RunInput
+from replaywright.domain.step.outcomes import StepOutcome
+from replaywright.domain.task.tasks import parse_task
 from replaywright.testing.batches import FakeRowEnds
 from replaywright.testing.stores import FakeArtifacts, FakeStarts
 from tests.workflows.scripted import Script, done, missed, scripted

@@ -12,10 +12,8 @@ from temporalio.client import Client, WorkflowHandle
 from temporalio.exceptions import ApplicationError
 from temporalio.worker import ActivityInboundInterceptor, ExecuteActivityInput, Interceptor, Worker
 
-from replaywright.domain.actions import Action, Effect
-from replaywright.domain.checkpoints import CheckCheckpoint, Checkpoint, RestoreCheckpoint, Restored, TakeCheckpoint
-from replaywright.domain.fitting import Fit, FitRequest
-from replaywright.domain.goal_runs import (
+from replaywright.domain.page.targets import Target
+from replaywright.domain.plan.goal_runs import (
     ClaimRequest,
     JudgeRequest,
     LabelRequest,
@@ -27,11 +25,9 @@ from replaywright.domain.goal_runs import (
     PlanRequest,
     SkillUse,
 )
-from replaywright.domain.outcomes import WHEN, Lookup, Status, StepOutcome
-from replaywright.domain.policy_runs import CheckPolicy, Granted
-from replaywright.domain.questions import KeyRequest, LookForPerson, Notice, Question, SeenByPerson
-from replaywright.domain.recall import Recalled, RecallRequest
-from replaywright.domain.runs import (
+from replaywright.domain.policy.policy_runs import CheckPolicy, Granted
+from replaywright.domain.recall.recall import Recalled, RecallRequest
+from replaywright.domain.run.runs import (
     ActionRequest,
     Decision,
     Finished,
@@ -59,7 +55,9 @@ from replaywright.domain.runs import (
     TryProbeRequest,
     Usage,
 )
-from replaywright.domain.sessions import (
+from replaywright.domain.run.skill_runs import NewestRequest, NoteSkillRun
+from replaywright.domain.run.steering import HandedBack, LendSession, Lent, NoteSteering, TakeBack
+from replaywright.domain.session.sessions import (
     CloseSession,
     OpenSession,
     RecoverSession,
@@ -67,13 +65,21 @@ from replaywright.domain.sessions import (
     SessionRef,
     Wear,
 )
-from replaywright.domain.skill_runs import NewestRequest, NoteSkillRun
-from replaywright.domain.skills import Skill
-from replaywright.domain.steering import HandedBack, LendSession, Lent, NoteSteering, TakeBack
-from replaywright.domain.steps import names_element
-from replaywright.domain.targets import Target
-from replaywright.domain.tasks import parse_task
-from replaywright.domain.trace_file import History
+from replaywright.domain.skill.fitting import Fit, FitRequest
+from replaywright.domain.skill.skills import Skill
+from replaywright.domain.step.checkpoints import (
+    CheckCheckpoint,
+    Checkpoint,
+    RestoreCheckpoint,
+    Restored,
+    TakeCheckpoint,
+)
+from replaywright.domain.step.outcomes import WHEN, Lookup, Status, StepOutcome
+from replaywright.domain.task.actions import Action, Effect
+from replaywright.domain.task.questions import KeyRequest, LookForPerson, Notice, Question, SeenByPerson
+from replaywright.domain.task.steps import names_element
+from replaywright.domain.task.tasks import parse_task
+from replaywright.domain.trace.trace_file import History
 from replaywright.ports import Labelled
 from workflows.policies import browser_queue, model_queue
 from workflows.task import BrowserTask

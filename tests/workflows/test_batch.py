@@ -10,17 +10,17 @@ from temporalio.client import Client, WorkflowExecutionStatus, WorkflowHandle
 from temporalio.testing import WorkflowEnvironment
 from temporalio.worker import Replayer
 
-from replaywright.domain.actions import Effect
-from replaywright.domain.batches import (
+from replaywright.domain.batch.batches import (
     BatchProgress,
     RowEnd,
     StopBatch,
     run_id_of,
 )
-from replaywright.domain.commit_lines import CommitLine
-from replaywright.domain.outcomes import Departure, Evidence, StepOutcome
-from replaywright.domain.runs import ActionRequest
-from replaywright.domain.tasks import parse_task
+from replaywright.domain.run.commit_lines import CommitLine
+from replaywright.domain.run.runs import ActionRequest
+from replaywright.domain.step.outcomes import Departure, Evidence, StepOutcome
+from replaywright.domain.task.actions import Effect
+from replaywright.domain.task.tasks import parse_task
 from tests.e2e.lab import until
 from tests.workflows.batches import FILL, GOTO, GREETING, TENANT, bench, rows, third_fails
 from tests.workflows.scripted import Script, done, missed

@@ -6,10 +6,8 @@ from temporalio.exceptions import ApplicationError
 from temporalio.testing import WorkflowEnvironment
 from temporalio.worker import Replayer
 
-from replaywright.domain.actions import Effect
-from replaywright.domain.observed import PredicateResult
-from replaywright.domain.outcomes import Status, StepOutcome
-from replaywright.domain.runs import (
+from replaywright.domain.page.observed import PredicateResult
+from replaywright.domain.run.runs import (
     ActionRequest,
     Finished,
     Mode,
@@ -19,6 +17,8 @@ from replaywright.domain.runs import (
     RunResult,
     Usage,
 )
+from replaywright.domain.step.outcomes import Status, StepOutcome
+from replaywright.domain.task.actions import Effect
 from tests.workflows.scripted import BUTTON, Script, after_goto, done, lost, missed, run_of, scripted, start, waiting
 from workflows.plugin import WorkflowPlugin
 from workflows.task import BrowserTask

@@ -5,9 +5,9 @@ from temporalio.client import Client, WorkflowFailureError
 from temporalio.exceptions import ApplicationError
 from temporalio.testing import WorkflowEnvironment
 
-from replaywright.domain.actions import Effect
-from replaywright.domain.outcomes import Status, StepOutcome
-from replaywright.domain.runs import ActionRequest, Resolution, RunResult
+from replaywright.domain.run.runs import ActionRequest, Resolution, RunResult
+from replaywright.domain.step.outcomes import Status, StepOutcome
+from replaywright.domain.task.actions import Effect
 from tests.workflows.scripted import Script, after_goto, done, run_of, scripted, start
 from workflows import policies
 from workflows.plugin import WorkflowPlugin

@@ -5,12 +5,12 @@ from temporalio.client import Client
 from temporalio.testing import WorkflowEnvironment
 from temporalio.worker import Replayer
 
-from replaywright.domain.actions import Effect
-from replaywright.domain.outcomes import Status, StepOutcome
-from replaywright.domain.press_grants import UNGRANTED, Consequence, RequestKind
-from replaywright.domain.questions import QuestionKind
-from replaywright.domain.runs import ActionRequest, Asking, Proposal
-from replaywright.domain.targets import Target
+from replaywright.domain.page.targets import Target
+from replaywright.domain.run.runs import ActionRequest, Asking, Proposal
+from replaywright.domain.step.outcomes import Status, StepOutcome
+from replaywright.domain.step.press_grants import UNGRANTED, Consequence, RequestKind
+from replaywright.domain.task.actions import Effect
+from replaywright.domain.task.questions import QuestionKind
 from tests.workflows.scripted import Script, done, missed, run_of, scripted, start, waiting
 from tests.workflows.test_human_steps import ended, say
 from workflows.plugin import WorkflowPlugin

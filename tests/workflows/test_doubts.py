@@ -7,9 +7,9 @@ from temporalio.client import Client, WorkflowFailureError, WorkflowUpdateFailed
 from temporalio.exceptions import ApplicationError
 from temporalio.testing import WorkflowEnvironment
 
-from replaywright.domain.actions import Effect
-from replaywright.domain.outcomes import Status, StepOutcome
-from replaywright.domain.runs import UNTOUCHED, ActionRequest, PersonVerdict, Resolution, ResolveRequest, RunResult
+from replaywright.domain.run.runs import UNTOUCHED, ActionRequest, PersonVerdict, Resolution, ResolveRequest, RunResult
+from replaywright.domain.step.outcomes import Status, StepOutcome
+from replaywright.domain.task.actions import Effect
 from tests.workflows.scripted import Script, after_goto, done, lost, run_of, scripted, start, waiting
 from workflows.plugin import WorkflowPlugin
 from workflows.policies import COMMIT_ROUNDS

@@ -11,11 +11,11 @@ from temporalio.worker import Replayer
 
 from activities.heartbeats import heartbeats
 from replaywright.cli.runs.follow import Ending, ended
-from replaywright.domain.actions import Effect
-from replaywright.domain.commit_lines import CommitLine
-from replaywright.domain.outcomes import Departure, Evidence, Status, StepOutcome
-from replaywright.domain.runs import ActionRequest, RunInput, RunResult, Stopped
-from replaywright.domain.steering import Said
+from replaywright.domain.run.commit_lines import CommitLine
+from replaywright.domain.run.runs import ActionRequest, RunInput, RunResult, Stopped
+from replaywright.domain.run.steering import Said
+from replaywright.domain.step.outcomes import Departure, Evidence, Status, StepOutcome
+from replaywright.domain.task.actions import Effect
 from tests.workflows.scripted import Script, done, lost, run_of, scripted, start, waiting
 from workflows.plugin import WorkflowPlugin
 from workflows.task import BrowserTask

@@ -6,10 +6,10 @@ import pytest
 from temporalio.client import Client
 from temporalio.testing import WorkflowEnvironment
 
-from replaywright.domain.actions import Effect
-from replaywright.domain.observed import PredicateResult
-from replaywright.domain.outcomes import StepOutcome
-from replaywright.domain.runs import ActionRequest, Finished, FinishRequest, PersonVerdict
+from replaywright.domain.page.observed import PredicateResult
+from replaywright.domain.run.runs import ActionRequest, Finished, FinishRequest, PersonVerdict
+from replaywright.domain.step.outcomes import StepOutcome
+from replaywright.domain.task.actions import Effect
 from tests.workflows.scripted import Script, done, lost, missed, run_of, scripted, start, waiting
 from workflows.plugin import WorkflowPlugin
 from workflows.task import BrowserTask

@@ -6,12 +6,12 @@ import pytest
 from temporalio.client import Client, WorkflowFailureError
 from temporalio.worker import Replayer
 
-from replaywright.domain.fitting import Fit
-from replaywright.domain.predicates import Exists
-from replaywright.domain.recall import Recalled, RecallRequest
-from replaywright.domain.runs import Mode
-from replaywright.domain.skills import Skill, SkillContext
-from replaywright.domain.targets import ElementQuery
+from replaywright.domain.page.targets import ElementQuery
+from replaywright.domain.predicate.predicates import Exists
+from replaywright.domain.recall.recall import Recalled, RecallRequest
+from replaywright.domain.run.runs import Mode
+from replaywright.domain.skill.fitting import Fit
+from replaywright.domain.skill.skills import Skill, SkillContext
 from tests.workflows.scripted import Script, run_from, scripted, start
 from tests.workflows.test_goals import GOAL, NEXT, STEPS, VALUES, client, failed, labelled, plans, recalls, skill
 from workflows.plugin import WorkflowPlugin

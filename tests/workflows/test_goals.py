@@ -11,20 +11,20 @@ from temporalio.exceptions import ApplicationError
 from temporalio.testing import WorkflowEnvironment
 from temporalio.worker import Replayer
 
-from replaywright.domain.actions import Effect
-from replaywright.domain.approvals import effect_of_skill, is_confirmed
-from replaywright.domain.goal_plans import checked_goal_plan
-from replaywright.domain.goal_runs import ROUNDS, ClaimRequest, GoalParameter, Labels, PlanRequest
-from replaywright.domain.goal_runs import STEPS as STEPS_LIMIT
-from replaywright.domain.outcomes import StepOutcome
-from replaywright.domain.plans import PlanRules
-from replaywright.domain.predicates import TextContains
-from replaywright.domain.questions import UNANSWERED, QuestionKind
-from replaywright.domain.recall import Recalled
-from replaywright.domain.runs import ActionRequest, Asking, Mode, Proposal, Revision, RunResult, Usage
-from replaywright.domain.skills import Skill, SkillStatus
-from replaywright.domain.steps import ForEach, Step
-from replaywright.domain.tasks import parse_task
+from replaywright.domain.plan.goal_plans import checked_goal_plan
+from replaywright.domain.plan.goal_runs import ROUNDS, ClaimRequest, GoalParameter, Labels, PlanRequest
+from replaywright.domain.plan.goal_runs import STEPS as STEPS_LIMIT
+from replaywright.domain.plan.plans import PlanRules
+from replaywright.domain.predicate.predicates import TextContains
+from replaywright.domain.recall.recall import Recalled
+from replaywright.domain.run.approvals import effect_of_skill, is_confirmed
+from replaywright.domain.run.runs import ActionRequest, Asking, Mode, Proposal, Revision, RunResult, Usage
+from replaywright.domain.skill.skills import Skill, SkillStatus
+from replaywright.domain.step.outcomes import StepOutcome
+from replaywright.domain.task.actions import Effect
+from replaywright.domain.task.questions import UNANSWERED, QuestionKind
+from replaywright.domain.task.steps import ForEach, Step
+from replaywright.domain.task.tasks import parse_task
 from replaywright.ports import Labelled
 from tests.workflows.scripted import Script, after_goto, done, missed, run_from, scripted, start, waiting
 from tests.workflows.test_human_steps import ended, say

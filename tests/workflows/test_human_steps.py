@@ -8,11 +8,11 @@ from temporalio.exceptions import ApplicationError
 from temporalio.testing import WorkflowEnvironment
 from temporalio.worker import Replayer
 
-from replaywright.domain.actions import Effect
-from replaywright.domain.goal_runs import PlanRequest
-from replaywright.domain.outcomes import Status, StepOutcome
-from replaywright.domain.questions import QuestionKind
-from replaywright.domain.runs import ActionRequest, Asking, PersonVerdict, Resolution, Revision, RunResult, Usage
+from replaywright.domain.plan.goal_runs import PlanRequest
+from replaywright.domain.run.runs import ActionRequest, Asking, PersonVerdict, Resolution, Revision, RunResult, Usage
+from replaywright.domain.step.outcomes import Status, StepOutcome
+from replaywright.domain.task.actions import Effect
+from replaywright.domain.task.questions import QuestionKind
 from tests.workflows.scripted import Script, done, lost, run_from, run_of, scripted, start, waiting
 from workflows.plugin import WorkflowPlugin
 from workflows.task import BrowserTask

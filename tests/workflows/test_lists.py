@@ -9,10 +9,10 @@ from temporalio.exceptions import ApplicationError
 from temporalio.testing import WorkflowEnvironment
 from temporalio.worker import Replayer
 
-from replaywright.domain.actions import Effect
-from replaywright.domain.loops import Course
-from replaywright.domain.outcomes import ITEM_LEFT, ITEM_SKIPPED, Status, StepOutcome
-from replaywright.domain.runs import ActionRequest, AnsweredStep, Resume, ResumeRequest, Resumption, RunResult
+from replaywright.domain.plan.loops import Course
+from replaywright.domain.run.runs import ActionRequest, AnsweredStep, Resume, ResumeRequest, Resumption, RunResult
+from replaywright.domain.step.outcomes import ITEM_LEFT, ITEM_SKIPPED, Status, StepOutcome
+from replaywright.domain.task.actions import Effect
 from tests.workflows.scripted import Script, done, lost, missed, run_of, scripted, start
 from workflows.plugin import WorkflowPlugin
 

@@ -7,9 +7,9 @@ import pytest
 from temporalio.client import Client
 from temporalio.testing import WorkflowEnvironment
 
-from replaywright.domain.outcomes import StepOutcome
-from replaywright.domain.runs import ActionRequest, Resolution, Resume, RunInput
-from replaywright.domain.skills import Skill
+from replaywright.domain.run.runs import ActionRequest, Resolution, Resume, RunInput
+from replaywright.domain.skill.skills import Skill
+from replaywright.domain.step.outcomes import StepOutcome
 from tests.workflows.scripted import Script, done, lost, run_of, scripted, start
 from workflows.plugin import WorkflowPlugin
 

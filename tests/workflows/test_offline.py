@@ -8,11 +8,11 @@ from temporalio.client import Client, WorkflowFailureError
 from temporalio.testing import WorkflowEnvironment
 
 from replaywright.cli.evidence.offline import replay
-from replaywright.domain.histories import calls_of, end_of
-from replaywright.domain.outcomes import Status, StepOutcome
-from replaywright.domain.runs import ActionRequest
-from replaywright.domain.signing import Key
-from replaywright.domain.trace_file import History
+from replaywright.domain.run.runs import ActionRequest
+from replaywright.domain.secrets.signing import Key
+from replaywright.domain.step.outcomes import Status, StepOutcome
+from replaywright.domain.trace.histories import calls_of, end_of
+from replaywright.domain.trace.trace_file import History
 from replaywright.sealing.codec import SealedPayloads, sealed
 from tests.workflows.scripted import Script, done, history_of, known, run_of, scripted, start, waiting
 from workflows.plugin import WorkflowPlugin

@@ -6,11 +6,11 @@ from temporalio.client import Client, WorkflowFailureError
 from temporalio.testing import WorkflowEnvironment
 from temporalio.worker import Replayer
 
-from replaywright.domain.actions import Effect
-from replaywright.domain.outcomes import Status, StepOutcome
-from replaywright.domain.overrides import RUN_LIMIT, Due
-from replaywright.domain.runs import ActionRequest, Proposal, Usage
-from replaywright.domain.steps import Step
+from replaywright.domain.run.runs import ActionRequest, Proposal, Usage
+from replaywright.domain.step.outcomes import Status, StepOutcome
+from replaywright.domain.step.overrides import RUN_LIMIT, Due
+from replaywright.domain.task.actions import Effect
+from replaywright.domain.task.steps import Step
 from tests.workflows.scripted import BUTTON, Script, after_goto, done, lost, missed, run_of, scripted, start
 from workflows.plugin import WorkflowPlugin
 from workflows.task import BrowserTask

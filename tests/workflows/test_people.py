@@ -8,9 +8,9 @@ from temporalio.exceptions import ApplicationError, CancelledError
 from temporalio.testing import WorkflowEnvironment
 from temporalio.worker import Replayer
 
-from replaywright.domain.outcomes import Status, StepOutcome
-from replaywright.domain.questions import WAITS, Notice, Question, QuestionKind
-from replaywright.domain.runs import ActionRequest, Asking, PersonVerdict, RunResult
+from replaywright.domain.run.runs import ActionRequest, Asking, PersonVerdict, RunResult
+from replaywright.domain.step.outcomes import Status, StepOutcome
+from replaywright.domain.task.questions import WAITS, Notice, Question, QuestionKind
 from tests.workflows.scripted import Script, done, run_of, scripted, start, waiting
 from workflows.plugin import WorkflowPlugin
 from workflows.task import BrowserTask

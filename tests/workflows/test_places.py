@@ -7,9 +7,9 @@ from temporalio.client import Client, WorkflowHandle
 from temporalio.testing import WorkflowEnvironment
 from temporalio.worker import Replayer
 
-from replaywright.domain.budgets import Limits
-from replaywright.domain.outcomes import StepOutcome
-from replaywright.domain.runs import ActionRequest, RunResult
+from replaywright.domain.run.runs import ActionRequest, RunResult
+from replaywright.domain.step.outcomes import StepOutcome
+from replaywright.domain.task.budgets import Limits
 from tests.workflows.scripted import Script, done, lost, missed, run_of, scripted, start
 from tests.workflows.test_browser_task import FILL, GOTO
 from workflows.plugin import WorkflowPlugin

@@ -7,10 +7,10 @@ from temporalio.testing import WorkflowEnvironment
 
 from replaywright.cli.runs.follow import follow
 from replaywright.cli.runs.silence import NO_WORKER, Silence
-from replaywright.domain import fingerprints
-from replaywright.domain.outcomes import StepOutcome
-from replaywright.domain.runs import ActionRequest, Progress, RunResult
-from replaywright.domain.steps import Step
+from replaywright.domain.run.runs import ActionRequest, Progress, RunResult
+from replaywright.domain.step import fingerprints
+from replaywright.domain.step.outcomes import StepOutcome
+from replaywright.domain.task.steps import Step
 from tests.e2e.lab import until
 from tests.workflows.scripted import Script, done, run_of, scripted, start
 from tests.workflows.test_browser_task import FILL, GOTO

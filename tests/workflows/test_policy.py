@@ -6,16 +6,16 @@ from temporalio.client import Client, WorkflowFailureError
 from temporalio.exceptions import ApplicationError
 from temporalio.testing import WorkflowEnvironment
 
-from replaywright.domain.actions import Cause, Effect
-from replaywright.domain.budgets import Limits
-from replaywright.domain.effective import Caps, Used
-from replaywright.domain.guard import Most
-from replaywright.domain.outcomes import BLOCKED, Evidence, Status, StepOutcome
-from replaywright.domain.overrides import Due
-from replaywright.domain.policy import Wishes
-from replaywright.domain.policy_runs import CheckPolicy, Granted
-from replaywright.domain.runs import ActionRequest, RunInput, RunResult
-from replaywright.domain.steps import Step
+from replaywright.domain.policy.effective import Caps, Used
+from replaywright.domain.policy.policy_runs import CheckPolicy, Granted
+from replaywright.domain.run.runs import ActionRequest, RunInput, RunResult
+from replaywright.domain.session.guard import Most
+from replaywright.domain.step.outcomes import BLOCKED, Evidence, Status, StepOutcome
+from replaywright.domain.step.overrides import Due
+from replaywright.domain.task.actions import Cause, Effect
+from replaywright.domain.task.budgets import Limits
+from replaywright.domain.task.policy import Wishes
+from replaywright.domain.task.steps import Step
 from tests.workflows.scripted import Script, after_goto, done, lost, missed, run_of, scripted, start
 from workflows.plugin import WorkflowPlugin
 from workflows.task import BrowserTask

@@ -7,10 +7,10 @@ from temporalio.client import Client
 from temporalio.exceptions import ApplicationError
 from temporalio.testing import WorkflowEnvironment
 
-from replaywright.domain.actions import Effect
-from replaywright.domain.outcomes import Lookup, StepOutcome
-from replaywright.domain.probing import SiteProbe
-from replaywright.domain.runs import ActionRequest, Mode, ProposedProbe, ProposeProbeRequest, RunResult, Usage
+from replaywright.domain.proof.probing import SiteProbe
+from replaywright.domain.run.runs import ActionRequest, Mode, ProposedProbe, ProposeProbeRequest, RunResult, Usage
+from replaywright.domain.step.outcomes import Lookup, StepOutcome
+from replaywright.domain.task.actions import Effect
 from tests.workflows.scripted import Script, after_goto, done, run_of, scripted, start
 from workflows.plugin import WorkflowPlugin
 

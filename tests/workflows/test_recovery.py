@@ -10,10 +10,10 @@ from temporalio.client import Client, WorkflowFailureError, WorkflowHandle
 from temporalio.testing import WorkflowEnvironment
 from temporalio.worker import Replayer
 
-from replaywright.domain.actions import Effect
-from replaywright.domain.checkpoints import Restored
-from replaywright.domain.outcomes import Status, StepOutcome
-from replaywright.domain.runs import ActionRequest, PersonVerdict, Proposal, Resolution, RunResult, Usage
+from replaywright.domain.run.runs import ActionRequest, PersonVerdict, Proposal, Resolution, RunResult, Usage
+from replaywright.domain.step.checkpoints import Restored
+from replaywright.domain.step.outcomes import Status, StepOutcome
+from replaywright.domain.task.actions import Effect
 from tests.workflows.scripted import Script, after_goto, done, lost, missed, run_of, scripted, start, waiting
 from tests.workflows.test_browser_task import FILL, GOTO, SEND, result_of
 from workflows.plugin import WorkflowPlugin

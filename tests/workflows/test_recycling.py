@@ -11,11 +11,11 @@ from temporalio.exceptions import CancelledError
 from temporalio.testing import WorkflowEnvironment
 from temporalio.worker import Replayer
 
-from replaywright.domain.actions import Effect
-from replaywright.domain.checkpoints import RestoreCheckpoint, Restored
-from replaywright.domain.outcomes import StepOutcome
-from replaywright.domain.runs import ActionRequest, Progress
-from replaywright.domain.sessions import Wear
+from replaywright.domain.run.runs import ActionRequest, Progress
+from replaywright.domain.session.sessions import Wear
+from replaywright.domain.step.checkpoints import RestoreCheckpoint, Restored
+from replaywright.domain.step.outcomes import StepOutcome
+from replaywright.domain.task.actions import Effect
 from tests.workflows.scripted import Script, done, lost, run_of, scripted, start
 from tests.workflows.test_browser_task import FILL, GOTO, SEND
 from workflows.plugin import WorkflowPlugin

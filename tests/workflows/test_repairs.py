@@ -7,14 +7,14 @@ from temporalio.exceptions import ApplicationError
 from temporalio.testing import WorkflowEnvironment
 from temporalio.worker import Replayer
 
-from replaywright.domain.actions import Effect
-from replaywright.domain.budgets import Limits
-from replaywright.domain.late import LATE
-from replaywright.domain.observed import PredicateResult
-from replaywright.domain.outcomes import Status, StepOutcome
-from replaywright.domain.overrides import Due
-from replaywright.domain.runs import ActionRequest, Mode, PersonVerdict, Proposal, Revision, RunResult, Usage
-from replaywright.domain.steps import Step
+from replaywright.domain.page.observed import PredicateResult
+from replaywright.domain.proof.late import LATE
+from replaywright.domain.run.runs import ActionRequest, Mode, PersonVerdict, Proposal, Revision, RunResult, Usage
+from replaywright.domain.step.outcomes import Status, StepOutcome
+from replaywright.domain.step.overrides import Due
+from replaywright.domain.task.actions import Effect
+from replaywright.domain.task.budgets import Limits
+from replaywright.domain.task.steps import Step
 from tests.workflows.scripted import BUTTON, Script, after_goto, done, lost, missed, run_of, scripted, start, waiting
 from workflows import policies
 from workflows.plugin import WorkflowPlugin

@@ -8,10 +8,7 @@ from temporalio.exceptions import ApplicationError
 from temporalio.testing import WorkflowEnvironment
 from temporalio.worker import Replayer
 
-from replaywright.domain.actions import Effect
-from replaywright.domain.fingerprints import begun_anew, fingerprint
-from replaywright.domain.outcomes import DONE_BEFORE, DOUBT_BEFORE, Status, StepOutcome
-from replaywright.domain.runs import (
+from replaywright.domain.run.runs import (
     ActionRequest,
     AnsweredStep,
     PersonVerdict,
@@ -23,6 +20,9 @@ from replaywright.domain.runs import (
     RunResult,
     RunState,
 )
+from replaywright.domain.step.fingerprints import begun_anew, fingerprint
+from replaywright.domain.step.outcomes import DONE_BEFORE, DOUBT_BEFORE, Status, StepOutcome
+from replaywright.domain.task.actions import Effect
 from tests.workflows.scripted import Script, done, run_of, scripted, start, waiting
 from workflows.plugin import WorkflowPlugin
 from workflows.task import BrowserTask

@@ -26,10 +26,10 @@ from temporalio.exceptions import ApplicationError
 from temporalio.testing import WorkflowEnvironment
 from temporalio.worker import Replayer
 
-from replaywright.domain.lineages import beginning_of
-from replaywright.domain.runs import RunInput, RunResult
-from replaywright.domain.skill_runs import NewestRequest
-from replaywright.domain.skills import Skill, SkillStatus
+from replaywright.domain.run.lineages import beginning_of
+from replaywright.domain.run.runs import RunInput, RunResult
+from replaywright.domain.run.skill_runs import NewestRequest
+from replaywright.domain.skill.skills import Skill, SkillStatus
 from tests.workflows.scripted import Script, run_of, scripted, start
 from workflows.plugin import WorkflowPlugin
 from workflows.task import BrowserTask

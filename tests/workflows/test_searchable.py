@@ -13,10 +13,10 @@ from replaywright.cli.runs.searchable import Filter, Wanted
 from replaywright.cli.runs.starting import Order
 from replaywright.cli.runs.starting import start as start_order
 from replaywright.cli.servers.connect import Place
-from replaywright.domain.outcomes import Lookup, StepOutcome
-from replaywright.domain.recall import Recalled
-from replaywright.domain.runs import ActionRequest, PersonVerdict, Proposal, RunInput, RunResult, Usage
-from replaywright.domain.search_attributes import kinds
+from replaywright.domain.recall.recall import Recalled
+from replaywright.domain.run.runs import ActionRequest, PersonVerdict, Proposal, RunInput, RunResult, Usage
+from replaywright.domain.step.outcomes import Lookup, StepOutcome
+from replaywright.domain.trace.search_attributes import kinds
 from replaywright.settings import Settings
 from tests.unit.skills import skill
 from tests.workflows.scripted import (

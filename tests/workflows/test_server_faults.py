@@ -9,9 +9,9 @@ from urllib.parse import urlsplit
 import pytest
 from temporalio.client import Client
 
-from replaywright.domain.actions import Effect
-from replaywright.domain.outcomes import StepOutcome
-from replaywright.domain.runs import ActionRequest, Resolution
+from replaywright.domain.run.runs import ActionRequest, Resolution
+from replaywright.domain.step.outcomes import StepOutcome
+from replaywright.domain.task.actions import Effect
 from replaywright.stack.temporal import TemporalServer, start_temporal
 from tests.adapters.between import Between
 from tests.workflows.scripted import Script, done, run_of, scripted, start

@@ -9,13 +9,13 @@ from temporalio.exceptions import ApplicationError
 from temporalio.testing import WorkflowEnvironment
 from temporalio.worker import Replayer
 
-from replaywright.domain.budgets import Limits
-from replaywright.domain.goal_runs import Learned, SkillUse
-from replaywright.domain.outcomes import StepOutcome
-from replaywright.domain.runs import ActionRequest, Mode, Proposal, Revision, RunInput
-from replaywright.domain.skill_runs import NoteSkillRun
-from replaywright.domain.skills import SkillRef, SkillRun
-from replaywright.domain.steps import Step
+from replaywright.domain.plan.goal_runs import Learned, SkillUse
+from replaywright.domain.run.runs import ActionRequest, Mode, Proposal, Revision, RunInput
+from replaywright.domain.run.skill_runs import NoteSkillRun
+from replaywright.domain.skill.skills import SkillRef, SkillRun
+from replaywright.domain.step.outcomes import StepOutcome
+from replaywright.domain.task.budgets import Limits
+from replaywright.domain.task.steps import Step
 from tests.workflows.scripted import Script, done, missed, scripted, start
 from workflows.plugin import WorkflowPlugin
 

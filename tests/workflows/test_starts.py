@@ -28,7 +28,7 @@ from temporalio.exceptions import ApplicationError
 from temporalio.testing import WorkflowEnvironment
 from temporalio.worker import Replayer
 
-from replaywright.domain.runs import RunInput
+from replaywright.domain.run.runs import RunInput
 from tests.e2e.lab import until
 from tests.workflows.scripted import Script, scripted
 from workflows.admission import _Admitting, objection_to

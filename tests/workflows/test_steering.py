@@ -14,13 +14,13 @@ from temporalio.service import RPCError, RPCStatusCode
 from temporalio.testing import WorkflowEnvironment
 from temporalio.worker import Replayer
 
-from replaywright.domain.actions import Effect
-from replaywright.domain.checkpoints import Checkpoint, TakeCheckpoint
-from replaywright.domain.details import details_of
-from replaywright.domain.outcomes import Status, StepOutcome
-from replaywright.domain.runs import ActionRequest, PersonVerdict, Progress, RunResult
-from replaywright.domain.steering import EditStep, HandedBack, Said, SkipStep, TakeBack, TakeOverRequest
-from replaywright.domain.views import PlanView
+from replaywright.domain.run.runs import ActionRequest, PersonVerdict, Progress, RunResult
+from replaywright.domain.run.steering import EditStep, HandedBack, Said, SkipStep, TakeBack, TakeOverRequest
+from replaywright.domain.run.views import PlanView
+from replaywright.domain.step.checkpoints import Checkpoint, TakeCheckpoint
+from replaywright.domain.step.outcomes import Status, StepOutcome
+from replaywright.domain.task.actions import Effect
+from replaywright.domain.trace.details import details_of
 from tests.workflows.scripted import Script, done, known, lost, run_of, scripted, start, waiting
 from workflows.plugin import WorkflowPlugin
 from workflows.task import BrowserTask

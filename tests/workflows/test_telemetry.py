@@ -11,9 +11,9 @@ from temporalio.client import Client, WorkflowFailureError
 from temporalio.testing import WorkflowEnvironment
 from temporalio.worker import Replayer
 
-from replaywright.domain.actions import Effect
-from replaywright.domain.outcomes import Lookup, Status, StepOutcome
-from replaywright.domain.runs import ActionRequest, Proposal, Resolution, Usage
+from replaywright.domain.run.runs import ActionRequest, Proposal, Resolution, Usage
+from replaywright.domain.step.outcomes import Lookup, Status, StepOutcome
+from replaywright.domain.task.actions import Effect
 from replaywright.telemetry import catalogue
 from replaywright.telemetry.options import TelemetryOptions
 from replaywright.telemetry.provider import Telemetry

@@ -9,10 +9,10 @@ from temporalio.client import Client, WorkflowFailureError, WorkflowHandle
 from temporalio.exceptions import ApplicationError
 from temporalio.testing import WorkflowEnvironment
 
-from replaywright.domain.observed import PredicateResult
-from replaywright.domain.outcomes import Lookup, StepOutcome
-from replaywright.domain.runs import ActionRequest, Mode, PersonVerdict, RunResult
-from replaywright.domain.views import PlanView, RunFailure, RunTrace
+from replaywright.domain.page.observed import PredicateResult
+from replaywright.domain.run.runs import ActionRequest, Mode, PersonVerdict, RunResult
+from replaywright.domain.run.views import PlanView, RunFailure, RunTrace
+from replaywright.domain.step.outcomes import Lookup, StepOutcome
 from tests.workflows.scripted import Script, after_goto, done, missed, run_of, scripted, start, waiting
 from workflows.plugin import WorkflowPlugin
 from workflows.task import BrowserTask

@@ -1,4 +1,4 @@
-/* What a reader is not shown: what the text form (replaywright.domain.snapshot_text) would leave out is not described. */
+/* What a reader is not shown: what the text form (replaywright.domain.page.snapshot_text) would leave out is not described. */
 
 /** At most so many items are read because the instruction names them: the ones that it names best. */
 const NAMED_ITEMS = 8;
@@ -9,7 +9,7 @@ function isNamed(element, group, walk) {
   return group.named.has(element) || Boolean(walk.reading.active && flatContains(element, walk.reading.active));
 }
 
-/** The items that hold words of the instruction which few others hold, as replaywright.domain.snapshot_text shows them. */
+/** The items that hold words of the instruction which few others hold, as replaywright.domain.page.snapshot_text shows them. */
 function namedOf(members, wanted) {
   if (!wanted.size) return new Set();
   const held = new Map();

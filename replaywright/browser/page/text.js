@@ -1,4 +1,4 @@
-/* How text is compared and read. `normalise` equals replaywright.domain.text.normalise; a test compares the two. */
+/* How text is compared and read. `normalise` equals replaywright.domain.common.text.normalise; a test compares the two. */
 
 const QUOTES = { "‘": "'", "’": "'", "‚": "'", "‛": "'", "“": '"', "”": '"', "„": '"', "«": '"', "»": '"' };
 const QUOTE = /[‘’‚‛“”„«»]/g;
@@ -36,7 +36,7 @@ const charBefore = (text, at) => {
 };
 const charAt = (text, at) => (at < text.length ? String.fromCodePoint(text.codePointAt(at)) : "");
 
-/** Where the wanted text stands in a normalised one, from `from` on; -1 for nowhere. As replaywright.domain.text. */
+/** Where the wanted text stands in a normalised one, from `from` on; -1 for nowhere. As replaywright.domain.common.text. */
 function standsAt(haystack, { needle, opens, closes }, from = 0) {
   for (let at = haystack.indexOf(needle, from); at >= 0; at = haystack.indexOf(needle, at + 1)) {
     if (!needle) return at;
@@ -47,7 +47,7 @@ function standsAt(haystack, { needle, opens, closes }, from = 0) {
   return -1;
 }
 
-/** Whether `needle` stands in `haystack` after normalisation. Equals replaywright.domain.text.contains. */
+/** Whether `needle` stands in `haystack` after normalisation. Equals replaywright.domain.common.text.contains. */
 const contains = (haystack, needle) => standsAt(normalise(haystack), wantedOf(needle)) >= 0;
 
 /** More than single spaces between words. */
@@ -67,7 +67,7 @@ function cut(text, limit) {
   return text.slice(0, code >= 0xd800 && code <= 0xdbff ? end - 1 : end) + "…";
 }
 
-/** Words of a normalised text; for scripts without spaces, single characters. As in replaywright.domain.text. */
+/** Words of a normalised text; for scripts without spaces, single characters. As in replaywright.domain.common.text. */
 function wordsOf(text) {
   return new Set(normalise(text).match(/[\u3040-\u9fff\uac00-\ud7af]|[\p{L}\p{N}]+/gu) ?? []);
 }

@@ -17,9 +17,9 @@ from replaywright.cli import output
 from replaywright.cli.app import admin
 from replaywright.cli.options import Json, Why, Yes
 from replaywright.cli.servers.store import opened_store, some_redis
-from replaywright.domain.cache_statistics import counts_of, is_held
-from replaywright.domain.entries import ActionCacheEntry, EntryInfo, EntryStatus
-from replaywright.domain.outcomes import Status, StepOutcome
+from replaywright.domain.skill.cache_statistics import counts_of, is_held
+from replaywright.domain.skill.entries import ActionCacheEntry, EntryInfo, EntryStatus
+from replaywright.domain.step.outcomes import Status, StepOutcome
 from replaywright.errors import InputInvalid
 from replaywright.ports import Recording
 from replaywright.settings import Settings, load_settings

@@ -8,7 +8,7 @@ import typer
 from replaywright.cli import output
 from replaywright.cli.app import admin
 from replaywright.cli.options import Json
-from replaywright.domain.host_patterns import host_rule
+from replaywright.domain.session.host_patterns import host_rule
 from replaywright.errors import InputInvalid
 from replaywright.grants import change_grants, grants_file, read_grants
 from replaywright.keeper.own_processes import OwnPorts, is_of_this_machine

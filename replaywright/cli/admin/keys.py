@@ -14,7 +14,7 @@ from replaywright.cli.app import admin
 from replaywright.cli.command import Exit
 from replaywright.cli.options import Json, Yes
 from replaywright.cli.servers.store import some_redis
-from replaywright.domain.signing import Signer, written_key
+from replaywright.domain.secrets.signing import Signer, written_key
 from replaywright.errors import InputInvalid
 from replaywright.settings import Settings, load_settings
 from replaywright.stack.keyring import artifact_keys_of, codec_keys_of, new_key, signer_of

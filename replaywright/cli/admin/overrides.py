@@ -13,8 +13,8 @@ from replaywright.cli import output
 from replaywright.cli.app import admin
 from replaywright.cli.options import Json, Site
 from replaywright.cli.servers.store import some_redis
-from replaywright.domain.overrides import OverrideRule, is_for
-from replaywright.domain.runs import step_title
+from replaywright.domain.run.runs import step_title
+from replaywright.domain.step.overrides import OverrideRule, is_for
 from replaywright.errors import InputInvalid
 from replaywright.overrides import read_rules, rules_in, shipped_rules
 from replaywright.settings import Settings, load_settings

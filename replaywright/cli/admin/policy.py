@@ -13,14 +13,14 @@ from replaywright.cli.command import Exit
 from replaywright.cli.completion import tasks
 from replaywright.cli.options import Json, ValueOptions
 from replaywright.cli.tasks import taskfile
-from replaywright.domain.actions import Effect, effect_of
-from replaywright.domain.effective import Effective, before_start, effective, judged
-from replaywright.domain.guard import Refusal
-from replaywright.domain.policy import Policy
-from replaywright.domain.policy_hosts import Named, named
-from replaywright.domain.runs import SECRET_PREFIX, step_title
-from replaywright.domain.steps import Goto, Step, action_of
-from replaywright.domain.tasks import Task, checked_value
+from replaywright.domain.policy.effective import Effective, before_start, effective, judged
+from replaywright.domain.policy.policy_hosts import Named, named
+from replaywright.domain.run.runs import SECRET_PREFIX, step_title
+from replaywright.domain.session.guard import Refusal
+from replaywright.domain.task.actions import Effect, effect_of
+from replaywright.domain.task.policy import Policy
+from replaywright.domain.task.steps import Goto, Step, action_of
+from replaywright.domain.task.tasks import Task, checked_value
 from replaywright.errors import InputInvalid
 from replaywright.grants import granted_hosts
 from replaywright.policy_files import SETTING, operators_policy, read_policy

@@ -13,11 +13,11 @@ from pydantic import BaseModel
 
 from replaywright.cli import output
 from replaywright.cli.app import admin
-from replaywright.domain.base import Authored, Record
-from replaywright.domain.policy import Policy
-from replaywright.domain.runs import Progress, RunInput, RunResult
-from replaywright.domain.skill_files import SkillsFile
-from replaywright.domain.tasks import Task
+from replaywright.domain.common.base import Authored, Record
+from replaywright.domain.run.runs import Progress, RunInput, RunResult
+from replaywright.domain.skill.skill_files import SkillsFile
+from replaywright.domain.task.policy import Policy
+from replaywright.domain.task.tasks import Task
 from replaywright.errors import InputInvalid
 
 _DRAFT = "https://json-schema.org/draft/2020-12/schema"

@@ -40,7 +40,7 @@ from replaywright.cli.servers.connect import Place, place, redis_url_of, require
 from replaywright.cli.skills.skill_run import runnable
 from replaywright.cli.skills.skill_store import knowledge_base_at
 from replaywright.cli.tasks import taskfile
-from replaywright.domain.batches import (
+from replaywright.domain.batch.batches import (
     DEFAULT_PARALLEL,
     MOST_PARALLEL,
     BatchInput,
@@ -49,11 +49,11 @@ from replaywright.domain.batches import (
     Row,
     StopBatch,
 )
-from replaywright.domain.elsewhere import ROWS_LIMIT
-from replaywright.domain.row_files import as_csv, as_json_line, read_rows, repeated, result_of
-from replaywright.domain.runs import Heal, Mode
-from replaywright.domain.skills import SkillRef, SkillStatus
-from replaywright.domain.tasks import Task
+from replaywright.domain.batch.row_files import as_csv, as_json_line, read_rows, repeated, result_of
+from replaywright.domain.common.elsewhere import ROWS_LIMIT
+from replaywright.domain.run.runs import Heal, Mode
+from replaywright.domain.skill.skills import SkillRef, SkillStatus
+from replaywright.domain.task.tasks import Task
 from replaywright.errors import InputInvalid
 from replaywright.settings import Settings, load_settings
 from replaywright.yaml_files import read_bytes

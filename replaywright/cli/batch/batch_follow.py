@@ -22,7 +22,7 @@ from replaywright.cli import output
 from replaywright.cli.interrupts import interrupts, unless_left
 from replaywright.cli.runs.silence import Silence
 from replaywright.cli.servers.connect import Place
-from replaywright.domain.batches import BatchProgress, RowEnd
+from replaywright.domain.batch.batches import BatchProgress, RowEnd
 from replaywright.errors import StackFailed
 
 _LOOK_EVERY_S = 0.5

@@ -17,7 +17,7 @@ from replaywright.cli.runs.finding import is_ours, memo_of
 from replaywright.cli.runs.starting import TASK_TIMEOUT
 from replaywright.cli.servers.connect import Place, redis_url_of, temporal_errors
 from replaywright.cli.servers.macs import start_memo
-from replaywright.domain.batches import (
+from replaywright.domain.batch.batches import (
     ROWS,
     ROWS_AGAIN,
     BatchInput,
@@ -28,7 +28,7 @@ from replaywright.domain.batches import (
     RowIndex,
     chunks_of,
 )
-from replaywright.domain.saying import count
+from replaywright.domain.trace.saying import count
 from replaywright.errors import ArtifactMissing, InputInvalid
 from replaywright.settings import Settings
 from replaywright.stack.keyring import artifact_keys_of

@@ -11,9 +11,9 @@ from replaywright.cli.runs.finding import find_run, scope_of
 from replaywright.cli.runs.options import RunOptions
 from replaywright.cli.runs.resume import Wish, newest, planned
 from replaywright.cli.servers.connect import Place
-from replaywright.domain.batches import Again, BatchInput, Row, RowEnd
-from replaywright.domain.runs import OPEN_STATES
-from replaywright.domain.tasks import Task
+from replaywright.domain.batch.batches import Again, BatchInput, Row, RowEnd
+from replaywright.domain.run.runs import OPEN_STATES
+from replaywright.domain.task.tasks import Task
 from replaywright.errors import InputInvalid
 
 _PLANNED_AT_ONCE = 8

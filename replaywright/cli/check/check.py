@@ -33,11 +33,11 @@ from replaywright.cli.servers.store import opened_store
 from replaywright.cli.skills.elements import elements_of, read_skills, take_over
 from replaywright.cli.skills.skill_store import knowledge_base_at
 from replaywright.cli.tasks import taskfile
-from replaywright.domain.checks import BEGINNING, Check
-from replaywright.domain.junit import junit_xml
-from replaywright.domain.recorded import entries_of
-from replaywright.domain.steps import Goto
-from replaywright.domain.templates import fill
+from replaywright.domain.common.templates import fill
+from replaywright.domain.skill.recorded import entries_of
+from replaywright.domain.task.steps import Goto
+from replaywright.domain.trace.checks import BEGINNING, Check
+from replaywright.domain.trace.junit import junit_xml
 from replaywright.errors import InputInvalid
 from replaywright.settings import Settings, load_settings
 

@@ -9,11 +9,17 @@ from replaywright.cli import output
 from replaywright.cli.skills.skill_run import runnable
 from replaywright.cli.skills.skill_store import KnowledgeBase, no_such_skill
 from replaywright.cli.tasks import taskfile
-from replaywright.domain.check_tasks import first_with_consequences, observed_effects, on_site, shortened, site_written
-from replaywright.domain.recorded import RecordedElement
-from replaywright.domain.runs import step_title
-from replaywright.domain.skills import Skill, SkillStatus
-from replaywright.domain.tasks import Task, bind_parameters
+from replaywright.domain.run.runs import step_title
+from replaywright.domain.skill.check_tasks import (
+    first_with_consequences,
+    observed_effects,
+    on_site,
+    shortened,
+    site_written,
+)
+from replaywright.domain.skill.recorded import RecordedElement
+from replaywright.domain.skill.skills import Skill, SkillStatus
+from replaywright.domain.task.tasks import Task, bind_parameters
 from replaywright.errors import InputInvalid
 
 _ENDINGS = frozenset({".yaml", ".yml", ".json"})

@@ -23,7 +23,10 @@ from replaywright.cli.runs.options import OnFailure
 from replaywright.cli.runs.starting import Order, refuse_what_is_blocked, start
 from replaywright.cli.servers.connect import Place
 from replaywright.cli.tasks import taskfile
-from replaywright.domain.checks import (
+from replaywright.domain.predicate.predicates import Predicate
+from replaywright.domain.run.runs import Heal, Mode, Progress, RunResult
+from replaywright.domain.step.outcomes import BLOCKED
+from replaywright.domain.trace.checks import (
     BEGINNING,
     INTERRUPTED,
     WAITS_FOR_PERSON,
@@ -33,12 +36,9 @@ from replaywright.domain.checks import (
     to_do_of,
     verdict_of,
 )
-from replaywright.domain.outcomes import BLOCKED
-from replaywright.domain.predicates import Predicate
-from replaywright.domain.run_reading import expectations, run_view
-from replaywright.domain.run_view import RunFacts
-from replaywright.domain.runs import Heal, Mode, Progress, RunResult
-from replaywright.domain.trace import flat
+from replaywright.domain.trace.run_reading import expectations, run_view
+from replaywright.domain.trace.run_view import RunFacts
+from replaywright.domain.trace.trace import flat
 from replaywright.errors import PolicyBlocked, ReplaywrightError, StoreUnavailable
 from replaywright.reports import load, rendered
 from replaywright.stack.keyring import artifact_keys_of

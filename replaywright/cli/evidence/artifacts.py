@@ -20,7 +20,7 @@ from replaywright.cli.groups import DefaultCommand
 from replaywright.cli.options import Json, Run
 from replaywright.cli.runs.finding import find_run, records_of
 from replaywright.cli.servers.connect import place, redis_url_of
-from replaywright.domain.outcomes import KEPT_KINDS
+from replaywright.domain.step.outcomes import KEPT_KINDS
 from replaywright.errors import InputInvalid
 from replaywright.settings import load_settings
 from replaywright.stack.keyring import artifact_keys_of

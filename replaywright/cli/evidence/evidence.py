@@ -10,8 +10,8 @@ from rich.text import Text
 from replaywright.artifacts.store import ArtifactStore
 from replaywright.cli import output
 from replaywright.cli.servers.store import StepRecord
-from replaywright.domain.files import safe_name
-from replaywright.domain.outcomes import KEPT_KINDS, Status
+from replaywright.domain.common.files import safe_name
+from replaywright.domain.step.outcomes import KEPT_KINDS, Status
 from replaywright.errors import ArtifactMissing, InputInvalid
 
 _DIFF_STYLES = {"+": "green", "-": "red", "~": "yellow", ">": "cyan"}

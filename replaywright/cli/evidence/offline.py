@@ -31,15 +31,15 @@ from temporalio.worker import (
 
 from activities.judging import Judge
 from activities.policing import Policing
-from replaywright.domain.actions import Effect, effect_of
-from replaywright.domain.filling import filled_step
-from replaywright.domain.histories import Call, End, How, calls_of, end_of
-from replaywright.domain.outcomes import LEFT_OUT, SERVER_ERROR, UNPROVEN, Status, StepOutcome
-from replaywright.domain.proof import effect_seen
-from replaywright.domain.runs import ActionRequest, step_title
-from replaywright.domain.steps import action_of
-from replaywright.domain.text import unmarked
-from replaywright.domain.trace_file import History
+from replaywright.domain.common.text import unmarked
+from replaywright.domain.locating.filling import filled_step
+from replaywright.domain.proof.proof import effect_seen
+from replaywright.domain.run.runs import ActionRequest, step_title
+from replaywright.domain.step.outcomes import LEFT_OUT, SERVER_ERROR, UNPROVEN, Status, StepOutcome
+from replaywright.domain.task.actions import Effect, effect_of
+from replaywright.domain.task.steps import action_of
+from replaywright.domain.trace.histories import Call, End, How, calls_of, end_of
+from replaywright.domain.trace.trace_file import History
 from replaywright.ports import Report
 from workflows.admission import AdmittingRunner
 from workflows.plugin import WorkflowPlugin

@@ -13,15 +13,15 @@ from replaywright.cli.runs.finding import ENDED, QUICK, ending_of_run, execution
 from replaywright.cli.runs.follow import Ending, handle_of, progress_of
 from replaywright.cli.servers.connect import Place, temporal_errors
 from replaywright.cli.tasks.taskfile import site_of
-from replaywright.domain.histories import first_value
-from replaywright.domain.lineages import beginning_of
-from replaywright.domain.run_history import history_events
-from replaywright.domain.run_reading import expectations, run_view
-from replaywright.domain.run_view import Expected, RunFacts, RunNumbers, RunView, numbers_of
-from replaywright.domain.runs import Progress, RunInput, Totals
-from replaywright.domain.skills import SkillRef
-from replaywright.domain.standing import RunStatus, going
-from replaywright.domain.trace_file import History
+from replaywright.domain.run.lineages import beginning_of
+from replaywright.domain.run.runs import Progress, RunInput, Totals
+from replaywright.domain.run.standing import RunStatus, going
+from replaywright.domain.skill.skills import SkillRef
+from replaywright.domain.trace.histories import first_value
+from replaywright.domain.trace.run_history import history_events
+from replaywright.domain.trace.run_reading import expectations, run_view
+from replaywright.domain.trace.run_view import Expected, RunFacts, RunNumbers, RunView, numbers_of
+from replaywright.domain.trace.trace_file import History
 from replaywright.errors import InputInvalid, SealBroken, StackFailed, StoreUnavailable
 
 EARLIER = 19

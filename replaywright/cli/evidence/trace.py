@@ -21,9 +21,9 @@ from replaywright.cli.options import Json, Run
 from replaywright.cli.runs.finding import find_run, scope_of
 from replaywright.cli.servers.connect import Place, place, redis_url_of, temporal_errors
 from replaywright.cli.servers.store import opened_store
-from replaywright.domain.audit import Audit, audit
-from replaywright.domain.elsewhere import TRACE_LIMIT
-from replaywright.domain.trace_file import Header, History, histories_in, written
+from replaywright.domain.common.elsewhere import TRACE_LIMIT
+from replaywright.domain.trace.audit import Audit, audit
+from replaywright.domain.trace.trace_file import Header, History, histories_in, written
 from replaywright.errors import InputInvalid
 from replaywright.grants import granted_hosts
 from replaywright.sealing.codec import SealedPayloads

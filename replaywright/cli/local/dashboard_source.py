@@ -27,15 +27,17 @@ from replaywright.cli.servers.store import opened_store
 from replaywright.cli.skills.skill_store import KnowledgeBase, knowledge_base_at
 from replaywright.cli.skills.skills import differences
 from replaywright.dashboard.views import CacheView, Report, RunDetail, RunFilter, RunPage, RunRow, StepRow, WaitingRun
-from replaywright.domain.cache_statistics import cache_statistics, is_held
-from replaywright.domain.outcomes import Status
-from replaywright.domain.questions import WAITS, Question
-from replaywright.domain.remedies import remedy_of
-from replaywright.domain.run_reading import run_view
-from replaywright.domain.run_view import RunFacts, StepView
-from replaywright.domain.runs import Progress, StepLine, Totals
-from replaywright.domain.saying import how_found
-from replaywright.domain.search_attributes import (
+from replaywright.domain.run.remedies import remedy_of
+from replaywright.domain.run.runs import Progress, StepLine, Totals
+from replaywright.domain.run.standing import RunStatus
+from replaywright.domain.skill.cache_statistics import cache_statistics, is_held
+from replaywright.domain.skill.skills import Skill, SkillRecord, SkillStatistics
+from replaywright.domain.step.outcomes import Status
+from replaywright.domain.task.questions import WAITS, Question
+from replaywright.domain.trace.run_reading import run_view
+from replaywright.domain.trace.run_view import RunFacts, StepView
+from replaywright.domain.trace.saying import how_found
+from replaywright.domain.trace.search_attributes import (
     HEALS,
     MODE,
     MODEL_CALLS,
@@ -44,8 +46,6 @@ from replaywright.domain.search_attributes import (
     SKILL,
     SearchAttribute,
 )
-from replaywright.domain.skills import Skill, SkillRecord, SkillStatistics
-from replaywright.domain.standing import RunStatus
 from replaywright.errors import ArtifactMissing, InputInvalid, StackFailed, StoreUnavailable
 from replaywright.reports import load, policy, rendered
 from replaywright.settings import Settings

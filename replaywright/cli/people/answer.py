@@ -24,9 +24,9 @@ from replaywright.cli.people.updates import (
 )
 from replaywright.cli.runs.follow import handle_of
 from replaywright.cli.servers.connect import Place
-from replaywright.domain.questions import VALUE_LIMIT, Question, QuestionKind, Verdict, answering
-from replaywright.domain.runs import Progress
-from replaywright.domain.steering import EditStep, SkipStep
+from replaywright.domain.run.runs import Progress
+from replaywright.domain.run.steering import EditStep, SkipStep
+from replaywright.domain.task.questions import VALUE_LIMIT, Question, QuestionKind, Verdict, answering
 from replaywright.errors import InputInvalid
 from replaywright.yaml_files import read_text
 

@@ -5,10 +5,10 @@ import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from replaywright.domain.questions import Question, QuestionKind, Verdict
+from replaywright.domain.task.questions import Question, QuestionKind, Verdict
 
 if TYPE_CHECKING:
-    from replaywright.domain.runs import Progress
+    from replaywright.domain.run.runs import Progress
 
 
 _HERE = (QuestionKind.CONSEQUENCE, QuestionKind.RECALLED)

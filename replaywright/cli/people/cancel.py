@@ -13,7 +13,7 @@ from replaywright.cli.people.updates import over_said, said_by_user, servers_of_
 from replaywright.cli.runs.finding import find_run
 from replaywright.cli.runs.follow import Ending, ended, handle_of
 from replaywright.cli.servers.connect import Place, temporal_errors
-from replaywright.domain.commit_lines import commits_said
+from replaywright.domain.run.commit_lines import commits_said
 
 _END_LIMIT_S = 30
 _END_POLL_S = 0.2

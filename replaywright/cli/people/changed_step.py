@@ -11,7 +11,7 @@ import yaml
 from replaywright.cli import output
 from replaywright.cli.people.editor import edited
 from replaywright.cli.tasks.taskfile import read_data
-from replaywright.domain.questions import Question
+from replaywright.domain.task.questions import Question
 from replaywright.errors import InputInvalid
 from replaywright.yaml_files import parse_yaml
 

@@ -21,7 +21,7 @@ from replaywright.cli.options import Json
 from replaywright.cli.people.asking_here import lines_of
 from replaywright.cli.runs.follow import WORKFLOW, ServerGone, handle_of, progress_of
 from replaywright.cli.servers.connect import Place, place, require_somewhere, temporal_errors
-from replaywright.domain.questions import WAITS, Question, answering
+from replaywright.domain.task.questions import WAITS, Question, answering
 from replaywright.errors import ArtifactMissing, ArtifactsUnavailable, InputInvalid
 from replaywright.settings import DEFAULT_TENANT, load_settings
 from replaywright.stack.keyring import artifact_keys_of

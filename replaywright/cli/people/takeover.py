@@ -11,8 +11,8 @@ from replaywright.cli import output
 from replaywright.cli.app import app
 from replaywright.cli.options import Once, Run, Why
 from replaywright.cli.people.updates import progress_or_fail, under_way, updated, who_asks
-from replaywright.domain.runs import Progress
-from replaywright.domain.steering import LEND_S, Lent, TakeOverRequest
+from replaywright.domain.run.runs import Progress
+from replaywright.domain.run.steering import LEND_S, Lent, TakeOverRequest
 from replaywright.errors import InputInvalid
 from replaywright.keeper.identity import boot_id, host_name
 

@@ -19,11 +19,11 @@ from replaywright.cli.runs.finding import find_run
 from replaywright.cli.runs.follow import ended, handle_of, progress_of
 from replaywright.cli.servers.connect import Place, place, require_somewhere, temporal_errors
 from replaywright.cli.servers.macs import update_arguments
-from replaywright.domain.base import Record
-from replaywright.domain.commit_lines import commits_said
-from replaywright.domain.questions import Question, Verdict
-from replaywright.domain.runs import PersonVerdict, Progress
-from replaywright.domain.steering import Said
+from replaywright.domain.common.base import Record
+from replaywright.domain.run.commit_lines import commits_said
+from replaywright.domain.run.runs import PersonVerdict, Progress
+from replaywright.domain.run.steering import Said
+from replaywright.domain.task.questions import Question, Verdict
 from replaywright.errors import InputInvalid, StackFailed
 from replaywright.sealing.envelope import NotSealed, sealed
 from replaywright.settings import load_settings

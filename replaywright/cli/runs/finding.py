@@ -10,8 +10,8 @@ from replaywright.cli.runs.follow import WORKFLOW, Ending, ServerGone, ended, ha
 from replaywright.cli.runs.searchable import Filter, Wanted
 from replaywright.cli.servers.connect import Place, redis_url_of, temporal_errors
 from replaywright.cli.servers.store import StepRecord, opened_store, step_records
-from replaywright.domain.runs import Progress
-from replaywright.domain.standing import RunStatus, going
+from replaywright.domain.run.runs import Progress
+from replaywright.domain.run.standing import RunStatus, going
 from replaywright.errors import InputInvalid
 from replaywright.settings import DEFAULT_TENANT
 

@@ -14,7 +14,7 @@ from temporalio.service import RPCError, RPCStatusCode
 
 from activities.endings import end_of
 from replaywright.cli.runs.silence import Silence, Vain
-from replaywright.domain.runs import End, Progress, RunResult, Totals
+from replaywright.domain.run.runs import End, Progress, RunResult, Totals
 from replaywright.errors import InputInvalid, StackFailed
 
 WORKFLOW = "BrowserTask"

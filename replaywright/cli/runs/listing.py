@@ -17,8 +17,8 @@ from replaywright.cli.options import Json, Limit, Site
 from replaywright.cli.runs.finding import executions, memo_of, standing_of
 from replaywright.cli.runs.searchable import SCHEDULED_BY, Filter, Wanted, refuse_unknown, schedule_id
 from replaywright.cli.servers.connect import Place, place, temporal_errors
-from replaywright.domain.runs import Mode
-from replaywright.domain.standing import STATUS_WORDS, RunStatus
+from replaywright.domain.run.runs import Mode
+from replaywright.domain.run.standing import STATUS_WORDS, RunStatus
 from replaywright.settings import Settings, load_settings
 
 STYLES: Mapping[RunStatus, str] = {

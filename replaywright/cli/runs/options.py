@@ -7,8 +7,8 @@ from typing import Annotated
 import typer
 
 from replaywright.cli.options import Json
-from replaywright.domain.pictures import Pictures
-from replaywright.domain.runs import Heal, Mode
+from replaywright.domain.page.pictures import Pictures
+from replaywright.domain.run.runs import Heal, Mode
 
 
 class OnFailure(StrEnum):

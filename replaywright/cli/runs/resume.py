@@ -25,15 +25,15 @@ from replaywright.cli.runs.starting import Order
 from replaywright.cli.servers.connect import Place, place, redis_url_of, temporal_errors
 from replaywright.cli.servers.store import opened_store
 from replaywright.cli.tasks import taskfile
-from replaywright.domain.actions import effect_of
-from replaywright.domain.checkpoints import Checkpoint
-from replaywright.domain.histories import calls_of, first_value
-from replaywright.domain.left_behind import left_behind
-from replaywright.domain.outcomes import Status, StepOutcome
-from replaywright.domain.runs import OPEN_STATES, ActionRequest, Resume, RunInput, step_title
-from replaywright.domain.steps import Goto, Step, action_of
-from replaywright.domain.tasks import Task, bind_parameters
-from replaywright.domain.trace_file import History
+from replaywright.domain.run.runs import OPEN_STATES, ActionRequest, Resume, RunInput, step_title
+from replaywright.domain.step.checkpoints import Checkpoint
+from replaywright.domain.step.outcomes import Status, StepOutcome
+from replaywright.domain.task.actions import effect_of
+from replaywright.domain.task.steps import Goto, Step, action_of
+from replaywright.domain.task.tasks import Task, bind_parameters
+from replaywright.domain.trace.histories import calls_of, first_value
+from replaywright.domain.trace.left_behind import left_behind
+from replaywright.domain.trace.trace_file import History
 from replaywright.errors import InputInvalid
 from replaywright.settings import load_settings
 from workflows.task import plan_of

@@ -16,10 +16,10 @@ from replaywright.cli.runs.options import FollowOptions, RunOptions
 from replaywright.cli.runs.starting import Order, refuse_what_is_blocked, start
 from replaywright.cli.servers.connect import Place, is_somewhere, require_somewhere, working_place
 from replaywright.cli.tasks import goal, taskfile
-from replaywright.domain.budgets import Budget
-from replaywright.domain.runs import Heal, Mode
-from replaywright.domain.tasks import Task, bind_parameters
-from replaywright.domain.text import plain
+from replaywright.domain.common.text import plain
+from replaywright.domain.run.runs import Heal, Mode
+from replaywright.domain.task.budgets import Budget
+from replaywright.domain.task.tasks import Task, bind_parameters
 from replaywright.errors import InputInvalid
 from replaywright.settings import Settings, load_settings
 from replaywright.stack.redis import ask_redis

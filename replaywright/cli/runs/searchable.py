@@ -8,9 +8,9 @@ from temporalio.common import SearchAttributeKey, SearchAttributePair, TypedSear
 
 from replaywright.cli.runs.follow import WORKFLOW
 from replaywright.cli.servers.connect import Place
-from replaywright.domain.durations import duration_of
-from replaywright.domain.runs import Totals
-from replaywright.domain.search_attributes import (
+from replaywright.domain.common.durations import duration_of
+from replaywright.domain.run.runs import Totals
+from replaywright.domain.trace.search_attributes import (
     HEALS,
     MODE,
     MODEL_CALLS,

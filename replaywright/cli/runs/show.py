@@ -17,7 +17,7 @@ from replaywright.cli.runs.listing import RunLine, as_json, line_of
 from replaywright.cli.runs.watching import failure_lines, say_what_it_waits_for
 from replaywright.cli.servers.connect import Place, place
 from replaywright.cli.servers.store import StepRecord
-from replaywright.domain.runs import Progress, RunResult
+from replaywright.domain.run.runs import Progress, RunResult
 from replaywright.errors import StoreUnavailable
 from replaywright.settings import load_settings
 from replaywright.stack.keyring import artifact_keys_of

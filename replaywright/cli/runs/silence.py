@@ -9,7 +9,7 @@ from temporalio.api.workflow.v1 import PendingActivityInfo
 from temporalio.client import WorkflowExecutionDescription, WorkflowHandle
 from temporalio.service import RPCError
 
-from replaywright.domain.text import shorten
+from replaywright.domain.common.text import shorten
 
 _log = logging.getLogger(__name__)
 

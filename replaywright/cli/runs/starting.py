@@ -16,14 +16,14 @@ from replaywright.cli.runs.searchable import start_attributes
 from replaywright.cli.servers.connect import Place, temporal_errors
 from replaywright.cli.servers.macs import start_memo
 from replaywright.cli.tasks import taskfile
-from replaywright.domain.budgets import Budget, Limits
-from replaywright.domain.effective import before_start, effective
-from replaywright.domain.pictures import Pictures
-from replaywright.domain.policy_hosts import named
-from replaywright.domain.questions import REMIND_EVERY_S, WAITS
-from replaywright.domain.runs import Asking, Heal, Mode, Resume, RunInput, RunResult, RunState, step_title
-from replaywright.domain.skills import SkillRef
-from replaywright.domain.tasks import Task
+from replaywright.domain.page.pictures import Pictures
+from replaywright.domain.policy.effective import before_start, effective
+from replaywright.domain.policy.policy_hosts import named
+from replaywright.domain.run.runs import Asking, Heal, Mode, Resume, RunInput, RunResult, RunState, step_title
+from replaywright.domain.skill.skills import SkillRef
+from replaywright.domain.task.budgets import Budget, Limits
+from replaywright.domain.task.questions import REMIND_EVERY_S, WAITS
+from replaywright.domain.task.tasks import Task
 from replaywright.errors import PolicyBlocked, RunExists
 from replaywright.grants import granted_hosts
 from replaywright.policy_files import operators_policy

@@ -25,11 +25,11 @@ from replaywright.cli.runs.options import FollowOptions
 from replaywright.cli.runs.starting import Order
 from replaywright.cli.servers.connect import Place
 from replaywright.cli.tasks import goal
-from replaywright.domain.commit_lines import commits_said
-from replaywright.domain.questions import answering
-from replaywright.domain.remedies import remedy_of
-from replaywright.domain.runs import Progress, RunResult
-from replaywright.domain.urls import bracketed
+from replaywright.domain.common.urls import bracketed
+from replaywright.domain.run.commit_lines import commits_said
+from replaywright.domain.run.remedies import remedy_of
+from replaywright.domain.run.runs import Progress, RunResult
+from replaywright.domain.task.questions import answering
 
 _REFUSED_SHOWN = 8
 """Hosts that pages asked for in vain, in the report."""

@@ -41,10 +41,10 @@ from replaywright.cli.servers.connect import (
 from replaywright.cli.skills.skill_run import runnable
 from replaywright.cli.skills.skill_store import knowledge_base_at
 from replaywright.cli.tasks import goal, taskfile
-from replaywright.domain.runs import Heal, Mode
-from replaywright.domain.skills import Skill, SkillRef
-from replaywright.domain.tasks import Task, bind_parameters
-from replaywright.domain.timetable import Timetable, catch_up_of, timetable
+from replaywright.domain.batch.timetable import Timetable, catch_up_of, timetable
+from replaywright.domain.run.runs import Heal, Mode
+from replaywright.domain.skill.skills import Skill, SkillRef
+from replaywright.domain.task.tasks import Task, bind_parameters
 from replaywright.errors import InputInvalid
 from replaywright.settings import load_settings
 

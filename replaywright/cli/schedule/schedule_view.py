@@ -15,9 +15,9 @@ from replaywright.cli.runs.finding import standing_of
 from replaywright.cli.runs.listing import STYLES
 from replaywright.cli.schedule.scheduled import Known, Start, said_of_spec, started_by
 from replaywright.cli.servers.connect import Place, temporal_errors
-from replaywright.domain.durations import written_duration
-from replaywright.domain.standing import STATUS_WORDS
-from replaywright.domain.timetable import zone_of
+from replaywright.domain.batch.timetable import zone_of
+from replaywright.domain.common.durations import written_duration
+from replaywright.domain.run.standing import STATUS_WORDS
 from replaywright.errors import InputInvalid
 
 _NEXT = 5

@@ -27,10 +27,10 @@ from replaywright.cli.runs.searchable import schedule_id
 from replaywright.cli.runs.starting import TASK_TIMEOUT, Prepared
 from replaywright.cli.servers.connect import Place, temporal_errors
 from replaywright.cli.servers.macs import start_memo
-from replaywright.domain.durations import written_duration
-from replaywright.domain.runs import RunInput
-from replaywright.domain.starts import FIRED
-from replaywright.domain.timetable import Timetable
+from replaywright.domain.batch.timetable import Timetable
+from replaywright.domain.common.durations import written_duration
+from replaywright.domain.run.runs import RunInput
+from replaywright.domain.secrets.starts import FIRED
 from replaywright.errors import InputInvalid
 
 _AT_ONCE = 8

@@ -6,8 +6,8 @@ from typing import Any
 from temporalio.api.common.v1 import Payload
 
 from replaywright.cli.servers.connect import Place
-from replaywright.domain.base import Record
-from replaywright.domain.starts import MAC, sign_start, sign_update
+from replaywright.domain.common.base import Record
+from replaywright.domain.secrets.starts import MAC, sign_start, sign_update
 from replaywright.stack.keyring import known_signer
 
 

@@ -11,8 +11,8 @@ from cache.connection import open_redis
 from cache.steps import RedisStepStore
 from replaywright.cli import output
 from replaywright.cli.servers.connect import redis_url_of
-from replaywright.domain.outcomes import Lookup, Status, StepOutcome
-from replaywright.domain.runs import Usage
+from replaywright.domain.run.runs import Usage
+from replaywright.domain.step.outcomes import Lookup, Status, StepOutcome
 from replaywright.settings import Settings
 from replaywright.stack import Stack, read_running
 from replaywright.stack.keyring import signer_of

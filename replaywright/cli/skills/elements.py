@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from cache.steps import RedisStepStore
 from replaywright.cli.skills.skill_store import require_no_secrets
 from replaywright.cli.tasks import taskfile
-from replaywright.domain.entries import ActionCacheEntry
-from replaywright.domain.recorded import RecordedElement, cached_steps, meaning, recorded
-from replaywright.domain.runs import step_title
-from replaywright.domain.skill_files import elements_in, skills_in
-from replaywright.domain.skills import Skill
-from replaywright.domain.steps import names_element
+from replaywright.domain.run.runs import step_title
+from replaywright.domain.skill.entries import ActionCacheEntry
+from replaywright.domain.skill.recorded import RecordedElement, cached_steps, meaning, recorded
+from replaywright.domain.skill.skill_files import elements_in, skills_in
+from replaywright.domain.skill.skills import Skill
+from replaywright.domain.task.steps import names_element
 from replaywright.errors import InputInvalid
 
 _FROM_A_FILE = "file"

@@ -12,8 +12,8 @@ from replaywright.cli import output
 from replaywright.cli.options import Json
 from replaywright.cli.servers.store import some_redis
 from replaywright.cli.skills.skills import skills_app
-from replaywright.domain.recall import Recalled, RecallRequest
-from replaywright.domain.skills import SkillContext
+from replaywright.domain.recall.recall import Recalled, RecallRequest
+from replaywright.domain.skill.skills import SkillContext
 from replaywright.errors import InputInvalid
 from replaywright.settings import load_settings
 from replaywright.stack.keyring import signer_of

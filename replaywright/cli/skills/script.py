@@ -19,10 +19,10 @@ from replaywright.cli.skills.elements import read_skills
 from replaywright.cli.skills.skill_store import KnowledgeBase, require_no_secrets
 from replaywright.cli.skills.skills import skills_app
 from replaywright.cli.tasks.taskfile import read_parameters
-from replaywright.domain.entries import EntryInfo
-from replaywright.domain.recorded import RecordedElement, entries_of
-from replaywright.domain.skills import Skill
-from replaywright.domain.tasks import bind_parameters
+from replaywright.domain.skill.entries import EntryInfo
+from replaywright.domain.skill.recorded import RecordedElement, entries_of
+from replaywright.domain.skill.skills import Skill
+from replaywright.domain.task.tasks import bind_parameters
 from replaywright.errors import InputInvalid
 from replaywright.export import Exported, Format, Recordings, exported
 from replaywright.settings import load_settings

@@ -23,9 +23,9 @@ from replaywright.cli.skills.skill_store import (
 )
 from replaywright.cli.skills.skills import differences, print_diff, skills_app
 from replaywright.cli.tasks import taskfile
-from replaywright.domain.recorded import entries_of
-from replaywright.domain.skill_files import edited_skill, written
-from replaywright.domain.skills import Skill, SkillRecord, SkillStatus
+from replaywright.domain.skill.recorded import entries_of
+from replaywright.domain.skill.skill_files import edited_skill, written
+from replaywright.domain.skill.skills import Skill, SkillRecord, SkillStatus
 from replaywright.errors import InputInvalid
 from replaywright.settings import load_settings
 from replaywright.yaml_files import parse_yaml

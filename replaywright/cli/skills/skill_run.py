@@ -14,9 +14,9 @@ from replaywright.cli.servers.connect import Place, redis_url_of, require_somewh
 from replaywright.cli.skills.skill_store import KnowledgeBase, knowledge_base_at
 from replaywright.cli.skills.skills import skills_app
 from replaywright.cli.tasks import taskfile
-from replaywright.domain.runs import Heal, Mode
-from replaywright.domain.skills import Skill, SkillRef, SkillStatus, why_retired
-from replaywright.domain.tasks import bind_parameters
+from replaywright.domain.run.runs import Heal, Mode
+from replaywright.domain.skill.skills import Skill, SkillRef, SkillStatus, why_retired
+from replaywright.domain.task.tasks import bind_parameters
 from replaywright.errors import InputInvalid
 from replaywright.settings import load_settings
 

@@ -14,9 +14,9 @@ from cache.skills import RedisSkills
 from replaywright.cli import output
 from replaywright.cli.people.updates import who_asks
 from replaywright.cli.servers.store import some_redis
-from replaywright.domain.recorded import RecordedElement
-from replaywright.domain.skill_files import written, written_file
-from replaywright.domain.skills import Skill, SkillRecord, SkillStatus
+from replaywright.domain.skill.recorded import RecordedElement
+from replaywright.domain.skill.skill_files import written, written_file
+from replaywright.domain.skill.skills import Skill, SkillRecord, SkillStatus
 from replaywright.errors import InputInvalid
 from replaywright.settings import Settings, load_settings
 from replaywright.stack.keyring import signer_of

@@ -24,12 +24,12 @@ from replaywright.cli.skills.skill_store import (
     require_no_secrets,
     yaml_of,
 )
-from replaywright.domain.recorded import RecordedElement
-from replaywright.domain.runs import step_title
-from replaywright.domain.skill_files import written_file
-from replaywright.domain.skills import Rate, Skill, SkillRecord, SkillStatistics, SkillStatus
-from replaywright.domain.tasks import Parameter
-from replaywright.domain.weak_steps import StepRate
+from replaywright.domain.run.runs import step_title
+from replaywright.domain.skill.recorded import RecordedElement
+from replaywright.domain.skill.skill_files import written_file
+from replaywright.domain.skill.skills import Rate, Skill, SkillRecord, SkillStatistics, SkillStatus
+from replaywright.domain.skill.weak_steps import StepRate
+from replaywright.domain.task.tasks import Parameter
 from replaywright.errors import InputInvalid
 from replaywright.settings import load_settings
 

@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from replaywright.cli.tasks import taskfile
-from replaywright.domain.goal_runs import SkillUse
-from replaywright.domain.tasks import Task, parse_task
-from replaywright.domain.urls import origin_of
+from replaywright.domain.common.urls import origin_of
+from replaywright.domain.plan.goal_runs import SkillUse
+from replaywright.domain.task.tasks import Task, parse_task
 from replaywright.errors import InputInvalid
 
 _FILE_ENDINGS = (".yaml", ".yml", ".json")

@@ -13,11 +13,11 @@ from replaywright.cli import output
 from replaywright.cli.app import app
 from replaywright.cli.options import Force, Json
 from replaywright.cli.skills.skill_store import add_candidates, require_no_secrets, said_of_candidate
-from replaywright.domain.elsewhere import RECORDING_LIMIT
-from replaywright.domain.runs import SECRET_PREFIX
-from replaywright.domain.skill_files import imported_skill
-from replaywright.domain.tasks import Task
-from replaywright.domain.text import shorten
+from replaywright.domain.common.elsewhere import RECORDING_LIMIT
+from replaywright.domain.common.text import shorten
+from replaywright.domain.run.runs import SECRET_PREFIX
+from replaywright.domain.skill.skill_files import imported_skill
+from replaywright.domain.task.tasks import Task
 from replaywright.errors import InputInvalid
 from replaywright.imports import Imported, Note, read_recording, task_name
 from replaywright.yaml_files import read_text

@@ -11,13 +11,13 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from replaywright.domain.elsewhere import json_value
-from replaywright.domain.runs import SECRET_PREFIX, Heal, Mode, step_title
-from replaywright.domain.secret_sites import unbound
-from replaywright.domain.sentences import masked
-from replaywright.domain.steps import ForEach, Step
-from replaywright.domain.tasks import Several, Task, begins_at, parse_task
-from replaywright.domain.text import code_span, inert, unlinked
+from replaywright.domain.common.elsewhere import json_value
+from replaywright.domain.common.sentences import masked
+from replaywright.domain.common.text import code_span, inert, unlinked
+from replaywright.domain.run.runs import SECRET_PREFIX, Heal, Mode, step_title
+from replaywright.domain.secrets.secret_sites import unbound
+from replaywright.domain.task.steps import ForEach, Step
+from replaywright.domain.task.tasks import Several, Task, begins_at, parse_task
 from replaywright.errors import InputInvalid, SecretMissing
 from replaywright.vault.sources import COMMAND_SUFFIX, FILE_SUFFIX, bound_to, source_of
 from replaywright.yaml_files import checked, parse_yaml, read_text

@@ -1,0 +1,1 @@
+"""Batches and schedules: rows, their runs, and when a schedule fires. Above `trace`."""

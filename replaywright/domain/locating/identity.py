@@ -1,0 +1,98 @@
+"""Identifiers: attributes that were made to say which element it is, where they can be believed to."""
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from replaywright.domain.page.targets import Target
+
+TEST_IDS = ("data-testid", "data-test", "data-test-id", "data-qa", "data-cy")
+IDENTIFYING = (*TEST_IDS, "name", "placeholder", "href", "title", "alt")
+FIELDS = frozenset({"textbox", "searchbox", "combobox", "listbox", "spinbutton", "slider"})
+_CHOICES = frozenset({"radio", "checkbox", "switch", "menuitemradio", "menuitemcheckbox"})
+_GENERATED = re.compile(
+    r"\d{2}|[a-z]\d+[a-z]|\d[a-z]\d|^\d|^:|[^\w\-.:]|^(?:radix|react|mui|ember|ext-|gwt-|yui|headlessui|cdk-|mat-)",
+    re.IGNORECASE,
+)
+_LONGEST = 60
+
+
+@dataclass(frozen=True)
+class Identity:
+    """Which identifiers of a recording and an element agree, and which both have and differ in."""
+
+    agreeing: tuple[str, ...] = ()
+    differing: tuple[str, ...] = ()
+
+    @property
+    def speaks_for(self) -> bool:
+        """Whether something agrees and nothing differs. An address alone does not speak: several links lead there."""
+        return bool(set(self.agreeing) - {"href"}) and not self.differing
+
+    @property
+    def is_made_for_it(self) -> bool:
+        """Whether what agrees is what programs know the element by, whatever people call it."""
+        return self.speaks_for and bool(set(self.agreeing) & {*TEST_IDS, "name"})
+
+    @property
+    def speaks_against(self) -> bool:
+        """Whether something differs and nothing agrees."""
+        return bool(self.differing) and not self.agreeing
+
+
+def looks_generated(identifier: str) -> bool:
+    """Whether a program made it: it will be another after the next build or visit. As the page script judges ids."""
+    return len(identifier) > _LONGEST or _GENERATED.search(identifier) is not None
+
+
+def identity_keys(target: Target) -> dict[str, str]:
+    """The identifiers of an element with their values.
+
+    A `name` identifies a field; buttons of a form often share one (`action`) and radio buttons must, so for them it
+    takes the value too. An id counts when it has no number in it: numbered ones go by position.
+    """
+    attributes = target.attributes
+    found = {key: attributes[key] for key in TEST_IDS if attributes.get(key)}
+    name, value = attributes.get("name", ""), attributes.get("value", "")
+    if name and not looks_generated(name):
+        if target.role in FIELDS or (target.role in _CHOICES and not value and target.role != "radio"):
+            found["name"] = name
+        elif value:
+            found["name and value"] = f"{name}={value}"
+    own = attributes.get("id", "")
+    if own and not any(c.isdigit() for c in own) and not looks_generated(own):
+        found["id"] = own
+    if target.role == "link" and attributes.get("href"):
+        found["href"] = attributes["href"]
+    return found
+
+
+def telling_keys(recorded: Target) -> tuple[str, ...]:
+    """Which identifiers told the element from its namesakes when it was recorded; all, where it had none.
+
+    Every row's "Edit" may have the test id `edit`. The recorded selector led to one element only: what is in it,
+    without a path or a position, was this element's own.
+    """
+    own = identity_keys(recorded)
+    if recorded.namesakes <= 1:
+        return tuple(own)
+    alone = not any(sign in recorded.css for sign in " >:")
+    return tuple(key for key, value in own.items() if alone and value in recorded.css)
+
+
+def identities_of(recorded: Target, seen: Sequence[Target]) -> list[Identity]:
+    """How the identifiers of each element agree with the recording's; what several have or had speaks for none."""
+    own = identity_keys(recorded)
+    if not own:
+        return [Identity()] * len(seen)
+    keys = [identity_keys(target) for target in seen]
+    counts = Counter(key for each in keys for key, value in own.items() if each.get(key) == value)
+    telling = telling_keys(recorded)
+    return [
+        Identity(
+            tuple(key for key in telling if each.get(key) == own[key] and counts[key] == 1),
+            tuple(key for key, value in own.items() if each.get(key, value) != value),
+        )
+        for each in keys
+    ]

@@ -1,0 +1,80 @@
+"""Whether two elements stand in the same row of a table or list: told by what the rows say, never by their places."""
+
+import re
+from collections.abc import Iterable
+
+from rapidfuzz import fuzz
+
+from replaywright.domain.common.text import normalise, tokens
+from replaywright.domain.locating.wording import meaning_of
+
+SAME_ROW = 0.7
+"""A row that holds a smaller share of the recorded row's words, and of its cells, is about something else."""
+LIKE_CELL = 0.6
+"""Cells spelt at least this alike, and not equal, name two things of one kind: "Invoice 12" and "Invoice 123"."""
+
+_MOMENT = re.compile(
+    r"\d{1,4}[-/.:]\d{1,2}|[%€$£¥]|前|昨天|今天"
+    r"|\b(?:ago|today|yesterday|now|sec|seconds?|min|minutes?|h|hours?|days?|weeks?|months?|years?|vor|gestern|heute)\b"
+    r"|\b(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\b",
+    re.IGNORECASE,
+)
+"""What says when or how much: such a cell may change while its row stays what it is."""
+_DECORATION = " :*›»→"
+"""Signs before and behind a text that are not part of what it says."""
+
+
+def same_row(
+    recorded: Iterable[str], seen: Iterable[str], own: frozenset[str] = frozenset(), near: Iterable[str] = ()
+) -> bool:
+    """Whether a row that is seen is the recorded one; the words `own` of the elements themselves do not count.
+
+    Cells may stand in another order, and there may be more of them. The first cell that was recorded and is no
+    number or moment is what the row is called by: it must be there as a whole. No other cell may have become one in
+    nearly the same words.
+    Where no row is seen any more, what the row was called by must stand `near`. An element that was recorded outside
+    of any row may stand in one now.
+    """
+    left, right = _cells(recorded, own), _cells(seen, own)
+    if not left:
+        return True
+    called = next((cell for cell in left if not _MOMENT.search(cell) and not cell.isdigit()), left[0])
+    if not right:
+        return _is_in(called, [normalise(text).strip(_DECORATION) for text in near])
+    missing = [cell for cell in left if not _is_in(cell, right)]
+    if called in missing:
+        return False
+    words = _words(left)
+    found = _words(cell for cell in left if cell not in missing) | (_words(missing) & _words(right))
+    if max(len(found) / max(1, len(words)), 1 - len(missing) / len(left)) < SAME_ROW:
+        return False
+    added = [cell for cell in right if not _is_in(cell, left)]
+    return not any(_names_another(before, now) for before in missing for now in added)
+
+
+def _is_in(cell: str, row: Iterable[str]) -> bool:
+    """Whether a row has the cell, letter by letter or in other words that are known to mean the same."""
+    meaning, known = meaning_of(cell)
+    return any(cell == other or (known and meaning_of(other) == (meaning, True)) for other in row)
+
+
+def _cells(row: Iterable[str], own: frozenset[str]) -> list[str]:
+    """The normalised cells that say something of their own, undecorated; what was cut off is more than a cell."""
+    cells = []
+    for cell in row:
+        text = normalise(cell).strip(_DECORATION)
+        if text and not cell.endswith("…") and tokens(text) - own:
+            cells.append(text)
+    return cells
+
+
+def _words(cells: Iterable[str]) -> frozenset[str]:
+    return frozenset().union(*(tokens(cell) for cell in cells))
+
+
+def _names_another(before: str, now: str) -> bool:
+    if _MOMENT.search(before) and _MOMENT.search(now):
+        return False
+    if before.isdigit() and now.isdigit():
+        return True
+    return bool(tokens(before) & tokens(now)) or fuzz.ratio(before, now) / 100 >= LIKE_CELL

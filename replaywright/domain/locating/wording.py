@@ -1,0 +1,141 @@
+"""Whether two wordings on controls mean the same: how a reader would take "Log in", "Sign in" and "Anmelden".
+
+Words are compared without accents, signs and counters, and then by what they mean, as far as the list of common words
+on controls goes. The list is general knowledge about interfaces, not about any site; what is not in it is compared
+letter by letter. A word that turns the meaning ("not", "all", "as draft") is never passed over.
+"""
+
+import re
+import unicodedata
+from enum import IntEnum
+from functools import lru_cache
+
+from rapidfuzz import fuzz
+
+from replaywright.domain.common.text import normalise
+from replaywright.domain.locating.wording_lists import ACTIONS, FILLING, MEANINGS, ONLY_ALONE, TURNING
+
+SAME_SPELLING = 0.86
+"""Words spelt at least this alike are one word: plural and singular, a typing error, "e-mail" and "email"."""
+
+LEAST_LEFT = 1 / 3
+"""Of the longer wording, at least so much is the shorter one: "Title" is not "Title for want of a label"."""
+
+_LATIN = str.maketrans(
+    {"ß": "ss", "æ": "ae", "œ": "oe", "ø": "o", "ł": "l", "đ": "d", "ð": "d", "þ": "th", "ı": "i", "ŋ": "n", "ħ": "h"}
+    | {"ƀ": "b", "ƃ": "b", "ƈ": "c", "ɖ": "d", "ƒ": "f", "ɠ": "g", "ƙ": "k", "ɱ": "m", "ɲ": "n", "ƥ": "p", "ʂ": "s"}
+    | {"ŧ": "t", "ʋ": "v", "ƶ": "z"}
+)
+"""Latin letters that Unicode does not take apart into a base and a mark (after CLDR's Latin-ASCII transform)."""
+_COUNTER = re.compile(r"[(\[]\s*\d[\d.,+]*\s*[)\]]\s*$")
+_WORDS = re.compile(r"[\u3040-\u9fff\uac00-\ud7af]|[^\W_]+")
+_CJK = re.compile(r"[\u3040-\u9fff\uac00-\ud7af]")
+
+_ADDITIONS = ("un", "dis", "de")
+
+
+class Wording(IntEnum):
+    """How far two wordings agree, the better the higher."""
+
+    OPPOSED = 0
+    """One says the opposite of the other, or they are known to mean different things."""
+    OTHER = 1
+    """Nothing says that they mean the same."""
+    LONGER = 2
+    """All words of one are in the other, and those that came with it turn nothing."""
+    ALIKE = 3
+    """They mean the same, or are spelt nearly the same."""
+    SAME = 4
+    """Equal but for case, accents, signs and a counter."""
+
+
+@lru_cache(maxsize=32768)
+def words_of(text: str) -> tuple[str, ...]:
+    """The words of a text in order, folded to plain letters; without a counter at its end; CJK sign by sign."""
+    plain = _COUNTER.sub("", normalise(text))
+    if not plain.isascii():
+        plain = "".join(c for c in unicodedata.normalize("NFKD", plain) if not unicodedata.combining(c))
+        plain = plain.translate(_LATIN)
+    return tuple(_WORDS.findall(plain.replace("'", "")))
+
+
+def _meanings() -> dict[tuple[str, ...], str]:
+    known: dict[tuple[str, ...], str] = {}
+    for line in MEANINGS.strip().splitlines():
+        meaning, _, wordings = line.partition(":")
+        for wording in wordings.split(","):
+            if wording.strip():
+                known.setdefault(words_of(wording), meaning)
+    return known
+
+
+_KNOWN = _meanings()
+_LONGEST = max(map(len, _KNOWN))
+
+
+@lru_cache(maxsize=32768)
+def meaning_of(text: str) -> tuple[tuple[str, ...], bool]:
+    """What the words mean, phrase by phrase, and whether all of them are known; filling words are left out."""
+    words = words_of(text)
+    found: list[str] = []
+    complete = True
+    at = 0
+    while at < len(words):
+        for length in range(min(_LONGEST, len(words) - at), 0, -1):
+            meaning = _KNOWN.get(words[at : at + length])
+            if length == 1 < len(words) and words[at] in ONLY_ALONE:
+                meaning = None
+            if meaning is not None:
+                found.append(meaning)
+                at += length
+                break
+        else:
+            if words[at] not in FILLING:
+                found.append(words[at])
+                complete = False
+            at += 1
+    return tuple(found), complete
+
+
+@lru_cache(maxsize=32768)
+def compare(recorded: str, seen: str) -> Wording:
+    """How far two wordings agree. Numbers are part of the wording: "Page 2" is not "Page 3"."""
+    left, right = words_of(recorded), words_of(seen)
+    if not left or not right:
+        return Wording.SAME if normalise(recorded) == normalise(seen) else Wording.OTHER
+    if left == right or "".join(left) == "".join(right):
+        return Wording.SAME
+    (means, known), (meant, also_known) = meaning_of(recorded), meaning_of(seen)
+    a, b = frozenset(means), frozenset(meant)
+    if a == b and means:
+        return Wording.ALIKE
+    if _is_turned(frozenset(left), frozenset(right)):
+        return Wording.OPPOSED
+    if _numbers(left) != _numbers(right):
+        return Wording.OTHER
+    if _spelt_alike(left, right):
+        return Wording.ALIKE
+    if a and b and (a < b or b < a):
+        is_longer = not (a ^ b) & ACTIONS and min(len(a), len(b)) >= LEAST_LEFT * max(len(a), len(b))
+        return Wording.LONGER if is_longer else Wording.OTHER
+    return Wording.OPPOSED if known and also_known and not a & b else Wording.OTHER
+
+
+def _is_turned(left: frozenset[str], right: frozenset[str]) -> bool:
+    """Whether only one of two wordings says "not", "all" or the like: "Send" and "Cancel send"."""
+    if (left ^ right) & TURNING:
+        return True
+    pairs = [(a, b) for a in left - right for b in right - left if min(len(a), len(b)) > 2]
+    return any(a == prefix + b or b == prefix + a for a, b in pairs for prefix in _ADDITIONS)
+
+
+def _numbers(words: tuple[str, ...]) -> frozenset[str]:
+    return frozenset(word for word in words if any(c.isdigit() for c in word))
+
+
+def _spelt_alike(left: tuple[str, ...], right: tuple[str, ...]) -> bool:
+    if len(left) != len(right) or any(_CJK.match(word) for word in (*left, *right)):
+        return False
+    return all(
+        x == y or (len(x) > 3 and fuzz.ratio(x, y) / 100 >= SAME_SPELLING) for x, y in zip(left, right, strict=True)
+    )

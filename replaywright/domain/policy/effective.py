@@ -1,0 +1,272 @@
+"""The policy that holds for a run: it may do only what the operator's file and its own task allow.
+
+What an operator leaves out is left to the task, and what a task leaves out to the operator. Of two numbers the smaller
+one counts. Every refusal has the name of the rule that decides: `policy 'back-office': actions.deny`, or `task: …`.
+Where connections may go is decided in `replaywright.domain.session.network_policy`, of the same two authors.
+"""
+
+import posixpath
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Final, TypeAlias, TypeVar
+
+from replaywright.domain.common.base import Record
+from replaywright.domain.common.templates import fill, parameters_in
+from replaywright.domain.session.guard import FileTypes, Guard, Most, Refusal, UploadRoots
+from replaywright.domain.step.outcomes import LEFT_OUT, Status, StepOutcome
+from replaywright.domain.task.actions import Action, Cause
+from replaywright.domain.task.budgets import Budget, Limits
+from replaywright.domain.task.policy import Policy, Traffic, Wishes
+from replaywright.domain.task.steps import ForEach, Goto, ProbeStep, Step, Upload, action_of
+
+TASK: Final = "task"
+"""Who wrote a rule that is in the task file."""
+_MB = 1024 * 1024
+_COUNTED: Final = ("navigations", "popups", "dialogs")
+_UNITS: Final[Mapping[str, str]] = {"steps": "steps", "seconds": "seconds", **{name: name for name in _COUNTED}}
+_Author: TypeAlias = tuple[str, Wishes]
+_Limits = TypeVar("_Limits", Budget, Limits)
+
+
+class Used(Record):
+    """What a run has done by now of all that `amounts` limits."""
+
+    navigations: int = 0
+    """Steps that led to another document."""
+    popups: int = 0
+    dialogs: int = 0
+    steps: int = 0
+    """Performed, those of override rules among them; not those that the ledger answered or that were left out."""
+    seconds: float = 0.0
+    """Since the run began, without the time that it waited for a person or a browser."""
+
+    def after(self, outcome: StepOutcome) -> "Used":
+        """With what one performance of a step did."""
+        if outcome.from_ledger:
+            return self
+        seen = outcome.evidence
+        opened = sum(tab.startswith("opened ") for tab in seen.tabs)
+        done = outcome.status is Status.DONE and outcome.reason not in LEFT_OUT
+        return self.model_copy(
+            update={
+                "navigations": self.navigations + (Cause.NEW_DOCUMENT in seen.causes),
+                "popups": self.popups + max(opened, int(Cause.POPUP in seen.causes)),
+                "dialogs": self.dialogs + len(seen.dialogs),
+                "steps": self.steps + done,
+            }
+        )
+
+
+class Caps(Record):
+    """The most that a run's budget for models may allow, each with its rule; None is without limit."""
+
+    calls: Most | None = None
+    tokens: Most | None = None
+    money: Most | None = None
+
+    def over(self, limits: _Limits) -> _Limits:
+        """The limits, none above these."""
+        lower: dict[str, float] = {}
+        for name in Caps.model_fields:
+            most: Most | None = getattr(self, name)
+            has = getattr(limits, name)
+            if most is not None and (has is None or has > most.value):
+                lower[name] = most.value if name == "money" else int(most.value)
+        return limits.model_copy(update=lower)
+
+    def rule_of(self, limits: Limits, name: str) -> str:
+        """The rule that this limit of a run comes from; empty if it is not one of these."""
+        most: Most | None = getattr(self, name, None)
+        return most.rule if most is not None and getattr(limits, name) == most.value else ""
+
+
+@dataclass(frozen=True)
+class Effective:
+    """What both an operator and a task allow."""
+
+    operator: Policy | None = None
+    task: Wishes | None = None
+
+    @property
+    def authors(self) -> tuple[_Author, ...]:
+        """Who wrote rules, and which; the operator first."""
+        found: list[_Author] = []
+        if self.operator is not None:
+            found.append((name_of(self.operator), self.operator))
+        if self.task is not None:
+            found.append((TASK, self.task))
+        return tuple(found)
+
+    # ------------------------------------------------------------------------------------------- actions
+
+    def on_action(self, action: Action) -> Refusal | None:
+        """Why steps may not have this action."""
+        for who, rules in self.authors:
+            allowed, denied = rules.actions.allow, rules.actions.deny
+            if action in denied:
+                return Refusal(rule=f"{who}: actions.deny", reason=f"{action} is denied")
+            if allowed is not None and action not in allowed:
+                shown = ", ".join(allowed) or "none"
+                return Refusal(
+                    rule=f"{who}: actions.allow", reason=f"{action} is not among the allowed actions ({shown})"
+                )
+        return None
+
+    def on_step(self, step: Step | ProbeStep, values: Mapping[str, str] | None = None) -> Refusal | None:
+        """Why a step may not be performed, as far as that can be said without a page: those in it are part of it.
+
+        With `values` also where its files are; what depends on a link or on an item is decided when it is performed.
+        """
+        if (refusal := self.on_action(action_of(step))) is not None:
+            return refusal
+        inner: tuple[Step | ProbeStep, ...] = step.steps if isinstance(step, ForEach) else ()
+        if step.reconcile is not None:
+            inner = (*inner, *step.reconcile.steps)
+        found = (self.on_step(each, values) for each in inner)
+        if (refusal := next(filter(None, found), None)) is not None:
+            return refusal
+        return self._on_files(step, values) if isinstance(step, Upload) and values is not None else None
+
+    def _on_files(self, step: Upload, values: Mapping[str, str]) -> Refusal | None:
+        for file in step.files:
+            if parameters_in(file) - values.keys():
+                continue
+            path = fill(file, values)
+            for roots in self.upload_roots:
+                refusal = roots.refuses(posixpath.normpath(path)) if path.startswith("/") else None
+                if refusal is not None or not roots.folders:
+                    return refusal or roots.refuses(path if path.startswith("/") else f"/{path}")
+        return None
+
+    # --------------------------------------------------------------------------------------------- files
+
+    @property
+    def upload_roots(self) -> tuple[UploadRoots, ...]:
+        """Folders that an uploaded file has to be in, beside those of the worker's settings."""
+        return tuple(
+            UploadRoots(rule=f"{who}: upload_roots", folders=rules.upload_roots)
+            for who, rules in self.authors
+            if rules.upload_roots is not None
+        )
+
+    @property
+    def file_types(self) -> tuple[FileTypes, ...]:
+        """Types that a downloaded file has to be of."""
+        return tuple(
+            FileTypes(rule=f"{who}: downloads.types", types=rules.downloads.types)
+            for who, rules in self.authors
+            if rules.downloads.types is not None
+        )
+
+    def guard(self, used: Used) -> Guard:
+        """What the browser keeps to during the next step."""
+        size = self._least("downloads", "max_mb")
+        popups = self._least("amounts", "popups")
+        left = None if popups is None else popups.model_copy(update={"value": max(0, popups.value - used.popups)})
+        return Guard(
+            uploads=self.upload_roots,
+            types=self.file_types,
+            bytes=None if size is None else size.model_copy(update={"value": size.value * _MB}),
+            popups=left,
+        )
+
+    @property
+    def traffic(self) -> Traffic:
+        """How many bytes a session may carry."""
+        up, down = self._least("traffic", "up_mb"), self._least("traffic", "down_mb")
+        return Traffic(up_mb=None if up is None else int(up.value), down_mb=None if down is None else int(down.value))
+
+    # ------------------------------------------------------------------------------------------- amounts
+
+    @property
+    def amounts(self) -> dict[str, Most]:
+        """The limits of what a run may do, by their names; what has none is left out."""
+        found = {name: self._least("amounts", name) for name in _UNITS}
+        return {name: most for name, most in found.items() if most is not None}
+
+    def over(self, used: Used, step: Step | None = None) -> Refusal | None:
+        """Which amount a run is over, or would be with the next `step`; without one, at its end."""
+        for name, most in self.amounts.items():
+            has = getattr(used, name)
+            begins = name == "steps" and step is not None
+            leads = name == "navigations" and isinstance(step, Goto)
+            is_over = (
+                has >= most.value if name == "seconds" and step is not None else has + (begins or leads) > most.value
+            )
+            if is_over:
+                limit = f"a run may have {most.value:g} {_UNITS[name]}"
+                said = f"{has:.0f} have passed" if name == "seconds" else f"this one has {has}"
+                return Refusal(
+                    rule=most.rule,
+                    reason=f"{limit}, and {said}" + (", without the next step" if leads or begins else ""),
+                )
+        return None
+
+    @property
+    def caps(self) -> Caps:
+        """The most that the run's budget may allow."""
+        return Caps(
+            calls=self._least("spending", "calls"),
+            tokens=self._least("spending", "tokens"),
+            money=self._least("spending", "money"),
+        )
+
+    def _least(self, part: str, name: str) -> Most | None:
+        """The smaller one of both authors' numbers, with its rule."""
+        given = (
+            Most(rule=f"{who}: {part}.{name}", value=value)
+            for who, rules in self.authors
+            if (value := getattr(getattr(rules, part), name)) is not None
+        )
+        return min(given, key=lambda most: most.value, default=None)
+
+
+def effective(operator: Policy | None, task: Wishes | None) -> Effective:
+    """What a run of a task with these wishes may do where an operator has written this."""
+    return Effective(operator, task)
+
+
+def name_of(operator: Policy) -> str:
+    """How an operator's rules are told."""
+    return f"policy {operator.name!r}"
+
+
+@dataclass(frozen=True)
+class Judged:
+    """One step of a plan, held against a policy."""
+
+    place: str
+    """Where it stands: `steps[2]`, `steps[3].steps[0]`."""
+    step: Step
+    refusal: Refusal | None
+
+
+def judged(policy: Effective, steps: Iterable[Step], values: Mapping[str, str], within: str = "") -> Iterator[Judged]:
+    """Every step with those inside of it, each by itself, in their order."""
+    for index, step in enumerate(steps):
+        place = f"{within}steps[{index}]"
+        if isinstance(step, ForEach):
+            yield Judged(place, step, policy.on_action(action_of(step)))
+            yield from judged(policy, step.steps, values, f"{place}.")
+        else:
+            yield Judged(place, step, policy.on_step(step, values))
+
+
+def before_start(
+    policy: Effective, steps: Iterable[Step], values: Mapping[str, str], used: Used | None = None
+) -> tuple[int, Refusal] | None:
+    """The first step that a plan may not have, by its index, and why; None when it may begin.
+
+    More steps, or more gotos, that are always done than a run may have are found here, too: at the first one beyond.
+    """
+    used = used or Used()
+    for index, step in enumerate(steps):
+        if (refusal := policy.on_step(step, values)) is not None:
+            return index, refusal
+        if step.when:
+            continue
+        if (refusal := policy.over(used, step)) is not None:
+            return index, refusal
+        goes = isinstance(step, Goto)
+        used = used.model_copy(update={"steps": used.steps + 1, "navigations": used.navigations + goes})
+    return None

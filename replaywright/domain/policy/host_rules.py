@@ -1,0 +1,120 @@
+"""Network policy of a run: the hosts of its task's own addresses, and those that its author and its operator name."""
+
+import contextlib
+from collections.abc import Iterator, Mapping
+from ipaddress import ip_network
+from typing import Literal, TypeAlias
+
+from pydantic import BaseModel
+
+from replaywright.domain.common.templates import fill, parameters_in
+from replaywright.domain.common.urls import WebAddress, address_of, bracketed, web_address
+from replaywright.domain.session.host_patterns import host_rule
+from replaywright.domain.session.network_policy import ANYWHERE, USUAL_PORTS, HostRule, HostRules, NetworkPolicy
+from replaywright.domain.task.policy import Hosts, Traffic
+from replaywright.domain.task.steps import Goto
+from replaywright.domain.task.tasks import Task
+from replaywright.errors import InputInvalid
+
+SITE = "own site"
+"""Name of the rules of a task whose policy names no hosts."""
+
+_Ports: TypeAlias = Literal["one", "usual", "all"]
+_MB = 1024 * 1024
+
+
+def host_rules(name: str, hosts: Hosts, field: str = "hosts", *, is_operators: bool = False) -> HostRules:
+    """Read all patterns of one author.
+
+    Raises:
+        InputInvalid: one of them is none.
+    """
+    return HostRules(
+        name=name,
+        allow=tuple(host_rule(each, f"{field}.allow[{index}]") for index, each in enumerate(hosts.allow)),
+        deny=tuple(host_rule(each, f"{field}.deny[{index}]", denies=True) for index, each in enumerate(hosts.deny)),
+        is_operators=is_operators,
+    )
+
+
+def site_rules(task: Task, values: Mapping[str, str]) -> tuple[HostRule, ...]:
+    """What a task may reach because it says so by its own addresses: that of its start, and those of its gotos.
+
+    Each gives its host and port; without a port in it, 80 and 443, because sites lead from the one to the other. A name
+    also gives the one with `www.` before it, or without. Whether an address that is not public may be reached is the
+    operator's to say. What cannot be read gives nothing.
+    """
+    found: dict[tuple[str, int | None], HostRule] = {}
+    for address in _addresses(task, values):
+        for rule in _rules_of(address):
+            found.setdefault((rule.host, rule.port), rule)
+    return tuple(found.values())
+
+
+def network_policy(
+    task: Task,
+    values: Mapping[str, str],
+    *,
+    hosts: Hosts | None = None,
+    limit: HostRules | None = None,
+    traffic: Traffic | None = None,
+) -> NetworkPolicy:
+    """What holds for the sessions of a run.
+
+    Args:
+        task: what the run does.
+        values: of its parameters.
+        hosts: what the task asks for beside its own site.
+        limit: what an operator allows: the run reaches what both allow.
+        traffic: how much may be sent and received.
+
+    Raises:
+        InputInvalid: a pattern is none.
+    """
+    wanted = HostRules(name=SITE) if hosts is None else host_rules("task", hosts, "policy.hosts")
+    own = wanted.model_copy(update={"allow": (*site_rules(task, values), *wanted.allow)})
+    return NetworkPolicy(
+        rules=(own,) if limit is None else (limit, own),
+        up_bytes=None if traffic is None or traffic.up_mb is None else traffic.up_mb * _MB,
+        down_bytes=None if traffic is None or traffic.down_mb is None else traffic.down_mb * _MB,
+    )
+
+
+def unrestricted() -> NetworkPolicy:
+    """Every public host: what a session has whose workflow is older than policies."""
+    return NetworkPolicy(rules=(ANYWHERE,))
+
+
+def _rules_of(address: WebAddress) -> Iterator[HostRule]:
+    port = None if address.port in USUAL_PORTS else address.port
+    ports: _Ports = "usual" if port is None else "one"
+    text = bracketed(address.host) + ("" if port is None else f":{port}")
+    if address_of(address.host) is not None:
+        host = str(ip_network(address.host))
+        yield HostRule(text=text, kind="network", host=host, port=port, ports=ports, is_site=True)
+        return
+    names = [address.host]
+    if "." in (bare := address.host.removeprefix("www.")):
+        names.append(bare if bare != address.host else f"www.{address.host}")
+    for name in names:
+        shown = name + text[len(address.host) :]
+        yield HostRule(text=shown, kind="name", host=name, port=port, ports=ports, is_site=True)
+
+
+def _addresses(task: Task, values: Mapping[str, str]) -> Iterator[WebAddress]:
+    for url in (task.url, *_gotos(task.steps)):
+        if url and not parameters_in(url) - values.keys():
+            with contextlib.suppress(InputInvalid):  # it is refused when it is to be opened
+                yield web_address(fill(url, values))
+
+
+def _gotos(value: object) -> Iterator[str]:
+    """Addresses of all gotos in steps, those of lists and of `reconcile` among them."""
+    if isinstance(value, Goto):
+        yield value.url
+    elif isinstance(value, BaseModel):
+        for name in type(value).model_fields:
+            yield from _gotos(getattr(value, name))
+    elif isinstance(value, list | tuple):
+        for each in value:
+            yield from _gotos(each)

@@ -1,0 +1,149 @@
+"""The part of an operator's and a task's policy that is about hosts, joined: both have to allow a connection."""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from replaywright.domain.common.templates import fill, parameters_in
+from replaywright.domain.common.urls import bracketed, web_address
+from replaywright.domain.policy.effective import Effective, name_of
+from replaywright.domain.policy.host_rules import host_rules, network_policy
+from replaywright.domain.session.guard import Refusal
+from replaywright.domain.session.host_patterns import host_rule
+from replaywright.domain.session.network_policy import HostRule, HostRules, NetworkPolicy, decide, not_granted
+from replaywright.domain.task.policy import Policy
+from replaywright.domain.task.steps import ForEach, Goto, Step
+from replaywright.domain.task.tasks import Task
+from replaywright.errors import InputInvalid
+
+_MB = 1024 * 1024
+_LEFT_TO_THE_TASK = HostRule(text="*", kind="any", ports="all")
+"""What an operator allows who says only what is denied: every public address that the task names."""
+
+
+def limit_of(operator: Policy | None) -> HostRules | None:
+    """What an operator says of hosts; None if that is nothing."""
+    if operator is None or operator.hosts is None:
+        return None
+    rules = host_rules(name_of(operator), operator.hosts, is_operators=True)
+    if "allow" in operator.hosts.model_fields_set:
+        return rules
+    return rules.model_copy(update={"allow": (_LEFT_TO_THE_TASK,)})
+
+
+def narrowed(policy: NetworkPolicy, operator: Policy | None, granted: Sequence[HostRule]) -> NetworkPolicy:
+    """Return what a run asks for, as far as an operator allows it; what it says in the operator's name does not count.
+
+    Args:
+        policy: what the run asks for.
+        operator: who limits it.
+        granted: addresses that are not public and that the operator granted on this machine.
+    """
+    asked = NetworkPolicy(
+        rules=tuple(rules.model_copy(update={"is_operators": False}) for rules in policy.rules),
+        granted=tuple(granted),
+        up_bytes=policy.up_bytes,
+        down_bytes=policy.down_bytes,
+    )
+    if operator is None:
+        return asked
+    limit = limit_of(operator)
+    return asked.model_copy(
+        update={
+            "rules": asked.rules if limit is None else (limit, *asked.rules),
+            "up_bytes": _least(policy.up_bytes, operator.traffic.up_mb),
+            "down_bytes": _least(policy.down_bytes, operator.traffic.down_mb),
+        }
+    )
+
+
+def wanted(task: Task, values: Mapping[str, str]) -> NetworkPolicy:
+    """Where a run of the task asks to go, before an operator is asked."""
+    wishes = task.policy
+    if wishes is None:
+        return network_policy(task, values)
+    return network_policy(task, values, hosts=wishes.hosts, traffic=wishes.traffic)
+
+
+@dataclass(frozen=True)
+class Named:
+    """An address that a task names."""
+
+    place: str
+    """Where it stands: `url`, `steps[2]`."""
+    url: str
+    host: str = ""
+    """With its port; empty if that depends on a parameter without a value."""
+    refusal: Refusal | None = None
+
+
+def named(
+    policy: Effective, task: Task, steps: Iterable[Step], values: Mapping[str, str], granted: Sequence[HostRule]
+) -> Iterator[Named]:
+    """Hold what a task names against the policy: the pages that it opens, and addresses that it asks for."""
+    network = narrowed(wanted(task, values), policy.operator, granted)
+    hosts = None if task.policy is None else task.policy.hosts
+    refused = None if hosts is None else not_granted(host_rules("task", hosts, "policy.hosts").allow, network)
+    if refused is not None:
+        yield Named("policy.hosts.allow", "", refusal=Refusal(rule=refused.rule, reason=refused.reason))
+    found = [("url", task.url)] if task.url else []
+    for place, url in (*found, *_gotos(steps)):
+        if parameters_in(url) - values.keys():
+            yield Named(place, url)
+            continue
+        try:
+            address = web_address(fill(url, values), place)
+        except InputInvalid as exc:
+            yield Named(place, url, refusal=Refusal(rule="addresses of pages", reason=str(exc)))
+            continue
+        decision = decide(network, address.host, address.port)
+        refusal = None if decision.is_allowed else Refusal(rule=decision.rule, reason=decision.reason)
+        yield Named(place, url, f"{bracketed(address.host)}:{address.port}", refusal)
+
+
+def on_goto(
+    operator: Policy | None, step: Step, values: Mapping[str, str], granted: Callable[[], Sequence[HostRule]]
+) -> Refusal | None:
+    """Why an operator does not let a page be opened; whether the task lets it is the session's to decide."""
+    limit = limit_of(operator)
+    if limit is None or not isinstance(step, Goto):
+        return None
+    try:
+        address = web_address(fill(step.url, values), "goto")
+    except InputInvalid as exc:
+        return Refusal(rule="addresses of pages", reason=str(exc))
+    decision = decide(NetworkPolicy(rules=(limit,), granted=tuple(granted())), address.host, address.port)
+    return None if decision.is_allowed else Refusal(rule=decision.rule, reason=decision.reason)
+
+
+def trusting(operator: Policy | None, origin: str) -> str:
+    """The operator's rule by which what a model's presses send to this origin needs no grant; empty for none."""
+    if operator is None or not operator.learning.trust:
+        return ""
+    rules = (host_rule(each, "learning.trust") for each in operator.learning.trust)
+    trusted = HostRules(name="learning", allow=tuple(_reaching(rule) for rule in rules))
+    try:
+        address = web_address(origin)
+    except InputInvalid:
+        return ""
+    is_trusted = decide(NetworkPolicy(rules=(trusted,)), address.host, address.port).is_allowed
+    return f"{name_of(operator)}: learning.trust" if is_trusted else ""
+
+
+def _reaching(rule: HostRule) -> HostRule:
+    """The rule wherever its name leads to: what may be connected to at all is decided elsewhere."""
+    return rule if rule.kind == "network" else rule.model_copy(update={"addresses": _LEFT_TO_THE_TASK.addresses})
+
+
+def _gotos(steps: Iterable[Step], within: str = "") -> Iterator[tuple[str, str]]:
+    for index, step in enumerate(steps):
+        place = f"{within}steps[{index}]"
+        if isinstance(step, Goto):
+            yield place, step.url
+        elif isinstance(step, ForEach):
+            yield from _gotos(step.steps, f"{place}.")
+
+
+def _least(has_bytes: int | None, most_mb: int | None) -> int | None:
+    if most_mb is None:
+        return has_bytes
+    return most_mb * _MB if has_bytes is None else min(has_bytes, most_mb * _MB)

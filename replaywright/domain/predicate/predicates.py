@@ -1,0 +1,400 @@
+"""Conditions on a page and on what a step did, as data.
+
+In a task file a predicate is a mapping with one key that says which it is, and whatever else that one takes:
+`{url_contains: /inbox}`, `{exists: {role: button, name: Send}}`, `{count: {role: row}, at_least: 3, within_ms: 8000}`.
+"""
+
+import re
+from collections.abc import Iterable, Mapping
+from typing import Annotated, Any, TypeVar
+
+from pydantic import Discriminator, Field, Tag, field_validator, model_validator
+from typing_extensions import TypeAliasType
+
+from replaywright.domain.common import expressions
+from replaywright.domain.common.base import Authored
+from replaywright.domain.common.templates import fill, fill_wanted, parameters_in, texts_of
+from replaywright.domain.page.observed import ElementProbe, Probe, TextProbe
+from replaywright.domain.page.targets import ElementQuery
+from replaywright.errors import InputInvalid
+
+TEXT_LIMIT = 2_000
+"""Characters of an element's text that are compared."""
+
+
+class PredicateBase(Authored):
+    """What every predicate may say, unless it stands inside another one."""
+
+    required: bool | None = None
+    """False: that it does not hold is recorded and warned of, and nothing fails."""
+    within_ms: int | None = Field(None, ge=0, le=300_000)
+    """How long it may take to come true while the page is at rest; without it, what its kind is usually given."""
+
+    # The same condition must have the same digest, however it is written.
+    @field_validator("required")
+    @classmethod
+    def _required_goes_without_saying(cls, required: bool | None) -> bool | None:
+        return None if required else required
+
+    @property
+    def is_required(self) -> bool:
+        """Whether something fails when it does not hold."""
+        return self.required is not False
+
+
+class Containing(PredicateBase):
+    """A condition on a text that stands in another one."""
+
+    substring: bool | None = None
+    """True: values of parameters are found inside of words, too, as `12` in `123`."""
+
+    @field_validator("substring")
+    @classmethod
+    def _words_go_without_saying(cls, substring: bool | None) -> bool | None:
+        return substring or None
+
+
+class UrlContains(Containing):
+    url_contains: str = Field(min_length=1)
+
+
+class UrlMatches(PredicateBase):
+    url_matches: str
+    """A regular expression (RE2), searched for anywhere in the URL."""
+
+    @field_validator("url_matches")
+    @classmethod
+    def _compiles(cls, pattern: str) -> str:
+        expressions.check(pattern)
+        return pattern
+
+
+class TitleContains(Containing):
+    title_contains: str = Field(min_length=1)
+    """Contained in the document's title, after normalisation."""
+
+
+class Exists(PredicateBase):
+    exists: ElementQuery
+    """Shown somewhere on the page, scrolled into the window or not."""
+
+
+class NotExists(PredicateBase):
+    not_exists: ElementQuery
+
+
+class Visible(PredicateBase):
+    visible: ElementQuery
+    """At least one match lies in the window, and nothing covers it."""
+
+
+class Count(PredicateBase):
+    count: ElementQuery
+    equals: int | None = Field(None, ge=0)
+    at_least: int | None = Field(None, ge=0)
+    at_most: int | None = Field(None, ge=0)
+
+    @model_validator(mode="after")
+    def _says_how_many(self) -> "Count":
+        if self.equals is None and self.at_least is None and self.at_most is None:
+            raise ValueError("count needs equals, at_least or at_most: how many there must be")
+        if self.equals is not None and (self.at_least is not None or self.at_most is not None):
+            raise ValueError("equals leaves nothing for at_least and at_most to say; give one or the other")
+        if self.at_least is not None and self.at_most is not None and self.at_least > self.at_most:
+            raise ValueError(f"at_least {self.at_least} is more than at_most {self.at_most}, which can never hold")
+        return self
+
+
+class TextContains(Containing):
+    text_contains: str
+    within: ElementQuery | None = None
+
+
+class TextEquals(PredicateBase):
+    text_equals: str = Field(max_length=TEXT_LIMIT)
+    of: ElementQuery
+    """Exactly one element must match; its visible text is compared after normalisation."""
+
+
+class ValueEquals(PredicateBase):
+    value_equals: str
+    of: ElementQuery
+    """Exactly one element must match."""
+
+
+class Checked(PredicateBase):
+    checked: ElementQuery
+    """Exactly one element must match: ticked, chosen, switched on or pressed."""
+
+
+class Enabled(PredicateBase):
+    enabled: ElementQuery
+    """Exactly one element must match, and take input."""
+
+
+class Focused(PredicateBase):
+    focused: ElementQuery
+    """Exactly one element must match."""
+
+
+class Downloaded(PredicateBase):
+    downloaded: str = Field(min_length=1)
+    """The name of a file that the step downloaded completely; `*` stands for any letters."""
+
+
+class ResponseStatus(PredicateBase):
+    response_status: str
+    """`200`, or a class such as `2xx`. Every answer to the step's requests must have it: to those that may change
+    something and to documents, or to those that `of` and `method` name; and there must be one."""
+    of: str | None = Field(None, min_length=1)
+    """Contained in the request's address (origin and path)."""
+    method: str | None = None
+
+    @field_validator("response_status", mode="before")
+    @classmethod
+    def _is_a_status(cls, status: Any) -> str:
+        text = str(status).lower()
+        if isinstance(status, bool) or not re.fullmatch(r"[1-5](?:\d\d|xx)", text):
+            raise ValueError(f"expected an HTTP status such as 200, or a class such as 2xx, found {status!r}")
+        return text
+
+    @field_validator("method")
+    @classmethod
+    def _method_is_a_word(cls, method: str | None) -> str | None:
+        if method is not None and not re.fullmatch(r"[A-Za-z]+", method):
+            raise ValueError(f"expected an HTTP method such as POST, found {method!r}")
+        return method and method.upper()
+
+
+class DialogSeen(Containing):
+    dialog_seen: str = Field(min_length=1)
+    """Contained in the kind or text of a dialog that the step caused, after normalisation."""
+
+
+class Custom(PredicateBase):
+    """A condition of your own: a function that an installed distribution offers as an entry point."""
+
+    custom: str = Field(pattern=r"^[A-Za-z_][A-Za-z0-9_.-]*$")
+    """Its name in the group `replaywright.predicates`."""
+    arguments: dict[str, Any] = Field(default_factory=dict)
+    of: ElementQuery | None = None
+    """Elements that the function is told about."""
+
+
+def _stand_alone(parts: "Iterable[Predicate]") -> None:
+    for part in parts:
+        for field in ("required", "within_ms"):
+            if getattr(part, field) is not None:
+                raise ValueError(
+                    f"{field} belongs to the outermost predicate: what stands inside has no say of its own"
+                )
+
+
+class AllOf(PredicateBase):
+    all_of: tuple["Predicate", ...]
+
+    @model_validator(mode="after")
+    def _is_one_condition(self) -> "AllOf":
+        _stand_alone(self.all_of)
+        return self
+
+
+class AnyOf(PredicateBase):
+    any_of: tuple["Predicate", ...]
+
+    @model_validator(mode="after")
+    def _not_empty(self) -> "AnyOf":
+        if not self.any_of:
+            raise ValueError("any_of needs at least one predicate: an empty one can never hold")
+        _stand_alone(self.any_of)
+        return self
+
+
+class Not(PredicateBase):
+    not_: "Predicate"
+
+    @model_validator(mode="after")
+    def _is_one_condition(self) -> "Not":
+        _stand_alone((self.not_,))
+        return self
+
+
+_CLASSES: dict[str, type[PredicateBase]] = {
+    "url_contains": UrlContains,
+    "url_matches": UrlMatches,
+    "title_contains": TitleContains,
+    "exists": Exists,
+    "not_exists": NotExists,
+    "visible": Visible,
+    "count": Count,
+    "text_contains": TextContains,
+    "text_equals": TextEquals,
+    "value_equals": ValueEquals,
+    "checked": Checked,
+    "enabled": Enabled,
+    "focused": Focused,
+    "downloaded": Downloaded,
+    "response_status": ResponseStatus,
+    "dialog_seen": DialogSeen,
+    "custom": Custom,
+    "all_of": AllOf,
+    "any_of": AnyOf,
+    "not_": Not,
+}
+
+KINDS = tuple(_CLASSES)
+"""The keys that say which predicate it is."""
+
+
+def _kind(value: Any) -> str | None:
+    if isinstance(value, Mapping):
+        return next((key for key in value if key in _CLASSES), None)
+    return next((kind for kind, model in _CLASSES.items() if isinstance(value, model)), None)
+
+
+Predicate = TypeAliasType(
+    "Predicate",
+    Annotated[
+        Annotated[UrlContains, Tag("url_contains")]
+        | Annotated[UrlMatches, Tag("url_matches")]
+        | Annotated[TitleContains, Tag("title_contains")]
+        | Annotated[Exists, Tag("exists")]
+        | Annotated[NotExists, Tag("not_exists")]
+        | Annotated[Visible, Tag("visible")]
+        | Annotated[Count, Tag("count")]
+        | Annotated[TextContains, Tag("text_contains")]
+        | Annotated[TextEquals, Tag("text_equals")]
+        | Annotated[ValueEquals, Tag("value_equals")]
+        | Annotated[Checked, Tag("checked")]
+        | Annotated[Enabled, Tag("enabled")]
+        | Annotated[Focused, Tag("focused")]
+        | Annotated[Downloaded, Tag("downloaded")]
+        | Annotated[ResponseStatus, Tag("response_status")]
+        | Annotated[DialogSeen, Tag("dialog_seen")]
+        | Annotated[Custom, Tag("custom")]
+        | Annotated[AllOf, Tag("all_of")]
+        | Annotated[AnyOf, Tag("any_of")]
+        | Annotated[Not, Tag("not_")],
+        Discriminator(
+            _kind,
+            custom_error_type="predicate_unknown",
+            custom_error_message="expected a mapping with one of the keys " + ", ".join(KINDS),
+        ),
+    ],
+)
+
+_CONTAINED = frozenset({"name_contains", "text", "text_in"})
+"""Fields of a query whose text stands in another one."""
+_AnyPredicate = TypeVar("_AnyPredicate", bound=PredicateBase)
+
+
+def kind_of(predicate: Predicate) -> str:
+    """The key that says which predicate it is, such as `exists`."""
+    kind = _kind(predicate)
+    assert kind is not None
+    return kind
+
+
+def parts_of(predicate: Predicate) -> "tuple[Predicate, ...]":
+    """The predicates that stand directly inside; none inside a plain one."""
+    match predicate:
+        case AllOf(all_of=parts) | AnyOf(any_of=parts):
+            return parts
+        case Not(not_=part):
+            return (part,)
+        case _:
+            return ()
+
+
+def meaning_of(predicate: Predicate) -> dict[str, Any]:
+    """The predicate as JSON, without how long it is waited for: part of a step's digests."""
+    return predicate.model_dump(mode="json", exclude_none=True, exclude={"within_ms"})
+
+
+def named_parameters(predicate: Predicate) -> frozenset[str]:
+    """Parameters whose values the predicate asks for."""
+    return frozenset().union(*(parameters_in(text) for text in texts_of(meaning_of(predicate))))
+
+
+def fill_query(query: ElementQuery, values: Mapping[str, str]) -> ElementQuery:
+    """The query with its parameters' values.
+
+    Raises:
+        InputInvalid: nothing is left of it: every parameter in it is empty.
+    """
+    told = query.model_dump(exclude_none=True, exclude={"within", "substring"})
+    filled: dict[str, Any] = {
+        key: _filled_texts(value, values, is_contained=key in _CONTAINED and not query.substring)
+        for key, value in told.items()
+    }
+    if not any(filled.values()) and (told or query.within is None):
+        raise InputInvalid(f"nothing is left of {query.model_dump(exclude_none=True)}: its parameters are all empty")
+    if query.within is not None:
+        filled["within"] = fill_query(query.within, values)
+    return ElementQuery(**filled, substring=query.substring)
+
+
+def _filled_texts(value: str | tuple[str, ...], values: Mapping[str, str], *, is_contained: bool) -> Any:
+    with_values = fill_wanted if is_contained else fill
+    return with_values(value, values) if isinstance(value, str) else tuple(with_values(one, values) for one in value)
+
+
+def fill_predicate(predicate: _AnyPredicate, values: Mapping[str, str]) -> _AnyPredicate:
+    """The predicate with its parameters' values. Secrets stay references: what is checked is never a secret."""
+    given = {name: re.escape(value) for name, value in values.items()} if isinstance(predicate, UrlMatches) else values
+    update = {name: _filled(getattr(predicate, name), given) for name in type(predicate).model_fields}
+    if isinstance(predicate, Containing) and not predicate.substring:
+        name = str(_kind(predicate))
+        update[name] = fill_wanted(getattr(predicate, name), values)
+    return predicate.model_copy(update=update)
+
+
+def _filled(value: Any, values: Mapping[str, str]) -> Any:
+    match value:
+        case str():
+            return fill(value, values)
+        case ElementQuery():
+            return fill_query(value, values)
+        case PredicateBase():
+            return fill_predicate(value, values)
+        case tuple() | list():
+            return type(value)(_filled(inner, values) for inner in value)
+        case Mapping():
+            return {key: _filled(inner, values) for key, inner in value.items()}
+        case _:
+            return value
+
+
+def probes_of(predicates: Iterable[Predicate]) -> tuple[Probe, ...]:
+    """What the page must be asked so that `predicates` can be evaluated; each probe once, in order."""
+    found: dict[str, Probe] = {}
+
+    def collect(predicate: Predicate) -> None:
+        probe = probe_of(predicate)
+        if probe is not None:
+            found.setdefault(repr(probe), probe)
+        for part in parts_of(predicate):
+            collect(part)
+
+    for predicate in predicates:
+        collect(predicate)
+    return tuple(found.values())
+
+
+def probe_of(predicate: Predicate) -> Probe | None:
+    """What one predicate itself asks of the page; None when that is nothing."""
+    match predicate:
+        case TextContains(text_contains=text, within=within):
+            return TextProbe(text=text, within=within) if text else None
+        case Exists(exists=query) | NotExists(not_exists=query) | Count(count=query):
+            return ElementProbe(query=query)
+        case Visible(visible=query):
+            return ElementProbe(query=query, view=True)
+        case Checked(checked=query) | Enabled(enabled=query) | Focused(focused=query):
+            return ElementProbe(query=query)
+        case TextEquals(of=query) | ValueEquals(of=query):
+            return ElementProbe(query=query)
+        case Custom(of=query) if query is not None:
+            return ElementProbe(query=query)
+        case _:
+            return None

@@ -1,0 +1,1 @@
+"""Proof of a step: predicates that came true, witnesses, probes and reconciliation. Above `locating`."""

@@ -1,0 +1,159 @@
+"""Alignment of a sentence with a pattern: every word of one is a word of the other, or part of a value.
+
+A value takes the place of `{{parameter}}`. It is a quotation, or shows itself as a value by its form (an address, a
+number, a code, a date, one of the choices) and has the parameter's type. Free words are no value here: where they end
+nobody can tell who does not know the language.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
+from itertools import pairwise
+
+from replaywright.domain.common.lists import list_value
+from replaywright.domain.common.sentences import VALUES, Kind, Sentence, Token, sentence_of
+from replaywright.domain.recall.choices import choice_of, is_whole
+from replaywright.domain.task.tasks import Parameter, checked_value
+from replaywright.errors import InputInvalid
+
+Values = dict[str, str]
+_GROUPS = 8
+"""Groups of digits that one text may have, as a telephone number or an IBAN does."""
+
+_SIGNS = "+-\u2212\u2010\u2011"
+"""Signs before a number: what a signed number asks for is not what the number alone does."""
+
+
+def aligned(pattern: str, parameters: Mapping[str, Parameter], sentence: Sentence) -> list[Values]:
+    """List the ways in which a sentence aligns with a pattern: none, one, or two of several."""
+    parts = sentence_of(pattern)
+    found: list[Values] = []
+    if not _may_align(parts, sentence):
+        return found
+    for taken in _ways(parts.tokens, sentence.tokens, 0, 0, parameters):
+        values = _joined(taken, parameters)
+        if values is not None and values not in found:
+            found.append(values)
+        if len(found) > 1:
+            break
+    return found
+
+
+def resembles(pattern: str, sentence: Sentence) -> bool:
+    """Check if a sentence aligns with a pattern whose slots take any words."""
+    parts, tokens = sentence_of(pattern).tokens, sentence.tokens
+    reached = {0}
+    for part in parts:
+        if part.kind is Kind.SLOT:
+            reached = set(range(min(reached) + 1, len(tokens) + 1))
+        else:
+            reached = {at + 1 for at in reached if at < len(tokens) and _is_same(part, tokens[at])}
+        if not reached:
+            return False
+    return len(tokens) in reached
+
+
+def has_type(value: str, parameter: Parameter) -> bool:
+    """Check that a value is one that the parameter takes."""
+    try:
+        checked_value("value", parameter, value)
+    except InputInvalid:
+        return False
+    return bool(value.strip())
+
+
+def said_in(pattern: str) -> frozenset[str]:
+    """Collect the values that a pattern says itself, in the form they are compared in."""
+    return frozenset(token.plain for token in sentence_of(pattern).tokens if token.kind in VALUES)
+
+
+def _may_align(parts: Sentence, sentence: Sentence) -> bool:
+    """Reject at once what cannot align: most sentences with most patterns."""
+    if sentence.asks and not parts.asks:
+        return False
+    if not any(part.kind is Kind.WORD for part in parts.tokens):  # it would stand for every sentence of its form
+        return False
+    wanted = {part.plain for part in parts.tokens if part.kind is not Kind.SLOT}
+    return wanted <= {token.plain for token in sentence.tokens}
+
+
+def _ways(
+    parts: Sequence[Token], tokens: Sequence[Token], at: int, begin: int, parameters: Mapping[str, Parameter]
+) -> Iterator[tuple[tuple[str, str], ...]]:
+    """Yield what each slot takes, in the order of the slots, for every way in which the rest aligns."""
+    if at == len(parts):
+        if begin == len(tokens):
+            yield ()
+        return
+    part = parts[at]
+    if part.kind is not Kind.SLOT:
+        if begin < len(tokens) and _is_same(part, tokens[begin]):
+            yield from _ways(parts, tokens, at + 1, begin + 1, parameters)
+        return
+    parameter = parameters.get(part.text)
+    if parameter is None:
+        return
+    for end, value in _taken(tokens, begin, parameter):
+        for rest in _ways(parts, tokens, at + 1, end, parameters):
+            yield ((part.text, value), *rest)
+
+
+def _is_same(part: Token, token: Token) -> bool:
+    return part.plain == token.plain and (part.kind is Kind.QUOTED) == (token.kind is Kind.QUOTED)
+
+
+def _taken(tokens: Sequence[Token], begin: int, parameter: Parameter) -> Iterator[tuple[int, str]]:
+    """Yield the values that begin at a token, each with the token after it."""
+    if parameter.type == "list":
+        for end in range(begin, len(tokens)):
+            if tokens[end].kind not in VALUES:
+                return
+            yield end + 1, list_value([token.text for token in tokens[begin : end + 1]])
+    elif parameter.type == "choice":
+        for end in range(begin + 1, min(len(tokens), begin + _longest(parameter.choices)) + 1):
+            text = _between(tokens, begin, end)
+            if is_whole(text, parameter.choices) and (choice := choice_of(text, parameter.choices)) is not None:
+                yield end, choice
+    elif begin < len(tokens) and tokens[begin].kind in VALUES:
+        text = tokens[begin].text
+        if has_type(text, parameter) and not (parameter.type == "number" and text[0] in _SIGNS):
+            yield begin + 1, text
+        if parameter.type == "text":
+            for end in range(begin + 1, min(len(tokens), begin + _GROUPS)):
+                if not (_has_digits(tokens[end - 1]) and _has_digits(tokens[end]) and _is_near(tokens, end)):
+                    return
+                yield end + 1, _between(tokens, begin, end + 1)
+
+
+def _has_digits(token: Token) -> bool:
+    return token.kind in {Kind.NUMBER, Kind.CODE} and any(sign.isdigit() for sign in token.text)
+
+
+def _is_near(tokens: Sequence[Token], at: int) -> bool:
+    """Check that one space and nothing else is before a token."""
+    return tokens[at].start - tokens[at - 1].end == 1
+
+
+def _between(tokens: Sequence[Token], begin: int, end: int) -> str:
+    """Return the words of some tokens with single spaces for what is between them."""
+    words = tokens[begin:end]
+    found = words[0].text
+    for before, token in pairwise(words):
+        found += (" " if token.start > before.end else "") + token.text
+    return found
+
+
+@lru_cache(maxsize=1024)
+def _longest(choices: tuple[str, ...]) -> int:
+    return max(len(sentence_of(choice).tokens) for choice in choices)
+
+
+def _joined(taken: Sequence[tuple[str, str]], parameters: Mapping[str, Parameter]) -> Values | None:
+    """Join the values of a list's slots; None where one parameter would have two values, or a needed one has none."""
+    values: Values = {}
+    for name, value in taken:
+        if name in values and parameters[name].type == "list":
+            values[name] = f"{values[name][:-1]}, {value[1:]}"
+        elif values.setdefault(name, value) != value:
+            return None
+    missing = [name for name, one in parameters.items() if one.default is None and name not in values]
+    return None if missing else values

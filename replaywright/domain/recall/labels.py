@@ -1,0 +1,85 @@
+"""What a labeller says of a goal, checked: only what stands in the goal is taken over, and no secret."""
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Literal, cast
+
+from replaywright.domain.common.lists import list_value
+from replaywright.domain.common.text import shorten
+from replaywright.domain.plan.goal_runs import GoalParameter, Labels
+from replaywright.domain.recall.patterns import span_of
+from replaywright.domain.recall.phrases import Phrases
+from replaywright.domain.task.tasks import Parameter, checked_value
+from replaywright.errors import InputInvalid
+
+PARAMETERS_LIMIT = 20
+REFUSED_LIMIT = 20
+_TEXT_LIMIT = 200
+_TYPES = ("text", "email", "number", "date")
+
+
+def checked_labels(
+    answer: Mapping[str, Any], goal: str, *, secrets: Sequence[str], is_secret: Callable[[str], bool]
+) -> Labels:
+    """The labels, without values that do not stand in `goal` word for word, that hold a secret, or that are of no use.
+
+    Args:
+        answer: What the labeller wrote.
+        goal: What it was told.
+        secrets: Names that are no parameters.
+        is_secret: Whether a text holds a secret's value.
+    """
+    refused: list[str] = []
+    found: dict[str, GoalParameter] = {}
+    for item in answer.get("parameters", ()):
+        name, given = re.sub(r"\W+", "_", str(item.get("name", ""))).strip("_"), item.get("value", "")
+        texts = tuple(map(str, given)) if isinstance(given, list | tuple) else ()
+        value = span_of(texts, goal) if texts else str(given)
+        why = _refusal(name, value, goal, known=(*found, *secrets), is_secret=is_secret)
+        if why:
+            refused.append(f"{name or 'a parameter without a name'}: {why}")
+        elif texts:
+            found[name] = GoalParameter(name=name, type="list", value=list_value(texts), said=value)
+        else:
+            found[name] = GoalParameter(name=name, type=_type(str(item.get("type", "")), value), value=value)
+    types = {name: Parameter(type=one.type) for name, one in found.items()}
+    phrases = Phrases(goal, types, {name: one.words for name, one in found.items()}, is_secret)
+    patterns = phrases.patterns(answer.get("patterns", ()))
+    near_misses = phrases.near_misses(answer.get("near_misses", ()), patterns)
+    return Labels(
+        name=_slug(str(answer.get("name", "")) or str(answer.get("label", ""))),
+        label=shorten(str(answer.get("label", "")), _TEXT_LIMIT),
+        description=shorten(str(answer.get("description", "")), _TEXT_LIMIT),
+        parameters=tuple(found.values()),
+        patterns=patterns,
+        near_misses=near_misses,
+        refused=tuple((refused + phrases.refused)[:REFUSED_LIMIT]),
+    )
+
+
+def _refusal(name: str, value: str, goal: str, *, known: Sequence[str], is_secret: Callable[[str], bool]) -> str:
+    if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name):
+        return "is no parameter name"
+    if name in known or len(known) >= PARAMETERS_LIMIT:
+        return "is there already" if name in known else f"more than {PARAMETERS_LIMIT} are too many"
+    if value.strip() == goal.strip():
+        return "its value is the whole goal"
+    if is_secret(value) or "{{" in value:
+        return "secrets are no parameters"
+    return "" if value.strip() and value in goal else "its value does not stand in the goal"
+
+
+def _type(said: str, value: str) -> Literal["text", "email", "number", "date"]:
+    """The type that was said, if the value is of it."""
+    if said not in _TYPES:
+        return "text"
+    kind = cast("Literal['text', 'email', 'number', 'date']", said)
+    try:
+        checked_value("value", Parameter(type=kind), value)
+    except InputInvalid:
+        return "text"
+    return kind
+
+
+def _slug(text: str) -> str:
+    return re.sub(r"[^a-z0-9]+", "-", text.casefold()).strip("-")[:50].strip("-") or "task"

@@ -1,0 +1,40 @@
+"""What can be done about a run that failed, by the reason that it gives."""
+
+from collections.abc import Mapping
+from typing import Final
+
+from replaywright.domain.proof.signed_out import SIGNED_OUT
+from replaywright.domain.step.outcomes import BLOCKED
+
+REMEDIES: Final[Mapping[str, str]] = {
+    "ambiguous": "more than one element answers to the description: make the instruction more exact, or give the "
+    "step a target",
+    "heal_off": "the page changed: allow --heal auto or propose",
+    "no_entry": "nothing is recorded for this step: run once with --mode auto or learn",
+    "not_found": "no element answers to the description: is the page the expected one? --mode learn finds it anew",
+    "disagrees": "the page changed: --mode auto or learn lets the model find the element",
+    "low_score": "the page changed: --mode auto or learn lets the model find the element",
+    "low_margin": "the page changed: --mode auto or learn lets the model find the element",
+    "no_element": "the model sees no such element on the page: check the instruction",
+    "undecidable": "look at the site whether the step took effect; `reconcile` lets the run find out itself",
+    "store_unavailable": "Redis was away for too long: bring it back and run again",
+    "ModelMisconfigured": "set REPLAYWRIGHT_MODEL and its provider's key where the worker runs (`replaywright doctor`)",
+    "ModelRateLimited": "the model's provider asks to wait: run again later",
+    "ModelUnavailable": "the model's provider cannot be reached: run again later",
+    "SecretMissing": "set the variable where the worker runs, and start the worker again",
+    BLOCKED: "change the task, or have the rule changed where the worker runs (`replaywright admin policy check TASK`)",
+    SIGNED_OUT: "",
+    "cancelled": "",
+    "terminated": "",
+    "abandoned": "",
+    "endless_plan": "put the goal more exactly, or list the steps in a task file",
+    "not_recalled": "without --mode replay the run learns it",
+    "planner_gave_up": "put the goal more exactly; the page and what was planned are in the trace",
+    "budget_spent": "",
+}
+"""By reason; empty where there is nothing to be done, or the message says what."""
+
+
+def remedy_of(reason: str, run_id: str) -> str:
+    """What to do about a run that ended for this reason; empty where that goes without saying."""
+    return REMEDIES.get(reason, f"`replaywright show {run_id}` shows every step")

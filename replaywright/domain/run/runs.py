@@ -1,0 +1,892 @@
+"""One execution of a task: what crosses between the caller, the workflow and the activities."""
+
+from datetime import datetime
+from enum import StrEnum
+from typing import Any, Literal, TypeAlias
+
+from pydantic import Field
+
+from replaywright.domain.common.base import Record
+from replaywright.domain.page.observed import PredicateResult
+from replaywright.domain.page.pictures import Pictures
+from replaywright.domain.page.targets import Target
+from replaywright.domain.plan.goal_runs import GoalState, Mended, SkillUse
+from replaywright.domain.plan.loops import ItemLine, Loop
+from replaywright.domain.plan.trusted_context import TrustedContext
+from replaywright.domain.policy.effective import Used
+from replaywright.domain.predicate.predicates import Predicate
+from replaywright.domain.proof.probing import SiteProbe
+from replaywright.domain.run.commit_lines import CommitLine, CommitState
+from replaywright.domain.run.steering import Said, Steering
+from replaywright.domain.session.network_policy import RefusedHost
+from replaywright.domain.session.sessions import SessionRef
+from replaywright.domain.skill.fitting import PassedOver
+from replaywright.domain.skill.skills import SkillRef
+from replaywright.domain.step.checkpoints import Checkpoint
+from replaywright.domain.step.outcomes import SENT_LATE, DownloadedFile, Lookup, Status, StepOutcome
+from replaywright.domain.step.overrides import Due
+from replaywright.domain.step.press_grants import Consent, Grant, RequestKind
+from replaywright.domain.task.actions import Effect
+from replaywright.domain.task.budgets import Limits
+from replaywright.domain.task.policy import Wishes
+from replaywright.domain.task.questions import APPROVE_WITHIN_S, Question, UserAnswer, Verdict
+from replaywright.domain.task.steps import ForEach, Step
+from replaywright.domain.task.tasks import Task
+
+FILES_KEPT = 200
+"""Downloaded files that a run's result lists at most: it has to fit into the history."""
+SECRET_PREFIX = "REPLAYWRIGHT_SECRET_"  # noqa: S105 - a variable's prefix, no secret
+"""`{{secret:NAME}}` is read on the worker from the environment variable with this prefix and NAME."""
+
+
+class Mode(StrEnum):
+    """What a run may use."""
+
+    AUTO = "auto"
+    """The cache, then a heal, then the model."""
+    LEARN = "learn"
+    """The model for every element; the cache is written, not read."""
+    REPLAY = "replay"
+    """The cache and heals only; a miss fails the run. No model call, whatever happens."""
+
+
+class Heal(StrEnum):
+    """What may be done when a page changed and an element can be found again without a model."""
+
+    OFF = "off"
+    PROPOSE = "propose"
+    """Use the healed element in this run, but keep the new version back until a person promotes it."""
+    AUTO = "auto"
+
+
+class Usage(Record):
+    """What model calls cost."""
+
+    calls: int = 0
+    input_tokens: int = 0
+    output_tokens: int = 0
+    model: str = ""
+    cost_usd: float = 0.0
+    """Of the calls whose price is known."""
+    priced: int = 0
+    """Calls whose price is known."""
+    prompts: int = 0
+    """Version of the prompts that were answered; 0 where it is not known, or nothing was asked."""
+
+    @property
+    def unpriced(self) -> int:
+        """Calls whose price is not known."""
+        return self.calls - self.priced
+
+    def plus(self, other: "Usage") -> "Usage":
+        """The sum of both; keeps the last model and prompts named."""
+        return Usage(
+            calls=self.calls + other.calls,
+            input_tokens=self.input_tokens + other.input_tokens,
+            output_tokens=self.output_tokens + other.output_tokens,
+            model=other.model or self.model,
+            cost_usd=self.cost_usd + other.cost_usd,
+            priced=self.priced + other.priced,
+            prompts=other.prompts or self.prompts,
+        )
+
+
+class SealedCode(Record):
+    """What a person gave for a step, sealed with the key of the question."""
+
+    question: str
+    """Id of the question, under which the key is kept."""
+    sealed: str
+
+
+class ActionRequest(Record):
+    """Input of `perform_action`."""
+
+    run_id: str
+    lineage: str
+    tenant: str
+    task: str
+    session: SessionRef
+    sequence: int
+    step: Step
+    values: dict[str, str] = Field(default_factory=dict)
+    """Values of the task's parameters."""
+    fingerprint: str
+    epoch: int
+    """Of the session and of this attempt at the step."""
+    mode: Mode = Mode.AUTO
+    heal: Heal = Heal.AUTO
+    proposed: Target | None = None
+    """The element that the model chose; None to use the cache."""
+    usage: Usage = Usage()
+    """What the proposal cost; for the trace."""
+    next_step: Step | None = None
+    """The step after this one: its cache entry is fetched along with the recording of this one."""
+    verify: tuple[Predicate, ...] = ()
+    """Of the last step: the run's final predicates, to be looked at as soon as it is done."""
+    recovered: bool = False
+    """An earlier attempt may have begun: the ledger must be asked afresh."""
+    waited: bool = False
+    """A try under this epoch came back without having dispatched, for want of the store: an open intent of this epoch
+    is its own, taken by the store after the try had given up."""
+    disproved: bool = False
+    """Nothing of an earlier attempt left the browser: that the page shows it as done proves nothing."""
+    reapply: bool = False
+    """Bring a rebuilt browser forward: the step was done before, so the ledger is neither asked nor written."""
+    checkpoint: bool = False
+    """Take a checkpoint when the step is done, whatever it is; a commit has one anyway, a new page most times."""
+    earlier: str = ""
+    """Digest of the newest checkpoint: for a process that has taken none yet."""
+    override: str = ""
+    """The override rule that this step belongs to: its element is always looked for as the rule describes it."""
+    spent: tuple[str, ...] = ()
+    """Override rules that are not looked for: they were performed for this step, or as often as a run may. `*`: all."""
+    overruled: str = ""
+    """How a preference rule changed the model's pick; for the trace."""
+    attempt: str = ""
+    """Which kind of attempt this is, empty for the first: retry, recheck, override, model, resume, …; for the trace."""
+    why: str = ""
+    """What the attempt before it came to; for the trace."""
+    late_ms: int = 0
+    """How long after its input the request of a step with consequences is waited for."""
+    awaited: StepOutcome | None = None
+    """The outcome of the attempt before: wait for the request of the step, and do nothing else."""
+    recheck: StepOutcome | None = None
+    """The outcome of the attempt before: look whether what is expected has come true meanwhile, and do nothing else."""
+    previous: str | None = None
+    """The fingerprint of the step before, "" for the first; for the trace."""
+    act: str = ""
+    """What the step does, wherever it stands: see `acts_of` in `replaywright.domain.step.fingerprints`. Empty for a
+    step of a rule."""
+    redo: str = ""
+    """The fingerprint under which the lineage did the same before; a person wants it done again."""
+    code: SealedCode | None = None
+    """Of a step whose text a person gave; None where a captcha was solved in the browser."""
+    weak: Literal["ask", "warn"] = "warn"
+    """If it failed too often of late: do not begin, or do it and say so."""
+    item: str = ""
+    """Which item of a list it is done for, without its value: `invoice 2/5`; for the trace. Empty outside of lists."""
+    site: str = ""
+    """The address that the task begins at: a code that a person gives may be entered there. Empty: nowhere."""
+    policy: Wishes | None = None
+    """What the task asks for and limits itself to. The operator's policy is the worker's own."""
+    used: Used = Used()
+    """What the run has done by now of all that a policy limits."""
+    pictures: Pictures = Pictures.FAILURES
+    """Of which steps pictures are kept."""
+    consent: Consent | None = None
+    """Of a press that a model chose and no author declared: what stands behind it. None where nobody has to."""
+    is_elsewhere: bool = False
+    """Whether the page is another one than the step before leads to by its address, or led to when it was recorded."""
+    signs_in: bool = False
+    """Whether the step, or the one before or after it, enters a secret: a page to sign in on is its own business."""
+
+
+class HandedBackRequest(Record):
+    """Input of `step.handed_back`: a person says that they have done the step."""
+
+    action: ActionRequest
+    said: Said
+
+
+class LeaveOutRequest(Record):
+    """Input of `step.leave_out`: the step counts as done without being performed."""
+
+    action: ActionRequest
+    reason: str
+    """One of `outcomes.LEFT_OUT`."""
+    message: str = ""
+
+
+class Decision(Record):
+    """What `step.decide` answers: whether the step is to be performed."""
+
+    performs: bool
+    outcome: StepOutcome | None = None
+    """Of a step that is not: recorded as done, with the reason `when`."""
+
+
+class ProposeRequest(Record):
+    """Input of `propose_target`, the model fallback."""
+
+    run_id: str
+    lineage: str
+    sequence: int
+    instruction: str
+    action: str
+    snapshot: str
+    """Digest in the artifact store."""
+    missed: Lookup = Lookup()
+    tenant: str = "default"
+    trusted: TrustedContext = TrustedContext()
+    """What the element is compared with."""
+
+
+class ReviseRequest(Record):
+    """Input of `revise_plan`: the rest of the plan does not lead to the goal."""
+
+    run_id: str
+    lineage: str
+    tenant: str
+    sequence: int
+    """Index of the step that failed, in `plan`."""
+    position: int | None = None
+    """The same in the plan as it is written out, for the trace; None where there is no list before it."""
+    task: Task
+    values: dict[str, str] = Field(default_factory=dict)
+    plan: tuple[Step, ...]
+    """As of now, with the steps that were done and that remain; lists are not written out."""
+    commits: tuple[int, ...] = ()
+    """Indexes of the steps done that must not be done again."""
+    failed: str
+    """Why the step failed."""
+    tried: tuple[str, ...] = ()
+    """What was tried to repair it, oldest first."""
+    answers: tuple[UserAnswer, ...] = ()
+    """What the user has said to the planner's questions."""
+    snapshot: str
+    """Digest in the artifact store."""
+    picture: str = ""
+    """Digest of the snapshot's picture with numbered marks; empty when there is none."""
+    picture_missing: str = ""
+    """Why one that was wanted is not there."""
+
+
+class Revision(Record):
+    """What the planner answered."""
+
+    steps: tuple[Step, ...] = ()
+    """They replace the plan from the failed step on; empty when it gave up."""
+    complete: bool = True
+    """Whether the goal is reached after these steps; else the planner is asked again then. Of goals only."""
+    verify: tuple[Predicate, ...] = ()
+    """What the planner says must hold at the end, templates. Of goals only."""
+    gave_up: str = ""
+    """Why there is no plan."""
+    question: str = ""
+    """What the planner wants to know of the user before it makes one; then there are no steps."""
+    usage: Usage = Usage()
+    stand_in: bool = False
+    """The answer came from the stand-in, not from a model."""
+
+
+class ProposeProbeRequest(Record):
+    """Input of `propose_probe`: how might the site be asked whether this step took effect?"""
+
+    run_id: str
+    lineage: str
+    tenant: str
+    sequence: int
+    goal: str = ""
+    title: str
+    """The step as it reads in the UI."""
+    values: dict[str, str] = Field(default_factory=dict)
+    """Values of the task's parameters."""
+    snapshot: str
+    """Digest, in the artifact store, of the page that the step led to."""
+
+
+class ProposedProbe(Record):
+    """What the planner answered, as far as code lets it pass."""
+
+    probe: SiteProbe | None = None
+    refused: str = ""
+    """Why there is none."""
+    usage: Usage = Usage()
+
+
+class TryProbeRequest(Record):
+    """Input of `try_probe`: keep a probe with the step's recording if it proves itself."""
+
+    action: ActionRequest
+    """The step as it was done, with the session and epoch of now."""
+    content_key: str
+    probe: SiteProbe
+
+
+class TriedProbe(Record):
+    """Whether a probe was kept, and why not."""
+
+    kept: bool
+    reason: str = ""
+
+
+class ResolveRequest(Record):
+    """Input of `resolve_step`: decide a commit step in doubt by reading only."""
+
+    action: ActionRequest
+    """As it was sent, with the session and epoch of now: the attempt in doubt is fenced first."""
+    adopted: bool
+    """Whether the session is the live page of that attempt. A rebuilt page proves nothing."""
+    contradicted: str = ""
+    """Evidence against which the page proves nothing either, such as `server_error`."""
+    doubted: int = 0
+    """Epoch of the attempt in doubt, as the workflow knows it; 0 when it is another one's that the ledger told of."""
+    lost: bool = False
+    """That attempt was lost on its way, and may not have got as far as its intent."""
+    began_at: str = ""
+    """Where the step began, redacted: its recording may have a probe that a model proposed."""
+    witness: str = ""
+    """Of the step before, if the attempt's browser has certainly ended: see `StepOutcome.witness`. Empty: none."""
+    doubted_session: str = ""
+    """The session of the attempt in doubt; empty where it is not known."""
+    settled: int = 0
+    """Epoch up to which all attempts are settled: an intent of one of them, to which Redis fell back, says nothing."""
+    answered: bool = False
+    """Whether the site has answered all that the attempt was seen to send: nothing is in flight."""
+    is_patient: bool = False
+    """What is in flight may still be waited for: then absence decides nothing, and nobody is asked yet."""
+    settle_ms: int = 0
+    """How long after the old writer was stopped the site shows all that it has been sent: it is not asked before."""
+    settled_ms: int = 0
+    """How much of that had passed when this was asked for."""
+
+
+class StopRequest(Record):
+    """Input of `effect.stop`: nothing more of a commit step may leave the browser."""
+
+    action: ActionRequest
+    """The step, with the session and epoch of now."""
+    session_id: str
+    """The browser of the attempt."""
+    begun: int
+    """Epoch of the attempt."""
+    witness: str = ""
+    """Of the step before; see `StepOutcome.witness`."""
+
+
+class Stopped(Record):
+    """What is known of a commit step that was stopped."""
+
+    state: CommitState
+    left_at: datetime | None = None
+    """When its request was let go, as far as the black box knows."""
+    is_armed: bool = True
+    """False: the attempt had not come to its gate, so it had certainly given no input."""
+
+
+class LearnedPress(Record):
+    """A press that was learned in this run, and of which its author does not say that it has consequences."""
+
+    sequence: int
+    fingerprint: str
+    content_key: str
+    """Of its recording."""
+
+
+class ListenRequest(Record):
+    """Input of `effect.listen`: what do these presses send after they have ended?"""
+
+    run_id: str
+    lineage: str
+    tenant: str
+    session: SessionRef
+    epoch: int
+    presses: tuple[LearnedPress, ...]
+    late_ms: int
+    """How long after the latest of them its page is listened to, while it is there."""
+
+
+class LateRequest(Record):
+    """One request that left after its press had ended."""
+
+    sequence: int
+    request: str
+    """Method and address, without secrets and without a query."""
+    sent_at: float
+    """Seconds since 1970."""
+    delay_ms: int
+    """How long after the input it left."""
+
+    def __str__(self) -> str:
+        said = f"{self.request}, {self.delay_ms / 1000:.1f} s after its input"
+        return f"step {self.sequence + 1}: {SENT_LATE}: {said}; declare its effect (effect: commit)"
+
+
+class Listened(Record):
+    """What came of listening."""
+
+    late: tuple[LateRequest, ...] = ()
+
+
+class Proposal(Record):
+    """The model's choice."""
+
+    target: Target | None = None
+    """None when the model says that no element fits."""
+    element_id: str = ""
+    usage: Usage = Usage()
+    stand_in: bool = False
+    """The answer came from the stand-in, not from a model."""
+    overruled: str = ""
+    """How a preference rule changed the model's pick: `rule NAME: the model picked X, the rule chose Y`."""
+
+
+AWAIT = "effect.await"
+"""The activity that waits for the request of a step with consequences."""
+UNTOUCHED = "untouched"
+"""Detail of the error of a step that lost its browser before it had given any input."""
+RESOLVED = "resolved"
+"""Reason of an outcome that was not seen by who did the step, but found out by reading."""
+NO_INTENT = "no_intent"
+"""Reason of a resolution: the attempt had not got as far as its intent."""
+NOTHING_LEFT = "nothing_left"
+"""Reason of a resolution: the keeper knows that nothing of the step left the browser."""
+NOT_ON_SITE = "not_on_site"
+"""Reason of a resolution: the site was asked twice, and does not show it."""
+UNDISPATCHED = frozenset({NO_INTENT, NOTHING_LEFT})
+"""Reasons that say that nothing was dispatched at all."""
+
+
+class Resolution(Record):
+    """What is known of a commit step in doubt."""
+
+    verdict: Literal["done", "not_done", "undecidable", "in_flight"]
+    """in_flight: something left that the site has not answered, and it does not show the step: it is asked again."""
+    reason: str = ""
+    outcome: StepOutcome | None = None
+    left_at: float = 0.0
+    """When what is in flight left, in seconds since 1970; 0 where nobody knows."""
+
+
+class PersonVerdict(Record):
+    """A person's answer to the question that a run waits with."""
+
+    sequence: int
+    """Index of the step, from 0."""
+    verdict: Verdict
+    """One of the question's `answers`."""
+    who: str = ""
+    """Who decided; kept in history and trace."""
+    why: str = ""
+    """Their reason; kept likewise."""
+    question: str = ""
+    """Id of the question; empty: whichever is open."""
+    value: str = ""
+    """What the person says, where words are wanted. Never a code: that is sealed."""
+    sealed: str = ""
+    """A code, sealed with the question's key."""
+
+
+class SettleRequest(Record):
+    """Input of `settle_step`: write down what a person decided."""
+
+    action: ActionRequest
+    verdict: PersonVerdict
+    failed: bool = False
+    """Nothing is in doubt: the step failed, and the run waited because its task says `on_failure: ask`."""
+
+
+class FinishRequest(Record):
+    """Input of `finish_run`: final verification, and promotion of what the run learned."""
+
+    run_id: str
+    lineage: str
+    tenant: str
+    task: str
+    session: SessionRef
+    epoch: int = 1
+    verify: tuple[Predicate, ...] = ()
+    """With the parameters' values filled in."""
+    seen: tuple[PredicateResult, ...] | None = None
+    """What the last step found of them when all held; None: they are to be looked at."""
+    policy: Wishes | None = None
+    """What the task asks for and limits itself to."""
+    used: Used | None = None
+    """What the run has done of all that a policy limits; None of a run of an older worker."""
+    content_keys: tuple[str, ...] = ()
+    """Of all steps performed: candidates written under these by this run become active."""
+
+
+class Finished(Record):
+    """Result of `finish_run`."""
+
+    predicates: tuple[PredicateResult, ...] = ()
+    promoted: int = 0
+    held: int = 0
+    """Healed versions kept back for a person (heal mode `propose`)."""
+    note: str = ""
+    """Why nothing was promoted, when that is so."""
+    artifacts: dict[str, str] = Field(default_factory=dict)
+    """Digests by kind of what is kept of the page, if it is not verified."""
+
+    @property
+    def verified(self) -> bool:
+        """Whether every final predicate held."""
+        return not any(result.fails for result in self.predicates)
+
+
+class Totals(Record):
+    """Counts over a run, carried through continue-as-new."""
+
+    steps: int = 0
+    """Steps done."""
+    hits: int = 0
+    """Elements found as recorded."""
+    heals: int = 0
+    """Elements found although their recorded description had changed, without a model."""
+    fallbacks: int = 0
+    """Elements that had to be asked of the model because a recording no longer led to them."""
+    learned: int = 0
+    """Elements asked of the model because nothing was recorded."""
+    from_ledger: int = 0
+    """Steps that an earlier attempt had performed."""
+    warnings: int = 0
+    """Steps that were done and warned of something, such as `unproven`."""
+    recoveries: int = 0
+    """Browsers or workers that were lost and made up for."""
+    skipped: int = 0
+    """Steps that were left out: their `when` did not hold, or their item of a list was skipped."""
+    overrides: int = 0
+    """Override rules performed."""
+    overruled: int = 0
+    """Picks of the model that a preference rule changed."""
+    plans: int = 0
+    """How often the rest of the plan was revised."""
+    usage: Usage = Usage()
+    """Calls of models, and their tokens."""
+
+
+class RunState(Record):
+    """Where a run is: what continue-as-new carries."""
+
+    position: int = 0
+    """Index of the next step."""
+    previous: str = ""
+    previous_outcome: str = ""
+    epoch: int = 1
+    witness: str = ""
+    """Of the step before; see `StepOutcome.witness`."""
+    session: SessionRef | None = None
+    last_commit: int = -1
+    """Index of the last step performed that must not be repeated; -1 when there is none."""
+    totals: Totals = Totals()
+    content_keys: tuple[str, ...] = ()
+    extracted: dict[str, Any] = Field(default_factory=dict)
+    files: tuple[DownloadedFile, ...] = ()
+    due: tuple[Due, ...] = ()
+    """Override rules to perform before the next step."""
+    override_counts: dict[str, int] = Field(default_factory=dict)
+    """How often each override rule was performed, by its name."""
+    override_spent: tuple[str, ...] = ()
+    """Those that were performed as often as they may be."""
+    plan: tuple[Step, ...] = ()
+    """The plan, once it was revised, its lists not written out; empty while it is the task's own."""
+    loops: tuple[Loop, ...] = ()
+    """The lists of the plan whose items are known."""
+    left_until: int = 0
+    """Steps before this index are left out: their item was skipped."""
+    left_out: tuple[int, ...] = ()
+    """Indexes of the steps that were left out."""
+    skipped: tuple[ItemLine, ...] = ()
+    """Of the result to come."""
+    revised_from: tuple[int, ...] = ()
+    """For each revision, the index of the step that it began at."""
+    commits: tuple[int, ...] = ()
+    """Indexes of the steps done that must not be repeated."""
+    commit_lines: tuple[CommitLine, ...] = ()
+    """What the run says of those that it has done itself."""
+    resumed: bool = False
+    """What the ledger answers was taken from it: a run that goes on after another does that once."""
+    checkpoints: tuple[Checkpoint, ...] = ()
+    """The newest, oldest first."""
+    page_from: int = 0
+    """Index of the first step that was done in the document that is shown."""
+    warnings: tuple[str, ...] = ()
+    """Of the result to come."""
+    goal: GoalState | None = None
+    """Of a run that began from a goal, once it is decided how it goes on."""
+    mended: Mended = Mended()
+    """Of a skill that is run by its name."""
+    passed_over: tuple[PassedOver, ...] = ()
+    """Of a run from a goal that is not decided yet: skills that it had recalled, and that did not fit."""
+    signed_in: bool | None = None
+    """Of such a run: whether the site takes it for signed in; None when nobody knows."""
+    questions: int = 0
+    """How many questions it has asked."""
+    answers: tuple[UserAnswer, ...] = ()
+    """What the user has said to a planner."""
+    approved: str = ""
+    """What the next step that can never be undone does, if a person has approved of it."""
+    used: Used = Used()
+    """What was done by now of all that a policy limits; its seconds are told by `begun`."""
+    grants: tuple[Grant, ...] = ()
+    """What persons have granted in this run."""
+    denials: tuple[RequestKind, ...] = ()
+    """What they have not."""
+    learned_presses: tuple[LearnedPress, ...] = ()
+    """Those whose late requests the run listens for at its end."""
+    steering: Steering = Steering()
+    """What people have asked of it meanwhile."""
+    begun: float = 0.0
+    """When the run began, in seconds since 1970, moved on by the time that it waited for a person; 0 if it begins."""
+
+
+class Resume(Record):
+    """Going on after a run that did not end well, in its lineage."""
+
+    of: str
+    """The run that it goes on after."""
+    who: str = ""
+    """Who decided what follows."""
+    answered: int = 0
+    """Steps that the ledger answered when this was planned; that it answers fewer is a loss, and nothing is done."""
+    restarts: dict[int, str] = Field(default_factory=dict)
+    """Steps, by index, that are performed although they were done, with the run in which that was asked for."""
+    redo: tuple[str, ...] = ()
+    """Fingerprints of what was done under another chain of steps and may be done again."""
+    keep: tuple[str, ...] = ()
+    """Fingerprints of what was done under another chain of steps and counts as done."""
+
+
+OPEN_STATES = frozenset({"INTENT", "DISPATCHED", "RESOLVING", "ESCALATED", "ABANDONED"})
+"""Of the ledger: a commit step that may or may not have taken effect."""
+
+
+class AnsweredStep(Record):
+    """What the ledger knows of one step that was done, as far as a run needs it."""
+
+    fingerprint: str
+    outcome: StepOutcome
+
+
+class ResumeRequest(Record):
+    """Input of `run.resume`: answer from the ledger what was done."""
+
+    run_id: str
+    lineage: str
+    tenant: str
+    task: str
+    plan: tuple[Step, ...]
+    """As written; which items its lists have is in the ledger."""
+    values: dict[str, str] = Field(default_factory=dict)
+    resume: Resume
+
+
+class Resumption(Record):
+    """What the ledger says to a plan."""
+
+    answered: tuple[AnsweredStep, ...] = ()
+    """The steps from the first on that were done."""
+    fingerprint: str = ""
+    """Of the first step that was not; empty when all were done."""
+    state: str = ""
+    """What the ledger has of that one; see `replaywright.ports.Known`."""
+    epoch: int = 1
+    """Higher than any of the lineage."""
+
+    @property
+    def is_doubtful(self) -> bool:
+        """Whether nobody knows yet if the first step that is not answered took effect."""
+        return self.state in OPEN_STATES
+
+
+class Asking(Record):
+    """How long a run waits for a person where neither its task nor the step says."""
+
+    within_s: float = Field(0.0, ge=0)
+    """Seconds after which a question ends the run; 0: it waits for ever."""
+    approve_within_s: float = Field(APPROVE_WITHIN_S, gt=0)
+    """The same for an approval, which always has an end."""
+    remind_every_s: float = Field(0.0, ge=0)
+    """Seconds between two reminders; 0: none."""
+    approve_recalled: Effect | Literal["never"] = Effect.COMMIT
+    """Effect of a skill from which on a person confirms it when a model chose it for the sentence."""
+
+
+class RunInput(Record):
+    """Input of the workflow `BrowserTask`."""
+
+    task: Task
+    """As a task file has it."""
+    values: dict[str, str] = Field(default_factory=dict)
+    """Of the task's parameters, by name; every one without a default needs one."""
+    tenant: str = "default"
+    """Whose cache, ledger and skills it works with: that of the worker."""
+    lineage: str = ""
+    """Empty for a first run: its own workflow id."""
+    mode: Mode = Mode.AUTO
+    """`auto`: cache, then heal, then model. `learn`: model only. `replay`: never the model."""
+    heal: Heal = Heal.AUTO
+    """A changed page: fail (`off`), heal this run only (`propose`), or for good (`auto`)."""
+    steps_per_history: int = Field(100, ge=1)
+    """Steps after which the run continues as new."""
+    checkpoint_every: int = Field(10, ge=1)
+    """Steps after which a checkpoint is due if none came of navigations and commits."""
+    hibernate_after_s: float = Field(120.0, ge=0)
+    """A run that has waited for a person for so many seconds gives its browser back until it goes on; 0: never."""
+    asking: Asking = Asking()
+    """How long it waits for a person."""
+    pictures: Pictures = Pictures.FAILURES
+    """Of which steps pictures are kept."""
+    recycle_after_s: float = Field(7200.0, ge=0)
+    """A browser that is so many seconds old is exchanged for a new one at the next checkpoint; 0: never."""
+    recycle_above_mb: int = Field(1536, ge=0)
+    """So is one that has so much resident memory, in units of 1,048,576 bytes; 0: never."""
+    state: RunState = Field(default_factory=RunState.model_construct)  # so that who starts a run builds no schema of it
+    """Where it goes on; left out by those who start a run."""
+    budget: Limits | None = None
+    """What the run may spend on models. None: what its task says, and no revised plans."""
+    propose_probes: bool = False
+    """Whether the planner is asked how the site can be asked about a commit step that was learned."""
+    on_failure: Literal["fail", "ask"] | None = None
+    """What to do when a step failed and nothing mends it. None: what its task says."""
+    fresh: bool = False
+    """Of a goal: learn it, whatever skill there is."""
+    wait_for_others: bool = True
+    """Of a goal: while another run learns the same, wait for what it learns."""
+    resume: Resume | None = None
+    """None for a run that begins at the beginning. With it, `state` tells of the run before: its epoch, and the browser
+    that it may have left, which is fenced and looked into first."""
+    skill: SkillRef | None = None
+    """The skill whose task this is: how the run went is counted there. None for a task of its own."""
+    relearns: bool = False
+    """Of a skill that is run by its name: a plan that was revised and then verified becomes its next version."""
+    named: str = ""
+    """Name of a skill: the run begins by looking up the version that is run by this name then. `task` is not looked at,
+    and `values` are those given; what they lack and the version has a default for is filled in."""
+    admitted: str = ""
+    """Of an execution that continues another as new: proof that the first one's start was signed. ."""
+    schedule: str = ""
+    """Id of the Temporal schedule that starts it. Each start is then a lineage of its own, though Temporal may give two
+    of them the same workflow id."""
+
+
+class StepLine(Record):
+    """One line of progress."""
+
+    sequence: int
+    """Index in the plan, from 0."""
+    title: str
+    """How the step reads, parameters by name."""
+    status: Status
+    """How it ended."""
+    lookup: Lookup = Lookup()
+    """How its element was found."""
+    from_ledger: bool = False
+    """An earlier attempt had performed it."""
+    already_done: bool = False
+    """What was wanted was there; nothing was touched."""
+    message: str = ""
+    """What went wrong, in words."""
+    warnings: tuple[str, ...] = ()
+    """What did not make it fail."""
+    artifacts: dict[str, str] = Field(default_factory=dict)
+    """Of a step that failed: digests in the artifact store, by kind."""
+    override: str = ""
+    """The override rule that the step belongs to; empty for the task's own."""
+    overruled: str = ""
+    """How a preference rule changed the model's pick."""
+    left_out: str = ""
+    """Why the step was not performed: one of `outcomes.LEFT_OUT`."""
+    rule: str = ""
+    """The rule of the policy that blocked the step."""
+    kind: Literal["step", "plan", "browser", "note"] = "step"
+    """`plan`: not a step, but a revision of the plan from that step on. `browser`: a new browser from that step on.
+    `note`: what a run from a goal decided."""
+
+
+RunStatus: TypeAlias = Literal["running", "waiting", "paused", "done", "failed", "blocked", "cancelled"]
+"""What a run says of itself."""
+End: TypeAlias = Literal["done", "failed", "blocked", "cancelled", "terminated", "timed_out"]
+"""How a run ended."""
+
+
+class Progress(Record):
+    """Answer of the query `progress`."""
+
+    status: RunStatus = "running"
+    """How it stands."""
+    step: int = 0
+    """Number of steps done."""
+    steps: int = 0
+    """Number of steps of the plan, as far as it is known."""
+    doing: str = ""
+    """What is under way."""
+    waiting_for: str = ""
+    """What a person has to decide, or who has paused the run; empty when nothing waits."""
+    answers: tuple[str, ...] = ()
+    """The verdicts that a person may give."""
+    question: Question | None = None
+    """The same and more: since when, until when, what the page shows. None when nothing waits."""
+    revised_from: tuple[int, ...] = ()
+    """For each revision of the plan, the index of the step that it began at."""
+    lines: tuple[StepLine, ...] = ()
+    """The last hundred steps at most."""
+    totals: Totals = Totals()
+    """Counts up to now."""
+
+
+class RunResult(Record):
+    """Result of the workflow `BrowserTask`."""
+
+    succeeded: bool
+    """Every step was done and the final verification held."""
+    totals: Totals = Totals()
+    """Counts over the run."""
+    failed_step: int | None = None
+    """Index of the step, from 0, that ended the run."""
+    reason: str = ""
+    """A code for why it failed; empty if it did not."""
+    message: str = ""
+    """The same in words."""
+    rule: str = ""
+    """The rule of the policy that ended the run: it was blocked, which is no failure. Empty for any other end."""
+    artifacts: dict[str, str] = Field(default_factory=dict)
+    """What is kept of the step that failed: digests in the artifact store, by kind."""
+    extracted: dict[str, Any] = Field(default_factory=dict)
+    """What `extract` steps have read, by the names of their fields."""
+    skipped: tuple[ItemLine, ...] = ()
+    """Items of lists that were left before all their steps were done (`on_failure: skip_item`)."""
+    files: tuple[DownloadedFile, ...] = ()
+    """What was downloaded and is kept, at most `FILES_KEPT`; the trace has all of them."""
+    verification: tuple[PredicateResult, ...] = ()
+    """The verdicts on the task's `verify`."""
+    promoted: int = 0
+    """Entries that became active."""
+    held: int = 0
+    """Healed entries that wait for a person (heal mode `propose`)."""
+    note: str = ""
+    """Why nothing was promoted, when that is so."""
+    skill: SkillUse | None = None
+    """The skill that the run was one of, or that it learned."""
+    refused_hosts: tuple[RefusedHost, ...] = ()
+    """Hosts that pages asked for and the policy refused, those asked for most often first, at most thirty."""
+    warnings: tuple[str, ...] = ()
+    """Steps in doubt that went on because their `on_unknown` says so: nobody knows what became of them."""
+    commits: tuple[CommitLine, ...] = ()
+    """The steps with consequences that this run has begun, and what is known of each; the last fifty at most."""
+
+    @property
+    def healed(self) -> bool:
+        """Whether any element was found only by healing."""
+        return self.totals.heals > 0
+
+
+def step_title(step: Step) -> str:  # noqa: PLR0911 - one for each way in which steps read
+    """How a step reads in the Temporal UI and in progress lines, templates as written: never a value."""
+    match step.action:
+        case "goto":
+            return f"goto {step.url}"
+        case "for_each":
+            return f"for_each {step.item} of {_items_said(step)}: {len(step.steps)} steps"
+        case "press":
+            return f"press {step.keys}" + (f" on {step.instruction}" if step.instruction else "")
+        case "select_option":
+            return f"select_option {step.instruction} = {', '.join(step.wanted)}"
+        case "fill" | "type" | "paste":
+            return " ".join(part for part in (step.action, step.instruction, "=", step.value) if part)
+        case "upload":
+            return f"upload {step.instruction} = {', '.join(step.files)}"
+        case "drag":
+            return f"drag {step.instruction} {step.destination}"
+        case "click" | "double_click" if step.button or step.modifiers:
+            how = "+".join((*(step.modifiers or ()), step.button or "left"))
+            return f"{step.action} {step.instruction} ({how})"
+        case _:
+            return f"{step.action} {step.instruction}".strip()
+
+
+def _items_said(step: ForEach) -> str:
+    """Where the items come from."""
+    return step.instruction or ("values" if step.values is not None else "elements" if step.elements else "the table")

@@ -1,0 +1,121 @@
+"""What the end of a run says of the skill whose task it was."""
+
+import re
+
+from replaywright.domain.common.base import Record
+from replaywright.domain.run.runs import RunResult
+from replaywright.domain.run.spending import BUDGET_SPENT
+from replaywright.domain.skill.fitting import PRECONDITION
+from replaywright.domain.skill.skills import Change, SkillRun
+from replaywright.domain.step.outcomes import BLOCKED
+
+INPUT_INVALID = "InputInvalid"
+"""Reason of a run that was asked for what cannot be."""
+_OUTSIDE = frozenset(
+    {
+        "ArtifactMissing",
+        "ArtifactsUnavailable",
+        INPUT_INVALID,
+        "KeeperRefused",
+        "KeeperUnavailable",
+        "ModelMisconfigured",
+        "ModelRateLimited",
+        "ModelRefused",
+        "ModelUnavailable",
+        "PolicyBlocked",
+        "SecretMissing",
+        "SessionLost",
+        "StoreUnavailable",
+        "abandoned",
+        "aborted",
+        BLOCKED,
+        "ledger_damaged",
+        "navigation_failed",
+        "server_error",
+        "store_unavailable",
+        BUDGET_SPENT,
+    }
+)
+"""Reasons of failed runs that lie with the caller, the installation, or a site that is down or has errors."""
+
+
+_STRUCTURE = frozenset(
+    {
+        PRECONDITION,
+        "ambiguous",
+        "disagrees",
+        "heal_off",
+        "invisible",
+        "low_margin",
+        "low_score",
+        "missed",
+        "no_entry",
+        "not_found",
+    }
+)
+"""Reasons of steps whose element is not there, not the only one, or not to be seen."""
+_NO_CHANGE = re.compile(r"[A-Z]\w*|planner_gave_up|endless_plan|not_recalled|undecidable")
+"""Reasons that tell of no page: types of errors, plans that came to nothing, and doubts."""
+_URL = re.compile(r"url_differs|no_history|http_4\d\d")
+"""Reasons of steps that led elsewhere."""
+
+
+class NewestRequest(Record):
+    """Input of `skill.newest`."""
+
+    tenant: str
+    name: str
+
+
+class NoteSkillRun(Record):
+    """Input of `note_skill_run`."""
+
+    tenant: str
+    name: str
+    run: SkillRun
+    verified: bool = False
+    """The skill's own steps were done and its final verification held: a candidate has proved itself."""
+
+
+def is_outside(reason: str) -> bool:
+    """Whether a run that failed for this says nothing of its skill."""
+    return reason in _OUTSIDE or re.fullmatch(r"http_5\d\d", reason) is not None
+
+
+def change_of(reason: str) -> Change:
+    """Which kind of change of a site a failure with this reason shows; for one that lies outside, none."""
+    if not reason or is_outside(reason) or _NO_CHANGE.fullmatch(reason):
+        return ""
+    if reason == "verification_failed":
+        return "goal"
+    if reason in _STRUCTURE:
+        return "structure"
+    return "url" if _URL.fullmatch(reason) else "element"
+
+
+def skill_run(
+    run_id: str, version: int, result: RunResult, *, passed: int, added: int, revised_from: tuple[int, ...]
+) -> SkillRun:
+    """How a run of a skill went, by the indexes of the skill's own steps.
+
+    Args:
+        run_id: the run.
+        version: of the skill.
+        result: how it ended.
+        passed: steps of the plan that were done.
+        added: steps that the plan has before those of the task.
+        revised_from: for each revision of the plan, the index of the step that it began at: what was recorded did not
+            lead on from there.
+    """
+    stopped = min([*revised_from, *([] if result.failed_step is None else [result.failed_step])], default=None)
+    done = passed if stopped is None else min(passed, stopped)
+    return SkillRun(
+        run_id=run_id,
+        version=version,
+        succeeded=result.succeeded,
+        steps_done=max(0, done - added),
+        failed_step=None if stopped is None or stopped < added else stopped - added,
+        reason=result.reason,
+        change="" if result.succeeded else change_of(result.reason),
+        outside=not result.succeeded and is_outside(result.reason),
+    )

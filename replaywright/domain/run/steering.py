@@ -1,0 +1,147 @@
+"""What people ask of a run that is under way: to pause, to leave a step out, to end, to lend them its browser."""
+
+from typing import Any
+
+from pydantic import Field
+
+from replaywright.domain.common.base import Record
+from replaywright.domain.session.sessions import SessionRef
+
+ABORTED = "aborted"
+"""Reason of a run that a person has ended."""
+LEND_S = 3_600.0
+"""How long a person has the browser unless they say how long."""
+
+
+class Said(Record):
+    """Who asks, and why: told in progress, trace and result."""
+
+    who: str = Field("", max_length=200)
+    """Who asks for it; kept in history and trace."""
+    why: str = Field("", max_length=1_000)
+    """Their reason; kept likewise."""
+
+    def __str__(self) -> str:
+        return (self.who or "a person") + (f": {self.why}" if self.why else "")
+
+
+class SkipStep(Said):
+    """Input of the update `skip_step`: leave a step out that has not begun."""
+
+    sequence: int = Field(ge=0)
+    """Its index."""
+    consequences: bool = False
+    """The person knows that the step has consequences, which will be missing."""
+
+
+class EditStep(Said):
+    """Input of the update `edit_step`: do a step that failed otherwise, and go on from there."""
+
+    sequence: int = Field(ge=0)
+    """Its index."""
+    step: dict[str, Any]
+    """As a task file has it."""
+    question: str = ""
+    """Id of the question that this answers; empty: whichever is open."""
+
+
+class TakeOverRequest(Said):
+    """Input of the update `take_over`: drive the browser that waits."""
+
+    lasts_s: float = Field(LEND_S, ge=1, le=86_400)
+    """So long at most; then the run takes it back, and waits on."""
+
+
+class Skip(Record):
+    """A step that is to be left out."""
+
+    sequence: int
+    title: str
+    """As it read when that was said: if the plan is another one by then, nothing is left out."""
+    said: str
+    commits: bool = False
+
+
+class Steering(Record):
+    """What is still to be done of what people asked for; carried by continue-as-new."""
+
+    paused: Said | None = None
+    skips: tuple[Skip, ...] = ()
+    edited: tuple[int, ...] = ()
+    """Where a person has changed the plan: indexes in it."""
+    lent: int = 0
+    """How often the browser was lent."""
+
+
+class Lent(Record):
+    """A person may drive the browser."""
+
+    host: str
+    """Where it lives, and where its address can be opened."""
+    boot_id: str
+    file: str
+    """On that host, for the user of the worker only: what the address is. No secret is in any history."""
+    until: float
+    """Seconds since 1970."""
+
+
+class LendSession(Record):
+    """Input of `session.lend`."""
+
+    session: SessionRef
+    epoch: int
+    lending: str
+    """A name for it."""
+    lasts_s: float
+
+
+class TakeBack(Record):
+    """Input of `session.take_back`."""
+
+    run_id: str
+    lineage: str
+    tenant: str
+    session: SessionRef
+    epoch: int
+    lending: str
+    sequence: int
+    """Index of the step at which the run waits."""
+    said: Said
+    """Of whom it was lent to."""
+
+
+class HandedBack(Record):
+    """What is known of what a person did in the browser."""
+
+    known: bool = False
+    """Whether the keeper had lent it; if not, nothing is known."""
+    requests: tuple[str, ...] = ()
+    """What left the browser and may have changed something, such as `POST http://site/form`; of what is encrypted,
+    where it went. At most fifty."""
+    is_complete: bool = True
+    url: str = ""
+    """Where the page is now."""
+    snapshot: str = ""
+    """Digest of how it looks."""
+
+
+HANDED_BACK = "handed_back"
+"""Reason of a step that a person has done in the browser."""
+
+
+class NoteSteering(Record):
+    """Input of `run.steered`: a line of the trace."""
+
+    run_id: str
+    lineage: str
+    tenant: str
+    sequence: int
+    """Index of the step that the run was about to begin, or waits at."""
+    event: str
+    """paused, continued, aborted, edited, lent."""
+    said: Said
+    before: dict[str, Any] | None = None
+    """Of an edited step: as it was."""
+    after: dict[str, Any] | None = None
+    fingerprint: str = ""
+    """Of the step as it was."""

@@ -1,0 +1,113 @@
+"""What the queries `plan` and `trace` answer, and what the error of a run that failed carries."""
+
+from datetime import datetime
+from typing import Literal, TypeAlias
+
+from pydantic import Field
+
+from replaywright.domain.common.base import Record
+from replaywright.domain.page.observed import PredicateResult
+from replaywright.domain.run.runs import RunStatus, StepLine
+from replaywright.domain.task.actions import Effect
+
+STEPS_TOLD = 500
+"""Steps that the query `plan` answers at most: those around the current one."""
+LINES_TOLD = 100
+"""Lines that the query `trace` answers at most: the last."""
+
+StepState: TypeAlias = Literal["done", "left_out", "current", "waiting", "failed", "stopped", "planned"]
+"""`stopped`: the run was ended by a person while it was at this step."""
+
+
+class PlannedStep(Record):
+    """One step of the plan."""
+
+    sequence: int = Field(ge=0)
+    """Index in the plan as it is written out, with the steps of every item of a list."""
+    title: str
+    """As people read it; templates as written, never a value."""
+    state: StepState
+    """How it stands."""
+    fingerprint: str = ""
+    """Empty before the step has begun: it depends on what the steps before came to. So it is for steps that an earlier
+    execution of the run has done."""
+    how: str = ""
+    """How its element was found, in few words."""
+
+
+class PlanView(Record):
+    """Answer of the query `plan`."""
+
+    total: int
+    """Steps of the plan."""
+    position: int
+    """Index of the current one; `total` when all are done."""
+    revised_from: tuple[int, ...] = ()
+    """For each revision of the plan, the index of the step that it began at."""
+    steps: tuple[PlannedStep, ...] = ()
+    """In order, the 500 around the current one at most."""
+
+
+class TraceLine(StepLine):
+    """One attempt that has ended, or something else that the run did."""
+
+    number: int = 0
+    """From 1, over all lines of this execution."""
+    at: datetime | None = None
+    """When it was over."""
+    fingerprint: str = ""
+    """Of the step."""
+    reason: str = ""
+    """Code of why the step ended as it did; empty where there is nothing to say."""
+    effect: Effect | None = None
+    """As it was judged."""
+    url: str = ""
+    """Where the browser was then, redacted."""
+    tried: tuple[str, ...] = ()
+    """What became of the attempts before, oldest first."""
+    predicates: tuple[PredicateResult, ...] = ()
+    """Those that did not hold."""
+    milliseconds: float = 0.0
+    """Of the worker's own work on the step."""
+
+
+class RunTrace(Record):
+    """Answer of the query `trace`. The whole trace is in the store: `replaywright admin trace export`."""
+
+    run_id: str
+    """The workflow id."""
+    lineage: str
+    """The run that all of this goes back to: a run that goes on after another belongs to its lineage."""
+    status: RunStatus = "running"
+    """How it stands."""
+    lines: tuple[TraceLine, ...] = ()
+    """The last 100 at most, oldest first."""
+    dropped: int = 0
+    """Lines before these that are not told here."""
+
+
+class RunFailure(Record):
+    """The second detail of the error that a failed or blocked run ends with; the first is its `RunResult`."""
+
+    step: int | None = None
+    """Number of the step, from 1; None when it failed at no step, such as in the final verification."""
+    title: str = ""
+    """Of the step, templates as written."""
+    fingerprint: str = ""
+    """Of the step; its first twelve characters are in the activity's id."""
+    reason: str
+    """A code for why it failed."""
+    message: str = ""
+    """The same in words."""
+    rule: str = ""
+    """The rule of the policy that is behind it."""
+    url: str = ""
+    """Where the browser was, redacted."""
+    tried: tuple[str, ...] = ()
+    """What became of the attempts before the last, oldest first."""
+    unmet: tuple[PredicateResult, ...] = ()
+    """What was expected and does not hold."""
+    evidence: dict[str, str] = Field(default_factory=dict)
+    """Digests in the artifact store, by kind: `replaywright admin artifacts RUN` reads them."""
+    commands: tuple[str, ...] = ()
+    """What shows more of it, and how to go on."""

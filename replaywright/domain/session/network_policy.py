@@ -1,0 +1,418 @@
+"""Where a session's connections may go: the decision, and the data that it is made from.
+
+Pure, and without a parser of URLs, so that a keeper needs nothing else. A keeper asks twice: for the host before its
+name is resolved, and again for every address of it. People write rules as in `replaywright.domain.policy.host_rules`.
+"""
+
+from collections.abc import Iterable
+from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
+from typing import Literal, TypeAlias
+
+from replaywright.domain.common.base import Record
+
+Address: TypeAlias = IPv4Address | IPv6Address
+
+USUAL_PORTS = (80, 443)
+"""Of a rule that allows and names no port."""
+
+_METADATA = frozenset(
+    ip_address(text)
+    for text in (
+        "169.254.169.254",  # AWS, Google, Azure, OpenStack and most others
+        "169.254.170.2",  # AWS, credentials of containers
+        "169.254.170.23",
+        "169.254.169.123",
+        "168.63.129.16",  # Azure's own, outside of every reserved range
+        "192.0.0.192",  # Oracle
+        "100.100.100.200",  # Alibaba
+        "fd00:ec2::254",
+        "fd00:ec2::23",
+        "fd20:ce::254",  # Google
+    )
+)
+"""Where clouds give out credentials of the machine."""
+
+_RANGES = (
+    ("unspecified", ("0.0.0.0/8", "::/128")),
+    ("loopback", ("127.0.0.0/8", "::1/128")),
+    ("link-local", ("169.254.0.0/16", "fe80::/10")),
+    ("private", ("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "fc00::/7", "fec0::/10")),
+    ("shared", ("100.64.0.0/10",)),
+    ("multicast", ("224.0.0.0/4", "ff00::/8")),
+    ("tunnelled", ("2002::/16", "2001::/32", "64:ff9b:1::/48", "::/96", "::ffff:0:0:0/96")),
+    (
+        "reserved",
+        (
+            "192.0.0.0/24",
+            "192.0.2.0/24",
+            "192.88.99.0/24",
+            "198.18.0.0/15",
+            "198.51.100.0/24",
+            "203.0.113.0/24",
+            "240.0.0.0/4",
+            "100::/64",
+            "2001::/23",
+            "2001:db8::/32",
+            "3fff::/20",
+            "5f00::/16",
+        ),
+    ),
+)
+"""Ranges that no connection goes to unless a rule names them; the first that fits is told. `tunnelled` are forms of
+IPv6 that lead to an IPv4 address by way of others: 6to4, Teredo, local NAT64, IPv4-compatible and -translated."""
+_SPECIAL = tuple((name, tuple(ip_network(text) for text in texts)) for name, texts in _RANGES)
+_NAT64 = IPv6Network("64:ff9b::/96")
+_LOOPBACK = (IPv4Network("127.0.0.0/8"), IPv6Network("::1/128"))
+
+
+class HostRule(Record):
+    """One line of a list of hosts, in the form in which it is compared."""
+
+    text: str
+    """As it was written; told with what it refuses."""
+    kind: Literal["name", "subdomains", "network", "any"]
+    host: str = ""
+    """Of a name, and of what subdomains are of: lower case, Punycode. Of a network: in its usual notation."""
+    port: int | None = None
+    """None: every port that the rule is for, see `ports`."""
+    ports: Literal["one", "usual", "all"] = "usual"
+    addresses: tuple[str, ...] = ()
+    """Networks that a name may lead to although they are special ones."""
+    is_site: bool = False
+    """It was not written as a rule, but follows from the address that the task starts at."""
+
+    def covers_port(self, port: int) -> bool:
+        """Whether it is about this port."""
+        match self.ports:
+            case "one":
+                return port == self.port
+            case "usual":
+                return port in USUAL_PORTS
+            case _:
+                return True
+
+    def covers_host(self, host: str, address: Address | None) -> bool:
+        """Whether it is about this host; `address` is what the host is, if it is no name."""
+        match self.kind:
+            case "any":
+                return True
+            case "network":
+                return address is not None and _within(address, (self.host,))
+            case "name":
+                return host == self.host
+            case _:
+                return host.endswith(f".{self.host}")
+
+    def grants(self, address: Address, what: str) -> bool:
+        """Whether it names this special address; one of a cloud's metadata only by itself."""
+        named = (self.host,) if self.kind == "network" else self.addresses
+        if what == "metadata":
+            named = tuple(text for text in named if ip_network(text).num_addresses == 1)
+        return _within(address, named)
+
+
+class HostRules(Record):
+    """What one author allows and denies."""
+
+    name: str
+    """Told with everything that is refused for it."""
+    allow: tuple[HostRule, ...] = ()
+    deny: tuple[HostRule, ...] = ()
+    is_operators: bool = False
+    """The operator wrote it: only then do its addresses that are not public count, and its names of own services."""
+
+
+class OwnService(Record):
+    """A server of ours that no page is to reach."""
+
+    name: str
+    host: str
+    """A name in lower case, or an address."""
+    port: int
+    addresses: tuple[str, ...] = ()
+    """Addresses that the name has, as far as they are known."""
+
+
+class NetworkPolicy(Record):
+    """Where the connections of a session may go, and how much they may carry."""
+
+    rules: tuple[HostRules, ...] = ()
+    """All of them have to allow a connection; without any there is none."""
+    granted: tuple[HostRule, ...] = ()
+    """Addresses that are not public and that the operator granted on this machine, beside those of the rules."""
+    own: tuple[OwnService, ...] = ()
+    own_networks: tuple[str, ...] = ()
+    """Networks of which everything is ours."""
+    up_bytes: int | None = None
+    """What all connections together may send; None is without limit."""
+    down_bytes: int | None = None
+
+
+class Decision(Record):
+    """Whether a connection may be, and which rule says so."""
+
+    is_allowed: bool
+    rule: str = ""
+    """Name of the rule that refuses: `hosts.allow`, `hosts.deny`, `addresses`, `own-service`, `traffic`, each with the
+    name of its policy before a colon if it has one."""
+    reason: str = ""
+    """In words, with what to do about it."""
+
+
+class RefusedHost(Record):
+    """A host that a session asked for and did not get."""
+
+    host: str
+    port: int
+    rule: str
+    """Which refused it; see `Decision`."""
+    reason: str = ""
+    count: int = 1
+    """How many connections were refused."""
+
+
+class NetworkSeen(Record):
+    """What a keeper knows of the policy that it enforces."""
+
+    policy: NetworkPolicy = NetworkPolicy()
+    refused: tuple[RefusedHost, ...] = ()
+    """In the order in which they were first refused; a bounded number."""
+    more: int = 0
+    """Connections that were refused beyond those."""
+    bytes_up: int = 0
+    bytes_down: int = 0
+
+
+ALLOWED = Decision(is_allowed=True)
+
+ANYWHERE = HostRules(name="unrestricted", allow=(HostRule(text="*", kind="any", ports="all"),))
+"""Every public host; special addresses are refused all the same."""
+
+
+def most_refused(refused: Iterable[RefusedHost], limit: int = 30) -> tuple[RefusedHost, ...]:
+    """Of all that was refused, one for each host, port and rule with the sum of its counts; the most often first."""
+    found: dict[tuple[str, int, str], RefusedHost] = {}
+    for each in refused:
+        key = (each.host, each.port, each.rule)
+        known = found.get(key)
+        count = each.count + (0 if known is None else known.count)
+        found[key] = each.model_copy(update={"count": count})
+    return tuple(sorted(found.values(), key=lambda each: -each.count)[:limit])
+
+
+def decide(policy: NetworkPolicy, host: str, port: int, address: str | None = None) -> Decision:
+    """Whether a connection to `host` may be made; with an address: to that one of its addresses.
+
+    Args:
+        policy: what holds for the session.
+        host: as a browser writes it, in lower case and Punycode; IPv6 with or without brackets.
+        port: of the connection.
+        address: one that the host has, in digits. None before its name was resolved.
+    """
+    name = host.strip("[]").lower().rstrip(".")
+    literal = _parsed(name)
+    target = literal if address is None else _parsed(address)
+    if target is None and address is not None:
+        return Decision(is_allowed=False, rule="addresses", reason=f"{address!r} is no address")
+    if target is not None and literal not in (None, target):
+        return Decision(is_allowed=False, rule="addresses", reason=f"{address} is not the address {host}")
+    if not policy.rules:
+        return Decision(is_allowed=False, rule="hosts.allow", reason="no policy allows anything")
+    for rules in policy.rules:
+        if not (decision := _decide_by(rules, name, port, literal, target)).is_allowed:
+            return decision
+    if not (decision := _decide_special(policy, name, port, literal, target)).is_allowed:
+        return decision
+    if (own := _own(policy, name, port, target)) and not opens_own(policy, name, port):
+        return own_service(own)
+    return ALLOWED
+
+
+def own_service(name: str) -> Decision:
+    """Return the refusal of a server of ours."""
+    return Decision(is_allowed=False, rule="own-service", reason=f"it is {name}, which no page may reach")
+
+
+def opens_own(policy: NetworkPolicy, host: str, port: int) -> bool:
+    """Return whether the operator's policy names exactly this host and port: then it is opened although it is ours."""
+    return any(rules.is_operators and any(_names(rule, host, port) for rule in rules.allow) for rules in policy.rules)
+
+
+def not_granted(rules: Iterable[HostRule], policy: NetworkPolicy) -> Decision | None:
+    """Return the refusal of the first rule that asks for addresses which are not public and which nobody granted."""
+    granting = [*policy.granted, *(rule for each in policy.rules if each.is_operators for rule in each.allow)]
+    for rule in rules:
+        wanted = (rule.host,) if rule.kind == "network" else rule.addresses
+        for network in wanted:
+            if _is_public(network) or any(_covers(grant, rule, network) for grant in granting):
+                continue
+            return _ask_for(f"{rule.text} asks for addresses that are not public", rule.text)
+    return None
+
+
+def grants_nothing(rule: HostRule) -> bool:
+    """Return whether no address that is not public is named by a rule."""
+    named = (rule.host,) if rule.kind == "network" else rule.addresses
+    return all(map(_is_public, named))
+
+
+def is_address(host: str) -> bool:
+    """Return whether a host is an address in digits, and no name."""
+    return _parsed(host) is not None
+
+
+def describe(address: str) -> str:
+    """Which special range an address is in, such as `loopback` or `metadata`; empty for a public one."""
+    parsed = _parsed(address)
+    return "reserved" if parsed is None else _special(parsed)
+
+
+def _decide_by(rules: HostRules, host: str, port: int, literal: Address | None, target: Address | None) -> Decision:
+    for rule in rules.deny:
+        about = rule.covers_host(host, literal) or (rule.kind == "network" and rule.covers_host(host, target))
+        if about and rule.covers_port(port):
+            denied = f"hosts.deny has {rule.text!r}"
+            return Decision(is_allowed=False, rule=f"{rules.name}: hosts.deny", reason=denied)
+    allowing = [rule for rule in rules.allow if rule.covers_host(host, literal) and rule.covers_port(port)]
+    if not allowing:
+        hint = f"to allow it, add {_pattern(host, port)!r} to hosts.allow"
+        return Decision(is_allowed=False, rule=f"{rules.name}: hosts.allow", reason=hint)
+    return ALLOWED
+
+
+def _decide_special(
+    policy: NetworkPolicy, host: str, port: int, literal: Address | None, target: Address | None
+) -> Decision:
+    """Decide by the operator's word alone about an address that is not public."""
+    is_named_here = host == "localhost" or host.endswith(".localhost")
+    if is_named_here and (target is None or not _special(target)):
+        target = ip_address("127.0.0.1")
+    if target is None or not (what := _special(target)):
+        return ALLOWED
+    granting = [*policy.granted, *(rule for each in policy.rules if each.is_operators for rule in each.allow)]
+    about = (rule for rule in granting if rule.covers_host(host, literal) and rule.covers_port(port))
+    if any(rule.grants(target, what) for rule in about):
+        return ALLOWED
+    is_here = what in ("loopback", "unspecified")
+    article = "an" if what[0] in "aeiou" else "a"
+    said = "an address of this machine" if is_here else f"{article} {what} address"
+    shown = f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+    by_itself = literal is not None or is_named_here
+    lead = f"{shown} is {said}" if by_itself else f"{shown} leads to {target}, {said}"
+    return _ask_for(lead, _pattern(host, port) + ("" if by_itself else f"={target}"))
+
+
+def _ask_for(why: str, pattern: str) -> Decision:
+    reason = f"{why}; allow it: replaywright admin hosts allow {_quoted(pattern)}"
+    return Decision(is_allowed=False, rule="addresses", reason=reason)
+
+
+def _quoted(pattern: str) -> str:
+    """Return a pattern as a word of a command line."""
+    return f"'{pattern}'" if set("[]*") & set(pattern) else pattern
+
+
+def _is_public(network: str) -> bool:
+    """Return whether no address of this network is a special one."""
+    parsed = ip_network(network)
+    if any(each.version == parsed.version and each.overlaps(parsed) for _, networks in _SPECIAL for each in networks):
+        return False
+    return not any(address in parsed for address in _METADATA if address.version == parsed.version)
+
+
+def _covers(grant: HostRule, rule: HostRule, network: str) -> bool:
+    """Return whether a grant allows all that a rule asks for of this network."""
+    granted = (grant.host,) if grant.kind == "network" else grant.addresses
+    if grant.kind == "network" and rule.kind != "network":
+        return False
+    if grant.kind != "network" and (grant.kind != rule.kind or grant.host != rule.host):
+        return False
+    parsed = ip_network(network)
+    has_ports = grant.ports == "all" or (
+        all(grant.covers_port(port) for port in USUAL_PORTS)
+        if rule.ports == "usual"
+        else rule.port is not None and grant.covers_port(rule.port)
+    )
+    return has_ports and any(_is_within(parsed, ip_network(each)) for each in granted)
+
+
+def _is_within(inner: IPv4Network | IPv6Network, outer: IPv4Network | IPv6Network) -> bool:
+    if isinstance(inner, IPv4Network):
+        return isinstance(outer, IPv4Network) and inner.subnet_of(outer)
+    return isinstance(outer, IPv6Network) and inner.subnet_of(outer)
+
+
+def _pattern(host: str, port: int) -> str:
+    """How a rule for just this is written."""
+    shown = f"[{host}]" if ":" in host else host
+    return shown if port in USUAL_PORTS else f"{shown}:{port}"
+
+
+def _own(policy: NetworkPolicy, host: str, port: int, target: Address | None) -> str:
+    """Name of the own server that a connection gets to; empty for others."""
+    for service in policy.own:
+        if service.port == port and any(
+            _is_at(where, host, port, target) for where in (service.host, *service.addresses)
+        ):
+            return service.name
+    if target is not None and (networks := [each for each in policy.own_networks if _within(target, (each,))]):
+        return f"in {networks[0]}, a network of Replaywright's own services"
+    return ""
+
+
+def _is_at(where: str, host: str, port: int, target: Address | None) -> bool:
+    """Return whether a connection to `host` gets to `where`; what listens on loopback does so on all of it."""
+    place = _parsed(where)
+    if place is None:
+        is_here = where == "localhost" or where.endswith(".localhost")
+        return host == where or (is_here and target is not None and _is_loopback(target))
+    if target is None:
+        return False
+    if port in USUAL_PORTS and host != where and not _special(place):
+        return False  # many sites share one public address, and are told apart by their names
+    return _inner(target) == _inner(place) or (_is_loopback(place) and _is_loopback(target))
+
+
+def _names(rule: HostRule, host: str, port: int) -> bool:
+    """Whether a rule that somebody wrote names exactly this host and port."""
+    if rule.is_site or rule.ports != "one" or rule.port != port:
+        return False
+    if rule.kind == "network":
+        return ip_network(rule.host).num_addresses == 1 and rule.covers_host(host, _parsed(host))
+    return rule.kind == "name" and rule.host == host
+
+
+def _is_loopback(address: Address) -> bool:
+    inner = _inner(address)
+    return inner.is_unspecified or any(inner in network for network in _LOOPBACK)
+
+
+def _special(address: Address) -> str:
+    inner = _inner(address)
+    if inner in _METADATA or address in _METADATA:
+        return "metadata"
+    for name, networks in _SPECIAL:
+        if any(inner in network for network in networks):
+            return name
+    return "" if inner.is_global else "reserved"
+
+
+def _inner(address: Address) -> Address:
+    """The IPv4 address that an IPv6 one stands for, where a connection to it is one to that; else itself."""
+    if isinstance(address, IPv4Address):
+        return address
+    if (mapped := address.ipv4_mapped) is not None:
+        return mapped
+    return IPv4Address(int(address) & 0xFFFFFFFF) if address in _NAT64 else address
+
+
+def _within(address: Address, networks: Iterable[str]) -> bool:
+    inner = _inner(address)
+    return any(inner in network or address in network for network in map(ip_network, networks))
+
+
+def _parsed(text: str) -> Address | None:
+    try:
+        return ip_address(text.strip("[]").partition("%")[0])
+    except ValueError:
+        return None

@@ -1,0 +1,1 @@
+"""Skills and cache entries: learned steps, their files and their statistics. Above `policy`."""

@@ -1,0 +1,85 @@
+"""Tasks as they are checked: on another address of their site, or only as far as nothing is changed there."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from replaywright.domain.common.templates import parameters_in
+from replaywright.domain.common.urls import origin_of, without_usual_port
+from replaywright.domain.skill.recorded import RecordedElement, meaning
+from replaywright.domain.task.actions import Effect, effect_of, stronger
+from replaywright.domain.task.steps import ForEach, Goto, Step, action_of
+from replaywright.domain.task.tasks import Task
+from replaywright.errors import InputInvalid
+
+_ADDRESSES = frozenset({"url", "url_contains"})
+"""Fields that hold addresses, or their beginning."""
+
+
+def site_written(task: Task) -> str:
+    """The site that the task says it begins on, as an origin; empty where a parameter says it."""
+    first = task.steps[0] if task.steps else None
+    url = task.url or (first.url if isinstance(first, Goto) else "")
+    head = "/".join(url.split("/")[:3])
+    return "" if "{{" in head else origin_of(head)
+
+
+def on_site(task: Task, url: str) -> Task:
+    """The task with the addresses of its own site on the site of `url` instead, such as a preview of it.
+
+    Raises:
+        InputInvalid: `url` is no address of a site, or the task's site is that of a parameter.
+    """
+    now = origin_of(url)
+    if not now or url.rstrip("/").count("/") > 2:
+        raise InputInvalid(f"--url {url!r}: expected scheme, host and port, as in https://preview.example")
+    then = site_written(task)
+    if not then:
+        names = sorted(parameters_in(task.url)) or ["its parameter"]
+        raise InputInvalid(
+            f"--url: a parameter says the site of {task.task!r}: give it its value instead, --param {names[0]}={url}"
+        )
+    return Task.model_validate(_moved(task.model_dump(mode="json"), then, without_usual_port(now)))
+
+
+def _moved(value: Any, then: str, now: str, field: str = "") -> Any:
+    match value:
+        case dict():
+            return {name: _moved(inner, then, now, name) for name, inner in value.items()}
+        case list():
+            return [_moved(inner, then, now, field) for inner in value]
+        case str() if field in _ADDRESSES:
+            head = "/".join(value.split("/")[:3])
+            return now + value[len(head) :] if "{{" not in head and origin_of(head) == then else value
+        case _:
+            return value
+
+
+def observed_effects(elements: Iterable[RecordedElement]) -> dict[str, Effect]:
+    """What steps were seen to do, by their meaning; of one that was seen on several pages, the strongest."""
+    found: dict[str, Effect] = {}
+    for element in elements:
+        if element.effect is not None:
+            found[element.means] = stronger(found.get(element.means, Effect.READ), element.effect)
+    return found
+
+
+def first_with_consequences(task: Task, observed: Mapping[str, Effect]) -> int | None:
+    """The index of the first step that may change something for good; None when there is none.
+
+    What nobody declared and nobody has observed counts as such: a click is a commit until it was seen to be none.
+    """
+    for index, step in enumerate(task.steps):
+        inner: tuple[Step, ...] = tuple(step.steps) if isinstance(step, ForEach) else ()
+        if any(not _effect(one, observed).repeatable for one in (step, *inner)):
+            return index
+    return None
+
+
+def _effect(step: Step, observed: Mapping[str, Effect]) -> Effect:
+    return effect_of(action_of(step), step.effect, observed.get(meaning(step)))
+
+
+def shortened(task: Task, length: int) -> Task:
+    """The task's first `length` steps, at least the opening of its page; what would hold at the end is not verified."""
+    steps = task.steps[:length] or (Goto(action="goto", url=task.url),)
+    return task.model_copy(update={"steps": steps, "verify": ()})

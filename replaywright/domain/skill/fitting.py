@@ -1,0 +1,113 @@
+"""Whether a page is the one that a skill's first step was learned on, and under which circumstances it is shown."""
+
+from typing import Final, Literal, TypeAlias
+from urllib.parse import urlsplit
+
+from replaywright.domain.common.base import Record
+from replaywright.domain.common.text import normalise
+from replaywright.domain.page.snapshots import Element, Snapshot
+from replaywright.domain.predicate.predicates import Predicate
+from replaywright.domain.proof.signed_out import asks_for_password
+from replaywright.domain.session.sessions import SessionRef
+from replaywright.domain.skill.skills import SkillContext
+from replaywright.domain.task.tasks import Task
+
+PRECONDITION: Final = "precondition"
+"""Reason of a skill that was recalled and not begun, as the start page does not show what it begins with."""
+OTHER_CONTEXT: Final = "other_context"
+"""Reason of one that was learned under other circumstances."""
+FIT_MS = 5_000
+"""How long a start page is given to show what a skill begins with."""
+
+Unfit: TypeAlias = Literal["", "precondition", "other_context"]
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split("|"))
+
+
+_SIGN_OUT = _words(
+    "sign out|signout|log out|logout|log off|logoff|abmelden|ausloggen|se déconnecter|déconnexion|cerrar sesión|salir"
+    "|esci|disconnetti|sair|terminar sessão|uitloggen|afmelden|wyloguj|wyloguj się|выйти|выход|çıkış yap|退出|退出登录"
+    "|退出登陆|登出|注销|ログアウト|サインアウト|로그아웃"
+)
+_SIGN_IN = _words(
+    "sign in|signin|log in|login|log on|logon|anmelden|einloggen|se connecter|connexion|iniciar sesión|acceder|accedi"
+    "|entrar|iniciar sessão|inloggen|aanmelden|zaloguj|zaloguj się|войти|вход|giriş yap|登录|登陆|登入|ログイン"
+    "|サインイン|로그인"
+)
+_CONTROLS = frozenset({"button", "link", "menuitem"})
+
+
+class FitRequest(Record):
+    """Input of `session.fits`."""
+
+    session: SessionRef
+    epoch: int
+    precondition: tuple[Predicate, ...] = ()
+    """With values."""
+    start: str = ""
+    """Where the skill's start page was when it was learned, with values; see `SkillContext.start`."""
+    signed_in: bool | None = None
+    """Whether the skill was learned signed in."""
+
+
+class Fit(Record):
+    """Output of `session.fits`."""
+
+    reason: Unfit = ""
+    """Empty: the page is as the skill needs it."""
+    message: str = ""
+    own_page: bool = False
+    """It is the skill's own start page nevertheless: the site has changed."""
+    signed_in: bool | None = None
+    """None when it cannot be told, or nobody needed to know."""
+    snapshot: str = ""
+    """Digest in the artifact store, of a page that does not fit."""
+
+
+class PassedOver(Record):
+    """A skill that a run had recalled and did not begin."""
+
+    name: str
+    version: int
+    reason: Unfit
+    said: str = ""
+    """For people."""
+
+
+class RecalledFor(Record):
+    """What a recalled skill begins with, and the run as it was before: for the case that it does not fit."""
+
+    precondition: tuple[Predicate, ...] = ()
+    context: SkillContext = SkillContext()
+    task: Task
+    """What was asked for, without steps."""
+    values: dict[str, str]
+    passed_over: tuple[PassedOver, ...] = ()
+    """Skills that were recalled before this one, and did not fit."""
+
+
+def signed_in_of(snapshot: Snapshot) -> bool | None:
+    """Whether a site takes the browser for signed in, by what its page offers; None when that cannot be told.
+
+    A control to sign out says yes; one to sign in, or a password field, says no. A page that has a control for both
+    says nothing.
+    """
+    shown = [element for element in snapshot.elements if element.visible and element.actionable]
+    says_out = any(_is_control(element, _SIGN_OUT) for element in shown)
+    says_in = any(_is_control(element, _SIGN_IN) for element in shown)
+    if says_out:
+        return None if says_in else True
+    return False if says_in or asks_for_password(snapshot) else None
+
+
+def _is_control(element: Element, words: frozenset[str]) -> bool:
+    target = element.target
+    return target.role in _CONTROLS and normalise(target.name or target.text) in words
+
+
+def place_of(url: str) -> str:
+    """Origin and path of a URL: what is compared of two start pages."""
+    parts = urlsplit(url)
+    return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path or '/'}" if parts.netloc else ""

@@ -1,0 +1,164 @@
+"""What was learned of a task's elements, as a file takes it elsewhere: to a machine whose action cache is empty.
+
+An element belongs to a step by what the step means (`means`), not by its number: whoever changes the step has changed
+what the element was recorded for, and the file is refused. Values are not in it, secrets even less: strings are the
+templates of the action cache. What stands near an element on its page is.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+from pydantic import Field, field_validator
+
+from replaywright.domain.common.base import Authored
+from replaywright.domain.common.urls import origin_of, without_usual_port
+from replaywright.domain.page.targets import Target
+from replaywright.domain.predicate.predicates import Predicate
+from replaywright.domain.proof.probing import SiteProbe
+from replaywright.domain.skill.entries import ActionCacheEntry, EntryStatus
+from replaywright.domain.step.fingerprints import content_key
+from replaywright.domain.task.actions import Action, Cause, Effect
+from replaywright.domain.task.steps import ForEach, Step, action_of, arguments_of
+from replaywright.domain.task.tasks import Task
+
+ORIGIN = "imported"
+"""Of entries that came from a file."""
+_TARGET_FIELDS = frozenset(Target.model_fields) | {field.alias for field in Target.model_fields.values()}
+
+
+class RecordedElement(Authored):
+    """How one step of a task finds its element on one page, and what the step was seen to do."""
+
+    action: Action
+    instruction: str = ""
+    means: str = Field(pattern=r"^[0-9a-f]{64}$")
+    """Digest of what the step means, whatever the page and the tenant."""
+    site: str = Field(min_length=1)
+    """Origin and path of the page, ids in it as `{id}`."""
+    element: Target | None = None
+    """None for a step that acts on the page as a whole."""
+    effect: Effect | None = None
+    """As observed."""
+    causes: tuple[Cause, ...] = ()
+    derived: tuple[Predicate, ...] = ()
+    """What the step may be expected to lead to, by what it led to while it was learned."""
+    probe: SiteProbe | None = None
+    bound: dict[str, str] = Field(default_factory=dict)
+    """Digests of the values that the recording is for; see `ActionCacheEntry`."""
+
+    @field_validator("element", mode="before")
+    @classmethod
+    def _says_only_what_is_known(cls, element: Any) -> Any:
+        unknown = set(element) - _TARGET_FIELDS if isinstance(element, dict) else set()
+        if unknown:
+            raise ValueError(f"an element has no field {min(unknown, key=str)!r}; export the skill again")
+        return element
+
+
+def meaning(step: Step) -> str:
+    """What a step means, whatever the page and the tenant."""
+    return content_key("", "", step)
+
+
+def cached_steps(task: Task) -> Iterator[Step]:
+    """The steps that the action cache may know, in their order; those of lists and probes behind their own."""
+    for step in task.steps:
+        yield from _with_inner(step)
+
+
+def _with_inner(step: Step) -> Iterator[Step]:
+    yield step
+    inner: Sequence[Step] = step.steps if isinstance(step, ForEach) else ()
+    asking: Sequence[Step] = () if step.reconcile is None else step.reconcile.steps
+    for other in (*inner, *asking):
+        yield from _with_inner(other)
+
+
+def recorded(task: Task, entries: Iterable[ActionCacheEntry], tenant: str) -> tuple[RecordedElement, ...]:
+    """What the active ones of these entries know of the task's steps, in the order of the steps."""
+    found: dict[str, list[ActionCacheEntry]] = {}
+    steps = {meaning(step): step for step in reversed(list(cached_steps(task)))}
+    for entry in entries:
+        if entry.status is not EntryStatus.ACTIVE:
+            continue
+        for means, step in steps.items():
+            if content_key(tenant, entry.site, step) == entry.content_key:
+                found.setdefault(means, []).append(entry)
+    return tuple(
+        _written(entry, means)
+        for means in reversed(steps)
+        for entry in sorted(found.get(means, ()), key=lambda entry: entry.site)
+    )
+
+
+def strangers(task: Task, elements: Iterable[RecordedElement]) -> Iterator[int]:
+    """The indexes of the elements that belong to no step of the task."""
+    known = {meaning(step) for step in cached_steps(task)}
+    yield from (index for index, element in enumerate(elements) if element.means not in known)
+
+
+def entries_of(
+    task: Task, elements: Sequence[RecordedElement], tenant: str, begins_at: str
+) -> tuple[ActionCacheEntry, ...]:
+    """The elements as entries of a tenant's action cache.
+
+    Args:
+        task: the one that they belong to.
+        elements: as `recorded` gave them; those of no step of the task are left out.
+        tenant: whose entries they become.
+        begins_at: the address that the task starts on now. Where that is another site than the one it was recorded on,
+            what was recorded there is looked for here: the same application under another address.
+    """
+    steps = {meaning(step): (index, step) for index, step in reversed(list(enumerate(cached_steps(task))))}
+    then, now = _moved(elements, begins_at)
+    made = []
+    for element in elements:
+        if element.means not in steps:
+            continue
+        index, step = steps[element.means]
+        path = element.site.removeprefix(then) if then else None
+        site = element.site if path is None or path[:1] not in ("", "/") else now + path
+        target = element.element or Target()
+        entry = ActionCacheEntry(
+            **target.model_dump(),
+            content_key=content_key(tenant, site, step),
+            step_index=index,
+            site=site,
+            instruction=step.instruction,
+            action_type=action_of(step),
+            method=step.action,
+            arguments=arguments_of(step),
+            effect=element.effect,
+            causes=element.causes,
+            expectation=tuple(each.model_dump(mode="json", exclude_none=True) for each in step.expect),
+            derived=element.derived,
+            probe=element.probe,
+            bound=element.bound,
+            origin=ORIGIN,
+        )
+        made.append(entry)
+    return tuple(made)
+
+
+def _moved(elements: Sequence[RecordedElement], begins_at: str) -> tuple[str, str]:
+    """The site that the task was recorded on, and the one that it is on now; both empty where they are the same."""
+    sites = [origin_of(element.site.replace("{id}", "0")) for element in elements]
+    now = origin_of(begins_at)
+    if not now or not sites or now in sites:
+        return "", ""
+    return without_usual_port(sites[0]), without_usual_port(now)
+
+
+def _written(entry: ActionCacheEntry, means: str) -> RecordedElement:
+    return RecordedElement(
+        action=entry.action_type,
+        instruction=entry.instruction,
+        means=means,
+        site=entry.site,
+        element=entry.target,
+        effect=entry.effect,
+        causes=entry.causes,
+        derived=entry.derived,
+        probe=entry.probe,
+        bound=entry.bound,
+    )

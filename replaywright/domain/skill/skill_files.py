@@ -1,0 +1,228 @@
+"""Skills as people write, exchange and compare them: without status, numbers and statistics, which the store gives."""
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from pydantic import Field, field_validator, model_validator
+
+from replaywright.domain.common.base import Authored
+from replaywright.domain.common.templates import malformed_in, parameters_in, secrets_in, texts_of
+from replaywright.domain.common.urls import origin_of, without_usual_port
+from replaywright.domain.predicate.predicates import Predicate
+from replaywright.domain.skill.recorded import RecordedElement, strangers
+from replaywright.domain.skill.skills import Origin, Skill, SkillContext
+from replaywright.domain.task.steps import Goto
+from replaywright.domain.task.tasks import Task, parse_authored, parse_task
+from replaywright.errors import InputInvalid
+
+
+class WrittenContext(Authored):
+    """Under what circumstances a skill is recalled; see `SkillContext`."""
+
+    device: str = "desktop"
+    viewport: str = Field("", pattern=r"^(\d+x\d+)?$")
+    locale: str = ""
+    signed_in: bool | None = None
+    start: str = ""
+
+
+class WrittenSkill(Authored):
+    """One skill of a file."""
+
+    name: str = Field(pattern=r"^[a-z0-9][a-z0-9-]{0,62}$")
+    label: str = ""
+    description: str = ""
+    site: str = ""
+    """As in `https://mail.example`; without it, it runs wherever its parameters say."""
+    patterns: tuple[str, ...] = ()
+    near_misses: tuple[str, ...] = ()
+    precondition: tuple[Predicate, ...] = ()
+    context: WrittenContext = WrittenContext()
+    note: str = ""
+    task: Task
+    elements: tuple[RecordedElement, ...] = ()
+    """What was learned of how its steps find their elements, for a machine that has not learned it."""
+
+    @field_validator("site")
+    @classmethod
+    def _is_an_origin(cls, site: str) -> str:
+        origin = origin_of(site)
+        if site and (not origin or site.removesuffix("/").count("/") > 2):
+            raise ValueError(f"expected scheme, host and port, as in https://mail.example, found {site!r}")
+        return origin
+
+    @model_validator(mode="after")
+    def _is_one(self) -> "WrittenSkill":
+        if self.task.task != self.name:
+            raise ValueError(f"task.task is {self.task.task!r} and name is {self.name!r}: write the same name in both")
+        places: list[tuple[str, Any]] = [(f"patterns[{index}]", text) for index, text in enumerate(self.patterns)]
+        places += [(f"near_misses[{index}]", text) for index, text in enumerate(self.near_misses)]
+        places.append(("precondition", [predicate.model_dump(mode="json") for predicate in self.precondition]))
+        places.append(("context.start", self.context.start))
+        for place, value in places:
+            for text in texts_of(value):
+                if typo := malformed_in(text):
+                    raise ValueError(f"{place} has {typo!r}, which is no {{{{parameter}}}}")
+                if unknown := parameters_in(text) - set(self.task.parameters):
+                    raise ValueError(
+                        f"{place} uses undeclared parameter {min(unknown)!r}; add it under task.parameters"
+                    )
+                if secrets_in(text):
+                    raise ValueError(f"{place} uses a secret; secrets may only be entered into fields")
+        for index in strangers(self.task, self.elements):
+            found = self.elements[index]
+            raise ValueError(
+                f"elements[{index}] ({found.action.value} {found.instruction!r}) belongs to no step of the task: it "
+                "was recorded for a step that said something else; export the skill again, or leave it out"
+            )
+        return self
+
+
+class SkillsFile(Authored):
+    """A file of skills."""
+
+    skills: tuple[WrittenSkill, ...] = Field(min_length=1)
+
+    @model_validator(mode="after")
+    def _names_differ(self) -> "SkillsFile":
+        names = [skill.name for skill in self.skills]
+        if twice := next((name for name in names if names.count(name) > 1), None):
+            raise ValueError(f"the skill {twice!r} is here twice")
+        return self
+
+
+def written(skill: Skill) -> dict[str, Any]:
+    """A skill as a file holds it: plain data, in a fixed order, without what goes without saying."""
+    task = skill.task.model_dump(mode="json", exclude_defaults=True)
+    beside = skill.model_dump(mode="json", exclude_defaults=True, include=set(WrittenSkill.model_fields) - {"task"})
+    if skill.site:
+        beside["site"] = without_usual_port(skill.site)
+    beside["task"] = {name: task[name] for name in Task.model_fields if name in task}
+    return {name: beside[name] for name in WrittenSkill.model_fields if beside.get(name)}
+
+
+def written_file(
+    skills: Iterable[Skill], elements: Mapping[str, Sequence[RecordedElement]] | None = None
+) -> dict[str, Any]:
+    """A file of skills, by name, with the elements of each if they are given: the same ones make the same file."""
+    found = elements or {}
+    return {
+        "skills": [
+            written(skill) | _written_elements(found.get(skill.name, ()))
+            for skill in sorted(skills, key=lambda skill: skill.name)
+        ]
+    }
+
+
+def elements_in(data: Any, source: str) -> dict[str, tuple[RecordedElement, ...]]:
+    """What the same data holds of the skills' elements, by the skill's name; of a task file, nothing.
+
+    Raises:
+        InputInvalid: as `skills_in`.
+    """
+    if isinstance(data, Mapping) and "skills" in data:
+        given = parse_authored(SkillsFile, data, source, "skills").skills
+    elif isinstance(data, Mapping) and isinstance(data.get("task"), Mapping):
+        given = (parse_authored(WrittenSkill, data, source, "name and task"),)
+    else:
+        given = ()
+    return {skill.name: skill.elements for skill in given if skill.elements}
+
+
+def skills_in(data: Any, source: str) -> tuple[Skill, ...]:
+    """The skills in a file's data: of a file of skills, of one skill, or of a task file. All are candidates.
+
+    Raises:
+        InputInvalid: one line: `source`, the first wrong field, and what was expected.
+    """
+    if isinstance(data, Mapping) and "skills" in data:
+        return tuple(map(_imported, parse_authored(SkillsFile, data, source, "skills").skills))
+    if isinstance(data, Mapping) and isinstance(data.get("task"), Mapping):
+        return (_imported(parse_authored(WrittenSkill, data, source, "name and task")),)
+    if not isinstance(data, Mapping):
+        raise InputInvalid(f"{source}: expected a mapping with skills, or a task, found {type(data).__name__}")
+    return (imported_skill(parse_task(data, source)),)
+
+
+def edited_skill(data: Any, source: str, old: Skill) -> Skill:
+    """The next version of `old`, as a person wrote it; a candidate.
+
+    Raises:
+        InputInvalid: one line: `source`, the first wrong field, and what was expected.
+    """
+    given = parse_authored(WrittenSkill, data, source, "name and task")
+    if given.elements:
+        raise InputInvalid(f"{source}: elements: they are imported, not edited; leave them out")
+    skill = _skill(given, "written")
+    if skill.name != old.name:
+        raise InputInvalid(
+            f"{source}: name: a skill is not renamed by editing, expected {old.name!r}, found {skill.name!r}; export "
+            "it and import it under the new name"
+        )
+    return skill
+
+
+def imported_skill(
+    task: Task,
+    *,
+    label: str = "",
+    description: str = "",
+    site: str | None = None,
+    patterns: tuple[str, ...] | None = None,
+    note: str = "",
+) -> Skill:
+    """A candidate of a task that came from elsewhere: a task file, or a recording made by another tool.
+
+    Args:
+        task: the steps, with parameters; its name becomes the skill's.
+        label: a few words; without it the name's.
+        description: without it, the task's goal.
+        site: its origin; None for that of the first page, where no parameter says it.
+        patterns: sentences that mean it; None for the task's goal.
+        note: where it comes from, what was left out.
+    """
+    goal = (task.goal,) if task.goal and not secrets_in(task.goal) and not malformed_in(task.goal) else ()
+    known = tuple(text for text in goal if parameters_in(text) <= set(task.parameters))
+    return Skill(
+        name=task.task,
+        label=label or task.task.replace("-", " ").capitalize(),
+        description=description or task.goal,
+        site=_first_site(task) if site is None else site,
+        task=task,
+        patterns=known if patterns is None else patterns,
+        origin="imported",
+        note=note,
+    )
+
+
+def _imported(given: WrittenSkill) -> Skill:
+    return _skill(given, "imported")
+
+
+def _skill(given: WrittenSkill, origin: Origin) -> Skill:
+    return Skill(
+        name=given.name,
+        label=given.label,
+        description=given.description,
+        site=given.site,
+        task=given.task,
+        patterns=given.patterns,
+        near_misses=given.near_misses,
+        precondition=given.precondition,
+        context=SkillContext(**given.context.model_dump()),
+        origin=origin,
+        note=given.note,
+    )
+
+
+def _first_site(task: Task) -> str:
+    first = task.steps[0]
+    url = task.url or (first.url if isinstance(first, Goto) else "")
+    head = re.match(r"[^/]*//[^/]*", url)
+    return "" if head is None or "{{" in head[0] else origin_of(url)
+
+
+def _written_elements(elements: Sequence[RecordedElement]) -> dict[str, Any]:
+    found = [element.model_dump(mode="json", exclude_defaults=True) for element in elements]
+    return {"elements": found} if found else {}

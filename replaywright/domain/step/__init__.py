@@ -1,0 +1,1 @@
+"""One step at work: fingerprints, checkpoints, overrides, grants and the outcome. Above `task`."""

@@ -1,0 +1,169 @@
+"""The two digests of a step: its identity within a lineage, and what it means anywhere."""
+
+import hashlib
+import math
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any
+from urllib.parse import urlsplit
+
+from replaywright.domain.common.canonical import EXACT, canonical
+from replaywright.domain.common.templates import fill_canonical, parameters_in, texts_of
+from replaywright.domain.common.text import normalise
+from replaywright.domain.predicate.predicates import meaning_of
+from replaywright.domain.task.steps import Step, arguments_of
+
+VERSION = 1
+"""Part of every digest: a change of the algorithm must not meet old keys."""
+
+
+def digest(value: Any) -> str:
+    """SHA-256 over the RFC 8785 canonical JSON of `value`, hexadecimal.
+
+    Total over what pages hold: numbers that JSON cannot carry exactly (an order number of twenty digits) and halves of
+    surrogate pairs enter as texts of their own kind instead of raising.
+    """
+    try:
+        told = canonical(value)
+    except ValueError:
+        told = canonical(_carried(value))
+    return hashlib.sha256(told).hexdigest()
+
+
+def _carried(value: Any) -> Any:
+    match value:
+        case str():
+            return value.encode("utf-8", "backslashreplace").decode()
+        case bool() | None:
+            return value
+        case int() if abs(value) > EXACT:
+            return {"int": str(value)}
+        case float() if not math.isfinite(value):
+            return {"float": str(value)}
+        case Mapping():
+            return {_carried(str(key)): _carried(inner) for key, inner in value.items()}
+        case list() | tuple():
+            return [_carried(inner) for inner in value]
+        case _:
+            return value
+
+
+def _filled(value: Any, values: Mapping[str, str]) -> Any:
+    if isinstance(value, str):
+        return fill_canonical(value, values)
+    if isinstance(value, Mapping):
+        return {key: _filled(inner, values) for key, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [_filled(inner, values) for inner in value]
+    return value
+
+
+def fingerprint(step: Step, values: Mapping[str, str], previous: str, previous_outcome: str) -> str:
+    """The step's idempotency key within its lineage.
+
+    Parameter values are in; secrets only by name; effect and time-outs are out. `previous` is the fingerprint of
+    the step before ("" for the first), `previous_outcome` the digest of its outcome. Of a `for_each` it is what the
+    items are: what is done with each are steps of their own.
+    """
+    target = getattr(step, "target", None)
+    when = [_filled(meaning_of(predicate), values) for predicate in step.when]
+    return digest(
+        {
+            **({"when": when} if when else {}),
+            "v": VERSION,
+            "action": step.action,
+            "instruction": _filled(step.instruction, values),
+            "target": None if target is None else _filled(target.model_dump(exclude_none=True), values),
+            "arguments": _filled(arguments_of(step), values),
+            "expectation": [_filled(meaning_of(predicate), values) for predicate in step.expect],
+            "previous": previous,
+            "previousOutcome": previous_outcome,
+        }
+    )
+
+
+def acts_of(plan: Sequence[Step], values: Mapping[str, str]) -> tuple[str, ...]:
+    """What each step of the plan does, wherever it stands: the key under which a lineage knows that it did it before.
+
+    The action, the target as written, the arguments with the parameters' values, and which occurrence of these in the
+    plan it is. Unlike a fingerprint it does not depend on the steps before.
+    """
+    seen: Counter[str] = Counter()
+    acts = []
+    for step in plan:
+        target = getattr(step, "target", None)
+        said = {
+            "v": VERSION,
+            "action": step.action,
+            "instruction": normalise(step.instruction),
+            "target": None if target is None else target.model_dump(exclude_none=True),
+            "arguments": _filled(arguments_of(step), values),
+        }
+        act = digest(said)
+        seen[act] += 1
+        acts.append(digest([act, seen[act]]))
+    return tuple(acts)
+
+
+def begun_anew(mark: str, restart: str) -> str:
+    """The fingerprint of a step that a person wants performed anew; `restart` names the run in which. "" for none."""
+    return digest([mark, restart]) if restart else mark
+
+
+ENTERED = frozenset({"value", "values", "files", "dialog_text"})
+"""Arguments that are data: with other ones a step still means the same."""
+
+_VOLATILE = re.compile(r"\d+|[0-9a-f]{8,}|[0-9a-f]{8}-[0-9a-f-]{27}|[A-Za-z0-9_-]*\d[A-Za-z0-9_-]*\d[A-Za-z0-9_-]{6,}")
+
+
+def site_scope(url: str) -> str:
+    """Origin and path template of `url`: ids in the path become `{id}`; query, fragment, user and password go."""
+    try:
+        parts = urlsplit(url)
+    except ValueError:  # brackets without an address in them
+        return url.partition("?")[0].partition("#")[0]
+    path = "/".join("{id}" if _VOLATILE.fullmatch(segment) else segment for segment in parts.path.split("/"))
+    host = parts.netloc.rpartition("@")[2].lower()
+    return f"{parts.scheme}://{host}{path.rstrip('/') or '/'}"
+
+
+def content_key(tenant: str, url: str, step: Step, device: str = "desktop") -> str:
+    """The key of the action cache: what the step means on this page, whatever the values, model or position.
+
+    What is typed is no part of it; what else the action is done with is: Tab and Enter are not the same press.
+    """
+    target = getattr(step, "target", None)
+    return digest(
+        {
+            "v": VERSION,
+            "tenant": tenant,
+            "site": site_scope(url),
+            "action": step.action,
+            "instruction": normalise(step.instruction),
+            "arguments": {key: value for key, value in arguments_of(step).items() if key not in ENTERED},
+            "target": None if target is None else target.model_dump(exclude_none=True),
+            "device": device,
+        }
+    )
+
+
+def naming_parameters(step: Step) -> frozenset[str]:
+    """Parameters in what says which element is meant: the instruction and the declared target."""
+    target = getattr(step, "target", None)
+    declared = () if target is None else texts_of(target.model_dump(exclude_none=True))
+    return frozenset().union(parameters_in(step.instruction), *(parameters_in(text) for text in declared))
+
+
+def entered_parameters(step: Step) -> frozenset[str]:
+    """Parameters in what is entered, and not in what says where: their values name no element."""
+    entered = arguments_of(step)
+    given = (text for key in ENTERED & entered.keys() for text in texts_of(entered[key]))
+    return frozenset().union(*(parameters_in(text) for text in given)) - naming_parameters(step)
+
+
+def instruction_parameters(step: Step) -> frozenset[str]:
+    """Parameters that the step's own texts name: only these may occur in its recorded target."""
+    return frozenset().union(
+        *(parameters_in(text) for text in texts_of(step.model_dump(mode="json", exclude={"reconcile", "steps"})))
+    )

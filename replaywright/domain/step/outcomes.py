@@ -1,0 +1,293 @@
+"""What came out of a step."""
+
+from enum import StrEnum
+from typing import Any, Literal
+
+from pydantic import Field
+
+from replaywright.domain.common.base import Record
+from replaywright.domain.page.observed import PredicateResult
+from replaywright.domain.page.pictures import Box
+from replaywright.domain.step.checkpoints import Checkpoint
+from replaywright.domain.step.fingerprints import digest
+from replaywright.domain.step.overrides import Due
+from replaywright.domain.step.press_grants import Consequence, Grant
+from replaywright.domain.task.actions import Cause, Effect
+
+
+class Lookup(Record):
+    """How the element was found, or why not."""
+
+    hit: bool = False
+    """Whether exactly one element was found that may be acted on."""
+    tier: str = ""
+    """xpath, xpath_variant, attributes, role_name, hash, similarity; `query` for a declared target."""
+    healed: bool = False
+    """Found without a model although its recorded description changed."""
+    score: float = 0.0
+    """How much it is like what was recorded, 0 to 1."""
+    runner_up: float = 0.0
+    """Score of the second best candidate; 0 when there is none."""
+    reason: str = ""
+    """On a miss: no_entry, not_found, ambiguous, disagrees, low_score, low_margin, heal_off."""
+    evidence: tuple[str, ...] = ()
+    """What a hit rests on, such as `same name`, `data-testid`, `row`, `place 0.94`."""
+    candidates: int = 0
+    """How many elements came into question."""
+    entry_version: int = 0
+    """Version of the recording; 0 when there was none."""
+    from_model: bool = False
+    """The model named it."""
+
+
+class UnsafeRequest(Record):
+    """A request that may have changed something on the site: what makes a click a commit."""
+
+    method: str
+    url: str
+    """Origin and path; no query."""
+    status: int = 0
+    """0 while no response was seen."""
+    kind: str = "request"
+    """request, beacon, websocket; `following` when a document that came of the step sent it; `worker` when only the
+    keeper saw it: a worker of the page sent it, or the page as it was left; `served` when the page's own service worker
+    answered it, so that its status is not the site's word."""
+    broken: bool = False
+    """Whether the connection broke: it may have got there or not."""
+    fields: tuple[str, ...] = ()
+    """Names of what it sends, never the values: see `press_grants.field_names`."""
+    sent_at: float = 0.0
+    """Unix seconds; 0 where nobody knows."""
+    equal_sent_at: float = 0.0
+    """When the step sent the same before: method, address and body; 0 where it did not."""
+
+
+class DownloadedFile(Record):
+    """A file that the browser was given, and what became of it."""
+
+    name: str
+    """As the site suggested it, made harmless."""
+    size: int = 0
+    """Bytes."""
+    sha256: str = ""
+    """Its digest, hexadecimal: its address in the artifact store. Empty when it is not there."""
+    state: Literal["saved", "failed", "too_large", "blocked", "unfinished", "not_kept"] = "saved"
+    """`failed`: broken off, by the server, the page or a person; `too_large`: broken off at the worker's limit;
+    `blocked`: broken off, as a rule of the policy forbids it; `unfinished`: still under way at the end of the step;
+    `not_kept`: complete, but the artifact store did not take it.
+    """
+    url: str = ""
+    """Origin and path; no query."""
+    rule: str = ""
+    """Of a file that was blocked: the rule."""
+    earlier: bool = False
+    """It was begun before this step, by the page itself or by an attempt that was lost."""
+
+
+class Departure(Record):
+    """What the keeper's gate let out of the browser while a commit step acted."""
+
+    bytes_up: int = 0
+    """Of requests that may change something, of tunnels, and of a declared commit's every request."""
+    held_at: float | None = None
+    """When the first byte came to the gate, in seconds since 1970; None when none did."""
+    permitted_at: float | None = None
+    """When the ledger had let it go."""
+    refused: int = 0
+    """Requests that were turned away."""
+    cut: bool = False
+    """The ledger did not let it go: from then on nothing left."""
+
+
+class Evidence(Record):
+    """What the browser did while and after the step acted."""
+
+    causes: tuple[Cause, ...] = ()
+    requests: tuple[UnsafeRequest, ...] = ()
+    dialogs: tuple[str, ...] = ()
+    """Kind, text and answer of dialogs, such as `confirm: Delete? (dismissed)`."""
+    downloads: tuple[str, ...] = ()
+    """Names of the files that the step began to download."""
+    files: tuple[DownloadedFile, ...] = ()
+    """What became of them, and of files that came between this step and the one before."""
+    tabs: tuple[str, ...] = ()
+    """Tabs that came and went, such as `opened http://host/path` and `closed http://host/path`."""
+    blocked: tuple[str, ...] = ()
+    """What the browser refused the page, in its own words: popups, dialogs and downloads of sandboxed frames."""
+    departure: Departure | None = None
+    """Of a commit step: what left the browser; None where no gate was armed."""
+    input_landed: bool | None = None
+    """Whether the page saw the input arrive at the element; None when it could not be known."""
+
+    @property
+    def observed_effect(self) -> Effect:
+        """`commit` if anything unsafe was seen (RFC 9110 section 9.2.1), else `read`; a download by GET is read."""
+        return Effect.COMMIT if self.requests else Effect.READ
+
+
+SERVER_ERROR = "server_error"
+"""Reason of a step whose own request the site answered with an error."""
+UNANSWERED = "unanswered"
+"""Warning of a step that was done by what the page shows, while its own site had not answered it in time."""
+SENT_TWICE = "sent_twice"
+"""Warning of a step with consequences whose page sent the same request a second time."""
+SENT_LATE = "sent_late"
+"""Warning of a run: a press without a declared effect sent something to its site after it had ended."""
+AWAITED = "awaited"
+"""Reason of a step with consequences of which nobody but its page has told yet: its request is waited for."""
+NOTHING_SENT = "nothing_sent"
+"""Reason of a step with consequences that has certainly sent nothing, whatever its page says."""
+UNWITNESSED = "unwitnessed"
+"""Reason of a step in doubt: nobody but the page that it acted in says that it took effect."""
+IN_FLIGHT = "in_flight"
+"""Reason of a step in doubt: something left the browser, and the site has not answered it."""
+GATE_CUT = "gate_cut"
+"""Reason of a commit step whose bytes the keeper's gate has thrown away."""
+DONE_BEFORE = "done_before"
+"""Reason of a commit step that was not performed: the lineage has done the same under another chain of steps."""
+DOUBT_BEFORE = "doubt_before"
+"""The same, but nobody knows yet whether it took effect."""
+INTEGRITY = "integrity"
+"""What the warning of a step begins with whose recording was not what was signed, and was not used."""
+UNPROVEN = "unproven"
+"""Reason, or warning, of a step of which nothing shows that it did its work."""
+BLOCKED = "blocked"
+"""Reason of a step, and of a run, that a rule of the policy ended."""
+WHEN = "when"
+"""Reason of a step that was skipped because its `when` did not hold."""
+ITEM_SKIPPED = "item_skipped"
+"""Reason of a step of a list that failed, and whose item was left with it."""
+ITEM_LEFT = "item_left"
+"""Reason of the further steps of such an item: they were not performed."""
+SKIPPED_AHEAD = "skipped_ahead"
+"""Reason, and warning, of a step that a person had left out before it began."""
+LEFT_OUT = frozenset({WHEN, ITEM_SKIPPED, ITEM_LEFT, SKIPPED_AHEAD})
+"""Reasons of steps that count as done without having been performed."""
+ARTIFACT_KINDS: dict[str, str] = {
+    "expectations": ".json",
+    "diff": ".txt",
+    "screenshot": ".png",
+    "snapshot": ".json",
+    "dom": ".html",
+    "console": ".txt",
+    "network": ".txt",
+    "model": ".json",
+}
+"""What is kept of a failed step, the most telling first, with the ending of a file that holds it."""
+MARKED, MARKED_SNAPSHOT = "marked", "marked-snapshot"
+PLANNER_KINDS: dict[str, str] = {MARKED: ".png", MARKED_SNAPSHOT: ".json"}
+"""The same of what is kept beside that for a planner that takes pictures: a picture, and the snapshot it belongs to."""
+KEPT_KINDS = {**ARTIFACT_KINDS, **PLANNER_KINDS}
+
+
+class Status(StrEnum):
+    """How a step ended."""
+
+    DONE = "done"
+    MISSED = "missed"
+    """No element, or more than one, answers to the description: nothing was touched."""
+    UNMET = "unmet"
+    """The action ran and an expectation does not hold."""
+    REFUSED = "refused"
+    """Definitely not performed: not actionable, or fenced before dispatch."""
+    BLOCKED = "blocked"
+    """A rule of the policy forbids it, or broke it off: nothing tries it another way."""
+    IN_DOUBT = "in_doubt"
+    """A commit step may or may not have taken effect."""
+
+
+class Proof(StrEnum):
+    """What shows that a step which sets something off did its work."""
+
+    BECAME_TRUE = "became_true"
+    """A predicate holds that did not hold before."""
+    RESPONSE = "response"
+    """It sent what may change something."""
+    CAUSE = "cause"
+    """A document, a tab, a download or a dialog came of it."""
+    CHANGE = "change"
+    """The page shows something else than before."""
+    NONE = "none"
+    """Nothing does."""
+
+
+class Costs(Record):
+    """Where the time of a step went, and how often it crossed a boundary."""
+
+    evaluations: int = 0
+    redis_round_trips: int = 0
+    locating_ms: float = 0.0
+    acting_ms: float = 0.0
+    verifying_ms: float = 0.0
+    redis_ms: float = 0.0
+    """Looking up, and writing the intent of a commit step."""
+    recording_ms: float = 0.0
+    """Writing outcome, entry, statistics and trace; only known to the caller, not to what is written."""
+    total_ms: float = 0.0
+
+
+class StepOutcome(Record):
+    """The result of one `perform_action`; at most 4 KB as JSON, larger values go to the artifact store."""
+
+    status: Status
+    reason: str = ""
+    message: str = ""
+    rule: str = ""
+    """Of a step that was blocked: the rule, such as `policy 'back-office': actions.deny`."""
+    fingerprint: str = ""
+    content_key: str = ""
+    effect: Effect = Effect.READ
+    lookup: Lookup = Lookup()
+    evidence: Evidence = Evidence()
+    predicates: tuple[PredicateResult, ...] = ()
+    url: str = ""
+    extracted: dict[str, Any] = Field(default_factory=dict)
+    snapshot: str = ""
+    """Digest of the snapshot in the artifact store, on a miss or failure. Of a commit step that was learned, that of
+    the page that it led to; it is told to the workflow, not recorded in the ledger."""
+    artifacts: dict[str, str] = Field(default_factory=dict)
+    """Of a step that failed, what the artifact store holds of it: digests by kind, see `ARTIFACT_KINDS`."""
+    artifacts_missing: dict[str, str] = Field(default_factory=dict)
+    """Why others are not there, by kind."""
+    already_done: bool = False
+    """The wanted state was there; nothing was touched."""
+    proof: Proof | None = None
+    """What shows that the step did its work; None where its element or its result shows it."""
+    warnings: tuple[str, ...] = ()
+    """What does not make it fail: `unproven`, or a predicate that is not required and does not hold."""
+    from_ledger: bool = False
+    """The step had been performed by an earlier attempt; this is its recorded outcome."""
+    costs: Costs = Costs()
+    told_by: str = ""
+    """Who told that a step with consequences took effect: a `Witness`, or `page` where that is enough."""
+    left: bool = False
+    """Its pages were left, as nobody told of the step; told to the workflow, not recorded in the ledger."""
+    earlier: str = ""
+    """With `done_before` and `doubt_before`: the fingerprint under which the lineage has the same act."""
+    box: Box | None = None
+    """Where the element was that it acted on, in the page; None where no picture of it is wanted."""
+    consequence: Consequence | None = None
+    """With `ungranted`: the request that was thrown away."""
+    granted: tuple[Grant, ...] = ()
+    """What a press that a model chose was let send, and on whose word."""
+    due: tuple[Due, ...] = ()
+    """Override rules whose `when` holds at the end of the step; told to the workflow, not recorded in the ledger."""
+
+    witness: str = ""
+    """What shows later whether the store has lost anything since; told to the workflow, not recorded in the ledger.
+    Empty unless the next step is one that must not be repeated."""
+    ahead: str = ""
+    """What is recorded of the next step's element, in few words: for people; told to the workflow, not recorded in the
+    ledger. Empty where nothing is, or where it is not known."""
+    moved: bool = False
+    """Whether another document is shown since; told to the workflow, not recorded in the ledger."""
+    verification: tuple[PredicateResult, ...] | None = None
+    """Of the last step, when all of the run's final predicates held right after it; told to the workflow, not recorded
+    in the ledger. None where they have yet to be looked at."""
+    checkpoint: Checkpoint | None = None
+    """The newest that was taken since the last outcome; told to the workflow, not recorded in the ledger."""
+
+    @property
+    def digest(self) -> str:
+        """What of the outcome later steps depend on: enters the next fingerprint."""
+        return digest({"status": self.status.value, "extracted": self.extracted})

@@ -1,0 +1,1 @@
+"""What people write: tasks, steps, policies and budgets. Above `predicate` and `session`."""

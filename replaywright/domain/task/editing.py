@@ -1,0 +1,37 @@
+"""A step that a person writes for a task under way: read with all the rules of a task file."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from replaywright.domain.task.steps import ForEach, Step
+from replaywright.domain.task.tasks import Task, parse_task
+from replaywright.errors import InputInvalid
+
+_NOWHERE = "http://step.invalid/"
+
+
+def edited_step(task: Task, old: Step, given: Mapping[str, Any]) -> Step:
+    """The step that takes the place of `old`, which failed.
+
+    Raises:
+        InputInvalid: it is no step that this task could have; says which field, and what is expected.
+    """
+    written = {
+        "task": task.task,
+        "url": _NOWHERE,
+        "parameters": {name: each.model_dump(mode="json") for name, each in task.parameters.items()},
+        "secrets": list(task.secrets),
+        "steps": [dict(given)],
+    }
+    [step] = parse_task(written, "the edited step").steps
+    if isinstance(step, ForEach):
+        raise InputInvalid("the edited step: a for_each cannot take the place of one step; end the run and resume it")
+    if step == old:
+        raise InputInvalid("the edited step: nothing is changed; to do it once more, retry")
+    return step
+
+
+def as_written(step: Step) -> dict[str, Any]:
+    """The step as a task file has it, for a person to change."""
+    data: dict[str, Any] = step.model_dump(mode="json", exclude_defaults=True, by_alias=True)
+    return {"action": step.action, **data}

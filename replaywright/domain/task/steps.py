@@ -1,0 +1,791 @@
+"""The steps of a task as people write them: one class for each action, and what can be asked of any."""
+
+import re
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal, TypeAlias
+
+from pydantic import Field, field_validator, model_validator
+
+from replaywright.domain.common import expressions
+from replaywright.domain.common.base import Authored
+from replaywright.domain.common.templates import ITEM_NAME, lone_parameter
+from replaywright.domain.page.targets import ElementQuery
+from replaywright.domain.predicate.predicates import (
+    DialogSeen,
+    Downloaded,
+    Focused,
+    Predicate,
+    PredicateBase,
+    ResponseStatus,
+    kind_of,
+    parts_of,
+)
+from replaywright.domain.task.actions import Action, Effect, effect_of
+from replaywright.domain.task.questions import Patience
+
+OnUnknown: TypeAlias = Literal["ask", "fail", "assume_done", "retry"]
+"""What becomes of a step of which nothing can tell whether it took effect."""
+Answer: TypeAlias = Literal["accept", "dismiss"]
+"""What a dialog is told: OK, or Cancel; on leaving a page that asks first: leave, or stay."""
+
+
+class StepBase(Authored):
+    """What every step may say."""
+
+    effect: Effect | None = None
+    """Declared effect; None lets the action and what is observed decide."""
+    when: tuple[Predicate, ...] = ()
+    """What must hold before the step; if it does not, the step is skipped, and nothing fails."""
+    expect: tuple[Predicate, ...] = ()
+    """What must hold after the step."""
+    timeout_ms: int = Field(10_000, ge=100, le=300_000)
+    """The budget of the step: finding, acting and verifying together."""
+    always: bool | None = None
+    """True to act although what the step is to bring about is there already."""
+    dialog: Answer | tuple[Answer, ...] | None = None
+    """The answer to every dialog that the step causes, or one for each in their order; the others are dismissed."""
+    dialog_text: str | None = None
+    """What is entered into the prompts that are accepted; without it, what the page suggests."""
+    reconcile: "Reconcile | None" = None
+    """How to find out on the site whether the step took effect, when nothing else tells."""
+    on_unknown: OnUnknown | None = None
+    """What to do when not even that tells; None asks a person."""
+    late_ms: int | None = Field(None, ge=0, le=300_000)
+    """How long after its input a step with consequences waits for the request that it sends; None: as long as the task
+    says."""
+    evidence: Literal["page"] | None = None
+    """`page`: what the page itself shows is enough to take a commit for done, as it sends nothing that tells."""
+
+    @field_validator("when", mode="before")
+    @classmethod
+    def _one_or_several(cls, given: Any) -> Any:
+        return (given,) if isinstance(given, Mapping | PredicateBase) else given
+
+    @field_validator("when")
+    @classmethod
+    def _is_about_the_page(cls, when: tuple[Predicate, ...]) -> tuple[Predicate, ...]:
+        for predicate in when:
+            if kind := _of_what_was_done(predicate):
+                raise ValueError(f"{kind} tells of a step that was done; say what the page must show instead")
+            if not predicate.is_required:
+                raise ValueError("required: false would let the step be done whatever holds; leave it out")
+        return when
+
+    @field_validator("always")
+    @classmethod
+    def _not_always_goes_without_saying(cls, always: bool | None) -> bool | None:
+        return always or None
+
+    @field_validator("dialog", mode="before")
+    @classmethod
+    def _answers(cls, given: Any) -> Any:
+        several = given if isinstance(given, list | tuple) else (given,)
+        if given is not None and (not several or any(one not in ("accept", "dismiss") for one in several)):
+            raise ValueError(f"expected accept or dismiss, or a list of them in the dialogs' order, found {given!r}")
+        return given
+
+    @model_validator(mode="after")
+    def _text_is_accepted(self) -> "StepBase":
+        if self.dialog_text is not None and "accept" not in self.answers:
+            raise ValueError("dialog_text is entered into a prompt that is accepted: add dialog: accept")
+        return self
+
+    @model_validator(mode="after")
+    def _doubt_is_for_what_must_not_be_repeated(self) -> "StepBase":
+        said = next((name for name in ("reconcile", "on_unknown", "late_ms") if getattr(self, name) is not None), None)
+        if said is None:
+            return self
+        effect = effect_of(Action(getattr(self, "action")), self.effect, None)  # noqa: B009 - of every subclass
+        if effect.repeatable:
+            raise ValueError(f"{said} is for a step that must not be repeated: add effect: commit, or leave it out")
+        if effect is Effect.IRREVERSIBLE and self.on_unknown == "retry":
+            raise ValueError(
+                "on_unknown is retry, and the effect irreversible: it might be done twice; use ask or fail"
+            )
+        return self
+
+    @model_validator(mode="after")
+    def _witnesses_are_of_commits(self) -> "StepBase":
+        if self.evidence is not None and self.effect is not Effect.COMMIT:
+            declared = "there is no effect" if self.effect is None else f"the effect is {self.effect}"
+            raise ValueError(f"evidence is page, and {declared}: a page's own word is only enough for effect: commit")
+        return self
+
+    @property
+    def needs_witness(self) -> bool:
+        """Whether the step is only done if somebody other than the page that it acted in says so."""
+        return self.effect is not None and not self.effect.repeatable and self.evidence is None
+
+    @property
+    def answers(self) -> tuple[Answer, ...]:
+        """The declared answers in order; empty when none is declared."""
+        return (self.dialog,) if isinstance(self.dialog, str) else self.dialog or ()
+
+    def answer_to(self, position: int) -> Answer:
+        """The answer to the dialog that is the step's first (0), second and so on: unless declared, no."""
+        if isinstance(self.dialog, str):
+            return self.dialog
+        return self.answers[position] if position < len(self.answers) else "dismiss"
+
+
+class PageStep(StepBase):
+    """A step that acts on the page as a whole."""
+
+    instruction: str = ""
+    """How the step reads; nothing is looked for by it."""
+
+
+class ElementStep(StepBase):
+    """A step that acts on one element."""
+
+    instruction: str = Field(min_length=1)
+    """Which element, in plain words: "the send button"."""
+    target: ElementQuery | None = None
+    """The element by role, name and so on; with it, no model is needed. Must match exactly one."""
+
+
+class Goto(PageStep):
+    """Open a URL in the current tab."""
+
+    action: Literal["goto"]
+    url: str = Field(min_length=1)
+    """http or https."""
+
+
+class Position(Authored):
+    """A place inside an element, in CSS pixels from its top left corner."""
+
+    x: float = Field(ge=0, allow_inf_nan=False)
+    """To the right."""
+    y: float = Field(ge=0, allow_inf_nan=False)
+    """Down."""
+
+
+class Offset(Authored):
+    """A way for the pointer to go, in CSS pixels: to the right and down; negative is to the left and up."""
+
+    x: float = Field(0, allow_inf_nan=False)
+    """To the right."""
+    y: float = Field(0, allow_inf_nan=False)
+    """Down."""
+
+    @model_validator(mode="after")
+    def _goes_somewhere(self) -> "Offset":
+        if not self.x and not self.y:
+            raise ValueError("x and y are both 0, which goes nowhere; give at least one of them")
+        return self
+
+
+class PointerStep(ElementStep):
+    """A step of the pointer on one element."""
+
+    position: Position | None = None
+    """Where in the element; without it, its middle, or else where it can be reached."""
+
+
+class ClickStep(PointerStep):
+    """A step that presses a button of the mouse on the spot."""
+
+    button: Literal["left", "middle", "right"] | None = None
+    """Which button of the mouse; the left one if none is named."""
+    modifiers: tuple[Literal["Alt", "Control", "Meta", "Shift"], ...] | None = None
+    """Keys that are held down meanwhile."""
+
+    # The same click must be the same step, however it is written: its keys are digests.
+    @field_validator("button")
+    @classmethod
+    def _left_goes_without_saying(cls, button: str | None) -> str | None:
+        return None if button == "left" else button
+
+    @field_validator("modifiers")
+    @classmethod
+    def _in_one_order(cls, modifiers: tuple[str, ...] | None) -> tuple[str, ...] | None:
+        return tuple(sorted(set(modifiers))) if modifiers else None
+
+
+class Click(ClickStep):
+    """Click once, with the left button unless another one is named."""
+
+    action: Literal["click"]
+
+
+class DoubleClick(ClickStep):
+    """Click twice, with the left button unless another one is named."""
+
+    action: Literal["double_click"]
+
+
+class Hover(PointerStep):
+    """Move the pointer over the element; it stays there until a step moves it."""
+
+    action: Literal["hover"]
+
+
+class Drag(PointerStep):
+    """Take the element and drop it on another one, or some way off."""
+
+    action: Literal["drag"]
+    to: ElementQuery | None = None
+    """The element to drop it on; exactly one must match, in the document that the dragged element is in."""
+    to_position: Position | None = None
+    """Where in the element named by `to`; without it, its middle."""
+    by: Offset | None = None
+    """Instead of `to`: how far to drag."""
+
+    @model_validator(mode="after")
+    def _has_a_destination(self) -> "Drag":
+        if (self.to is None) == (self.by is None):
+            raise ValueError("say where to drop it by exactly one of: to (an element), by (a way: x, y)")
+        if self.to_position is not None and self.to is None:
+            raise ValueError("to_position is a place in the element named by to, which is missing")
+        return self
+
+    @property
+    def destination(self) -> str:
+        """Where it is dropped, as it reads in a line."""
+        if self.to is not None:
+            said = ", ".join(f"{name} {value!r}" for name, value in self.to.model_dump(exclude_none=True).items())
+            return f"to {said}"
+        assert self.by is not None
+        return f"by {self.by.x:g}, {self.by.y:g}"
+
+
+class Fill(ElementStep):
+    """Set a field's value, replacing what is there."""
+
+    action: Literal["fill"]
+    value: str
+    """What the field is to hold; an editor takes line feeds as paragraphs, a date field the ISO form."""
+
+
+class Type(ElementStep):
+    """Clear a field, then type into it key by key, for pages that listen to keys."""
+
+    action: Literal["type"]
+    value: str
+    """What is typed."""
+
+
+class Paste(StepBase):
+    """Paste a text from the clipboard, as Control+V does, in place of what the field holds.
+
+    For pages that handle pasting: a code that is spread over several boxes, rows and columns pasted into a grid.
+    """
+
+    action: Literal["paste"]
+    value: str
+    """What is pasted."""
+    instruction: str = ""
+    """Which element it is pasted into; empty for the one that has the focus."""
+    target: ElementQuery | None = None
+    """The same as a query; with it, no model is needed."""
+
+
+class Press(StepBase):
+    """Press a key or a combination, such as `Enter` or `Control+A`, on an element or on what has the focus."""
+
+    action: Literal["press"]
+    keys: str = Field(min_length=1)
+    """A key, or several joined by `+`."""
+    instruction: str = ""
+    """Which element gets the keys; empty for the one that has the focus."""
+    target: ElementQuery | None = None
+    """The same as a query; with it, no model is needed."""
+
+
+class SelectOption(ElementStep):
+    """Choose options of a list by their labels, or by their values when no label equals them.
+
+    The list is a <select>, or a combobox or listbox that the page makes itself.
+    """
+
+    action: Literal["select_option"]
+    value: str | None = None
+    """The one option to choose."""
+    values: tuple[str, ...] | None = Field(None, min_length=1)
+    """The options that shall be chosen, and no other."""
+
+    @model_validator(mode="after")
+    def _says_which(self) -> "SelectOption":
+        if (self.value is None) == (self.values is None):
+            raise ValueError("say what to choose: either value (one label) or values (a list of labels)")
+        if self.values is not None and len(set(self.values)) < len(self.values):
+            twice = next(value for value in self.values if self.values.count(value) > 1)
+            raise ValueError(f"values names {twice!r} twice; name every option once")
+        return self
+
+    @property
+    def wanted(self) -> tuple[str, ...]:
+        """What to choose, one or several."""
+        return self.values or (self.value or "",)
+
+
+class Switch(ElementStep):
+    """A step that leaves its element in one of two states, and touches it only if it is in the other."""
+
+    @field_validator("always")
+    @classmethod
+    def _would_undo_it(cls, always: bool | None) -> bool | None:
+        if always:
+            raise ValueError("always would press what is as wanted already, and so undo it; leave it out, or use click")
+        return None
+
+
+class Check(Switch):
+    """Tick a checkbox, choose a radio button, or switch on, if it is not yet."""
+
+    action: Literal["check"]
+
+
+class Uncheck(Switch):
+    """Clear a checkbox or switch off, if it is on."""
+
+    action: Literal["uncheck"]
+
+
+class Expand(Switch):
+    """Open a menu, a section or whatever else says that it is closed; an open one is left alone."""
+
+    action: Literal["expand"]
+
+
+class Collapse(Switch):
+    """Close a menu, a section or whatever else says that it is open; a closed one is left alone."""
+
+    action: Literal["collapse"]
+
+
+class Upload(ElementStep):
+    """Give files to a file field, to what opens a file chooser when it is clicked, or to an area to drop them on."""
+
+    action: Literal["upload"]
+    files: tuple[str, ...] = Field(min_length=1, max_length=100)
+    """Paths on the worker's machine; relative ones from the first of its upload roots that has them."""
+    drop: bool | None = None
+    """True to drop the files on the element, for pages that take them no other way."""
+
+    @field_validator("files")
+    @classmethod
+    def _are_paths(cls, files: tuple[str, ...]) -> tuple[str, ...]:
+        if any(not file.strip() for file in files):
+            raise ValueError("an empty text is no path; give the path of a file")
+        return files
+
+    @field_validator("drop")
+    @classmethod
+    def _otherwise_as_usual(cls, drop: bool | None) -> bool | None:
+        return drop or None
+
+
+class Scroll(StepBase):
+    """Scroll an element into view, or the page or a scrolling area of it to an end."""
+
+    action: Literal["scroll"]
+    instruction: str = ""
+    """The element to bring into view; with `to: top | bottom` the area to scroll, and empty for the page."""
+    target: ElementQuery | None = None
+    """The same as a query; with it, no model is needed."""
+    to: Literal["top", "bottom", "element"] = "element"
+    """`element`: bring it into view."""
+
+    @model_validator(mode="after")
+    def _has_a_destination(self) -> "Scroll":
+        if self.to == "element" and not (self.instruction or self.target):
+            raise ValueError("say what to scroll to: an instruction, a target, or to: top | bottom")
+        return self
+
+
+class WaitFor(PageStep):
+    """Wait until `expect` holds."""
+
+    action: Literal["wait_for"]
+
+    @model_validator(mode="after")
+    def _waits_for_something(self) -> "WaitFor":
+        if not self.expect:
+            raise ValueError("wait_for needs expect: what to wait for")
+        return self
+
+
+class GoBack(PageStep):
+    """Go back in the tab's history."""
+
+    action: Literal["go_back"]
+
+
+class SwitchTab(PageStep):
+    """Make another tab the current one."""
+
+    action: Literal["switch_tab"]
+    tab: Literal["latest", "first"] | None = None
+    """The tab that was opened last, or first."""
+    url_contains: str | None = None
+    """The only tab whose address contains this."""
+    title_contains: str | None = None
+    """The only tab whose title contains this."""
+
+    @model_validator(mode="after")
+    def _names_one(self) -> "SwitchTab":
+        if sum(value is not None for value in (self.tab, self.url_contains, self.title_contains)) != 1:
+            raise ValueError("name the tab by exactly one of: tab (latest | first), url_contains, title_contains")
+        return self
+
+
+class CloseTab(PageStep):
+    """Close the current tab; the one that opened it, or the first, becomes the current one."""
+
+    action: Literal["close_tab"]
+
+
+class ExtractField(Authored):
+    """One named value to read."""
+
+    take: Literal["text", "texts", "value", "attribute", "table", "count"] = "text"
+    """`table` gives a list of rows, each a mapping from column header to cell text; `texts` those of all that match."""
+    find: ElementQuery | None = None
+    """Which element inside the step's element; None for the step's element itself."""
+    attribute: str | None = None
+    """With `take: attribute`: which one."""
+    type: Literal["string", "number", "integer", "boolean"] = "string"
+    """What the text is made into; one that cannot be fails the step."""
+
+    @model_validator(mode="after")
+    def _attribute_named(self) -> "ExtractField":
+        if (self.take == "attribute") != (self.attribute is not None):
+            raise ValueError("attribute belongs to take: attribute, which needs it")
+        return self
+
+
+class Extract(StepBase):
+    """Read values from the page, or from one element of it."""
+
+    action: Literal["extract"]
+    instruction: str = ""
+    """The element to read from; empty for the whole page."""
+    target: ElementQuery | None = None
+    """The same as a query; with it, no model is needed."""
+    fields: dict[str, ExtractField] = Field(min_length=1)
+    """What is read, by the names that the result has it under."""
+
+
+ITEMS_LIMIT = 500
+"""Items that a `for_each` may have at most."""
+BODY_LIMIT = 20
+"""Steps that a `for_each` may have for each item."""
+ITEMS_FIELD = "items"
+"""Under which a `for_each` has in its outcome what it read."""
+
+
+class CellTest(Authored):
+    """A condition on the text of a cell; a text alone is what the cell must be, after normalisation."""
+
+    equals: str | None = None
+    """The text of the cell, after normalisation."""
+    contains: str | None = Field(None, min_length=1)
+    """Contained in it."""
+    one_of: tuple[str, ...] | None = Field(None, min_length=1)
+    """Equal to one of these."""
+    none_of: tuple[str, ...] | None = Field(None, min_length=1)
+    """Equal to none of these."""
+    matches: str | None = Field(None, min_length=1)
+    """A regular expression (RE2), searched for anywhere in the text."""
+
+    @field_validator("matches")
+    @classmethod
+    def _compiles(cls, pattern: str | None) -> str | None:
+        if pattern is not None:
+            expressions.check(pattern)
+        return pattern
+
+    @model_validator(mode="before")
+    @classmethod
+    def _a_text_alone(cls, given: Any) -> Any:
+        return {"equals": given} if isinstance(given, str) else given
+
+    @model_validator(mode="after")
+    def _says_one_thing(self) -> "CellTest":
+        if len(self.model_dump(exclude_none=True)) != 1:
+            raise ValueError(
+                "a cell is tested by a text, or exactly one of: equals, contains, one_of, none_of, matches"
+            )
+        return self
+
+
+class ForEach(StepBase):
+    """Do steps for each item of a list: values that are given, rows of a table, or elements that answer to a query.
+
+    The items are read once. In the steps `{{item}}` is the item's text, and `{{item.Column}}` a cell of its row.
+    """
+
+    action: Literal["for_each"]
+    item: str
+    """What an item is called in the steps: a parameter's name."""
+    instruction: str = ""
+    """The table; with `elements`, what they are in. Empty with `elements` for the whole page."""
+    target: ElementQuery | None = None
+    """The same as a query; with it, no model is needed."""
+    values: str | tuple[str, ...] | None = None
+    """The items themselves, or `{{parameter}}` of type list."""
+    elements: ElementQuery | None = None
+    """Every element that answers to this is an item: its text."""
+    where: dict[str, CellTest] = Field(default_factory=dict)
+    """Only rows with this in the named columns."""
+    limit: int = Field(50, ge=1, le=ITEMS_LIMIT)
+    """How many items there may be; see `on_more`."""
+    on_more: Literal["fail", "stop"] = "fail"
+    """When there are more items than `limit`: fail before any is begun, or take the first ones only."""
+    on_failure: Literal["fail", "skip_item"] = "fail"
+    """When a step of an item failed and nothing mends it: end the run, or go on with the next item."""
+    steps: "tuple[Step, ...]" = Field(min_length=1, max_length=BODY_LIMIT)
+    """What is done for each item."""
+
+    @field_validator("item")
+    @classmethod
+    def _is_a_name(cls, item: str) -> str:
+        if not re.fullmatch(ITEM_NAME, item) or item == "secret":
+            raise ValueError(f"{item!r} is no name for an item: use letters, digits and underscores, such as invoice")
+        return item
+
+    @field_validator("values")
+    @classmethod
+    def _names_a_parameter(cls, values: str | tuple[str, ...] | None) -> str | tuple[str, ...] | None:
+        if isinstance(values, str) and lone_parameter(values) is None:
+            raise ValueError(
+                f"expected a list of texts, or {{{{parameter}}}} of type list and nothing else, found {values!r}"
+            )
+        return values
+
+    @field_validator("steps")
+    @classmethod
+    def _is_flat(cls, steps: "tuple[Step, ...]") -> "tuple[Step, ...]":
+        for index, step in enumerate(steps):
+            if isinstance(step, ForEach):
+                raise ValueError(  # noqa: TRY004 - a wrong file, not a wrong call
+                    f"steps[{index}] is a for_each inside a for_each, which is not done: give the rows of both to one, "
+                    "or make a task of the inner one and run it for each item"
+                )
+        return steps
+
+    @model_validator(mode="after")
+    def _has_one_source(self) -> "ForEach":
+        is_named = bool(self.instruction or self.target)
+        if sum((self.values is not None, self.elements is not None or is_named)) != 1:
+            raise ValueError(
+                "say what the items are by one of: values (a list), elements (a query), or an instruction or target "
+                "that names a table"
+            )
+        if self.where and not self.is_table:
+            raise ValueError("where tests columns, which only the rows of a table have; describe elements more closely")
+        if self.effect is not None and self.effect is not Effect.READ:
+            raise ValueError(f"effect {self.effect.value!r} belongs to the steps; reading the items changes nothing")
+        return self
+
+    @property
+    def is_table(self) -> bool:
+        """Whether its items are the rows of a table."""
+        return self.values is None and self.elements is None
+
+    @property
+    def fields(self) -> dict[str, ExtractField]:
+        """What is read from the page; nothing when the items are given."""
+        if self.values is not None:
+            return {}
+        if self.elements is not None:
+            return {ITEMS_FIELD: ExtractField(take="texts", find=self.elements)}
+        return {ITEMS_FIELD: ExtractField(take="table")}
+
+
+class Approve(StepBase, Patience):
+    """Ask a person whether the steps that follow may be done, and show which these are. Touches nothing."""
+
+    action: Literal["approve"]
+    instruction: str = ""
+    """What the person should look at, in plain words; may be empty."""
+
+    @model_validator(mode="after")
+    def _only_asks(self) -> "Approve":
+        if self.on_timeout != "fail":
+            raise ValueError("on_timeout: skip would go on without an approval; nothing is approved by time, use fail")
+        for name in ("expect", "effect", "dialog", "always"):
+            if getattr(self, name) not in (None, ()):
+                raise ValueError(f"{name} is of a step that does something, and approve only asks; take it out")
+        return self
+
+
+class VerificationCode(ElementStep, Patience):
+    """Ask a person for a code and put it into a field: the code is kept nowhere."""
+
+    action: Literal["verification_code"]
+    by: Literal["fill", "type", "paste"] = "fill"
+    """How it is entered; `paste` for a code that is spread over several boxes."""
+
+
+class SolveCaptcha(StepBase, Patience):
+    """Have a person solve a captcha: in the browser itself, or by telling what it says."""
+
+    action: Literal["solve_captcha"]
+    instruction: str = ""
+    """The field for what the captcha says; empty where it is solved in the browser only."""
+    target: ElementQuery | None = None
+    """The same as a query; with it, no model is needed."""
+
+
+class TakeOver(StepBase, Patience):
+    """Hand the browser to a person, who does what is asked in it and hands it back."""
+
+    action: Literal["take_over"]
+    instruction: str = Field(min_length=1)
+    """What the person is to do, in plain words."""
+
+    @model_validator(mode="after")
+    def _says_what_is_expected_back(self) -> "TakeOver":
+        if not any(predicate.is_required for predicate in self.expect):
+            raise ValueError("expect is missing: say what must hold when the person hands the browser back")
+        for name in ("effect", "dialog", "dialog_text", "always", "reconcile", "on_unknown", "late_ms", "evidence"):
+            if getattr(self, name) is not None:
+                raise ValueError(f"{name} is of a step that is performed here, and a person does this one; take it out")
+        return self
+
+
+PersonStep: TypeAlias = Approve | VerificationCode | SolveCaptcha | TakeOver
+"""Steps that wait for a person."""
+
+
+Step: TypeAlias = Annotated[
+    Goto
+    | Click
+    | DoubleClick
+    | Hover
+    | Drag
+    | Fill
+    | Type
+    | Paste
+    | Press
+    | SelectOption
+    | Check
+    | Uncheck
+    | Expand
+    | Collapse
+    | Upload
+    | Scroll
+    | WaitFor
+    | GoBack
+    | SwitchTab
+    | CloseTab
+    | Extract
+    | ForEach
+    | Approve
+    | VerificationCode
+    | SolveCaptcha
+    | TakeOver,
+    Field(discriminator="action"),
+]
+
+
+ProbeStep: TypeAlias = Annotated[
+    Goto | Click | Hover | Expand | Collapse | Scroll | WaitFor, Field(discriminator="action")
+]
+"""What finding out may consist of."""
+
+
+class Reconcile(Authored):
+    """How to find out on the site whether a step took effect: steps that only read, in a tab of their own."""
+
+    steps: tuple[ProbeStep, ...] = Field(min_length=1, max_length=10)
+    """They begin with a goto. Elements are found by `target`; no model is asked."""
+    expect: tuple[Predicate, ...] = Field(min_length=1)
+    """If all of it holds then, the step took effect."""
+    site_lag_ms: int | None = Field(None, ge=0, le=600_000)
+    """How long it may take until the site shows this step; None: as long as the task says."""
+    in_flight_ms: int | None = Field(None, ge=0, le=3_600_000)
+    """How long the site is asked for this step while it has not answered what it was sent; None: as the task says."""
+
+    @model_validator(mode="after")
+    def _only_reads(self) -> "Reconcile":
+        if not isinstance(self.steps[0], Goto):
+            raise ValueError(  # noqa: TRY004 - a wrong file, not a wrong call
+                "steps[0] is no goto: the tab in which the site is asked is empty at first; add one"
+            )
+        for index, step in enumerate(self.steps):
+            if why := _why_no_probe(step):
+                raise ValueError(f"steps[{index}] ({step.action}) {why}")
+        if not any(predicate.is_required for predicate in self.expect):
+            raise ValueError("expect has no predicate that is required; take required: false out of one")
+        for predicate in self.expect:
+            if kind := _of_a_step(predicate):
+                raise ValueError(f"expect has {kind}, which tells of a step; say what the page must show instead")
+        return self
+
+
+def _why_no_probe(step: ProbeStep) -> str:
+    """Why this step has no place in finding out; empty if it has."""
+    if isinstance(step, Click) and step.effect is not Effect.READ:
+        return "is no step that only reads; if the click only leads on, add effect: read"
+    if step.effect is not None and not step.effect.repeatable:
+        return f"has effect {step.effect}; finding out must only read: use a goto to the page itself"
+    if names_element(step) and getattr(step, "target", None) is None:
+        return "has no target; no model is asked while finding out: add one (role, name, …)"
+    if step.when:
+        return "has a when; finding out is always done as a whole: take it out"
+    if step.reconcile is not None or step.on_unknown is not None:
+        return "cannot itself be in doubt: take reconcile and on_unknown out of it"
+    return ""
+
+
+def _of_a_step(predicate: Predicate) -> str:
+    """The kind of a condition on what a step did, the predicate's own or inside it; empty if there is none."""
+    if isinstance(predicate, Focused):
+        return kind_of(predicate)
+    return _of_what_was_done(predicate) or next(filter(None, map(_of_a_step, parts_of(predicate))), "")
+
+
+def _of_what_was_done(predicate: Predicate) -> str:
+    """The same of what only the evidence of a step can tell, never a page."""
+    if isinstance(predicate, Downloaded | ResponseStatus | DialogSeen):
+        return kind_of(predicate)
+    return next(filter(None, map(_of_what_was_done, parts_of(predicate))), "")
+
+
+def action_of(step: Step) -> Action:
+    """The step's action as an enum."""
+    return Action(step.action)
+
+
+def names_element(step: Step) -> bool:
+    """Whether the step acts on one element that has to be found."""
+    match step:
+        case ElementStep():
+            return True
+        case Paste() | Press() | Extract() | Scroll() | ForEach() | SolveCaptcha():
+            return bool(step.instruction or step.target)
+        case _:
+            return False
+
+
+def arguments_of(step: Step) -> dict[str, Any]:
+    """What the action is done with, as templates: everything but instruction, target, effect, conditions and times.
+
+    Of a `for_each` that is what the items are; what is done with them are steps of their own.
+    """
+    skip = {"action", "instruction", "target", "effect", "when", "expect", "timeout_ms", "reconcile", "on_unknown"}
+    skip |= {"late_ms", "evidence"}
+    skip |= {"steps", "on_failure"} if isinstance(step, ForEach) else set()
+    skip |= set(Patience.model_fields) if isinstance(step, PersonStep) else set()
+    arguments: dict[str, Any] = step.model_dump(mode="json", exclude=skip, exclude_none=True)
+    return arguments
+
+
+def entering(step: VerificationCode | SolveCaptcha, *, has_text: bool) -> Step:
+    """What is done in the browser once a person has answered: entering a text, or seeing that all is as expected."""
+    taken_over = ("when", "expect", "timeout_ms", "effect", "dialog", "dialog_text")
+    common: dict[str, Any] = {name: getattr(step, name) for name in taken_over}
+    if not has_text:
+        return WaitFor(action="wait_for", **common)
+    common |= {"instruction": step.instruction, "target": step.target, "value": ""}
+    match step.by if isinstance(step, VerificationCode) else "fill":
+        case "type":
+            return Type(action="type", **common)
+        case "paste":
+            return Paste(action="paste", **common)
+        case _:
+            return Fill(action="fill", **common)

@@ -1,0 +1,412 @@
+"""What people write: a task with its parameters; read from a file's data, and given its parameters' values."""
+
+import contextlib
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, Literal, Self, TypeAlias, TypeVar
+
+from pydantic import Field, ValidationError, ValidationInfo, field_validator, model_validator
+from pydantic_core import ErrorDetails
+
+from replaywright.domain.common.base import Authored
+from replaywright.domain.common.lists import list_of, list_value
+from replaywright.domain.common.templates import fill, lone_parameter, malformed_in, parameters_in, secrets_in, texts_of
+from replaywright.domain.common.text import shorten
+from replaywright.domain.predicate.predicates import KINDS, Predicate, fill_predicate
+from replaywright.domain.task.actions import Action
+from replaywright.domain.task.budgets import Budget
+from replaywright.domain.task.policy import Wishes
+from replaywright.domain.task.steps import Extract, Fill, ForEach, Goto, Paste, Step, Type, Upload
+from replaywright.errors import InputInvalid, ReplaywrightError
+
+_Authored = TypeVar("_Authored", bound=Authored)
+_Written: TypeAlias = "tuple[str, Step, dict[str, Any], ForEach | None]"
+
+VALUES_LIMIT = 256 * 1024
+"""Bytes of all parameters' values of a run: they are told to every step, and Temporal takes 2 MB at a time."""
+_SHOWN = 60
+"""Characters of a name in a message."""
+
+
+class Parameter(Authored):
+    """One value that a caller may or must give."""
+
+    type: Literal["text", "email", "number", "date", "choice", "list"] = "text"
+    """A `list` is for the `values` of a `for_each`: its value is the JSON of several texts."""
+    description: str = ""
+    """For people, and for models that read goals."""
+    example: str = ""
+    """A value as it may be, shown where one is missing."""
+    default: str | None = None
+    """None means that the caller must give a value."""
+    choices: tuple[str, ...] = ()
+    """For `type: choice`: the values allowed."""
+
+    @field_validator("default", mode="before")
+    @classmethod
+    def _several_texts(cls, default: Any) -> Any:
+        is_list = isinstance(default, list | tuple) and all(isinstance(each, str) for each in default)
+        return list_value(default) if is_list else default
+
+    @model_validator(mode="after")
+    def _choices_fit(self) -> "Parameter":
+        if (self.type == "choice") != bool(self.choices):
+            raise ValueError("choices belong to type 'choice', and it needs at least one")
+        if self.choices and self.default is not None and self.default not in self.choices:
+            raise ValueError(f"default {self.default!r} is none of the choices: {', '.join(self.choices)}")
+        return self
+
+
+class Task(Authored):
+    """A browser task: where to start, with what values, which steps, and what must hold at the end."""
+
+    task: str = Field(pattern=r"^[a-z0-9][a-z0-9-]{0,62}$")
+    """Short name, lower case with dashes: part of the run's id."""
+    goal: str = ""
+    """What it is for, in one sentence: shown in the Temporal UI, and what a task without steps is learned from."""
+    url: str = ""
+    """Start URL, opened before the first step; may only be empty when the first step is a goto."""
+    parameters: dict[str, Parameter] = Field(default_factory=dict)
+    """The values that callers give, by name; used as `{{name}}`."""
+    secrets: tuple[str, ...] = ()
+    """Names of the secrets that steps may use as `{{secret:NAME}}`."""
+    steps: tuple[Step, ...] = Field((), validate_default=True)
+    """Empty for a task that begins from its goal, which the run recalls or learns. That needs a goal and a url."""
+    verify: tuple[Predicate, ...] = ()
+    """What must hold after the last step: the final verification."""
+    budget: Budget = Budget()
+    """What a run may spend on models."""
+    policy: Wishes | None = None
+    """Hosts that runs ask for beside the task's own site, and what they limit themselves to; see the reference."""
+    on_failure: Literal["fail", "ask"] = "fail"
+    """When a step failed and nothing mends it: end the run, or wait for a person."""
+    on_weak_step: Literal["ask", "warn"] | None = None
+    """Before a step that was done in less than 80 % of its last runs: ask a person, or only warn. None asks where
+    `on_failure` does."""
+    site_lag_ms: int = Field(5_000, ge=0, le=600_000)
+    """How long it may take until the site shows what it has done; before that it is not asked by `reconcile`."""
+    late_ms: int = Field(15_000, ge=0, le=300_000)
+    """How long after its input a step with consequences waits for the request that it sends."""
+    in_flight_ms: int = Field(300_000, ge=0, le=3_600_000)
+    """How long the site is asked whether a step took effect while it has not answered what it was sent."""
+
+    @field_validator("parameters")
+    @classmethod
+    def _names_are_plain(cls, parameters: dict[str, Parameter]) -> dict[str, Parameter]:
+        for name in parameters:
+            if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name):
+                raise ValueError(f"{name!r} is no parameter name: use letters, digits and underscores")
+        return parameters
+
+    @field_validator("secrets")
+    @classmethod
+    def _secret_names_are_plain(cls, secrets: tuple[str, ...]) -> tuple[str, ...]:
+        for name in secrets:
+            if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name):
+                raise ValueError(f"{name!r} is no secret's name: use letters, digits and underscores")
+        return secrets
+
+    @field_validator("steps")
+    @classmethod
+    def _steps_or_a_goal(cls, steps: tuple[Step, ...], info: ValidationInfo) -> tuple[Step, ...]:
+        missing = [name for name in ("goal", "url") if not info.data.get(name)]
+        if not steps and missing:
+            raise ValueError(
+                f"list at least one step, or give goal and url to have the steps worked out ({missing[0]} is missing)"
+            )
+        return steps
+
+    @model_validator(mode="after")
+    def _opens_a_page(self) -> "Task":
+        if not self.url and not (self.steps and isinstance(self.steps[0], Goto)):
+            raise ValueError("url is missing: give the page to start on, or make steps[0] a goto")
+        return self
+
+    @model_validator(mode="after")
+    def _lists_fit(self) -> "Task":
+        lists = {name for name, parameter in self.parameters.items() if parameter.type == "list"}
+        for place, step, told, _ in _written(self):
+            used = _but(told, "steps")
+            if isinstance(step, ForEach):
+                _check_list(place, step, self)
+                used = _but(used, "values")
+            if several := frozenset().union(*map(parameters_in, texts_of(used))) & lists:
+                raise ValueError(
+                    f"{place} uses {min(several)!r}, which is a list, where one text is wanted: make it a step of a "
+                    f"for_each with values: '{{{{{min(several)}}}}}'"
+                )
+        return self
+
+    @model_validator(mode="after")
+    def _uses_only_what_it_declares(self) -> "Task":
+        written = tuple(_written(self))
+        places: list[tuple[str, Any, ForEach | None]] = [
+            (place, _but(told, "steps"), loop) for place, _, told, loop in written
+        ]
+        places += [("url", self.url, None), ("verify", _told(self, "verify"), None)]
+        for place, value, loop in places:
+            for text in texts_of(value):
+                if typo := malformed_in(text):
+                    raise ValueError(
+                        f"{place} has {typo!r}, which is none of {{{{parameter}}}}, {{{{secret:NAME}}}} and "
+                        "{{totp:NAME}}; to enter such characters as they are, pass them as a parameter's value"
+                    )
+                named = frozenset(name for name in parameters_in(text) if not _is_of_item(name, loop))
+                if unknown := named - set(self.parameters):
+                    raise ValueError(f"{place} uses {_unknown(min(unknown), written)}")
+                if unknown := secrets_in(text) - set(self.secrets):
+                    raise ValueError(f"{place} uses undeclared secret {min(unknown)!r}; add it to secrets")
+        for place, value, _ in places:
+            if place in ("url", "verify") and any(secrets_in(text) for text in texts_of(value)):
+                raise ValueError(f"{place} uses a secret; secrets may only be entered into fields (fill, type, paste)")
+        for place, step, told, _ in written:
+            entered = ("value",) if isinstance(step, Fill | Type | Paste) else ()
+            if any(secrets_in(text) for text in texts_of(_but(told, "steps", "dialog_text", *entered))):
+                raise ValueError(
+                    f"{place} uses a secret outside the value of a fill, type or paste step, or a dialog_text"
+                )
+        return self
+
+
+def _written(task: Task) -> Iterator[_Written]:
+    """All steps with their places in the file and as JSON, those of lists with their `for_each`."""
+    return _placed(task.steps, _told(task, "steps"))
+
+
+def _placed(
+    steps: Iterable[Step], told: Iterable[dict[str, Any]], within: str = "", loop: ForEach | None = None
+) -> Iterator[_Written]:
+    for index, (step, said) in enumerate(zip(steps, told, strict=True)):
+        place = f"{within}steps[{index}]"
+        yield place, step, said, loop
+        if isinstance(step, ForEach):
+            yield from _placed(step.steps, said["steps"], f"{place}.", step)
+
+
+def _told(task: Task, field: str) -> Any:
+    """A field as JSON, written by the task: each kind of step would first build a schema of its own."""
+    return task.model_dump(mode="json", include={field})[field]
+
+
+def _but(told: Mapping[str, Any], *names: str) -> dict[str, Any]:
+    return {name: value for name, value in told.items() if name not in names}
+
+
+def _is_of_item(name: str, loop: ForEach | None) -> bool:
+    """Whether `{{name}}` means the item of the list, or a column of it."""
+    if loop is None:
+        return False
+    item, _, column = name.partition(".")
+    return item == loop.item and (not column or loop.is_table)
+
+
+def _unknown(name: str, written: Iterable[_Written]) -> str:
+    """What is wrong with a parameter that nobody declares."""
+    item, dot, _ = name.partition(".")
+    for place, step, _, _loop in written:
+        if isinstance(step, ForEach) and step.item == item:
+            if dot and not step.is_table:
+                return f"{name!r}, but the items of {place} have no columns: write {item!r}"
+            return f"{name!r}, which only the steps of {place} know: move it there"
+    if dot:
+        return f"{name!r}, and nothing is called {item!r}; name the item of a for_each around it"
+    return f"undeclared parameter {name!r}; add it under parameters"
+
+
+def _check_list(place: str, step: ForEach, task: "Task") -> None:
+    """See that a list fits the task.
+
+    Raises:
+        ValueError: says what does not.
+    """
+    if step.item in task.parameters:
+        raise ValueError(f"{place} calls its items {step.item!r}, which is a parameter; give them another name")
+    if any(isinstance(other, Extract) and step.item in other.fields for other in task.steps):
+        raise ValueError(f"{place} calls its items {step.item!r}, which is a field that is extracted; rename one")
+    if isinstance(step.values, str):
+        name = lone_parameter(step.values)
+        if name in task.parameters and task.parameters[name].type != "list":
+            raise ValueError(
+                f"{place}: values takes a parameter of type list, and {name!r} is of type {task.parameters[name].type}"
+            )
+    for index, inner in enumerate(step.steps):
+        files = inner.files if isinstance(inner, Upload) else ()
+        if step.values is None and any(_is_of_item(name, step) for file in files for name in parameters_in(file)):
+            raise ValueError(
+                f"{place}.steps[{index}] uploads what the page names; files are chosen by the task or its parameters"
+            )
+
+
+def _remedy(error: ErrorDetails) -> str:
+    """What was expected, and what stood there if it is short enough to say."""
+    match error["type"]:
+        case "extra_forbidden":
+            return "unknown field; see `replaywright admin schema`"
+        case "union_tag_not_found":
+            return f"action is missing; expected one of: {', '.join(Action)}"
+        case "union_tag_invalid":
+            expected = error["ctx"]["expected_tags"].replace("'", "")
+            return f"unknown action {shorten(error['ctx']['tag'], _SHOWN)!r}; expected one of: {expected}"
+        case "missing":
+            return "this field is required"
+    message = str(error["msg"]).removeprefix("Value error, ").removeprefix("Input ")
+    given = error.get("input")
+    shown = f", found {given!r}" if isinstance(given, str | int | float | None) and len(repr(given)) <= 60 else ""
+    return shorten(message, 20 * _SHOWN) + ("" if error["type"] == "value_error" else shown)
+
+
+def _place(location: Iterable[str | int]) -> str:
+    """The place as it is found in the file, empty for all of it: the tags of unions are no fields of it."""
+    text = ""
+    tag_follows = False
+    for part in location:
+        if tag_follows and (part in KINDS or part in list(Action)):
+            tag_follows = False
+            continue
+        name = shorten(str(part), _SHOWN)
+        text += f"[{part}]" if isinstance(part, int) else f".{name}" if text else name
+        tag_follows = isinstance(part, int) or part in ("not_", "when")
+    return text
+
+
+def _causes(errors: list[ErrorDetails]) -> list[ErrorDetails]:
+    """Without those that only follow from another: a list of which an item is wrong is also reported as too short."""
+    within = [error["loc"] for error in errors]
+    return [
+        error
+        for error in errors
+        if error["type"] != "too_short"
+        or not any(len(loc) > len(error["loc"]) and loc[: len(error["loc"])] == error["loc"] for loc in within)
+    ]
+
+
+def parse_task(data: Any, source: str) -> Task:
+    """The task in `data` (parsed YAML or JSON).
+
+    Raises:
+        InputInvalid: one line: `source`, the first wrong field, and what was expected.
+    """
+    return parse_authored(Task, data, source, "task and steps")
+
+
+def parse_authored(model: type[_Authored], data: Any, source: str, fields: str) -> _Authored:
+    """What people wrote, as `model`; `fields` names those that it cannot do without.
+
+    Raises:
+        InputInvalid: one line: `source`, the first wrong field, and what was expected.
+    """
+    if not isinstance(data, Mapping):
+        raise InputInvalid(f"{source}: expected a mapping with {fields}, found {type(data).__name__}")
+    try:
+        return model.model_validate(data)
+    except ValidationError as exc:
+        raise InputInvalid(explained(exc, source)) from exc
+
+
+def explained(error: ValidationError, source: str, *, whole: str = "the file") -> str:
+    """One line: `source`, the first wrong field, and what was expected. `whole` is said where no field is wrong."""
+    errors = _causes(error.errors())
+    first = errors[0]
+    more = f" (and {len(errors) - 1} more)" if len(errors) > 1 else ""
+    return f"{source}: {_place(first['loc']) or whole}: {_remedy(first)}{more}"
+
+
+class Several(str):
+    """Several texts that were given for one parameter: `each` of them, and the last as its text."""
+
+    __slots__ = ("each",)
+
+    each: tuple[str, ...]
+
+    def __new__(cls, each: Sequence[str]) -> Self:
+        """All that was given, in its order."""
+        one = super().__new__(cls, each[-1] if each else "")
+        one.each = tuple(each)
+        return one
+
+
+def begins_at(task: Task, values: Mapping[str, str]) -> str:
+    """First address that the task names and `values` fill; "" without one."""
+    for url in filter(None, (task.url, *(step.url for step in task.steps if step.action == "goto"))):
+        with contextlib.suppress(ReplaywrightError):
+            return fill(url, values)
+    return ""
+
+
+def bind_parameters(task: Task, given: Mapping[str, str], *, place: str = "--param ") -> dict[str, str]:
+    """All parameters' values: given, else default. `place` and a name is where the caller gives one.
+
+    Raises:
+        InputInvalid: unknown name, missing value, a value that is not of the declared type, or nothing is left of what
+            the task is verified by.
+    """
+    for name in given:
+        if name not in task.parameters:
+            known = ", ".join(sorted(task.parameters)) or "none"
+            raise InputInvalid(f"{place}{name}: task {task.task!r} has no such parameter; it has: {known}")
+    values: dict[str, str] = {}
+    for name, parameter in task.parameters.items():
+        value = given.get(name, parameter.default)
+        if value is None:
+            hint = f", for example {parameter.example!r}" if parameter.example else ""
+            raise InputInvalid(f"parameter {name!r} of task {task.task!r} has no value; pass {place}{name}=…{hint}")
+        values[name] = checked_value(name, parameter, value)
+    _check_size(task, values)
+    _check_verify(task, values)
+    return values
+
+
+def _check_verify(task: Task, values: Mapping[str, str]) -> None:
+    for index, predicate in enumerate(task.verify):
+        try:
+            fill_predicate(predicate, values)
+        except InputInvalid as exc:
+            said = f"verify[{index}] of task {task.task!r}: {exc}; give one a value, or verify by something else"
+            raise InputInvalid(said) from exc
+
+
+def _check_size(task: Task, values: Mapping[str, str]) -> None:
+    sizes = {name: len(value.encode("utf-8", "surrogatepass")) for name, value in values.items()}
+    if sum(sizes.values()) > VALUES_LIMIT:
+        largest = max(sizes, key=lambda name: sizes[name])
+        raise InputInvalid(
+            f"the parameters of task {task.task!r} have {sum(sizes.values())} bytes, of which {sizes[largest]} are "
+            f"those of {largest!r}; all together may have {VALUES_LIMIT}: put large content into a file and upload it"
+        )
+
+
+def checked_value(name: str, parameter: Parameter, value: str) -> str:
+    """`value`, if it is of the declared type.
+
+    Raises:
+        InputInvalid: it is not.
+    """
+    patterns = {
+        "email": (r"[^@\s]+@[^@\s]+\.[^@\s]+|[^@\s]+@localhost", "an e-mail address"),
+        "number": (r"[+-]?(\d+([.,]\d*)?|[.,]\d+)", "a number"),
+        "date": (r"\d{4}-\d{2}-\d{2}", "a date as YYYY-MM-DD"),
+    }
+    if parameter.type == "list":
+        return _checked_list(name, value)
+    if isinstance(value, Several):
+        raise InputInvalid(f"parameter {name!r} was given {len(value.each)} values, and takes one: it is no list")
+    if parameter.type == "choice" and value not in parameter.choices:
+        raise InputInvalid(f"parameter {name!r} is {value!r}; expected one of: {', '.join(parameter.choices)}")
+    if parameter.type in patterns:
+        pattern, expected = patterns[parameter.type]
+        if not re.fullmatch(pattern, value.strip()):
+            raise InputInvalid(f"parameter {name!r} is {value!r}; expected {expected}")
+    return value
+
+
+def _checked_list(name: str, value: str) -> str:
+    try:
+        texts = value.each if isinstance(value, Several) else list_of(value)
+    except ValueError as exc:
+        raise InputInvalid(
+            f"parameter {name!r} is {value[:60]!r}; expected a list: a JSON array of texts, texts separated by commas, "
+            f"or --param {name}=… once for each"
+        ) from exc
+    if not texts:
+        raise InputInvalid(f"parameter {name!r} is an empty list; give at least one text")
+    return list_value(texts)

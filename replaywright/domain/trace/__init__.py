@@ -1,0 +1,1 @@
+"""Reading runs: trace, histories, audit, and the view that reports are written from. Above `recall`."""

@@ -1,0 +1,155 @@
+"""What only a workflow's history tells of a run: losses, recoveries, checkpoints, tries, and who answered what."""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final
+
+from replaywright.domain.common.text import shorten
+from replaywright.domain.trace.histories import Call, calls_of, first_value, time_of
+from replaywright.domain.trace.run_view import HistoryEvent
+
+WORDS_LIMIT = 300
+"""Characters of a failure's message."""
+_NUMBERED: Final = re.compile(r"(\d{4,})-")
+_REAPPLIED: Final = re.compile(r"\d{4,}-reapply-")
+_DECISIONS: Final = frozenset({"approve", "refuse", "answer", "solved"})
+"""Answers that leave no line in the trace: the others are written there by whoever settles them."""
+
+
+def history_events(executions: Sequence[Sequence[Mapping[str, Any]]]) -> tuple[HistoryEvent, ...]:
+    """What the events of a run's executions tell, as Temporal's JSON has them, oldest first."""
+    return tuple(event for events in executions for event in _told(events))
+
+
+def _told(events: Sequence[Mapping[str, Any]]) -> Iterator[HistoryEvent]:
+    calls = {call.event_id: call for call in calls_of(events)}
+    for event in events:
+        at = time_of(event)
+        if (lost := event.get("activityTaskTimedOutEventAttributes")) is not None:
+            yield _lost(at, calls.get(_scheduled(lost)), lost)
+        elif (failed := event.get("activityTaskFailedEventAttributes")) is not None:
+            if (told := _failed(at, calls.get(_scheduled(failed)), failed)) is not None:
+                yield told
+        elif (started := event.get("activityTaskStartedEventAttributes")) is not None:
+            if int(started.get("attempt", 1)) > 1:
+                yield _tried(at, calls.get(_scheduled(started)), started)
+        elif (completed := event.get("activityTaskCompletedEventAttributes")) is not None:
+            call = calls.get(_scheduled(completed))
+            if call is not None and (told := _completed(call)) is not None:
+                yield told
+        elif (told := _answered(at, event.get("workflowExecutionUpdateAcceptedEventAttributes") or {})) is not None:
+            yield told
+
+
+def _of_doubt(call: Call, answer: Mapping[str, Any], seconds: float) -> HistoryEvent:
+    """What was found out of a step that may have taken effect."""
+    if call.activity_type == "effect.stop":
+        told, verdict = "The run ended early, and its step was stopped", _text(answer, "state") or "in_doubt"
+    else:
+        told, verdict = "The step in doubt was looked into", _text(answer, "verdict") or "undecidable"
+    return HistoryEvent(
+        at=call.ended_at,
+        area="check",
+        title=f"{told}: {verdict.replace('_', ' ')}",
+        detail=_text(answer, "reason").replace("_", " "),
+        seconds=seconds,
+        sequence=_sequence(call),
+    )
+
+
+def _completed(call: Call) -> HistoryEvent | None:
+    at, seconds = call.ended_at, call.ended_at - call.began_at
+    answer = call.answer if isinstance(call.answer, Mapping) else {}
+    match call.activity_type:
+        case "session.recover" if answer.get("adopted"):
+            return HistoryEvent(at=at, title="The live browser was found again and adopted", seconds=seconds)
+        case "session.recover":
+            return HistoryEvent(at=at, title="The browser was gone: a new one was opened", seconds=seconds, is_bad=True)
+        case "session.restore":
+            held = bool(answer.get("held"))
+            title = "The new browser was brought to a checkpoint" if held else "A checkpoint did not lead back"
+            return HistoryEvent(at=at, title=title, detail=_text(answer, "why"), seconds=seconds, is_bad=not held)
+        case "session.check" if not answer.get("held", True):
+            title = "What held at the checkpoint does not hold any more"
+            return HistoryEvent(at=at, title=title, detail=_text(answer, "why"), seconds=seconds, is_bad=True)
+        case "effect.verify" | "effect.stop":
+            return _of_doubt(call, answer, seconds)
+        case kind if kind.startswith("browser.") and _REAPPLIED.match(call.activity_id):
+            step = _sequence(call)
+            title = f"Done again in the new browser: step {step + 1}" if step is not None else "Done again"
+            return HistoryEvent(at=at, title=title, detail=kind.removeprefix("browser."), seconds=seconds)
+        case kind if kind.startswith("browser.") and isinstance(answer.get("checkpoint"), Mapping):
+            taken = answer["checkpoint"]
+            spent = taken.get("ms")
+            position = taken.get("position")
+            return HistoryEvent(
+                at=at,
+                title="Checkpoint taken: a lost browser can be rebuilt from here",
+                seconds=spent / 1000 if isinstance(spent, int | float) else None,
+                sequence=position - 1 if isinstance(position, int) else _sequence(call),
+            )
+        case _:
+            return None
+
+
+def _lost(at: float, call: Call | None, lost: Mapping[str, Any]) -> HistoryEvent:
+    failure = lost.get("failure") or {}
+    kind = str((failure.get("timeoutFailureInfo") or {}).get("timeoutType", ""))
+    what = kind.removeprefix("TIMEOUT_TYPE_").replace("_", " ").lower() or "its time was up"
+    return HistoryEvent(
+        at=at,
+        title=f"{_name(call)} was lost: no word from its worker ({what})",
+        is_bad=True,
+        sequence=None if call is None else _sequence(call),
+    )
+
+
+def _failed(at: float, call: Call | None, failed: Mapping[str, Any]) -> HistoryEvent | None:
+    failure = failed.get("failure") or {}
+    message = shorten(str(failure.get("message", "")), WORDS_LIMIT)
+    step = None if call is None else _sequence(call)
+    return HistoryEvent(at=at, title=f"{_name(call)} failed", detail=message, is_bad=True, sequence=step)
+
+
+def _tried(at: float, call: Call | None, started: Mapping[str, Any]) -> HistoryEvent:
+    failure = started.get("lastFailure") or {}
+    message = shorten(str(failure.get("message", "")), WORDS_LIMIT)
+    step = None if call is None else _sequence(call)
+    title = f"{_name(call)}: try {started.get('attempt')}"
+    return HistoryEvent(at=at, title=title, detail=message, sequence=step)
+
+
+def _answered(at: float, accepted: Mapping[str, Any]) -> HistoryEvent | None:
+    """An answer of a person, never what they gave: that may be a code."""
+    request = accepted.get("acceptedRequest") or {}
+    given = request.get("input") or {}
+    said = first_value(given.get("args"))
+    if given.get("name") != "resolve_step" or not isinstance(said, Mapping) or said.get("verdict") not in _DECISIONS:
+        return None
+    who = _text(said, "who") or "A person"
+    step = said.get("sequence")
+    return HistoryEvent(
+        at=at,
+        area="person",
+        title=f"{who} answered: {said['verdict']}",
+        detail=_text(said, "why"),
+        sequence=step if isinstance(step, int) else None,
+    )
+
+
+def _name(call: Call | None) -> str:
+    return "Something" if call is None else call.activity_type
+
+
+def _sequence(call: Call) -> int | None:
+    match = _NUMBERED.match(call.activity_id)
+    return int(match[1]) - 1 if match else None
+
+
+def _scheduled(attributes: Mapping[str, Any]) -> int:
+    return int(attributes.get("scheduledEventId", 0))
+
+
+def _text(data: Mapping[str, Any], name: str) -> str:
+    value = data.get(name)
+    return value if isinstance(value, str) else ""

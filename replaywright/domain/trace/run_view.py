@@ -1,0 +1,321 @@
+"""A run as people look at it: the one model that the report, the dashboard and programs read.
+
+`replaywright.domain.trace.run_reading` makes it of what is kept of a run. It is data only: texts of pages, tasks and
+models are in it as they are, and whoever shows them escapes them. Times are seconds since 1970, lengths seconds.
+"""
+
+from typing import Any, Literal, TypeAlias
+
+from pydantic import Field
+
+from replaywright.domain.common.base import Record
+from replaywright.domain.page.pictures import Box, StepPicture
+from replaywright.domain.plan.loops import ItemLine
+from replaywright.domain.run.runs import Totals, Usage
+from replaywright.domain.run.standing import RunStatus
+from replaywright.domain.session.network_policy import RefusedHost
+from replaywright.domain.skill.skills import SkillRef
+from replaywright.domain.step.outcomes import Costs, DownloadedFile, Evidence, Lookup, Proof, Status
+from replaywright.domain.task.actions import Effect
+from replaywright.domain.task.questions import Question
+from replaywright.domain.trace.trace import Verdict
+
+Area: TypeAlias = Literal["model", "plan", "person", "recovery", "policy", "check", "note"]
+"""What an event is about."""
+
+
+class RunNumbers(Record):
+    """What a run cost, to be compared with others of the same task."""
+
+    run_id: str
+    started: float
+    seconds: float
+    status: RunStatus
+    steps: int = 0
+    heals: int = 0
+    calls: int = 0
+    tokens: int = 0
+    """In and out together."""
+    cost_usd: float | None = None
+    """None where the price of a call is not known."""
+    is_this: bool = False
+    """Whether it is the run that the others are compared with."""
+
+
+class HistoryEvent(Record):
+    """Something that only the workflow's history tells."""
+
+    at: float
+    area: Area = "recovery"
+    title: str
+    detail: str = ""
+    seconds: float | None = None
+    is_bad: bool = False
+    sequence: int | None = None
+    """Index of the step that it belongs to; None where it belongs to none."""
+
+
+class Expected(Record):
+    """One expectation of a step, and whether it held."""
+
+    passed: bool
+    required: bool = True
+    reason: str
+    """`holds`, or a code for why not."""
+    expected: dict[str, Any] | None = None
+    """The predicate, as a task file has it; None for one that was derived while learning, or that every step has."""
+    actual: dict[str, Any] = Field(default_factory=dict)
+    """What was there."""
+
+
+class RunFacts(Record):
+    """What is known of a run beside its trace."""
+
+    run_id: str
+    task: str
+    status: RunStatus
+    started: float
+    ended: float | None = None
+    """None while it goes on."""
+    now: float = 0.0
+    """When this was asked; for the length of a run that goes on."""
+    goal: str = ""
+    """The sentence that it began from; empty for steps that somebody wrote."""
+    site: str = ""
+    tenant: str = "default"
+    lineage: str = ""
+    mode: str = ""
+    """Empty where the history is gone."""
+    heal: str = ""
+    version: str = ""
+    """Of Replaywright, that looked."""
+    doing: str = ""
+    """What it does at present; empty once it has ended."""
+    steps_planned: int = 0
+    question: Question | None = None
+    """What it waits for."""
+    paused: str = ""
+    """Who has paused it, and why."""
+    totals: Totals | None = None
+    """None where neither its result nor a worker told."""
+    reason: str = ""
+    message: str = ""
+    rule: str = ""
+    failed_step: int | None = None
+    """Index of the step."""
+    verification: tuple[Expected, ...] = ()
+    extracted: dict[str, Any] = Field(default_factory=dict)
+    files: tuple[DownloadedFile, ...] = ()
+    skipped: tuple[ItemLine, ...] = ()
+    """Items of lists that were left."""
+    warnings: tuple[str, ...] = ()
+    refused_hosts: tuple[RefusedHost, ...] = ()
+    promoted: int = 0
+    held: int = 0
+    note: str = ""
+    skill: SkillRef | None = None
+    resumed_from: str = ""
+    """The run of the lineage that this one goes on after."""
+    lineage_runs: tuple[str, ...] = ()
+    """All runs of the lineage that are known, oldest first."""
+    url: str = ""
+    """In the Temporal UI."""
+    history: tuple[HistoryEvent, ...] = ()
+    earlier: tuple[RunNumbers, ...] = ()
+    """Runs of the same task before this one."""
+    missing: tuple[str, ...] = ()
+    """What could not be read, and why."""
+
+
+class Event(Record):
+    """Something that happened beside the attempts at steps."""
+
+    at: float
+    area: Area
+    kind: str
+    """Of the trace's line, or `history`."""
+    title: str
+    lines: tuple[str, ...] = ()
+    who: str = ""
+    usage: Usage = Usage()
+    stand_in: bool = False
+    """The answer came from the stand-in, not from a model."""
+    seconds: float | None = None
+    is_bad: bool = False
+    expected: tuple[Expected, ...] = ()
+    """Of the final verification."""
+    artifacts: dict[str, str] = Field(default_factory=dict)
+    """Digests by kind."""
+
+
+class Attempt(Record):
+    """One attempt at a step that came to an end."""
+
+    at: float
+    number: int
+    """From 1, in the step."""
+    kind: str = ""
+    """Why it was performed another time: retry, model, override, commit, resume, redis, person; empty for the first."""
+    why: str = ""
+    """What the one before came to."""
+    status: Status
+    verdict: Verdict
+    reason: str = ""
+    message: str = ""
+    rule: str = ""
+    found: str = ""
+    """How its element was found, in few words; empty for a step on the page as a whole."""
+    lookup: Lookup = Lookup()
+    proof: Proof | None = None
+    told_by: str = ""
+    """Who told that a step with consequences took effect: see `StepOutcome.told_by`."""
+    evidence: Evidence = Evidence()
+    expected: tuple[Expected, ...] = ()
+    warnings: tuple[str, ...] = ()
+    url: str = ""
+    extracted: dict[str, Any] = Field(default_factory=dict)
+    overruled: str = ""
+    from_ledger: bool = False
+    already_done: bool = False
+    epoch: int = 0
+    fingerprint: str = ""
+    usage: Usage = Usage()
+    costs: Costs = Costs()
+    box: Box | None = None
+    """Where the element was that it acted on; None where that was not asked."""
+    artifacts: dict[str, str] = Field(default_factory=dict)
+    """Digests by kind: see `outcomes.KEPT_KINDS`."""
+    artifacts_missing: dict[str, str] = Field(default_factory=dict)
+
+    @property
+    def seconds(self) -> float:
+        """How long it took."""
+        return self.costs.total_ms / 1000
+
+
+class StepView(Record):
+    """One step of the run, with all that was tried."""
+
+    id: str
+    """Unique in the run, such as `step-4` or `step-4-2`; fit for an address."""
+    sequence: int
+    """Index in the plan, from 0."""
+    title: str
+    action: str = ""
+    instruction: str = ""
+    parameters: tuple[str, ...] = ()
+    """Names of the parameters in it."""
+    item: str = ""
+    """Which item of a list it is done for: `invoice 2/5`."""
+    override: str = ""
+    """The override rule that it belongs to; empty for the task's own steps."""
+    effect: Effect = Effect.READ
+    site: str = ""
+    attempts: tuple[Attempt, ...]
+    events: tuple[Event, ...] = ()
+    """What happened in between: calls of models, decisions of people, second looks."""
+    before: StepPicture | None = None
+    """The page as it was shown before the step; None where no picture was to be taken."""
+    after: StepPicture | None = None
+
+    @property
+    def number(self) -> int:
+        """As people count: from 1."""
+        return self.sequence + 1
+
+    @property
+    def last(self) -> Attempt:
+        """What became of the step."""
+        return self.attempts[-1]
+
+    @property
+    def seconds(self) -> float:
+        """Of all attempts, without what lay between them."""
+        return sum(attempt.seconds for attempt in self.attempts)
+
+    @property
+    def at(self) -> float:
+        """When it was first told of."""
+        return self.attempts[0].at
+
+    @property
+    def usage(self) -> Usage:
+        """What was asked of models for it."""
+        total = Usage()
+        for event in self.events:
+            total = total.plus(event.usage)
+        if not total.calls:
+            for attempt in self.attempts:
+                total = total.plus(attempt.usage)
+        return total
+
+    @property
+    def moments(self) -> tuple[Attempt | Event, ...]:
+        """Attempts and what happened in between, in their order."""
+        return tuple(sorted((*self.attempts, *self.events), key=lambda one: one.at))
+
+
+class FailureView(Record):
+    """How a run failed, or what blocked it."""
+
+    reason: str
+    """A code."""
+    message: str = ""
+    rule: str = ""
+    """The rule of the policy that ended it; empty for a failure."""
+    sequence: int | None = None
+    """Index of the step; None where it lies with none."""
+    step_id: str = ""
+    """Of the step in this view; empty where it is not in it."""
+    to_do: str = ""
+    """What can be done about it."""
+    resume: str = ""
+    """The command that goes on where it stopped."""
+
+
+class RunView(Record):
+    """All of a run."""
+
+    facts: RunFacts
+    steps: tuple[StepView, ...] = ()
+    """In the order in which they were begun."""
+    events: tuple[Event, ...] = ()
+    """What belongs to no step, in its order."""
+    failure: FailureView | None = None
+    totals: Totals = Totals()
+    resumed_steps: int = 0
+    """Steps whose outcome the ledger told: they were done before, and not again."""
+
+    @property
+    def seconds(self) -> float:
+        """How long it took, or takes by now."""
+        facts = self.facts
+        return max(0.0, (facts.now if facts.ended is None else facts.ended) - facts.started)
+
+    @property
+    def entries(self) -> tuple[StepView | Event, ...]:
+        """Steps and events in their order: the timeline."""
+        return tuple(sorted((*self.steps, *self.events), key=lambda one: one.at))
+
+    @property
+    def numbers(self) -> RunNumbers:
+        """What it cost, as the others that it is compared with."""
+        return numbers_of(
+            self.facts.run_id, self.facts.started, self.seconds, self.facts.status, self.totals
+        ).model_copy(update={"is_this": True})
+
+
+def numbers_of(run_id: str, started: float, seconds: float, status: RunStatus, totals: Totals) -> RunNumbers:
+    """What a run cost, by its counts."""
+    usage = totals.usage
+    return RunNumbers(
+        run_id=run_id,
+        started=started,
+        seconds=seconds,
+        status=status,
+        steps=totals.steps,
+        heals=totals.heals,
+        calls=usage.calls,
+        tokens=usage.input_tokens + usage.output_tokens,
+        cost_usd=None if usage.unpriced else usage.cost_usd,
+    )
